@@ -28,8 +28,8 @@ from determined_master.domain.schedule.view import Rules
 from determined_master.engine import Changed, EffectContext, Engine, Posting
 from determined_master.engine.kinds import KINDS
 from determined_master.pools.live import LiveAllocations
-from determined_master.pools.loop import Decision, PoolConfig, PoolLoop
-from determined_master.store.db import Pool, embedded_address, open_pool
+from determined_master.pools.loop import PoolConfig, PoolDecision, PoolLoop
+from determined_master.store.db import Database, embedded_address, open_database
 from determined_master.store.embedded.files import Layout
 from determined_master.store.embedded.server import EmbeddedServer
 from determined_master.store.logs import task_logs
@@ -92,7 +92,7 @@ class Load:
         event = alloc.AllocationRequested(allocation_id=id, request=request)
         return Posting("allocation", id, event, "asked")
 
-    def _note(self, decision: Decision) -> None:
+    def _note(self, decision: PoolDecision) -> None:
         self.preempted += len(decision.plan.preemptions)
 
     def _changed(self, change: Changed) -> None:
@@ -125,7 +125,7 @@ async def measure(args: argparse.Namespace) -> dict[str, Any]:
         await server.start()
         try:
             address = embedded_address(server.connection_options)
-            pool = await open_pool(address)
+            pool = await open_database(address)
             async with pool.acquire() as conn:
                 await migrate(conn)
                 await task_logs.ensure_partitions(conn, datetime.now(UTC).date())
@@ -138,7 +138,7 @@ async def measure(args: argparse.Namespace) -> dict[str, Any]:
             await server.stop()
 
 
-async def _measure(engine: Engine, pool: Pool, args: argparse.Namespace) -> dict[str, Any]:
+async def _measure(engine: Engine, db: Database, args: argparse.Namespace) -> dict[str, Any]:
     load = Load(engine, args)
     tasks = [asyncio.create_task(load.feed()), asyncio.create_task(load.loop.run())]
     await asyncio.sleep(min(2.0, args.seconds))
@@ -149,7 +149,7 @@ async def _measure(engine: Engine, pool: Pool, args: argparse.Namespace) -> dict
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     starts = load.starts  # the engine still stores what was decided before the end
-    stored = await pool.fetchval(
+    stored = await db.fetchval(
         "SELECT count(*) FROM journal WHERE kind = 'allocation' AND event LIKE '%\"assigned\"%'"
     )
     if stored < starts:

@@ -23,14 +23,14 @@ from determined_master.domain.config.sections.hyperparameters import (
     Double,
     HyperparameterSpace,
     Int,
-    Log,
+    LogScale,
 )
 from determined_master.domain.config.sections.searcher import AdaptiveAsha, Random, SearcherConfig
 from determined_master.domain.search.method import Create, build
-from determined_master.domain.search.simulate import Report, Training, simulate
+from determined_master.domain.search.simulate import SimulatedReport, Training, simulate
 
 SPACE: HyperparameterSpace = {
-    "lr": Log(minval=-5, maxval=-1, base=10),
+    "lr": LogScale(minval=-5, maxval=-1, base=10),
     "layers": Int(minval=1, maxval=8),
     "dropout": Double(minval=0, maxval=0.7),
 }
@@ -117,7 +117,7 @@ def arrival(searcher: SearcherConfig, seed: int) -> Arrival:
         curves[create.request_id] = Curve(seed, create.hparams)
         return Training(reports(curves[create.request_id]))
 
-    def on_report(at_s: float, request_id: str, report: Report) -> None:
+    def on_report(at_s: float, request_id: str, report: SimulatedReport) -> None:
         nonlocal best
         if report.metric < best:
             best = report.metric
@@ -145,8 +145,8 @@ def _ratio(ours: float, theirs: float) -> float:
     return 1.0 if ours == theirs else ours / theirs
 
 
-def reports(curve: Curve) -> Iterator[Report]:
+def reports(curve: Curve) -> Iterator[SimulatedReport]:
     before = 0
     for time in REPORTED_AT:
-        yield Report(time - before, time, curve.reported(time))
+        yield SimulatedReport(time - before, time, curve.reported(time))
         before = time

@@ -25,7 +25,7 @@ import uvloop
 
 from determined_master.domain.messages import Effect, Event, State
 from determined_master.engine import EffectContext, Engine, EngineSettings, Kind
-from determined_master.store.db import embedded_address, open_pool
+from determined_master.store.db import embedded_address, open_database
 from determined_master.store.embedded.files import Layout
 from determined_master.store.embedded.server import EmbeddedServer
 from determined_master.store.migrate import migrate
@@ -115,7 +115,7 @@ async def measure(args: argparse.Namespace) -> None:
 
 async def _measure(server: EmbeddedServer, args: argparse.Namespace) -> None:
     address = embedded_address(server.connection_options)
-    pool = await open_pool(address)
+    pool = await open_database(address)
     async with pool.acquire() as conn:
         await migrate(conn)
     settings = EngineSettings(appliers=args.appliers, batch=args.batch)

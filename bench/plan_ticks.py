@@ -33,10 +33,10 @@ from determined_master.domain.schedule import planner
 from determined_master.domain.schedule.plan import Plan
 from determined_master.domain.schedule.view import Rules
 from determined_master.pools.live import LiveAllocations
-from determined_master.pools.loop import Decision
+from determined_master.pools.loop import PoolDecision
 from determined_master.pools.recorder import Recorder
 from determined_master.ports import AgentSnapshot
-from determined_master.store.db import Pool, embedded_address, open_pool
+from determined_master.store.db import Database, embedded_address, open_database
 from determined_master.store.embedded.files import Layout
 from determined_master.store.embedded.server import EmbeddedServer
 from determined_master.store.migrate import migrate
@@ -63,8 +63,8 @@ BORN = datetime(2026, 1, 1, tzinfo=UTC)
 class Cluster:
     """The rows, and what the master has in memory beside them."""
 
-    def __init__(self, pool: Pool, rules: Rules, pending: int, agents: int) -> None:
-        self._pool = pool
+    def __init__(self, db: Database, rules: Rules, pending: int, agents: int) -> None:
+        self._db = db
         self._rules = rules
         self._wanted = pending
         self._random = random.Random(7)
@@ -73,7 +73,7 @@ class Cluster:
         self._versions: dict[str, int] = {}
         self._dirty: set[str] = set()
         self._live = LiveAllocations(lambda name: None)
-        self._recorder = Recorder(pool)
+        self._recorder = Recorder(db)
         self._agents = [simulated_agent(n) for n in range(agents)]
         self._plan = Plan()
         self.cpu: list[float] = []
@@ -85,7 +85,7 @@ class Cluster:
             self._ask()
         await self._write()
         since = time.perf_counter()
-        rows = await self._pool.fetch(OPEN)
+        rows = await self._db.fetch(OPEN)
         decode = msgspec.json.Decoder(alloc.Allocation).decode
         known = self._live.known()
         self._live.reconcile(known, [(decode(r["state"]), r["version"]) for r in rows])
@@ -96,13 +96,13 @@ class Cluster:
         self._happen()
         changed = await self._write()
         since, cpu = time.perf_counter(), time.process_time()
-        rows = await self._pool.fetch(CHANGED, changed)
+        rows = await self._db.fetch(CHANGED, changed)
         decode = msgspec.json.Decoder(alloc.Allocation).decode
         for row in rows:
             self._live.changed(decode(row["state"]), row["version"])
         view = self._live.view("default", self._agents, self._rules)
         self._plan = planner.plan(view)
-        self._recorder.note(Decision(view, self._plan))
+        self._recorder.note(PoolDecision(view, self._plan))
         spent = time.perf_counter() - since
         self.cpu.append(time.process_time() - cpu)
         self.pending, self.running = len(view.pending), len(view.running)
@@ -166,7 +166,7 @@ class Cluster:
         """Store what has changed; the ids."""
         changed, self._dirty = sorted(self._dirty), set()
         ended = [i for i in changed if self._states[i].state == "TERMINATED"]
-        await self._pool.execute(
+        await self._db.execute(
             """
             INSERT INTO aggregates (kind, id, version, born, state)
             SELECT 'allocation', id, version, '2026-01-01', state
@@ -179,7 +179,7 @@ class Cluster:
             [msgspec.json.encode(self._states[i]).decode() for i in changed],
         )
         new = [i for i in changed if self._versions[i] == 1]
-        await self._pool.execute(
+        await self._db.execute(
             """
             INSERT INTO allocations (id, task_id, state, pool, slots, requested_at)
             SELECT id, id, 'PENDING', 'default', 1, now() FROM unnest($1::text[]) AS n (id)
@@ -187,7 +187,7 @@ class Cluster:
             new,
         )
         if ended:
-            await self._pool.execute(
+            await self._db.execute(
                 "UPDATE allocations SET ended_at = now() WHERE id = ANY ($1)", ended
             )
         for id in ended:
@@ -202,7 +202,7 @@ async def measure(args: argparse.Namespace) -> list[dict[str, Any]]:
         server = EmbeddedServer(Layout(Path(directory) / "postgres"))
         await server.start()
         try:
-            pool = await open_pool(embedded_address(server.connection_options))
+            pool = await open_database(embedded_address(server.connection_options))
             async with pool.acquire() as conn:
                 await migrate(conn)
                 # Tasks and users of these allocations are of no interest here.
@@ -216,9 +216,9 @@ async def measure(args: argparse.Namespace) -> list[dict[str, Any]]:
             await server.stop()
 
 
-async def _measure(pool: Pool, name: str, args: argparse.Namespace) -> dict[str, Any]:
-    await pool.execute("TRUNCATE aggregates, allocations")
-    cluster = Cluster(pool, POLICIES[name], args.pending, args.agents)
+async def _measure(db: Database, name: str, args: argparse.Namespace) -> dict[str, Any]:
+    await db.execute("TRUNCATE aggregates, allocations")
+    cluster = Cluster(db, POLICIES[name], args.pending, args.agents)
     load_s = await cluster.fill()
     for _ in range(5):  # the first plans fill the empty agents
         await cluster.tick()

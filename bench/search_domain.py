@@ -20,15 +20,15 @@ from determined_master.domain.config.sections.hyperparameters import (
     Double,
     HyperparameterSpace,
     Int,
-    Log,
+    LogScale,
 )
 from determined_master.domain.config.sections.searcher import AdaptiveAsha, Random, SearcherConfig
 from determined_master.domain.experiment.messages import BracketMember, RungEntry
-from determined_master.domain.search.method import Create, Decision, SearchMemory, build
+from determined_master.domain.search.method import Create, SearchDecision, SearchMemory, build
 from determined_master.domain.search.simulate import SearchRun
 
 SPACE: HyperparameterSpace = {
-    "lr": Log(minval=-5, maxval=-1, base=10),
+    "lr": LogScale(minval=-5, maxval=-1, base=10),
     "layers": Int(minval=1, maxval=8),
     "dropout": Double(minval=0, maxval=0.7),
     "optimizer": Categorical(vals=("sgd", "adam", "adamw")),
@@ -76,7 +76,7 @@ def measure(name: str, trials: int, searcher: SearcherConfig) -> SearchRun:
     return run
 
 
-def creates(decision: Decision) -> list[Create]:
+def creates(decision: SearchDecision) -> list[Create]:
     return [action for action in decision.actions if isinstance(action, Create)]
 
 

@@ -46,9 +46,9 @@ from determined_master.main import spare_the_collector
 from determined_master.services.experiments.detached import Detached
 from determined_master.services.metrics.flush import Flusher
 from determined_master.services.metrics.metrics import Metrics
-from determined_master.services.metrics.reports import Report
+from determined_master.services.metrics.reports import MetricReport
 from determined_master.services.metrics.system_metrics import SystemMetrics
-from determined_master.store.db import Address, Pool, embedded_address, open_pool
+from determined_master.store.db import Address, Database, embedded_address, open_database
 from determined_master.store.embedded.files import Layout
 from determined_master.store.embedded.server import EmbeddedServer
 from determined_master.store.experiments import experiments, searches
@@ -133,7 +133,7 @@ class Load:
     async def _train(self, trial_id: int) -> None:
         for batches in REPORTED_AT:
             loss = self._draw.random()
-            report = Report(
+            report = MetricReport(
                 trial_id=trial_id,
                 run_id=1,
                 group="validation",
@@ -154,7 +154,7 @@ async def measure(trials: int) -> None:
         await server.start()
         try:
             address = embedded_address(server.connection_options)
-            pool = await open_pool(address)
+            pool = await open_database(address)
             try:
                 assert server.pid is not None
                 await _measure(address, pool, trials, server.pid)
@@ -164,19 +164,19 @@ async def measure(trials: int) -> None:
             await server.stop()
 
 
-async def _measure(address: Address, pool: Pool, trials: int, server_pid: int) -> None:
-    async with pool.acquire() as conn:
+async def _measure(address: Address, db: Database, trials: int, server_pid: int) -> None:
+    async with db.acquire() as conn:
         await migrate(conn)
     submitted = {**SUBMITTED, "searcher": {**SUBMITTED["searcher"], "max_trials": trials}}
     built = build_experiment(submitted, layers=ConfigLayers(), seed=SEED, name="search")
     stream = Stream(built.typed.seed)
     drawn = [draw_trial(stream, built.typed.hyperparameters) for _ in range(trials)]
-    await _fill(pool, built.config, drawn)
+    await _fill(db, built.config, drawn)
 
-    engine = Engine(address, pool, KINDS)
-    flusher = Flusher(pool)
-    note_report = Detached(engine, pool).note_report
-    metrics = Metrics(engine, pool, flusher, SystemMetrics(pool), note_report)
+    engine = Engine(address, db, KINDS)
+    flusher = Flusher(db)
+    note_report = Detached(engine, db).note_report
+    metrics = Metrics(engine, db, flusher, SystemMetrics(db), note_report)
     load = Load(metrics, drawn)
     engine.handlers.register(exp.CreateTrial, load.create_trial)
     engine.handlers.register(exp.StopTrial, load.stop_trial)
@@ -190,13 +190,13 @@ async def _measure(address: Address, pool: Pool, trials: int, server_pid: int) -
         seconds = await load.run()
         cpu_s = time.process_time() - cpu_s
         server_cpu_s = _cpu_s(server_pid) - server_cpu_s
-        await _wait_for_effects(pool)
+        await _wait_for_effects(db)
         flushing.cancel()
         await asyncio.gather(flushing, return_exceptions=True)
     typed = built.typed
     method = build(typed.searcher, typed.hyperparameters, typed.seed)
     events = trials * len(REPORTED_AT)
-    await _check(pool, method, events)
+    await _check(db, method, events)
     quantiles = statistics.quantiles(load.latencies_s, n=100)
     line = {
         "name": "search_events",
@@ -211,7 +211,7 @@ async def _measure(address: Address, pool: Pool, trials: int, server_pid: int) -
     print(json.dumps(line), flush=True)
 
 
-async def _fill(pool: Pool, config: dict[str, Any], drawn: list[Create]) -> None:
+async def _fill(db: Database, config: dict[str, Any], drawn: list[Create]) -> None:
     """Rows of the experiment and of all trials that its search will create."""
     searcher = config["searcher"]
     new = experiments.NewExperiment(
@@ -234,7 +234,7 @@ async def _fill(pool: Pool, config: dict[str, Any], drawn: list[Create]) -> None
         model_size=0,
         started_at=AT,
     )
-    async with pool.acquire() as conn:
+    async with db.acquire() as conn:
         for statement in _ACCOUNTS:
             await conn.execute(statement)
         await experiments.insert_experiment(conn, new)
@@ -258,18 +258,18 @@ def _cpu_s(pid: int) -> float:
     return float(sum(time.user + time.system for time in times))
 
 
-async def _wait_for_effects(pool: Pool) -> None:
+async def _wait_for_effects(db: Database) -> None:
     async with asyncio.timeout(60):
         # The rows are the only sign that all are closed.
-        while await pool.fetchval("SELECT count(*) FROM outbox"):  # noqa: ASYNC110
+        while await db.fetchval("SELECT count(*) FROM outbox"):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
 
-async def _check(pool: Pool, method: SearchMethod, events: int) -> None:
+async def _check(db: Database, method: SearchMethod, events: int) -> None:
     """Compare what is stored with a replay of the journal in memory."""
     context = SearchContext(method, SearchMemory())
     state: exp.Experiment | None = None
-    async with pool.acquire() as conn:
+    async with db.acquire() as conn:
         told = await conn.fetch("SELECT event FROM journal ORDER BY version")
         for row in told:
             state, produced = machine.step(state, EXPERIMENT.codec.event(row["event"]), context)

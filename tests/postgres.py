@@ -25,7 +25,7 @@ import pytest
 from tests.quick_disk import PLACES, quick_directory
 from tests.watchdog import Watchdog
 
-from determined_master.store.db import Address, Pool, connect, embedded_address, open_pool
+from determined_master.store.db import Address, Database, connect, embedded_address, open_database
 from determined_master.store.embedded.answers import connection_options
 from determined_master.store.embedded.files import Layout
 from determined_master.store.embedded.processes import Server
@@ -114,9 +114,9 @@ def database_url(database: Address) -> str:
 
 
 @pytest.fixture
-async def pool(database: Address) -> AsyncIterator[Pool]:
+async def pool(database: Address) -> AsyncIterator[Database]:
     """A small pool on the test's database."""
-    opened = await open_pool(database, min_size=1, max_size=10)
+    opened = await open_database(database, min_size=1, max_size=10)
     try:
         yield opened
     finally:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from determined_master.domain.config.experiment_schema import EXPERIMENT, Entrypoint
 from determined_master.domain.config.schema.containers import Field, ListOf, MapOf, Object, Tagged
-from determined_master.domain.config.schema.values import Integer, Kind, Number, OneOf
+from determined_master.domain.config.schema.values import Integer, Number, OneOf, ValueType
 from determined_master.domain.config.sections.environment import Image, Variables
 from determined_master.domain.config.sections.hyperparameters import SPECS, Hyperparameters
 from determined_master.domain.config.sections.lengths import Length
@@ -32,7 +32,7 @@ _FILLED = {
     "checkpoint_storage": "the workspace's, the cluster's",
 }
 """Required keys that the master fills in."""
-_WORDS: dict[type[Kind], str] = {
+_WORDS: dict[type[ValueType], str] = {
     Device: "`HOST:CONTAINER[:MODE]` or map",
     Entrypoint: "text for a shell, or list",
     Hyperparameters: "map",
@@ -55,7 +55,7 @@ def _sections() -> Iterator[str]:
         yield from _of_kind(key, field.kind)
 
 
-def _of_kind(path: str, kind: Kind) -> Iterator[str]:
+def _of_kind(path: str, kind: ValueType) -> Iterator[str]:
     """The tables of a section and of the sections in it."""
     match kind:
         case Object():
@@ -80,7 +80,7 @@ def _section(title: str, fields: Mapping[str, Field]) -> Iterator[str]:
         yield f"| `{key}` | {_type(field.kind)} | {_default(key, field)} | {meaning.strip()} |"
 
 
-def _type(kind: Kind) -> str:
+def _type(kind: ValueType) -> str:
     match kind:
         case OneOf():
             return ", ".join(f"`{word}`" for word in kind.words)

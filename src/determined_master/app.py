@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from determined_master.api.http.app import Api
 from determined_master.api.http.cors import Cors
 from determined_master.api.http.table import all_routes
-from determined_master.composition.backends import NO_STAND_INS, StandIns, join_backends
+from determined_master.composition.backends import NO_TEST_BACKENDS, TestBackends, join_backends
 from determined_master.composition.effects import register_effects
 from determined_master.composition.foundation import lay_foundation
 from determined_master.composition.listeners import Listeners
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from determined_master.services.access.passwords import Passwords
     from determined_master.services.cluster.bootstrap import Cluster
     from determined_master.settings.master import Settings
-    from determined_master.store.db import Address, Pool
+    from determined_master.store.db import Address, Database
 
 
 class App:
@@ -33,13 +33,13 @@ class App:
         self,
         settings: Settings,
         address: Address,
-        pool: Pool,
+        db: Database,
         cluster: Cluster,
         passwords: Passwords,
-        stand_ins: StandIns = NO_STAND_INS,
+        stand_ins: TestBackends = NO_TEST_BACKENDS,
     ) -> None:
         self.settings = settings
-        base = lay_foundation(settings, address, pool, cluster, self._nudge)
+        base = lay_foundation(settings, address, db, cluster, self._nudge)
         backends = join_backends(base, stand_ins)
         self._queues = queues = join_queues(base, backends)
         work = join_work(base, queues)

@@ -28,7 +28,7 @@ from determined_master.services.access.passwords import Passwords
 from determined_master.services.cluster.bootstrap import bootstrap
 from determined_master.settings import master as settings
 from determined_master.store.backup import back_up, read_manifest, restore
-from determined_master.store.db import Address, connect, open_pool
+from determined_master.store.db import Address, connect, open_database
 from determined_master.store.errors import DatabaseError
 from determined_master.sweeps.running import keep_running
 
@@ -101,7 +101,7 @@ async def _serve(chosen: settings.Settings, address: Address) -> None:
     open_files.allow_many()
     listener = _listen(chosen)
     passwords = Passwords()
-    pool = await open_pool(address)
+    pool = await open_database(address)
     try:
         cluster = await bootstrap(
             pool, passwords, chosen.security.initial_user_password, database.secrets_dir(chosen)

@@ -190,7 +190,7 @@ class KubernetesCluster(ClusterBackend, Namespaces, Protocol):
         """Act no more; pods run on."""
 
 
-class AgentDoor(Protocol):
+class AgentAdmission(Protocol):
     """Where agents come in."""
 
     def open(self, expected: Mapping[str, str], epoch: int) -> None:

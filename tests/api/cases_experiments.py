@@ -263,7 +263,7 @@ async def session_token(world: World, names: dict[str, str]) -> str:
 
 async def task_tokens(world: World) -> TaskTokens:
     """What the tokens of tasks follow from."""
-    async with world.services.users._pool.acquire() as conn:
+    async with world.services.users._db.acquire() as conn:
         secret = await conn.fetchval("SELECT secret FROM cluster")
     return TaskTokens(secret)
 

@@ -10,7 +10,7 @@ from tests.api.samples import Case, World
 
 async def nothing(world: World) -> None:
     """No models."""
-    async with world.services.users._pool.acquire() as conn:
+    async with world.services.users._db.acquire() as conn:
         await conn.execute("DELETE FROM models")
     world.names["int"] = "1"
 

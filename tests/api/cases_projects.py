@@ -13,7 +13,7 @@ NAME = "wire <ws> & \u00e9"
 
 async def none_of_samples(world: World) -> None:
     """Only the first workspace and its project."""
-    async with world.services.workspaces._pool.acquire() as conn:
+    async with world.services.workspaces._db.acquire() as conn:
         await conn.execute("UPDATE experiments SET project_id = 1, workspace_id = 1")
         await conn.execute("DELETE FROM projects WHERE id > 1")
         await conn.execute("DELETE FROM workspaces WHERE id > 1")

@@ -7,7 +7,7 @@ from tests.api.samples import Case, World
 
 async def nobody(world: World) -> None:
     """No group, and nobody has a role."""
-    async with world.services.users._pool.acquire() as conn:
+    async with world.services.users._db.acquire() as conn:
         await conn.execute("DELETE FROM role_assignments")
         await conn.execute("DELETE FROM user_groups")
 

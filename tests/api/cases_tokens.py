@@ -13,7 +13,7 @@ async def someone(world: World) -> None:
 
 async def one(world: World) -> None:
     """The one access token of the samples."""
-    async with world.services.users._pool.acquire() as conn:
+    async with world.services.users._db.acquire() as conn:
         await conn.execute("DELETE FROM user_sessions WHERE kind = 'access'")
     body = {"userId": 2, "lifespan": "24h", "description": "wire tok"}
     made = await world.clients["admin"]("POST", "/api/v1/tokens", body)

@@ -16,7 +16,7 @@ async def a_report_then(world: World) -> None:
     """A trial that reported within the hour that the samples are about."""
     if "used" in world.shared:
         return
-    pool = world.services.projects._pool
+    pool = world.services.projects._db
     number = await add_experiment(pool, await add_project(pool, "USED"))
     trial = await add_trial(pool, number, started_at=BEFORE, ended_at=WITHIN, state="COMPLETED")
     query = """

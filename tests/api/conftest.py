@@ -14,7 +14,7 @@ from determined_master.api.http.app import Api
 from determined_master.api.http.table import all_routes
 from determined_master.services.access.passwords import Passwords
 from determined_master.services.catalog import Services
-from determined_master.store.db import Address, Pool
+from determined_master.store.db import Address, Database
 
 
 @pytest.fixture(scope="session")
@@ -26,7 +26,9 @@ def passwords() -> Iterator[Passwords]:
 
 
 @pytest.fixture
-async def services(database: Address, pool: Pool, passwords: Passwords) -> AsyncIterator[Services]:
+async def services(
+    database: Address, pool: Database, passwords: Passwords
+) -> AsyncIterator[Services]:
     async with running_services(database, pool, passwords) as (made, _):
         yield made
 
@@ -59,7 +61,7 @@ async def token_of(services: Services, username: str) -> str:
 
 
 @pytest.fixture
-async def world(database: Address, pool: Pool, passwords: Passwords) -> AsyncIterator[World]:
+async def world(database: Address, pool: Database, passwords: Passwords) -> AsyncIterator[World]:
     """A master whose engine a test may tell what an agent would."""
     async with running_services(database, pool, passwords) as (services, engine):
         api = Api(all_routes(), services, services.identities)
@@ -69,7 +71,7 @@ async def world(database: Address, pool: Pool, passwords: Passwords) -> AsyncIte
 
 
 @pytest.fixture
-async def pools(database: Address, pool: Pool, passwords: Passwords) -> AsyncIterator[World]:
+async def pools(database: Address, pool: Database, passwords: Passwords) -> AsyncIterator[World]:
     """A master with several resource pools."""
     async with several_pools(database, pool, passwords) as made:
         yield made

@@ -21,7 +21,7 @@ from determined_master.api.http.app import Api
 from determined_master.api.http.table import all_routes
 from determined_master.services.access.passwords import Passwords
 from determined_master.settings.security import Authz, Security
-from determined_master.store.db import Address, open_pool
+from determined_master.store.db import Address, open_database
 
 MARK = "hush"
 RBAC = Security(authz=Authz(type="rbac"))
@@ -35,7 +35,7 @@ async def hidden_world(postgres: Address, passwords: Passwords) -> AsyncIterator
     settings = msgspec.structs.replace(SETTINGS, security=RBAC)
     async with (
         new_database(postgres) as address,
-        await open_pool(address, min_size=1) as pool,
+        await open_database(address, min_size=1) as pool,
         running_services(address, pool, passwords, settings) as (services, engine),
     ):
         api = Api(all_routes(), services, services.identities)

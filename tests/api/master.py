@@ -16,7 +16,7 @@ import msgspec
 from determined_master import clock
 from determined_master.app import App
 from determined_master.backends.agents.registry import switched
-from determined_master.composition.backends import StandIns
+from determined_master.composition.backends import TestBackends
 from determined_master.domain.access.rules import Caller
 from determined_master.domain.machines.agent_switches import Switches
 from determined_master.engine import Engine
@@ -25,7 +25,7 @@ from determined_master.services.access.passwords import Passwords
 from determined_master.services.catalog import Services
 from determined_master.services.cluster.bootstrap import bootstrap
 from determined_master.settings.master import Settings
-from determined_master.store.db import Address, Pool
+from determined_master.store.db import Address, Database
 from determined_master.store.logs import task_logs
 from determined_wire.agent_link import Device
 
@@ -82,7 +82,7 @@ class OneAgent:
 @contextlib.asynccontextmanager
 async def running_services(
     address: Address,
-    pool: Pool,
+    pool: Database,
     passwords: Passwords,
     settings: Settings = SETTINGS,
     backend: ClusterBackend | None = None,
@@ -95,7 +95,7 @@ async def running_services(
     """
     settings = msgspec.structs.replace(settings, **overrides)
     cluster = await bootstrap(pool, passwords, PASSWORD, None)
-    stand_ins = StandIns(backend or OneAgent(), clusters)
+    stand_ins = TestBackends(backend or OneAgent(), clusters)
     app = App(settings, address, pool, cluster, passwords, stand_ins)
     async with pool.acquire() as conn:
         await task_logs.ensure_partitions(conn, clock.now().date())

@@ -58,7 +58,7 @@ async def request_of(world: World, task_type: alloc.TaskType, **overrides: Any) 
     """A job that is no experiment, as one of that type would ask for slots."""
     job_id, task_id = str(entropy.new_uuid()), str(entropy.new_uuid())
     allocation_id, now = f"{task_id}.1", clock.now()
-    async with world.services.users._pool.acquire() as conn:
+    async with world.services.users._db.acquire() as conn:
         await conn.execute(
             "INSERT INTO tasks (id, type, job_id, user_id, started_at) VALUES ($1, $2, $3, 1, $4)",
             *(task_id, task_type, job_id, now),

@@ -62,7 +62,7 @@ class World:
                    agent_user = NULL, agent_group = NULL
             RETURNING id
         """
-        async with self.services.users._pool.acquire() as conn:
+        async with self.services.users._db.acquire() as conn:
             for row in await conn.fetch(query):
                 self.services.identities.forget_user(row["id"])
 

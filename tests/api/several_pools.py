@@ -17,7 +17,7 @@ from determined_master.ports import AgentSnapshot
 from determined_master.services.access.passwords import Passwords
 from determined_master.settings.master import Settings
 from determined_master.settings.pools import ResourceManager, ResourcePool, Scheduler
-from determined_master.store.db import Address, Pool
+from determined_master.store.db import Address, Database
 from determined_wire.agent_link import Device
 
 POOLS = Settings(
@@ -70,7 +70,7 @@ def _agent(name: str, pool: str, slots: int) -> AgentSnapshot:
 
 @contextlib.asynccontextmanager
 async def several_pools(
-    database: Address, pool: Pool, passwords: Passwords
+    database: Address, pool: Database, passwords: Passwords
 ) -> AsyncIterator[World]:
     """That master, with clients `admin` and `user`."""
     async with running_services(database, pool, passwords, POOLS, SomeAgents()) as running:

@@ -13,7 +13,7 @@ from tests.postgres import new_database
 from determined_master.api.http.app import Api
 from determined_master.api.http.table import all_routes
 from determined_master.services.access.passwords import Passwords
-from determined_master.store.db import Address, open_pool
+from determined_master.store.db import Address, open_database
 
 
 @contextlib.asynccontextmanager
@@ -21,7 +21,7 @@ async def shared_world(postgres: Address, passwords: Passwords) -> AsyncIterator
     """A master on a database of its own, with a client of the admin and one of a user."""
     async with (
         new_database(postgres) as address,
-        await open_pool(address, min_size=1) as pool,
+        await open_database(address, min_size=1) as pool,
         running_services(address, pool, passwords) as (services, engine),
     ):
         api = Api(all_routes(), services, services.identities)

@@ -18,7 +18,7 @@ from determined_master.api.http.table import all_routes
 from determined_master.domain.allocation import messages as alloc
 from determined_master.services.access.passwords import Passwords
 from determined_master.settings.pools import ResourcePool
-from determined_master.store.db import Address, Pool
+from determined_master.store.db import Address, Database
 from determined_wire.agent_link import ContainerSpec
 
 CLUSTER = {"shm_size_bytes": "64m", "network_mode": "host", "startup_hook": "true"}
@@ -31,7 +31,7 @@ searcher: {name: single, metric: loss}
 
 
 @pytest.fixture
-async def world(database: Address, pool: Pool, passwords: Passwords) -> AsyncIterator[World]:
+async def world(database: Address, pool: Database, passwords: Passwords) -> AsyncIterator[World]:
     """A master with a pool that says more than the cluster, and agents on two machines."""
     pools = (
         ResourcePool(),

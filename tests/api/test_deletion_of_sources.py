@@ -50,7 +50,7 @@ async def collect(world: World, number: str) -> list[Any]:
 
 
 async def rows(world: World) -> int:
-    async with world.services.users._pool.acquire() as conn:
+    async with world.services.users._db.acquire() as conn:
         return int(await conn.fetchval("SELECT count(*) FROM checkpoints"))
 
 

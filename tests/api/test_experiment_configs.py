@@ -15,7 +15,7 @@ from tests.covers import covers
 
 from determined_master.domain.search.decision import SearchError
 from determined_master.engine.kinds import SearchContexts
-from determined_master.store.db import Pool
+from determined_master.store.db import Database
 
 PATH = "/api/v1/experiments"
 BASE = "entrypoint: x\nsearcher: {name: single, metric: loss}\n"
@@ -76,7 +76,7 @@ async def test_name_notes_description_and_labels_change(admin: Client) -> None:
 
 @covers("experiment-config 2.data 14.masking 21.obfuscation")
 async def test_secrets_are_masked_wherever_a_configuration_is_shown(
-    admin: Client, pool: Pool
+    admin: Client, pool: Database
 ) -> None:
     secret = (
         "data: {url: u, secrets: {a: topsecret}}\n"
@@ -99,7 +99,7 @@ async def test_a_checkpoint_tells_how_it_is_stored_and_no_other_secret(world: Wo
         "data": {"secrets": {"a": "hidden"}},
         "checkpoint_storage": {"type": "s3", "bucket": "b", "secret_key": "needed"},
     }
-    async with world.services.users._pool.acquire() as conn:
+    async with world.services.users._db.acquire() as conn:
         query = "UPDATE experiments SET config = config || $2 WHERE id = $1"
         await conn.execute(query, int(world.names["experiment_id"]), more)
     path = f"/api/v1/checkpoints/{world.names['uuid']}"
@@ -200,7 +200,7 @@ async def test_a_fork_is_checked_anew(admin: Client) -> None:
 
 @covers("experiment-config 24.searchers 5.custom")
 async def test_an_experiment_of_a_removed_searcher_is_shown_and_its_search_says_why_it_ends(
-    admin: Client, pool: Pool
+    admin: Client, pool: Database
 ) -> None:
     number = (await created(admin))["id"]
     old = {"name": "custom", "metric": "loss", "unit": "epochs", "more": 1}

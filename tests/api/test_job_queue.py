@@ -29,11 +29,11 @@ from determined_master import clock
 from determined_master.api.http.app import Api
 from determined_master.api.http.table import all_routes
 from determined_master.services.access.passwords import Passwords
-from determined_master.store.db import Address, Pool
+from determined_master.store.db import Address, Database
 
 
 @pytest.fixture
-async def world(database: Address, pool: Pool, passwords: Passwords) -> AsyncIterator[World]:
+async def world(database: Address, pool: Database, passwords: Passwords) -> AsyncIterator[World]:
     """A master of three pools: by priority with preemption, without it, and by shares."""
     async with running_services(database, pool, passwords, SETTINGS) as (services, engine):
         api = Api(all_routes(), services, services.identities)
@@ -299,7 +299,7 @@ async def test_statistics_count_jobs_and_tell_the_mean_wait_of_each_day(
     running, _ = await submit(world), await submit(world)
     await run(world, running.allocation_id)
     noon = now.replace(hour=12, minute=0, second=0, microsecond=0)
-    async with world.services.users._pool.acquire() as conn:
+    async with world.services.users._db.acquire() as conn:
         for days, wait_s in ((1, 10), (1, 30), (30, 7), (32, 99)):
             at = noon - timedelta(days=days)
             await conn.execute(

@@ -11,7 +11,7 @@ from tests.api.client import Client
 from tests.store.rows import STARTED, add_experiment, add_trial, end_trial
 
 from determined_master.services.experiments import lists as experiment_lists
-from determined_master.store.db import Conn, Pool
+from determined_master.store.db import Conn, Database
 from determined_master.store.experiments import experiments
 from determined_wire.rest.experiments import GetExperimentsRequestSortBy
 
@@ -21,7 +21,7 @@ def figures(value: float) -> dict[str, Any]:
 
 
 @pytest.fixture
-async def project(admin: Client, pool: Pool) -> list[tuple[int, int]]:
+async def project(admin: Client, pool: Database) -> list[tuple[int, int]]:
     """Three experiments of one ended run each in project 1: ids of both."""
     made = []
     for n in range(1, 4):
@@ -122,7 +122,7 @@ async def test_pages_of_all_experiments_tell_the_total_also_beyond_the_end(
 
 
 async def test_what_of_a_list_has_changed_is_shown_anew_a_few_at_a_time(
-    admin: Client, project: list[tuple[int, int]], pool: Pool, monkeypatch: pytest.MonkeyPatch
+    admin: Client, project: list[tuple[int, int]], pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To show all of a long list at once would hold whoever else waits."""
     shown: list[int] = []

@@ -16,8 +16,8 @@ from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import DetError
 from determined_master.services.catalog import Services
 from determined_master.services.experiments.experiments import Submission
-from determined_master.services.metrics.reports import Report
-from determined_master.store.db import Pool
+from determined_master.services.metrics.reports import MetricReport
+from determined_master.store.db import Database
 
 pytestmark = pytest.mark.slow
 
@@ -47,12 +47,12 @@ async def repeat(act: Callable[[int], Awaitable[object]]) -> None:
             await act(round_)
 
 
-async def improve(services: Services, pool: Pool, trial_id: int, round_: int) -> None:
+async def improve(services: Services, pool: Database, trial_id: int, round_: int) -> None:
     """Each is better than all before: the trial, its run and the experiment are written."""
     run_id = await pool.fetchval("SELECT run_id FROM trials WHERE id = $1", trial_id)
     await services.metrics.report(
         ADMIN,
-        Report(
+        MetricReport(
             trial_id=trial_id,
             run_id=run_id,
             group="validation" if round_ % 2 else "training",
@@ -69,7 +69,7 @@ async def move(services: Services, projects: list[int], experiment: int, round_:
 
 
 async def test_an_ended_experiment_is_archived_and_moved_while_late_reports_come(
-    services: Services, pool: Pool, deadlocks: list[str]
+    services: Services, pool: Database, deadlocks: list[str]
 ) -> None:
     projects = [1, await add_project(pool, "GOAL")]
     ended = {"state": "COMPLETED", "ended_at": STARTED}
@@ -90,7 +90,7 @@ async def test_an_ended_experiment_is_archived_and_moved_while_late_reports_come
 
 
 async def test_live_searches_are_moved_paused_and_resumed_while_reports_come(
-    services: Services, pool: Pool, deadlocks: list[str]
+    services: Services, pool: Database, deadlocks: list[str]
 ) -> None:
     projects = [1, await add_project(pool, "GOAL")]
     made = [

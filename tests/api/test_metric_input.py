@@ -12,12 +12,12 @@ from tests.store.rows import add_experiment, add_trial
 from determined_master.engine import EngineUnavailable
 from determined_master.engine.kind import Outcome
 from determined_master.services.catalog import Services
-from determined_master.store.db import Conn, Pool
+from determined_master.store.db import Conn, Database
 from determined_master.store.metrics import system_metrics
 
 
 @pytest.fixture
-async def trial(admin: Client, pool: Pool) -> int:
+async def trial(admin: Client, pool: Database) -> int:
     return await add_trial(pool, await add_experiment(pool, 1))
 
 
@@ -78,7 +78,7 @@ async def test_in_a_batch_only_the_report_that_is_too_much_is_refused(
 
 
 async def test_a_batch_that_is_not_settled_in_time_is_to_be_sent_again_and_counts_once(
-    admin: Client, services: Services, pool: Pool, monkeypatch: pytest.MonkeyPatch
+    admin: Client, services: Services, pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The search may have heard of a report all the same; the trial must not die of it."""
     halving = await add_experiment(pool, 1, searcher_type="adaptive_asha")
@@ -104,7 +104,7 @@ async def test_a_batch_that_is_not_settled_in_time_is_to_be_sent_again_and_count
 
 
 async def test_figures_of_the_machine_need_no_steps_and_come_often(
-    admin: Client, pool: Pool, trial: int
+    admin: Client, pool: Database, trial: int
 ) -> None:
     for n in range(3):
         figures = {"agent-1": {"cpu_util_simple": n}}
@@ -117,7 +117,7 @@ async def test_figures_of_the_machine_need_no_steps_and_come_often(
 
 
 async def test_figures_of_the_machine_in_a_batch_are_stored_together_in_their_order(
-    admin: Client, pool: Pool, trial: int, monkeypatch: pytest.MonkeyPatch
+    admin: Client, pool: Database, trial: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inserted: list[int] = []
     insert = system_metrics.insert_samples

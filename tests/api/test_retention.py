@@ -22,7 +22,7 @@ async def finished_with_logs(world: World, *, days_ago: int) -> Client:
     task = world.names["task_id"]
     logs = [{"taskId": task, "log": text} for text in ("one\n", "two\n")]
     assert (await admin("POST", "/api/v1/task/logs", {"logs": logs})).status == 200
-    async with world.services.workspaces._pool.acquire() as conn:
+    async with world.services.workspaces._db.acquire() as conn:
         query = "UPDATE tasks SET ended_at = $2 WHERE id = $1"
         await conn.execute(query, task, clock.now() - timedelta(days=days_ago))
     return admin

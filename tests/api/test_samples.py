@@ -37,7 +37,7 @@ from determined_master.api.http.cors import Cors
 from determined_master.api.http.routes import Route
 from determined_master.api.http.table import all_routes
 from determined_master.services.access.passwords import Passwords
-from determined_master.store.db import Address, open_pool
+from determined_master.store.db import Address, open_database
 from determined_wire.proto import Endpoint
 
 CASES: dict[str, Case] = {
@@ -81,7 +81,7 @@ async def master(postgres: Address, passwords: Passwords) -> AsyncIterator[tuple
     """One master for all samples: to start one for each would take minutes."""
     async with (
         new_database(postgres) as address,
-        await open_pool(address, min_size=1) as pool,
+        await open_database(address, min_size=1) as pool,
         running_services(address, pool, passwords) as (services, engine),
     ):
         api = Api(all_routes(), services, services.identities)

@@ -109,7 +109,7 @@ async def test_a_server_listens_at_a_port_of_its_kind_that_no_other_has(
     world: World, client: Client, kind: str
 ) -> None:
     low, high = PORTS[kind]
-    async with world.services.users._pool.acquire() as conn:
+    async with world.services.users._db.acquire() as conn:
         taken = await launched(world, kind, config={"resources": {"slots": 0}})
         used = "UPDATE interactive_tasks SET port = $2 WHERE task_id = $1"
         await conn.execute(used, taken["id"], low)
@@ -281,7 +281,7 @@ def requests() -> Requests:
 def idle(world: World, requests: Requests) -> IdleTasks:
     services = world.services
     known: Any = requests
-    return IdleTasks(services.users._pool, services.interactive_tasks, known)
+    return IdleTasks(services.users._db, services.interactive_tasks, known)
 
 
 @covers("experiment-config 22.limits")
@@ -331,7 +331,7 @@ async def test_a_set_clock_and_another_master_end_nobodys_work(
     idle.begin_anew()
     assert await idle.end_idle() == []
     other: Any = requests
-    fresh = IdleTasks(world.services.users._pool, world.services.interactive_tasks, other)
+    fresh = IdleTasks(world.services.users._db, world.services.interactive_tasks, other)
     now[0] = begin + timedelta(hours=2)
     assert await fresh.end_idle() == []
 

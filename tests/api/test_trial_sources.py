@@ -8,19 +8,19 @@ from tests.api.client import Client
 from tests.store.rows import STARTED, add_experiment, add_trial
 
 from determined_master import entropy
-from determined_master.store.db import Pool
+from determined_master.store.db import Database
 
 PREFIX = "TRIAL_SOURCE_INFO_TYPE_"
 
 
-async def add_checkpoint(pool: Pool) -> str:
+async def add_checkpoint(pool: Database) -> str:
     uuid = str(entropy.new_uuid())
     query = "INSERT INTO checkpoints (uuid, state, reported_at) VALUES ($1, 'COMPLETED', $2)"
     await pool.execute(query, uuid, STARTED)
     return uuid
 
 
-async def add_report(pool: Pool, trial: int, group: str, loss: float) -> None:
+async def add_report(pool: Database, trial: int, group: str, loss: float) -> None:
     query = """
         INSERT INTO metrics (trial_id, metric_group, steps, run_id, reported_at, metrics)
         VALUES ($1, $2, 1, 0, $3, $4)
@@ -41,7 +41,7 @@ async def found(client: Client, uuid: str, query: str = "") -> list[tuple[int, s
 
 
 async def test_metrics_of_a_checkpoint_are_those_of_the_trials_that_work_from_it(
-    admin: Client, pool: Pool
+    admin: Client, pool: Database
 ) -> None:
     uuid, other = await add_checkpoint(pool), await add_checkpoint(pool)
     experiment = await add_experiment(pool, 1)
@@ -65,7 +65,9 @@ async def test_metrics_of_a_checkpoint_are_those_of_the_trials_that_work_from_it
     assert await found(admin, uuid, "?metricGroup=validation") == [both[0], both[2]]
 
 
-async def test_a_source_needs_a_trial_a_checkpoint_and_a_type(admin: Client, pool: Pool) -> None:
+async def test_a_source_needs_a_trial_a_checkpoint_and_a_type(
+    admin: Client, pool: Database
+) -> None:
     uuid = await add_checkpoint(pool)
     trial = await add_trial(pool, await add_experiment(pool, 1))
     unknown = str(entropy.new_uuid())

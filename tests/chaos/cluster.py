@@ -21,7 +21,7 @@ from tests.chaos.schedule_checks import ScheduleChecks
 from tests.chaos.server import Server, SimConnection
 from tests.chaos.tasks import CALLER, Tasks, Work, ask
 
-from determined_master.pools.loop import Decision
+from determined_master.pools.loop import PoolDecision
 from determined_master.services.experiments.experiments import Submission
 
 STATEMENTS = (checkpoint_statements, engine_statements, store_statements)
@@ -142,7 +142,7 @@ class Cluster:
                         found.add(known.request.experiment_id)
         return found
 
-    def _decided(self, decision: Decision) -> None:
+    def _decided(self, decision: PoolDecision) -> None:
         self.schedules[decision.view.pool].decided(decision)
 
     async def connect_database(self, address: Any) -> SimConnection:

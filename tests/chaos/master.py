@@ -13,7 +13,7 @@ from tests.chaos.server import Server, SimPool, Statement, statement
 
 from determined_master import clock
 from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
-from determined_master.composition.leader_tasks import Lead
+from determined_master.composition.leader_tasks import LeaderTasks
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.config.layers import ConfigLayers, PoolLayer
 from determined_master.domain.errors import DetError, FailedPrecondition
@@ -22,11 +22,11 @@ from determined_master.domain.states import TERMINAL
 from determined_master.engine import Changed, Engine, EngineSettings, Rows
 from determined_master.engine.kinds import KINDS
 from determined_master.pools.live import LiveAllocations
-from determined_master.pools.loop import Decision
+from determined_master.pools.loop import PoolDecision
 from determined_master.pools.loops import PoolLoops
 from determined_master.services.checkpoints.checkpoints import Checkpoints
-from determined_master.services.checkpoints.effects import CollectionEffects
-from determined_master.services.checkpoints.gc import Collections
+from determined_master.services.checkpoints.effects import GcEffects
+from determined_master.services.checkpoints.gc import CheckpointGc
 from determined_master.services.cluster.agent_switches import AgentSwitches
 from determined_master.services.cluster.agents import AgentReports, Join
 from determined_master.services.cluster.pools import Pools
@@ -36,7 +36,7 @@ from determined_master.services.experiments.configs import ExperimentConfigs
 from determined_master.services.experiments.effects import ExperimentEffects
 from determined_master.services.experiments.experiments import Experiments
 from determined_master.services.experiments.trial_effects import TrialEffects
-from determined_master.services.logs.policies import LogPolicies
+from determined_master.services.logs.policies import LogPolicyMatcher
 from determined_master.services.logs.task_logs import TaskLogs
 from determined_master.services.queue.job_terms import JobTermsSync
 from determined_master.services.tasks.allocation_effects import AllocationEffects
@@ -70,7 +70,7 @@ class Master:
         loop: SimLoop,
         server: Server,
         settings: Settings,
-        tell: Callable[[Decision], None],
+        tell: Callable[[PoolDecision], None],
         name: str,
     ) -> None:
         self.process = Process(name, loop)
@@ -81,7 +81,9 @@ class Master:
         """Serve an agent's socket."""
         await self.door.endpoint(scope, receive, send)
 
-    def _join(self, server: Server, settings: Settings, tell: Callable[[Decision], None]) -> None:
+    def _join(
+        self, server: Server, settings: Settings, tell: Callable[[PoolDecision], None]
+    ) -> None:
         pool: Any = SimPool(server)
 
         async def connect() -> Any:
@@ -99,7 +101,7 @@ class Master:
             connect=connect,
         )
         self.live = live = LiveAllocations(self._nudge)
-        policies = LogPolicies(engine, pool)
+        policies = LogPolicyMatcher(engine, pool)
         self.logs = TaskLogs(pool, policies)
         identity = MasterIdentity(
             master_id=self.process.name, cluster_id="c", cluster_name="c", version="sim"
@@ -115,10 +117,10 @@ class Master:
         self.pool_loops = PoolLoops(pool_configs(settings), engine, self.door.agents, live, tell)
         self.terms = JobTermsSync(engine, pool, live)
         self.switches = AgentSwitches(engine, pool, self.door, live, self._nudge)
-        tokens, collections = TaskTokens(b"secret"), Collections(engine, pool)
+        tokens, collections = TaskTokens(b"secret"), CheckpointGc(engine, pool)
         ExperimentEffects(engine, pool).register()
         TrialEffects(engine, pool, tokens, pools).register()
-        CollectionEffects(engine, pool, tokens, collections, names[0]).register()
+        GcEffects(engine, pool, tokens, collections, names[0]).register()
         specs: Any = SimSpecs()
         AllocationEffects(engine, self.door, specs, policies).register()
         configs = ExperimentConfigs(pool, _layers(settings))
@@ -130,7 +132,7 @@ class Master:
 
     async def _run(self) -> None:
         switches, engine = self.switches, self.engine
-        lead = Lead(engine, self.pool, self.live, self.door, switches, self.terms)
+        lead = LeaderTasks(engine, self.pool, self.live, self.door, switches, self.terms)
         async with asyncio.TaskGroup() as group:
             group.create_task(engine.run())
             await engine.wait_until_leading(timeout_s=None)

@@ -8,7 +8,7 @@ import msgspec
 
 from determined_master.domain.schedule.planner import plan
 from determined_master.domain.schedule.view import PoolView, RequestView, RunningView
-from determined_master.pools.loop import Decision
+from determined_master.pools.loop import PoolDecision
 
 _LONGEST_S = 900.0
 """Beyond its patience, a gang waits for those who run on what is drained for it."""
@@ -29,7 +29,7 @@ class ScheduleChecks:
         """Those that the head alone has kept from starting, at the tick before."""
         self.decisions = 0
 
-    def decided(self, decision: Decision) -> None:
+    def decided(self, decision: PoolDecision) -> None:
         """Check one plan."""
         self.decisions += 1
         self._check_places(decision)
@@ -38,7 +38,7 @@ class ScheduleChecks:
         if self._is_calm:
             self._check_patience(decision)
 
-    def _check_places(self, decision: Decision) -> None:
+    def _check_places(self, decision: PoolDecision) -> None:
         """Only free slots of agents that take work, each once; only those who wait start."""
         view = decision.view
         free = {(a.id, s) for a in view.agents if a.is_accepting for s in a.free_slots}
@@ -55,7 +55,7 @@ class ScheduleChecks:
                 self._violate(f"{start.allocation_id} is given slots that are not free: {taken}")
             free -= taken
 
-    def _check_head(self, decision: Decision) -> None:
+    def _check_head(self, decision: PoolDecision) -> None:
         """Who can never fit delays nobody by more than a tick."""
         waits = decision.plan.waits
         impossible = {w.allocation_id for w in waits if w.code == "impossible"}
@@ -70,7 +70,7 @@ class ScheduleChecks:
             self._violate(f"{allocation_id} waits for {sorted(impossible)}, which can never fit")
         self._late = late
 
-    def _check_turns(self, decision: Decision) -> None:
+    def _check_turns(self, decision: PoolDecision) -> None:
         """No task is asked to leave a second time while the queue is what it was."""
         queue = _queue(decision.view)
         if queue != self._queue or self._has_come_back(decision.view):
@@ -92,7 +92,7 @@ class ScheduleChecks:
         known, self._newest = self._newest, newest
         return any(known.get(task, newest[task]) not in (newest[task], *asked) for task in newest)
 
-    def _check_patience(self, decision: Decision) -> None:
+    def _check_patience(self, decision: PoolDecision) -> None:
         """Nobody who could be held waits for ever, unless more urgent ones do."""
         view = decision.view
         codes = {w.allocation_id: w.code for w in decision.plan.waits}

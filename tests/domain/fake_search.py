@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from determined_master.domain.experiment.messages import RungEntry, TrialEnd
-from determined_master.domain.search.decision import Create, Decision, SearchError, Stop
+from determined_master.domain.search.decision import Create, SearchDecision, SearchError, Stop
 from determined_master.domain.search.memory import SearchMemory
 from determined_master.domain.search.method import SearchContext
 
@@ -20,10 +20,10 @@ class FakeSearch:
         self.first, self.total, self.bar = first, total, bar
         self.asked: list[str] = []
 
-    def initial(self) -> Decision:
+    def initial(self) -> SearchDecision:
         if self.total < 0:
             raise SearchError("the grid has no points")
-        return Decision(
+        return SearchDecision(
             state={"made": self.first}, actions=tuple(self._create(i) for i in range(self.first))
         )
 
@@ -35,26 +35,26 @@ class FakeSearch:
         metric: float | None,
         time: float | None,
         reported: tuple[str, ...],
-    ) -> Decision:
+    ) -> SearchDecision:
         self.asked.append(f"validation {request_id}")
         if metric is None:
             raise SearchError(f"the report of {', '.join(reported)} lacks the metric 'loss'")
         entry = RungEntry(bracket=0, rung=0, request_id=request_id, metric=metric)
         if metric <= self.bar:
-            return Decision(state=state, records=(entry,))
-        return Decision(state=state, actions=(Stop(request_id),), records=(entry,))
+            return SearchDecision(state=state, records=(entry,))
+        return SearchDecision(state=state, actions=(Stop(request_id),), records=(entry,))
 
     def trial_ended(
         self, state: Any, memory: SearchMemory, request_id: str, end: TrialEnd
-    ) -> Decision:
+    ) -> SearchDecision:
         self.asked.append(f"end {request_id} {end}")
         made = state["made"]
         if made >= self.total:
-            return Decision(state=state)
-        return Decision(state={"made": made + 1}, actions=(self._create(made),))
+            return SearchDecision(state=state)
+        return SearchDecision(state={"made": made + 1}, actions=(self._create(made),))
 
-    def go_on(self, state: Any, memory: SearchMemory) -> Decision:
-        return Decision(state=state)
+    def go_on(self, state: Any, memory: SearchMemory) -> SearchDecision:
+        return SearchDecision(state=state)
 
     def progress(self, state: Any, memory: SearchMemory, trial_progress: float) -> float:
         return trial_progress

@@ -43,7 +43,7 @@ NEXT: dict[str, Any] = {"experiment": states.EXPERIMENT_NEXT, "trial": states.TR
 FALLIBLE = (
     exp.CreateTrial,
     exp.ContinueTrial,
-    exp.StartCollection,
+    exp.StartGc,
     exp.RemoveExperiment,
     exp.StopTrial,
     exp.SignalTrials,
@@ -172,7 +172,7 @@ class World:
                 self._create_trial(cause, effect)
             case exp.ContinueTrial():
                 self._continue_trial(cause, effect)
-            case exp.PlanDeletion() | exp.StartCollection() | exp.RemoveExperiment():
+            case exp.PlanDeletion() | exp.StartGc() | exp.RemoveExperiment():
                 self._delete(cause, effect)
             case exp.StopTrial():
                 number = str(1 + int(effect.request_id[1:]))
@@ -197,10 +197,10 @@ class World:
     def _delete(self, cause: str, effect: Any) -> None:
         match effect:
             case exp.PlanDeletion():
-                planned = exp.CollectionPlanned(task_ids=("g1", "g2"), is_deletion=True)
+                planned = exp.GcPlanned(task_ids=("g1", "g2"), is_deletion=True)
                 self.post(EXPERIMENT, planned, cause)
-            case exp.StartCollection():
-                ended = exp.CollectionEnded(task_id=effect.task_id)
+            case exp.StartGc():
+                ended = exp.GcEnded(task_id=effect.task_id)
                 self.post(EXPERIMENT, ended, cause)
             case exp.RemoveExperiment():
                 self.post(EXPERIMENT, exp.ExperimentRemoved(), cause)

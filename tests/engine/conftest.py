@@ -8,20 +8,20 @@ import pytest
 from tests.engine import toy
 
 from determined_master.engine import Engine, EngineSettings, Patience
-from determined_master.store.db import Address, Pool
+from determined_master.store.db import Address, Database
 
 QUICK = EngineSettings(patience=Patience(attempts=3, first_s=0.005, longest_s=0.02))
 
 
 @pytest.fixture
-async def toy_pool(pool: Pool) -> Pool:
+async def toy_pool(pool: Database) -> Database:
     """A database with the toy's tables."""
     await pool.execute(toy.TABLES)
     return pool
 
 
 @pytest.fixture
-async def engine(database: Address, toy_pool: Pool) -> AsyncIterator[Engine]:
+async def engine(database: Address, toy_pool: Database) -> AsyncIterator[Engine]:
     """An engine that leads; its handler posts the echo back."""
     made = make_engine(database, toy_pool)
     async with made:
@@ -29,7 +29,7 @@ async def engine(database: Address, toy_pool: Pool) -> AsyncIterator[Engine]:
         yield made
 
 
-def make_engine(database: Address, pool: Pool, *, echo: bool = True, **options) -> Engine:
+def make_engine(database: Address, pool: Database, *, echo: bool = True, **options) -> Engine:
     made = Engine(database, pool, [toy.TALLY], settings=QUICK, **options)
 
     async def send_back(effect, context):

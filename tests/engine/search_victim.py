@@ -19,7 +19,7 @@ from determined_master.domain.search.method import build
 from determined_master.domain.search.simulate import SearchRun
 from determined_master.engine import Engine
 from determined_master.engine.kinds import KINDS
-from determined_master.store.db import Address, open_pool
+from determined_master.store.db import Address, open_database
 
 CONFIG = build_experiment(
     {
@@ -81,7 +81,7 @@ def search_engine(address: Address, pool) -> Engine:
     async def ignore(effect, context):
         pass
 
-    for effect in (exp.CreateTrial, exp.StopTrial, exp.CloseExperiment, exp.StartCollection):
+    for effect in (exp.CreateTrial, exp.StopTrial, exp.CloseExperiment, exp.StartGc):
         engine.handlers.register(effect, ignore)
     return engine
 
@@ -89,7 +89,7 @@ def search_engine(address: Address, pool) -> Engine:
 async def main() -> None:
     host, password, database, seed, most = sys.argv[1:]
     address = Address(host, 5432, "determined", password, database)
-    pool = await open_pool(address, min_size=1, max_size=5)
+    pool = await open_database(address, min_size=1, max_size=5)
     async with search_engine(address, pool) as engine:
         await engine.wait_until_leading()
         await tell(engine, events(int(seed))[: int(most) or None])

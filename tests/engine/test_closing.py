@@ -7,12 +7,12 @@ import pytest
 from determined_master.engine.closing import close_all
 from determined_master.engine.errors import StaleEpoch
 from determined_master.engine.kind import EffectId
-from determined_master.store.db import Pool
+from determined_master.store.db import Database
 
 CLOSED, OTHER = EffectId("tally", "a", 1, 0), EffectId("tally", "a", 1, 1)
 
 
-async def order(pool: Pool, *effects: EffectId, claimed_epoch: int) -> None:
+async def order(pool: Database, *effects: EffectId, claimed_epoch: int) -> None:
     for effect in effects:
         await pool.execute(
             "INSERT INTO outbox (kind, id, version, n, effect, ordered_at, claimed_epoch) "
@@ -21,12 +21,12 @@ async def order(pool: Pool, *effects: EffectId, claimed_epoch: int) -> None:
         )
 
 
-async def left(pool: Pool) -> list[EffectId]:
+async def left(pool: Database) -> list[EffectId]:
     rows = await pool.fetch("SELECT kind, id, version, n FROM outbox ORDER BY n")
     return [EffectId(*row) for row in rows]
 
 
-async def test_those_that_are_named_are_closed_once_or_twice(pool: Pool) -> None:
+async def test_those_that_are_named_are_closed_once_or_twice(pool: Database) -> None:
     await pool.execute("UPDATE leader SET epoch = 3")
     await order(pool, CLOSED, OTHER, claimed_epoch=2)
     async with pool.acquire() as conn:
@@ -35,7 +35,7 @@ async def test_those_that_are_named_are_closed_once_or_twice(pool: Pool) -> None
     assert await left(pool) == [OTHER]
 
 
-async def test_what_a_later_leader_has_claimed_stays_for_it(pool: Pool) -> None:
+async def test_what_a_later_leader_has_claimed_stays_for_it(pool: Database) -> None:
     await pool.execute("UPDATE leader SET epoch = 4")
     await order(pool, CLOSED, claimed_epoch=4)
     async with pool.acquire() as conn:

@@ -13,7 +13,7 @@ from tests.engine.conftest import QUICK
 from determined_master.domain.errors import FailedPrecondition
 from determined_master.domain.messages import Event, Record, State
 from determined_master.engine import Change, Engine, Kind
-from determined_master.store.db import Address, Conn, Pool
+from determined_master.store.db import Address, Conn, Database
 
 
 class Ranking(State, frozen=True):
@@ -62,7 +62,7 @@ async def project(conn: Conn, changes: Sequence[Change[Ranking, Entered]]) -> No
     await conn.executemany("INSERT INTO entries (id, value) VALUES ($1, $2)", rows)
 
 
-def ranking_engine(database: Address, pool: Pool, entries: Entries, **options: Any) -> Engine:
+def ranking_engine(database: Address, pool: Database, entries: Entries, **options: Any) -> Engine:
     kind = Kind(
         name="ranking",
         state=Ranking,
@@ -76,13 +76,13 @@ def ranking_engine(database: Address, pool: Pool, entries: Entries, **options: A
 
 
 @pytest.fixture
-async def entries(pool: Pool) -> Entries:
+async def entries(pool: Database) -> Entries:
     await pool.execute("CREATE TABLE entries (id text, value int, UNIQUE (id, value))")
     return Entries()
 
 
 async def test_a_context_is_loaded_once_and_sees_every_earlier_record(
-    database: Address, pool: Pool, entries: Entries
+    database: Address, pool: Database, entries: Entries
 ) -> None:
     async with ranking_engine(database, pool, entries) as engine:
         await engine.wait_until_leading()
@@ -96,7 +96,7 @@ async def test_a_context_is_loaded_once_and_sees_every_earlier_record(
 
 
 async def test_a_context_is_dropped_when_its_commit_fails(
-    database: Address, pool: Pool, entries: Entries
+    database: Address, pool: Database, entries: Entries
 ) -> None:
     plan = BreakPlan()
     connect = breaking_connect(database, plan)
@@ -116,7 +116,7 @@ async def test_a_context_is_dropped_when_its_commit_fails(
 
 
 async def test_a_context_of_another_version_is_not_used(
-    database: Address, pool: Pool, entries: Entries
+    database: Address, pool: Database, entries: Entries
 ) -> None:
     async with ranking_engine(database, pool, entries) as engine:
         await engine.wait_until_leading()

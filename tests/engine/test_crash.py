@@ -8,12 +8,12 @@ from tests.engine.breaking import BreakPlan, Proxy, breaking_connect
 from tests.engine.conftest import make_engine
 
 from determined_master.engine import EngineUnavailable
-from determined_master.store.db import Address, Pool
+from determined_master.store.db import Address, Database
 
 MOST_STATEMENTS = 40
 
 
-async def assert_counted_once(pool: Pool, id: str, version: int) -> None:
+async def assert_counted_once(pool: Database, id: str, version: int) -> None:
     """Whatever broke on the way, this is the end state of `post_all`."""
     told = await pool.fetch(
         "SELECT version, cause FROM journal WHERE kind = 'tally' AND id = $1 ORDER BY version", id
@@ -45,7 +45,7 @@ async def post_all(engine, id: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("is_after", [False, True], ids=["before", "after"])
 async def test_a_connection_lost_at_any_statement_changes_nothing_in_the_end(
-    database: Address, toy_pool: Pool, is_after: bool
+    database: Address, toy_pool: Database, is_after: bool
 ) -> None:
     plan = BreakPlan()
     broken = 0
@@ -73,7 +73,7 @@ async def begin(engine, id: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("is_after", [False, True], ids=["before", "after"])
 async def test_an_engine_that_ends_at_any_statement_is_resumed_by_the_next(
-    database: Address, toy_pool: Pool, is_after: bool
+    database: Address, toy_pool: Database, is_after: bool
 ) -> None:
     """The first engine loses its connection and never gets another; the second goes on."""
     for at in range(1, 20, 2):
@@ -100,7 +100,7 @@ async def test_an_engine_that_ends_at_any_statement_is_resumed_by_the_next(
 
 
 async def test_a_commit_whose_answer_is_lost_is_settled_by_its_cause(
-    database: Address, toy_pool: Pool
+    database: Address, toy_pool: Database
 ) -> None:
     proxy = Proxy()
     with tempfile.TemporaryDirectory(prefix="det-", dir="/tmp") as directory:

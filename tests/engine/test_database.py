@@ -11,7 +11,7 @@ from tests.engine.conftest import QUICK
 
 from determined_master.engine import Engine
 from determined_master.engine.connection import engine_connect
-from determined_master.store.db import Address, Pool
+from determined_master.store.db import Address, Database
 
 pytestmark = pytest.mark.slow
 
@@ -38,7 +38,7 @@ class Forgetful:
 class Postgres:
     """The database of one test."""
 
-    def __init__(self, address: Address, pool: Pool) -> None:
+    def __init__(self, address: Address, pool: Database) -> None:
         self.loses_next = False
         self._address = address
         self._pool = pool
@@ -61,7 +61,7 @@ class Postgres:
 
 
 @pytest.fixture
-async def store(database: Address, pool: Pool) -> AsyncIterator[Postgres]:
+async def store(database: Address, pool: Database) -> AsyncIterator[Postgres]:
     made = Postgres(database, pool)
     yield made
     made.close()

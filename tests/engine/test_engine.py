@@ -7,10 +7,10 @@ from tests.engine.conftest import make_engine
 
 from determined_master.domain.errors import FailedPrecondition
 from determined_master.engine import Changed, Engine, InternalError, Posting, list_story
-from determined_master.store.db import Address, Pool
+from determined_master.store.db import Address, Database
 
 
-async def test_an_event_changes_the_state_and_its_rows(engine: Engine, toy_pool: Pool) -> None:
+async def test_an_event_changes_the_state_and_its_rows(engine: Engine, toy_pool: Database) -> None:
     outcome = await engine.post("tally", "a", toy.Added(3), cause="request:1")
 
     assert (outcome.version, outcome.is_duplicate) == (1, False)
@@ -79,7 +79,7 @@ async def test_a_defect_in_one_event_costs_its_neighbours_nothing(engine: Engine
 
 
 async def test_sql_within_the_event_commits_with_it_and_once(
-    engine: Engine, toy_pool: Pool
+    engine: Engine, toy_pool: Database
 ) -> None:
     async def within(conn):
         await conn.execute("INSERT INTO lines (id, amount) VALUES ('within', 1)")
@@ -90,7 +90,9 @@ async def test_sql_within_the_event_commits_with_it_and_once(
     assert await toy_pool.fetchval("SELECT count(*) FROM lines WHERE id = 'within'") == 1
 
 
-async def test_sql_within_a_refused_event_leaves_nothing(engine: Engine, toy_pool: Pool) -> None:
+async def test_sql_within_a_refused_event_leaves_nothing(
+    engine: Engine, toy_pool: Database
+) -> None:
     async def within(conn):
         await conn.execute("INSERT INTO lines (id, amount) VALUES ('within', 1)")
 
@@ -126,7 +128,7 @@ async def test_a_state_over_ten_kib_is_refused(engine: Engine) -> None:
 
 
 async def test_the_story_tells_events_causes_and_effects_page_by_page(
-    engine: Engine, toy_pool: Pool
+    engine: Engine, toy_pool: Database
 ) -> None:
     await engine.post("tally", "a", toy.Added(1, echoes=("hey",)), cause="request:1")
     await engine.wait_for("tally", "a", lambda tally: tally.echoes == 1, 60)
@@ -178,7 +180,7 @@ async def test_what_is_settled_by_its_cause_is_told_by_the_feed(engine: Engine) 
 
 
 async def test_an_event_that_fails_first_in_a_new_month_does_not_cost_those_after_it(
-    database: Address, toy_pool: Pool
+    database: Address, toy_pool: Database
 ) -> None:
     ahead = timedelta(0)
     async with make_engine(database, toy_pool, now=lambda: datetime.now(UTC) + ahead) as engine:

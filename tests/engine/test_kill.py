@@ -11,7 +11,7 @@ import pytest
 from tests.engine import toy
 from tests.engine.conftest import make_engine
 
-from determined_master.store.db import Address, Pool, connect, embedded_address, open_pool
+from determined_master.store.db import Address, Database, connect, embedded_address, open_database
 from determined_master.store.embedded.files import Layout
 from determined_master.store.embedded.server import EmbeddedServer
 from determined_master.store.migrate import migrate
@@ -26,7 +26,7 @@ END = toy.Tally(total=sum(range(EVENTS)), echoes=EVENTS, ticks=1)
 pytestmark = [pytest.mark.slow, pytest.mark.kill]
 
 
-async def assert_complete(pool: Pool, ledger: set[str]) -> None:
+async def assert_complete(pool: Database, ledger: set[str]) -> None:
     """The tables and what callers were told agree exactly."""
     rows = await pool.fetch("SELECT id, version, state FROM aggregates ORDER BY id")
     assert [toy.TALLY.codec.state(row["state"]) for row in rows] == [END] * AGGREGATES
@@ -43,7 +43,7 @@ async def assert_complete(pool: Pool, ledger: set[str]) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 async def test_a_master_killed_at_any_instant_is_resumed_without_loss(
-    database: Address, toy_pool: Pool, tmp_path: Path, seed: int
+    database: Address, toy_pool: Database, tmp_path: Path, seed: int
 ) -> None:
     ledger = tmp_path / "ledger"
     arguments = [
@@ -69,7 +69,7 @@ async def test_a_master_killed_at_any_instant_is_resumed_without_loss(
     await assert_complete(toy_pool, set(ledger.read_text().splitlines()))
 
 
-async def _wait_for_news(pool: Pool, victim: asyncio.subprocess.Process, lines: int) -> None:
+async def _wait_for_news(pool: Database, victim: asyncio.subprocess.Process, lines: int) -> None:
     count = "SELECT count(*) FROM journal"
     enough = await pool.fetchval(count) + lines
     async with asyncio.timeout(60):
@@ -88,7 +88,7 @@ async def durable_server(directory: Path):
     await migrate(conn)
     await conn.execute(toy.TABLES)
     await conn.close()
-    pool = await open_pool(address, min_size=1, max_size=5)
+    pool = await open_database(address, min_size=1, max_size=5)
     supervisor = asyncio.ensure_future(server.supervise())
     try:
         yield server, address, pool

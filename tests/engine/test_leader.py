@@ -12,7 +12,7 @@ from determined_master.engine.apply import Term, apply_batch
 from determined_master.engine.connection import engine_connect
 from determined_master.engine.errors import StaleEpoch
 from determined_master.engine.queue import Post
-from determined_master.store.db import Address, Pool
+from determined_master.store.db import Address, Database
 
 END_LOCK_HOLDER = """
     SELECT pg_terminate_backend(pid)
@@ -22,7 +22,7 @@ END_LOCK_HOLDER = """
 """
 
 
-async def test_every_term_has_a_higher_epoch(database: Address, toy_pool: Pool) -> None:
+async def test_every_term_has_a_higher_epoch(database: Address, toy_pool: Database) -> None:
     epochs = []
     for _ in range(3):
         async with make_engine(database, toy_pool) as engine:
@@ -34,7 +34,7 @@ async def test_every_term_has_a_higher_epoch(database: Address, toy_pool: Pool) 
 
 @pytest.mark.slow
 async def test_a_second_engine_takes_over_when_the_first_ends(
-    database: Address, toy_pool: Pool
+    database: Address, toy_pool: Database
 ) -> None:
     first, second = make_engine(database, toy_pool), make_engine(database, toy_pool)
     async with second, first:
@@ -49,7 +49,7 @@ async def test_a_second_engine_takes_over_when_the_first_ends(
 
 @pytest.mark.slow
 async def test_a_process_that_does_not_lead_posts_through_the_leader(
-    database: Address, toy_pool: Pool
+    database: Address, toy_pool: Database
 ) -> None:
     first, second = make_engine(database, toy_pool), make_engine(database, toy_pool)
     async with first, second:
@@ -66,7 +66,7 @@ async def test_a_process_that_does_not_lead_posts_through_the_leader(
 
 @pytest.mark.slow
 async def test_who_waits_sees_what_another_leader_has_done(
-    database: Address, toy_pool: Pool
+    database: Address, toy_pool: Database
 ) -> None:
     first, second = make_engine(database, toy_pool), make_engine(database, toy_pool)
     async with first, second:
@@ -82,7 +82,7 @@ async def test_who_waits_sees_what_another_leader_has_done(
 
 @pytest.mark.slow
 async def test_who_waits_sees_what_was_committed_between_two_leads(
-    database: Address, toy_pool: Pool
+    database: Address, toy_pool: Database
 ) -> None:
     async with make_engine(database, toy_pool) as engine:
         await engine.wait_until_leading()
@@ -106,7 +106,7 @@ async def _until_heard(engine: Engine, id: str, waiting: asyncio.Future[Any]) ->
 
 
 @pytest.mark.slow
-async def test_sql_cannot_travel_to_the_leader(database: Address, toy_pool: Pool) -> None:
+async def test_sql_cannot_travel_to_the_leader(database: Address, toy_pool: Database) -> None:
     async def within(conn):
         raise AssertionError("never run")
 
@@ -118,7 +118,7 @@ async def test_sql_cannot_travel_to_the_leader(database: Address, toy_pool: Pool
 
 
 async def test_a_transaction_of_a_former_leader_is_refused(
-    engine: Engine, database: Address, toy_pool: Pool
+    engine: Engine, database: Address, toy_pool: Database
 ) -> None:
     stale = Term(engine.epoch - 1, clock.now)
     future = asyncio.get_running_loop().create_future()
@@ -133,7 +133,7 @@ async def test_a_transaction_of_a_former_leader_is_refused(
 
 
 async def test_raising_the_epoch_waits_for_open_transactions_and_stops_new_ones(
-    engine: Engine, database: Address, toy_pool: Pool
+    engine: Engine, database: Address, toy_pool: Database
 ) -> None:
     """While someone holds the lock to raise the epoch, the leader cannot begin to commit."""
     async with toy_pool.acquire() as taker:
@@ -152,7 +152,7 @@ async def test_raising_the_epoch_waits_for_open_transactions_and_stops_new_ones(
 
 
 async def test_a_leader_that_loses_its_connection_settles_what_was_posted(
-    engine: Engine, toy_pool: Pool
+    engine: Engine, toy_pool: Database
 ) -> None:
     epoch = engine.epoch
     posts = [

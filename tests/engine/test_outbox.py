@@ -7,10 +7,10 @@ from tests.engine.refusing import DISK_FULL, refusing_updates, until_told
 
 from determined_master.domain.errors import FailedPrecondition
 from determined_master.engine import Deferred, Engine, EngineSettings, outbox
-from determined_master.store.db import Address, Pool
+from determined_master.store.db import Address, Database
 
 
-def silent_engine(database: Address, pool: Pool) -> Engine:
+def silent_engine(database: Address, pool: Database) -> Engine:
     """An engine whose test registers the handler."""
     return make_engine(database, pool, echo=False)
 
@@ -23,7 +23,7 @@ async def until(claim) -> None:
 
 
 async def test_effects_of_one_aggregate_are_carried_out_in_their_order(
-    database: Address, toy_pool: Pool
+    database: Address, toy_pool: Database
 ) -> None:
     engine = silent_engine(database, toy_pool)
     seen = []
@@ -47,7 +47,7 @@ async def test_effects_of_one_aggregate_are_carried_out_in_their_order(
 
 
 async def test_a_failing_effect_is_retried_and_holds_back_its_followers(
-    database: Address, toy_pool: Pool
+    database: Address, toy_pool: Database
 ) -> None:
     engine = silent_engine(database, toy_pool)
     seen = []
@@ -67,7 +67,7 @@ async def test_a_failing_effect_is_retried_and_holds_back_its_followers(
 
 
 async def test_an_effect_given_up_becomes_an_event_with_the_effects_fields(
-    database: Address, toy_pool: Pool
+    database: Address, toy_pool: Database
 ) -> None:
     engine = silent_engine(database, toy_pool)
 
@@ -86,7 +86,7 @@ async def test_an_effect_given_up_becomes_an_event_with_the_effects_fields(
 
 
 async def test_an_effect_given_up_while_the_disk_is_full_is_told_when_there_is_room(
-    database: Address, toy_pool: Pool, caplog: pytest.LogCaptureFixture
+    database: Address, toy_pool: Database, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with silent_engine(database, toy_pool) as engine:  # nobody carries the effect out
         await engine.wait_until_leading()
@@ -100,7 +100,7 @@ async def test_an_effect_given_up_while_the_disk_is_full_is_told_when_there_is_r
 
 
 async def test_an_effect_that_nobody_carries_out_is_given_up_at_once(
-    database: Address, toy_pool: Pool
+    database: Address, toy_pool: Database
 ) -> None:
     async with silent_engine(database, toy_pool) as engine:
         await engine.wait_until_leading()
@@ -110,7 +110,7 @@ async def test_an_effect_that_nobody_carries_out_is_given_up_at_once(
 
 
 async def test_a_deferred_effect_waits_for_a_nudge_and_does_not_count(
-    database: Address, toy_pool: Pool
+    database: Address, toy_pool: Database
 ) -> None:
     engine = silent_engine(database, toy_pool)
     attempts = []
@@ -138,7 +138,7 @@ async def test_a_deferred_effect_waits_for_a_nudge_and_does_not_count(
 
 
 async def test_open_effects_are_handed_out_again_after_a_restart(
-    database: Address, toy_pool: Pool
+    database: Address, toy_pool: Database
 ) -> None:
     first = silent_engine(database, toy_pool)
     started = asyncio.Event()
@@ -160,7 +160,7 @@ async def test_open_effects_are_handed_out_again_after_a_restart(
 
 
 async def test_an_outcome_and_the_end_of_its_effect_commit_together(
-    database: Address, toy_pool: Pool
+    database: Address, toy_pool: Database
 ) -> None:
     engine = silent_engine(database, toy_pool)
     open_after = []
@@ -185,7 +185,9 @@ async def test_an_outcome_and_the_end_of_its_effect_commit_together(
     assert open_after == [1, 0]
 
 
-async def test_sql_that_closes_an_effect_is_run_once(database: Address, toy_pool: Pool) -> None:
+async def test_sql_that_closes_an_effect_is_run_once(
+    database: Address, toy_pool: Database
+) -> None:
     engine = silent_engine(database, toy_pool)
 
     async def handle(effect, context):
@@ -209,7 +211,7 @@ async def test_sql_that_closes_an_effect_is_run_once(database: Address, toy_pool
 
 
 async def test_effects_about_different_things_do_not_wait_for_each_other(
-    database: Address, toy_pool: Pool
+    database: Address, toy_pool: Database
 ) -> None:
     engine = silent_engine(database, toy_pool)
     seen = []
@@ -233,7 +235,7 @@ async def test_effects_about_different_things_do_not_wait_for_each_other(
 
 
 async def test_a_group_handler_gets_what_waits_and_then_alone_what_it_left_open(
-    database: Address, toy_pool: Pool
+    database: Address, toy_pool: Database
 ) -> None:
     engine = silent_engine(database, toy_pool)
     calls = []
@@ -257,7 +259,7 @@ async def test_a_group_handler_gets_what_waits_and_then_alone_what_it_left_open(
 
 
 async def test_more_open_effects_than_a_page_are_handed_out_in_order_after_a_restart(
-    database: Address, toy_pool: Pool, monkeypatch: pytest.MonkeyPatch
+    database: Address, toy_pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(outbox, "_PAGE", 7)
     first = silent_engine(database, toy_pool)
@@ -291,7 +293,7 @@ async def test_more_open_effects_than_a_page_are_handed_out_in_order_after_a_res
 
 
 async def test_an_old_effect_that_no_lane_has_is_taken_up_by_the_sweep(
-    database: Address, toy_pool: Pool
+    database: Address, toy_pool: Database
 ) -> None:
     settings = EngineSettings(sweep_s=0.02)
     engine = Engine(database, toy_pool, [toy.TALLY], settings=settings)

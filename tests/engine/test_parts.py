@@ -12,7 +12,7 @@ from tests.engine.conftest import QUICK
 from determined_master.domain.messages import Event, State
 from determined_master.engine import PARTS, Engine, Kind, Parts
 from determined_master.engine.kind import STATE_LIMIT_BYTES
-from determined_master.store.db import Address, Pool
+from determined_master.store.db import Address, Database
 
 IN_STATE = 2
 
@@ -62,17 +62,17 @@ CHOIR = Kind(
 )
 
 
-def engine_on(database: Address, pool: Pool, **options: object) -> Engine:
+def engine_on(database: Address, pool: Database, **options: object) -> Engine:
     return Engine(database, pool, [CHOIR], settings=QUICK, **options)
 
 
-async def stored(pool: Pool, id: str) -> tuple[str, list[str]]:
+async def stored(pool: Database, id: str) -> tuple[str, list[str]]:
     query = f"SELECT a.state, {PARTS} FROM aggregates a WHERE a.id = $1"
     row = await pool.fetchrow(query, id)
     return row["state"], row["parts"]
 
 
-async def test_a_small_state_has_no_rows_beside_it(database: Address, pool: Pool) -> None:
+async def test_a_small_state_has_no_rows_beside_it(database: Address, pool: Database) -> None:
     async with engine_on(database, pool) as engine:
         await engine.wait_until_leading()
         await engine.post("choir", "a", Joined(("x", "y")), cause="1")
@@ -85,7 +85,7 @@ async def test_a_small_state_has_no_rows_beside_it(database: Address, pool: Pool
 
 
 async def test_a_state_of_a_thousand_parts_is_stored_below_the_bound_and_read_whole(
-    database: Address, pool: Pool
+    database: Address, pool: Database
 ) -> None:
     names = tuple(f"a singer whose name is long, number {n}" for n in range(1000))
     heard: list[Choir] = []
@@ -101,7 +101,7 @@ async def test_a_state_of_a_thousand_parts_is_stored_below_the_bound_and_read_wh
     assert len((await stored(pool, "a"))[0]) < STATE_LIMIT_BYTES
 
 
-async def test_only_parts_that_have_changed_are_written(database: Address, pool: Pool) -> None:
+async def test_only_parts_that_have_changed_are_written(database: Address, pool: Database) -> None:
     versions = "SELECT n, xmin::text FROM aggregate_parts ORDER BY n"
     async with engine_on(database, pool) as engine:
         await engine.wait_until_leading()
@@ -113,7 +113,7 @@ async def test_only_parts_that_have_changed_are_written(database: Address, pool:
 
 
 async def test_a_state_stored_whole_by_an_earlier_release_is_taken_apart(
-    database: Address, pool: Pool
+    database: Address, pool: Database
 ) -> None:
     async with engine_on(database, pool) as engine:
         await engine.wait_until_leading()
@@ -129,7 +129,7 @@ async def test_a_state_stored_whole_by_an_earlier_release_is_taken_apart(
 @pytest.mark.slow
 @pytest.mark.parametrize("is_after", [False, True], ids=["before", "after"])
 async def test_a_connection_that_breaks_at_any_statement_costs_no_part_and_doubles_none(
-    database: Address, pool: Pool, is_after: bool
+    database: Address, pool: Database, is_after: bool
 ) -> None:
     plan = BreakPlan()
     broken = 0

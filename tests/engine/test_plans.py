@@ -9,7 +9,7 @@ import pytest
 from determined_master.engine import statements
 from determined_master.engine.apply import ensure_partition
 from determined_master.engine.connection import engine_connect
-from determined_master.store.db import Address, Pool
+from determined_master.store.db import Address, Database
 
 pytestmark = pytest.mark.slow
 BORN = date(2026, 1, 1)
@@ -19,7 +19,7 @@ ASKED = 64
 
 @pytest.mark.parametrize(("at_first", "is_analyzed"), [(1, False), (1, True), (500, False)])
 async def test_causes_are_looked_up_one_by_one_in_a_journal_that_has_grown(
-    database: Address, pool: Pool, at_first: int, is_analyzed: bool
+    database: Address, pool: Database, at_first: int, is_analyzed: bool
 ) -> None:
     applier = await engine_connect(database)()
     try:
@@ -44,7 +44,7 @@ async def test_causes_are_looked_up_one_by_one_in_a_journal_that_has_grown(
     assert ASKED // 2 <= await index_reads(pool) - before <= ASKED
 
 
-async def add_lines(pool: Pool, first: int, last: int) -> None:
+async def add_lines(pool: Database, first: int, last: int) -> None:
     await pool.execute(
         """
         INSERT INTO journal (born, kind, id, version, cause, event, at)
@@ -57,7 +57,7 @@ async def add_lines(pool: Pool, first: int, last: int) -> None:
     )
 
 
-async def index_reads(pool: Pool) -> int:
+async def index_reads(pool: Database) -> int:
     """Entries of the journal's indexes that were read so far."""
     async with pool.acquire() as conn:
         await conn.execute("SELECT pg_stat_clear_snapshot()")

@@ -13,7 +13,7 @@ from tests.engine.conftest import make_engine
 
 from determined_master.domain.errors import DetError, FailedPrecondition, InvalidArgument
 from determined_master.engine import Engine, Inserting, Rows
-from determined_master.store.db import Address, Conn, Pool
+from determined_master.store.db import Address, Conn, Database
 
 
 class Lines:
@@ -41,12 +41,12 @@ async def post_all(engine: Engine, writer: Any, items: Sequence[int]) -> list[An
     return outcomes
 
 
-async def total(pool: Pool) -> int:
+async def total(pool: Database) -> int:
     return await pool.fetchval("SELECT total FROM tallies")
 
 
 async def test_rows_of_events_that_wait_together_are_written_together(
-    engine: Engine, toy_pool: Pool
+    engine: Engine, toy_pool: Database
 ) -> None:
     writer = Lines()
     await post_all(engine, writer, [1, 2, 3, 4])
@@ -57,7 +57,7 @@ async def test_rows_of_events_that_wait_together_are_written_together(
 
 
 async def test_an_event_whose_rows_are_refused_is_not_applied_and_its_neighbours_are(
-    engine: Engine, toy_pool: Pool
+    engine: Engine, toy_pool: Database
 ) -> None:
     outcomes = await post_all(engine, Lines(), [1, 0, 3])
     assert [type(o).__name__ for o in outcomes] == ["Outcome", "InvalidArgument", "Outcome"]
@@ -66,7 +66,7 @@ async def test_an_event_whose_rows_are_refused_is_not_applied_and_its_neighbours
 
 
 async def test_rows_that_cannot_be_written_do_not_cost_the_neighbours(
-    engine: Engine, toy_pool: Pool
+    engine: Engine, toy_pool: Database
 ) -> None:
     outcomes = await post_all(engine, Lines(), [1, 5, 3])
     assert [type(o).__name__ for o in outcomes] == ["Outcome", "InvalidArgument", "Outcome"]
@@ -74,7 +74,7 @@ async def test_rows_that_cannot_be_written_do_not_cost_the_neighbours(
 
 
 async def test_the_rows_of_an_event_that_the_domain_refuses_are_taken_back(
-    engine: Engine, toy_pool: Pool
+    engine: Engine, toy_pool: Database
 ) -> None:
     outcomes = await post_all(engine, Lines(), [1, -1, 3])
     assert isinstance(outcomes[1], FailedPrecondition)
@@ -82,7 +82,7 @@ async def test_the_rows_of_an_event_that_the_domain_refuses_are_taken_back(
     assert await toy_pool.fetchval("SELECT count(*) FROM lines WHERE id = 'row'") == 2
 
 
-async def test_rows_are_written_once_for_a_cause(engine: Engine, toy_pool: Pool) -> None:
+async def test_rows_are_written_once_for_a_cause(engine: Engine, toy_pool: Database) -> None:
     posts = [
         engine.post("tally", "a", toy.Added(1), cause="same", within=Rows(Lines(), 1))
         for _ in range(3)
@@ -94,7 +94,7 @@ async def test_rows_are_written_once_for_a_cause(engine: Engine, toy_pool: Pool)
 @pytest.mark.slow
 @pytest.mark.parametrize("is_after", [False, True], ids=["before", "after"])
 async def test_rows_are_written_once_whatever_statement_loses_the_connection(
-    database: Address, toy_pool: Pool, is_after: bool
+    database: Address, toy_pool: Database, is_after: bool
 ) -> None:
     plan = BreakPlan()
     count = 0

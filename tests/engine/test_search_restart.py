@@ -13,7 +13,7 @@ import pytest
 from tests.engine.search_victim import CONFIG, events, search_engine, tell
 from tests.postgres import new_database
 
-from determined_master.store.db import Address, Pool, open_pool
+from determined_master.store.db import Address, Database, open_database
 
 pytestmark = [pytest.mark.slow, pytest.mark.kill]
 
@@ -31,13 +31,13 @@ EXPERIMENT = """
 """
 
 
-async def prepare(pool: Pool) -> None:
+async def prepare(pool: Database) -> None:
     for statement in SETUP:
         await pool.execute(statement)
     await pool.execute(EXPERIMENT, CONFIG.config)
 
 
-async def decisions(pool: Pool) -> list[list[tuple[Any, ...]]]:
+async def decisions(pool: Database) -> list[list[tuple[Any, ...]]]:
     """Everything that a search has stored, but for the times."""
     queries = (
         "SELECT version, cause, event, effects FROM journal WHERE kind = 'experiment' ORDER BY 1",
@@ -50,7 +50,7 @@ async def decisions(pool: Pool) -> list[list[tuple[Any, ...]]]:
 
 @pytest.mark.parametrize("seed", [1, 2])
 async def test_a_search_that_is_killed_again_and_again_decides_the_same(
-    postgres: Address, database: Address, pool: Pool, seed: int
+    postgres: Address, database: Address, pool: Database, seed: int
 ) -> None:
     await prepare(pool)
     told = events(seed)
@@ -61,7 +61,7 @@ async def test_a_search_that_is_killed_again_and_again_decides_the_same(
     assert len(undisturbed[0]) == len(told)
 
     async with new_database(postgres) as other:
-        other_pool = await open_pool(other, min_size=1, max_size=3)
+        other_pool = await open_database(other, min_size=1, max_size=3)
         try:
             await prepare(other_pool)
             ends = await _tell_and_kill(other, other_pool, seed, len(told))
@@ -71,7 +71,7 @@ async def test_a_search_that_is_killed_again_and_again_decides_the_same(
             await other_pool.close()
 
 
-async def _tell_and_kill(address: Address, pool: Pool, seed: int, events: int) -> list[int]:
+async def _tell_and_kill(address: Address, pool: Database, seed: int, events: int) -> list[int]:
     """Exit codes of the processes that told the search its events."""
     command = [sys.executable, "-m", "tests.engine.search_victim"]
     command += [address.host, address.password, address.database, str(seed)]
@@ -91,7 +91,7 @@ async def _tell_and_kill(address: Address, pool: Pool, seed: int, events: int) -
     return ends
 
 
-async def _wait_for_lines(pool: Pool, victim: asyncio.subprocess.Process, lines: int) -> None:
+async def _wait_for_lines(pool: Database, victim: asyncio.subprocess.Process, lines: int) -> None:
     count = "SELECT count(*) FROM journal"
     async with asyncio.timeout(60):
         # The rows are the only sign of how far it is.

@@ -13,10 +13,12 @@ from tests.engine.refusing import (
 )
 
 from determined_master.engine import Engine, timers
-from determined_master.store.db import Address, Pool
+from determined_master.store.db import Address, Database
 
 
-async def test_a_timer_fires_once_with_a_cause_of_its_own(engine: Engine, toy_pool: Pool) -> None:
+async def test_a_timer_fires_once_with_a_cause_of_its_own(
+    engine: Engine, toy_pool: Database
+) -> None:
     await engine.post("tally", "a", toy.Added(1, tick_s=0.01), cause="1")
     await engine.wait_for("tally", "a", lambda tally: tally.ticks == 1, 60)
 
@@ -25,7 +27,7 @@ async def test_a_timer_fires_once_with_a_cause_of_its_own(engine: Engine, toy_po
     assert await toy_pool.fetchval("SELECT count(*) FROM timers") == 0
 
 
-async def test_a_timer_that_is_cancelled_does_not_fire(engine: Engine, toy_pool: Pool) -> None:
+async def test_a_timer_that_is_cancelled_does_not_fire(engine: Engine, toy_pool: Database) -> None:
     await engine.post("tally", "a", toy.Added(1, tick_s=30), cause="1")
     await engine.post("tally", "a", toy.Added(1, cancel_tick=True), cause="2")
 
@@ -33,7 +35,7 @@ async def test_a_timer_that_is_cancelled_does_not_fire(engine: Engine, toy_pool:
 
 
 async def test_a_timer_that_is_set_again_replaces_the_first(
-    engine: Engine, toy_pool: Pool
+    engine: Engine, toy_pool: Database
 ) -> None:
     await engine.post("tally", "a", toy.Added(1, tick_s=30), cause="1")
     await engine.post("tally", "a", toy.Added(1, tick_s=0.0), cause="2")
@@ -53,7 +55,9 @@ async def test_the_earliest_of_many_timers_is_not_kept_waiting_by_later_ones(
     assert (await engine.wait_for("tally", "a", lambda tally: tally.ticks == 1, 60)).ticks == 1
 
 
-async def test_a_timer_outlives_the_engine_that_set_it(database: Address, toy_pool: Pool) -> None:
+async def test_a_timer_outlives_the_engine_that_set_it(
+    database: Address, toy_pool: Database
+) -> None:
     async with make_engine(database, toy_pool) as first:
         await first.wait_until_leading()
         await first.post("tally", "a", toy.Added(1, tick_s=0.1), cause="1")
@@ -71,7 +75,7 @@ def three_tries(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("three_tries")
 async def test_a_timer_that_always_fails_is_tried_a_bounded_number_of_times(
-    engine: Engine, toy_pool: Pool, caplog: pytest.LogCaptureFixture
+    engine: Engine, toy_pool: Database, caplog: pytest.LogCaptureFixture
 ) -> None:
     await engine.post("tally", "a", toy.Added(1, tick_s=3600), cause="1")
     await toy_pool.execute("""UPDATE timers SET due_at = now(), event = '{"event":"exploded"}'""")
@@ -86,7 +90,7 @@ async def test_a_timer_that_always_fails_is_tried_a_bounded_number_of_times(
 
 @pytest.mark.usefixtures("three_tries")
 async def test_a_timer_whose_rows_the_database_refuses_is_tried_a_bounded_number_of_times(
-    engine: Engine, toy_pool: Pool, caplog: pytest.LogCaptureFixture
+    engine: Engine, toy_pool: Database, caplog: pytest.LogCaptureFixture
 ) -> None:
     await engine.post("tally", "a", toy.Added(1), cause="1")
     await toy_pool.execute(refusing_updates(NO_SUCH_REFERENCE))  # what it refers to is gone
@@ -98,7 +102,7 @@ async def test_a_timer_whose_rows_the_database_refuses_is_tried_a_bounded_number
 
 async def test_a_timer_that_meets_a_full_disk_is_tried_at_a_distance_until_there_is_room(
     engine: Engine,
-    toy_pool: Pool,
+    toy_pool: Database,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -114,7 +118,7 @@ async def test_a_timer_that_meets_a_full_disk_is_tried_at_a_distance_until_there
 
 @pytest.mark.slow
 async def test_a_jump_of_the_clock_makes_no_timer_shorter_or_longer(
-    database: Address, toy_pool: Pool
+    database: Address, toy_pool: Database
 ) -> None:
     clock = Shifted()
     async with make_engine(database, toy_pool, now=clock.now) as engine:
@@ -140,7 +144,7 @@ class Shifted:
         return datetime.now(UTC) + self.ahead
 
 
-async def seconds_left(pool: Pool, clock: Shifted) -> float:
+async def seconds_left(pool: Database, clock: Shifted) -> float:
     """Until the long timer is due."""
     due_at = await pool.fetchval("SELECT due_at FROM timers WHERE id = 'long'")
     return float((due_at - clock.now()).total_seconds())

@@ -15,7 +15,7 @@ from tests.engine import toy
 from tests.engine.conftest import make_engine
 
 from determined_master.engine import Outcome
-from determined_master.store.db import Address, open_pool
+from determined_master.store.db import Address, open_database
 
 
 class Allowance:
@@ -44,7 +44,7 @@ async def main() -> None:
     host, password, database, path, aggregates, events, most = sys.argv[1:]
     allowance = Allowance(int(most))
     address = Address(host, 5432, "determined", password, database)
-    pool = await open_pool(address, min_size=1, max_size=5)
+    pool = await open_database(address, min_size=1, max_size=5)
     with open(path, "a") as ledger:  # noqa: ASYNC230
         async with make_engine(address, pool) as engine:
             await asyncio.gather(

@@ -15,7 +15,7 @@ from determined_master.domain.schedule.fitting import Demand
 from determined_master.domain.schedule.jobs import jobs_of
 from determined_master.domain.schedule.planning_pass import PREEMPTED
 from determined_master.domain.schedule.view import Rules
-from determined_master.pools.agent_backoff import Rest
+from determined_master.pools.agent_backoff import Backoff
 from determined_master.pools.live import LiveAllocations
 from determined_master.ports import AgentSnapshot
 from determined_wire.agent_link import Device
@@ -255,7 +255,7 @@ def test_an_agent_that_cannot_start_anything_rests_longer_each_time(
         held.changed(failing("a", f"{n}.2"), 1)
     now_s += 299
     assert resting() == ["a"]
-    assert held.rest_of("a") == Rest(left_s=pytest.approx(1.0), failures=24)
+    assert held.rest_of("a") == Backoff(left_s=pytest.approx(1.0), failures=24)
     assert held.rest_of("b") is None
     now_s += 2
     assert resting() == []

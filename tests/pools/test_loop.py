@@ -19,7 +19,7 @@ from determined_master.domain.errors import FailedPrecondition
 from determined_master.pools import agent_backoff as resting
 from determined_master.pools import loop as subject
 from determined_master.pools.live import LiveAllocations
-from determined_master.pools.loop import Decision, PoolConfig, PoolLoop
+from determined_master.pools.loop import PoolConfig, PoolDecision, PoolLoop
 
 
 class Engine:
@@ -94,7 +94,7 @@ async def test_a_pass_over_an_unchanged_pool_decides_the_same_and_starts_nothing
     engine = Engine()
     held = live(running("a"), replace(waiting(slots=2), id="w.1"))
     pool = loop_of(held, engine, [snapshot("a", 2)])
-    decisions: list[Decision] = [pool.decide() for _ in range(3)]
+    decisions: list[PoolDecision] = [pool.decide() for _ in range(3)]
     assert decisions[0].plan == decisions[1].plan == decisions[2].plan
     assert [(d.plan.starts, d.plan.preemptions) for d in decisions] == [((), ())] * 3
     await pool.tick()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from determined_master.domain.schedule.ordering import queue_key
 from determined_master.domain.schedule.view import RequestView
-from determined_master.pools.pending_queue import Line
+from determined_master.pools.pending_queue import PendingQueue
 
 BORN = datetime(2026, 1, 1, tzinfo=UTC)
 IDS = [f"{n}.1" for n in range(6)]
@@ -33,7 +33,7 @@ DROPS = st.sampled_from(IDS)
 def test_whatever_comes_and_goes_the_rest_is_in_the_order_of_the_queue(
     rounds: list[list[RequestView | str]],
 ) -> None:
-    line, waiting = Line(), dict[str, RequestView]()
+    line, waiting = PendingQueue(), dict[str, RequestView]()
     for changes in rounds:
         for change in changes:
             if isinstance(change, str):
@@ -46,7 +46,7 @@ def test_whatever_comes_and_goes_the_rest_is_in_the_order_of_the_queue(
 
 
 def test_what_has_not_changed_is_not_put_in_order_anew() -> None:
-    line = Line()
+    line = PendingQueue()
     line.put(request("b", 2, 0))
     line.put(request("a", 1, 0))
     assert [r.allocation_id for r in line.requests()] == ["a", "b"]
@@ -54,7 +54,7 @@ def test_what_has_not_changed_is_not_put_in_order_anew() -> None:
 
 
 def test_the_same_request_put_twice_waits_once() -> None:
-    line, one = Line(), request("a", 1, 0)
+    line, one = PendingQueue(), request("a", 1, 0)
     line.put(one)
     line.put(one)
     assert line.requests() == (one,)

@@ -14,20 +14,20 @@ from determined_master.composition.simulation import (
     run_recorded,
 )
 from determined_master.domain.errors import InvalidArgument, NotFound
-from determined_master.domain.schedule.frames import Film
+from determined_master.domain.schedule.frames import FrameHistory
 from determined_master.domain.schedule.planner import plan
 from determined_master.domain.schedule.view import PoolView, Rules
 from determined_master.domain.schedule.workload import record_of
-from determined_master.pools.loop import Decision
+from determined_master.pools.loop import PoolDecision
 from determined_master.pools.recorder import FRAMES_A_KEY, MAX_WAITING, Recorder, read_frame
 from determined_master.settings.simulate import SimulateOptions
-from determined_master.store.db import Pool
+from determined_master.store.db import Database
 from determined_master.store.queue import plan_frames
 
 BEFORE = T0 - timedelta(days=1)
 
 
-def decision(after_s: float, waiting=(), running=(), free: int = 4) -> Decision:
+def decision(after_s: float, waiting=(), running=(), free: int = 4) -> PoolDecision:
     view = PoolView(
         pool="gpus",
         agents=(agent("a", 4, free=free),),
@@ -35,10 +35,10 @@ def decision(after_s: float, waiting=(), running=(), free: int = 4) -> Decision:
         running=tuple(running),
         now=T0 + timedelta(seconds=after_s),
     )
-    return Decision(view, plan(view))
+    return PoolDecision(view, plan(view))
 
 
-def history() -> list[Decision]:
+def history() -> list[PoolDecision]:
     """One task waits 10 s for another, runs 20 s; the other ran 30 s before."""
     first, second = pending("f.1", 4), pending("s.1", 4, after_s=1)
     runs = holding("f.1", ("a", 4))
@@ -51,12 +51,12 @@ def history() -> list[Decision]:
     ]
 
 
-async def stored(pool: Pool) -> list[plan_frames.FrameRow]:
+async def stored(pool: Database) -> list[plan_frames.FrameRow]:
     async with pool.acquire() as conn:
         return await plan_frames.list_frames(conn, "gpus", BEFORE, T0 + timedelta(days=1))
 
 
-async def test_what_was_noted_is_read_back_as_it_was(pool: Pool) -> None:
+async def test_what_was_noted_is_read_back_as_it_was(pool: Database) -> None:
     recorder = Recorder(pool)
     noted = history()
     for one in noted:
@@ -64,33 +64,33 @@ async def test_what_was_noted_is_read_back_as_it_was(pool: Pool) -> None:
     await recorder.flush()
     rows = await stored(pool)
     assert [row.is_key for row in rows] == [True, False, False, False, False]
-    film = Film()
+    film = FrameHistory()
     again = [film.play(read_frame(row)) for row in rows]
     assert again == [(one.view, one.plan) for one in noted]
 
 
-async def test_a_decision_without_news_is_not_kept(pool: Pool) -> None:
+async def test_a_decision_without_news_is_not_kept(pool: Database) -> None:
     recorder = Recorder(pool)
     first = decision(0)
     recorder.note(first)
-    recorder.note(Decision(first.view, first.plan))
+    recorder.note(PoolDecision(first.view, first.plan))
     await recorder.flush()
     assert len(await stored(pool)) == 1
 
 
-async def test_what_comes_after_a_gap_is_whole(pool: Pool) -> None:
+async def test_what_comes_after_a_gap_is_whole(pool: Database) -> None:
     recorder = Recorder(pool)
     noted = [decision(n, [pending(f"r{n}.1", 9)]) for n in range(MAX_WAITING + 2)]
     for one in noted:
         recorder.note(one)
     await recorder.flush()
-    film, rows = Film(), await stored(pool)
+    film, rows = FrameHistory(), await stored(pool)
     again = [film.play(read_frame(row)) for row in rows]
     assert again == [(one.view, one.plan) for one in noted[2:]]
 
 
 @pytest.mark.slow
-async def test_a_record_is_bounded_and_begins_with_a_key_frame(pool: Pool) -> None:
+async def test_a_record_is_bounded_and_begins_with_a_key_frame(pool: Database) -> None:
     recorder = Recorder(pool, max_frames=10)
     for n in range(3 * FRAMES_A_KEY):
         recorder.note(decision(n, [pending(f"r{n}.1", 9)]))
@@ -103,7 +103,7 @@ async def test_a_record_is_bounded_and_begins_with_a_key_frame(pool: Pool) -> No
     assert rows[-1].seq == 3 * FRAMES_A_KEY
 
 
-async def test_a_new_master_goes_on_with_a_key_frame_after_the_last_number(pool: Pool) -> None:
+async def test_a_new_master_goes_on_with_a_key_frame_after_the_last_number(pool: Database) -> None:
     for _ in range(2):
         recorder = Recorder(pool)
         recorder.note(decision(0, [pending("r.1")]))
@@ -122,7 +122,7 @@ def test_a_record_tells_its_workload() -> None:
     assert [(a.id, a.free_slots) for a in recorded.agents] == [("a", (0, 1, 2, 3))]
 
 
-async def test_a_record_is_replayed_by_other_rules_side_by_side(pool: Pool) -> None:
+async def test_a_record_is_replayed_by_other_rules_side_by_side(pool: Database) -> None:
     recorder = Recorder(pool)
     for one in history():
         recorder.note(one)

@@ -22,7 +22,7 @@ from determined_master.ports import AgentSnapshot
 from determined_master.provision.fleet import Fleet
 from determined_master.provision.loop import MachineLoop, ScalingConfig, Scheduling
 from determined_master.services.cluster.machine_records import MachineRecords
-from determined_master.store.db import Pool
+from determined_master.store.db import Database
 
 SLOTS = 2
 SIZE = Size(slots=SLOTS, zero_slot_tasks=100, max_machines=5)
@@ -48,7 +48,7 @@ class Applier:
 class World:
     """One pool; `tick` lets its scheduler plan and its loop look."""
 
-    def __init__(self, db: Pool, patch: pytest.MonkeyPatch, **more: Any) -> None:
+    def __init__(self, db: Database, patch: pytest.MonkeyPatch, **more: Any) -> None:
         """`more`: limits, and `patience`."""
         self.now, self.jumped = T0, timedelta(0)
         patch.setattr(clock, "now", lambda: self.now)

@@ -13,7 +13,7 @@ from tests.provision.machine_world import World, started
 
 from determined_master.ports import ProviderFailed
 from determined_master.provision import loop as subject
-from determined_master.store.db import Pool
+from determined_master.store.db import Database
 
 E = "scheduling-and-provisioning"
 MINUTE = timedelta(minutes=1)
@@ -21,7 +21,7 @@ MINUTE = timedelta(minutes=1)
 
 @covers(f"{E} c.2.agent_name")
 async def test_work_gets_a_machine_runs_there_and_the_machine_leaves(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+    pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch, max_idle=MINUTE)
     await world.tick()
@@ -50,7 +50,7 @@ async def test_work_gets_a_machine_runs_there_and_the_machine_leaves(
 
 
 async def test_a_gang_gets_all_of_its_machines_and_waits_for_the_last(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+    pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch, max_idle=MINUTE)
     task = world.submit(slots=6)
@@ -70,7 +70,7 @@ async def test_a_gang_gets_all_of_its_machines_and_waits_for_the_last(
 
 
 async def test_an_agent_with_fewer_slots_than_its_machine_keeps_nobody_waiting(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+    pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch, max_idle=MINUTE)
     task = world.submit(slots=2)
@@ -90,7 +90,7 @@ async def test_an_agent_with_fewer_slots_than_its_machine_keeps_nobody_waiting(
 
 
 async def test_an_agent_that_came_after_the_last_plan_is_not_taken_for_idle(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+    pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch)
     world.submit()
@@ -102,7 +102,7 @@ async def test_an_agent_that_came_after_the_last_plan_is_not_taken_for_idle(
 
 @covers(f"{E} c.2.busy")
 async def test_what_begins_on_a_machine_just_before_its_end_keeps_it(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+    pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch, max_idle=MINUTE, min_machines=0)
     world.end(await started(world))
@@ -132,7 +132,7 @@ def replace_shut(world: World, shut: Any) -> subject.Scheduling:
 
 
 async def test_nothing_starts_on_a_machine_that_is_on_its_way_out(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+    pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch, max_idle=MINUTE)
     world.end(await started(world))
@@ -160,7 +160,7 @@ async def test_nothing_starts_on_a_machine_that_is_on_its_way_out(
 
 
 async def test_an_end_that_the_provider_fails_is_asked_for_again(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+    pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch, max_idle=MINUTE)
     world.end(await started(world))
@@ -184,7 +184,7 @@ async def test_an_end_that_the_provider_fails_is_asked_for_again(
 
 
 async def test_a_machine_that_cannot_be_ended_keeps_no_other_from_being_started(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+    pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch, max_idle=MINUTE, max_machines=2)
     world.end(await started(world))
@@ -204,7 +204,7 @@ async def test_a_machine_that_cannot_be_ended_keeps_no_other_from_being_started(
 
 @covers(f"{E} c.2.tick c.2.news")
 async def test_a_cloud_that_does_not_answer_is_told_once_and_nothing_is_done(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    pool: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
     assert subject.TICK_S == 5.0
@@ -236,7 +236,7 @@ async def test_a_cloud_that_does_not_answer_is_told_once_and_nothing_is_done(
 
 @covers(f"{E} c.2.reasons")
 async def test_each_machine_that_goes_is_told_with_its_reason(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    pool: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
     world = World(pool, monkeypatch, max_starting=MINUTE)

@@ -8,7 +8,7 @@ import pytest
 from tests.provision.machine_world import World, started
 
 from determined_master.domain.launch_errors import Patience
-from determined_master.store.db import Pool
+from determined_master.store.db import Database
 
 MINUTE = timedelta(minutes=1)
 HOUR = timedelta(hours=1)
@@ -16,7 +16,7 @@ HOUR = timedelta(hours=1)
 
 @pytest.mark.parametrize("patience", [Patience(), Patience(timeout=MINUTE)])
 async def test_a_clock_that_is_set_back_holds_up_no_launch(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch, patience: Patience
+    pool: Database, monkeypatch: pytest.MonkeyPatch, patience: Patience
 ) -> None:
     """After a failure the next try has its time, which an hour more has never seen."""
     world = World(pool, monkeypatch, max_idle=MINUTE, patience=patience)
@@ -31,7 +31,7 @@ async def test_a_clock_that_is_set_back_holds_up_no_launch(
 
 
 async def test_a_clock_that_is_set_forward_ends_no_machine_before_its_time(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+    pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch, max_idle=10 * MINUTE, max_disconnected=10 * MINUTE)
     task = await started(world)
@@ -53,7 +53,7 @@ async def test_a_clock_that_is_set_forward_ends_no_machine_before_its_time(
 
 
 async def test_a_clock_that_is_set_back_keeps_no_idle_machine_longer(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+    pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch, max_idle=10 * MINUTE)
     task = await started(world)

@@ -14,14 +14,14 @@ from tests.provision.machine_world import World, count_launches, started
 from determined_master.domain.allocation.messages import Refused
 from determined_master.domain.launch_errors import Patience
 from determined_master.domain.scaling import Limits
-from determined_master.store.db import Pool
+from determined_master.store.db import Database
 
 E = "scheduling-and-provisioning"
 MINUTE = timedelta(minutes=1)
 
 
 async def test_new_machines_count_before_the_list_has_them(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+    pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch)
     world.cloud.is_lagging = True
@@ -40,7 +40,7 @@ async def test_new_machines_count_before_the_list_has_them(
 
 
 async def test_an_order_whose_answer_was_lost_starts_nothing_twice(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+    pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch)
     world.cloud.is_lagging = world.cloud.loses_answers = True
@@ -60,7 +60,7 @@ async def test_an_order_whose_answer_was_lost_starts_nothing_twice(
 
 
 async def test_an_old_order_is_not_given_again(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+    pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch)
     world.cloud.loses_answers = True
@@ -76,7 +76,7 @@ async def test_an_old_order_is_not_given_again(
 
 @covers(f"{E} c.6.no_launch c.6.sent_away c.6.smaller c.6.cleared")
 async def test_while_a_failure_counts_what_is_too_large_is_sent_away_once(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+    pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     patience = Patience(timeout=10 * MINUTE, retries=1)
     world = World(pool, monkeypatch, patience=patience)
@@ -107,7 +107,7 @@ async def test_while_a_failure_counts_what_is_too_large_is_sent_away_once(
 
 @covers(f"{E} c.6.never")
 async def test_without_a_timeout_a_failure_sends_nobody_away_and_is_tried_again(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+    pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch)
     task = world.submit_in_vain(slots=4)
@@ -126,7 +126,7 @@ async def test_without_a_timeout_a_failure_sends_nobody_away_and_is_tried_again(
 
 
 async def test_a_failure_of_a_launch_that_nobody_waits_for_any_more_is_not_told(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+    pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch)
     task = world.submit_in_vain()
@@ -140,7 +140,7 @@ async def test_a_failure_of_a_launch_that_nobody_waits_for_any_more_is_not_told(
 
 
 async def test_machines_that_are_never_listed_are_a_failure_and_stay_below_the_maximum(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    pool: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Something outside takes the tags from them, say: each round would start as many again."""
     world = World(pool, monkeypatch, max_machines=3)
@@ -164,7 +164,7 @@ async def test_machines_that_are_never_listed_are_a_failure_and_stay_below_the_m
 
 
 async def test_machines_whose_agents_never_come_are_told(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+    pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A wrong image, say: each costs until it is given up."""
     world = World(pool, monkeypatch, max_starting=MINUTE)
@@ -188,7 +188,7 @@ async def test_machines_whose_agents_never_come_are_told(
 
 @pytest.mark.slow
 async def test_machines_whose_agents_never_come_are_replaced_later_each_time_and_one_by_one(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+    pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch, max_starting=MINUTE)
     world.submit(slots=4)
@@ -210,7 +210,7 @@ async def test_machines_whose_agents_never_come_are_replaced_later_each_time_and
 
 
 async def test_machines_that_stop_before_their_agents_come_are_replaced_later_each_time(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+    pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch)
     world.submit()
@@ -223,7 +223,7 @@ async def test_machines_that_stop_before_their_agents_come_are_replaced_later_ea
 
 
 async def test_a_machine_that_fails_alone_is_replaced_at_once(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+    pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch, max_starting=MINUTE)
     world.submit(slots=4)
@@ -237,7 +237,7 @@ async def test_a_machine_that_fails_alone_is_replaced_at_once(
 
 
 async def test_an_end_that_the_loop_asks_for_is_no_machine_without_an_agent(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+    pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch, max_machines=2)
     task = world.submit(slots=4)

@@ -13,13 +13,13 @@ from tests.provision.machine_world import World, count_launches, started
 from determined_master.engine.errors import NotLeader
 from determined_master.ports import ProviderFailed
 from determined_master.provision import loop as subject
-from determined_master.store.db import Pool
+from determined_master.store.db import Database
 
 MINUTE = timedelta(minutes=1)
 
 
 async def test_a_master_that_leads_again_writes_down_what_another_has_struck_out(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+    pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch)
     world.submit()
@@ -32,7 +32,7 @@ async def test_a_master_that_leads_again_writes_down_what_another_has_struck_out
 
 
 async def test_machines_that_a_new_lead_does_not_find_are_told(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    pool: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     world = World(pool, monkeypatch)
     world.submit()
@@ -49,7 +49,7 @@ async def test_machines_that_a_new_lead_does_not_find_are_told(
 
 
 async def test_stays_are_from_the_launch_until_a_machine_was_seen_last(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+    pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch)
     world.submit(slots=4)
@@ -67,7 +67,7 @@ async def test_stays_are_from_the_launch_until_a_machine_was_seen_last(
 
 
 async def test_what_was_asked_to_end_before_a_restart_is_not_used_again(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+    pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch, max_idle=MINUTE)
     world.end(await started(world))
@@ -87,7 +87,7 @@ async def test_what_was_asked_to_end_before_a_restart_is_not_used_again(
 
 
 async def test_idle_times_go_on_over_a_restart_and_end_with_work(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+    pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch, max_idle=10 * MINUTE)
     first = await started(world)
@@ -127,7 +127,7 @@ class Leads:
 
 
 async def test_only_a_master_that_leads_looks_at_machines(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+    pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch)
     engine: Any = Leads()
@@ -167,7 +167,7 @@ async def test_only_a_master_that_leads_looks_at_machines(
 
 
 async def test_a_lead_that_is_over_ends_and_starts_nothing(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+    pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch, max_idle=MINUTE)
     world.end(await started(world))
@@ -185,7 +185,7 @@ async def test_a_lead_that_is_over_ends_and_starts_nothing(
 
 
 async def test_an_old_lead_that_asks_again_for_an_end_is_held_up_too(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+    pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch, max_idle=MINUTE)
     world.end(await started(world))
@@ -205,7 +205,7 @@ async def test_an_old_lead_that_asks_again_for_an_end_is_held_up_too(
 
 
 async def test_what_was_asked_to_end_is_shut_before_a_new_lead_lets_agents_in(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+    pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch, max_idle=MINUTE)
     world.end(await started(world))

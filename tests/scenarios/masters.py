@@ -16,7 +16,7 @@ from determined_master.app import App
 from determined_master.services.access.passwords import Passwords
 from determined_master.services.cluster.bootstrap import bootstrap
 from determined_master.settings.master import Settings
-from determined_master.store.db import Address, open_pool
+from determined_master.store.db import Address, open_database
 from determined_master.store.logs import task_logs
 
 
@@ -25,7 +25,7 @@ async def master(
     database: Address, passwords: Passwords, listener: Listener, settings: Settings
 ) -> AsyncIterator[tuple[App, Client]]:
     """Everything that a leading master runs; agents come in by the listener. And a client."""
-    pool = await open_pool(database)
+    pool = await open_database(database)
     try:
         async with pool.acquire() as conn:
             await task_logs.ensure_partitions(conn, clock.now().date())

@@ -20,7 +20,7 @@ from determined_master.engine.kind import STATE_LIMIT_BYTES
 from determined_master.services.access.passwords import Passwords
 from determined_master.settings.master import Settings
 from determined_master.settings.pools import ResourcePool
-from determined_master.store.db import Address, Pool
+from determined_master.store.db import Address, Database
 
 pytestmark = pytest.mark.slow
 AGENTS = 64
@@ -122,7 +122,7 @@ async def all_rendezvous(app: App) -> list[Any]:
 
 
 async def test_a_gang_on_64_agents_runs_survives_a_new_master_and_completes(
-    database: Address, pool: Pool, passwords: Passwords, listener: Listener, agents: Agents
+    database: Address, pool: Database, passwords: Passwords, listener: Listener, agents: Agents
 ) -> None:
     async with master(database, passwords, listener, PATIENT) as (app, client):
         await until(lambda: agents.fleet.counts()["connected"] == AGENTS)
@@ -150,7 +150,7 @@ async def test_a_gang_on_64_agents_runs_survives_a_new_master_and_completes(
 
 
 async def test_one_agent_that_is_lost_ends_the_gang_and_the_next_run_takes_what_is_left(
-    database: Address, pool: Pool, passwords: Passwords, listener: Listener, agents: Agents
+    database: Address, pool: Database, passwords: Passwords, listener: Listener, agents: Agents
 ) -> None:
     async with master(database, passwords, listener, SETTINGS) as (app, client):
         await until(lambda: agents.fleet.counts()["connected"] == AGENTS)
@@ -179,7 +179,7 @@ async def test_one_agent_that_is_lost_ends_the_gang_and_the_next_run_takes_what_
 
 
 async def test_a_gang_is_killed_whole_by_a_master_that_did_not_start_it(
-    database: Address, pool: Pool, passwords: Passwords, listener: Listener, agents: Agents
+    database: Address, pool: Database, passwords: Passwords, listener: Listener, agents: Agents
 ) -> None:
     async with master(database, passwords, listener, SETTINGS) as (app, client):
         await until(lambda: agents.fleet.counts()["connected"] == AGENTS)
@@ -194,7 +194,7 @@ async def test_a_gang_is_killed_whole_by_a_master_that_did_not_start_it(
 
 
 async def test_a_gang_is_killed_whole_whose_agents_are_away_for_good_before_they_heard_of_it(
-    database: Address, pool: Pool, passwords: Passwords, listener: Listener, agents: Agents
+    database: Address, pool: Database, passwords: Passwords, listener: Listener, agents: Agents
 ) -> None:
     async with master(database, passwords, listener, SETTINGS) as (app, client):
         await until(lambda: agents.fleet.counts()["connected"] == AGENTS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from determined_master.server.write_coalescing import FLUSH_FROM_BYTES, CorkedTransport
+from determined_master.server.write_coalescing import FLUSH_FROM_BYTES, CoalescingTransport
 
 
 class Wire:
@@ -27,8 +27,8 @@ class Wire:
         self.closed = True
 
 
-def corked(wire: Wire) -> CorkedTransport:
-    return CorkedTransport(wire, asyncio.get_running_loop())  # type: ignore[arg-type]  # all that it needs
+def corked(wire: Wire) -> CoalescingTransport:
+    return CoalescingTransport(wire, asyncio.get_running_loop())  # type: ignore[arg-type]  # all that it needs
 
 
 async def test_pieces_of_one_turn_are_sent_at_once_at_its_end() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from determined_master.services.batch_loader import Gathering
+from determined_master.services.batch_loader import BatchLoader
 
 
 class Database:
@@ -26,7 +26,7 @@ class Database:
         return found
 
 
-async def started(gathering: Gathering[str, int], *keys: str) -> list[asyncio.Task[int | None]]:
+async def started(gathering: BatchLoader[str, int], *keys: str) -> list[asyncio.Task[int | None]]:
     tasks = [asyncio.create_task(gathering.find(key)) for key in keys]
     await asyncio.sleep(0)
     await asyncio.sleep(0)
@@ -35,7 +35,7 @@ async def started(gathering: Gathering[str, int], *keys: str) -> list[asyncio.Ta
 
 async def test_what_waits_together_is_asked_for_once() -> None:
     database = Database()
-    gathering = Gathering(database.fetch)
+    gathering = BatchLoader(database.fetch)
     first = await started(gathering, "a")
     others = await started(gathering, "a", "b", "a", "nothing")
     database.may_answer.release()
@@ -46,7 +46,7 @@ async def test_what_waits_together_is_asked_for_once() -> None:
 
 async def test_a_look_up_sees_what_was_written_before_it() -> None:
     database = Database()
-    gathering = Gathering(database.fetch)
+    gathering = BatchLoader(database.fetch)
     [early] = await started(gathering, "a")
     database.value = 1
     [late] = await started(gathering, "a")
@@ -66,7 +66,7 @@ async def test_a_query_that_fails_tells_those_who_wait_and_no_others() -> None:
             raise Broken
         return dict.fromkeys(keys, 1)
 
-    gathering = Gathering(fetch)
+    gathering = BatchLoader(fetch)
     with pytest.raises(Broken):
         await gathering.find("a")
     assert await gathering.find("a") == 1

@@ -10,9 +10,9 @@ import pytest
 from determined_master import clock
 from determined_master.domain.access.rules import Caller
 from determined_master.services.logs.following import LOOK_BACK_S, PAGE, Follower
-from determined_master.services.logs.policies import LogPolicies
+from determined_master.services.logs.policies import LogPolicyMatcher
 from determined_master.services.logs.task_logs import TaskLogs
-from determined_master.store.db import Pool
+from determined_master.store.db import Database
 from determined_master.store.logs.task_logs import LogFilter, LogRow, copy_lines
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -59,7 +59,7 @@ async def texts(sent: Follower, *, is_over: bool = False) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("is_over", [False, True])
 async def test_a_line_that_was_committed_late_is_sent_once(
-    pool: Pool, at: Clock, is_over: bool
+    pool: Database, at: Clock, is_over: bool
 ) -> None:
     sent = follower(pool)
     assert await texts(sent) == []
@@ -80,7 +80,7 @@ async def test_a_line_that_was_committed_late_is_sent_once(
 
 
 @pytest.mark.slow
-async def test_more_late_lines_than_a_page_come_in_order(pool: Pool, at: Clock) -> None:
+async def test_more_late_lines_than_a_page_come_in_order(pool: Database, at: Clock) -> None:
     sent = follower(pool)
     numbers = [str(number) for number in range(PAGE + 500)]
     async with pool.acquire() as late, pool.acquire() as other, late.transaction():
@@ -95,8 +95,8 @@ def line(text: str) -> tuple[Any, ...]:
 
 
 @pytest.mark.slow
-async def test_nothing_is_kept_of_a_task_that_nobody_follows_any_more(pool: Pool) -> None:
-    logs = TaskLogs(pool, cast(LogPolicies, None))  # looked at when lines are stored
+async def test_nothing_is_kept_of_a_task_that_nobody_follows_any_more(pool: Database) -> None:
+    logs = TaskLogs(pool, cast(LogPolicyMatcher, None))  # looked at when lines are stored
     caller = Caller(user_id=1, username="ann")
     pages = [page async for page in logs.follow(caller, ["1.over", "2.over"], LogFilter())]
     assert (pages, logs._news) == ([], {})

@@ -14,10 +14,10 @@ from tests.engine.test_kill import durable_server
 from tests.store.rows import STARTED, add_experiment, add_project, add_trial
 
 from determined_master.services.metrics.flush import Flusher
-from determined_master.services.metrics.reports import Report, TrialFacts
+from determined_master.services.metrics.reports import MetricReport, TrialFacts
 from determined_master.services.metrics.summaries import recompute
 from determined_master.store.connection_errors import DATABASE_ERRORS
-from determined_master.store.db import Conn, Pool
+from determined_master.store.db import Conn, Database
 from determined_master.store.embedded.server import EmbeddedServer
 
 TRIALS, REPORTS, KILLS = 4, 60, 3
@@ -50,7 +50,7 @@ async def report_all(
     """Report step after step, each until it is answered, as a harness does; how often again."""
     again = 0
     for steps in range(1, REPORTS + 1):
-        report = Report(
+        report = MetricReport(
             trial_id=trial_id,
             run_id=0,
             group="validation" if steps % 3 else "training",
@@ -78,7 +78,7 @@ async def kill(server: EmbeddedServer) -> None:
             await asyncio.sleep(0.01)
 
 
-async def fill(pool: Pool) -> tuple[list[int], TrialFacts]:
+async def fill(pool: Database) -> tuple[list[int], TrialFacts]:
     experiment = await add_experiment(pool, await add_project(pool))
     facts = TrialFacts(
         experiment_id=experiment,

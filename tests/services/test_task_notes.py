@@ -9,7 +9,7 @@ from tests.store.rows import STARTED, add_allocation, add_experiment, add_projec
 
 from determined_master.ports import TaskNote
 from determined_master.services.logs.task_logs import TaskLogs
-from determined_master.store.db import Pool
+from determined_master.store.db import Database
 
 NO_POLICIES: Any = None  # a backend's own lines are not looked at
 
@@ -25,7 +25,7 @@ def note(allocation: str, text: str, **more: Any) -> TaskNote:
     )
 
 
-async def test_a_note_with_a_key_is_told_once_at_the_time_of_what_happened(pool: Pool) -> None:
+async def test_a_note_with_a_key_is_told_once_at_the_time_of_what_happened(pool: Database) -> None:
     number = await add_experiment(pool, await add_project(pool))
     first, second = [await add_allocation(pool, number) for _ in range(2)]
     at = STARTED + timedelta(seconds=5)

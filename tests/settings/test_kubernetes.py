@@ -9,7 +9,7 @@ from tests.covers import covers
 from tests.master_settings import errors, read
 
 from determined_master.domain.config.layers import chosen_pool
-from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.services.configs.defaults import (
     cluster_priorities,
     config_layers,
@@ -121,7 +121,7 @@ def test_kubernetes_does_without_default_pools(tmp_path: Path, slots: int, key: 
     settings = read(tmp_path, text + "[{pool_name: a}]")
     layers = config_layers(settings, None)
     assert (layers.default_compute_pool, layers.default_aux_pool) == ("", "")
-    report = Report()
+    report = ProblemReport()
     assert chosen_pool({}, slots, layers, report)[0] == ""
     [problem] = report.problems
     assert problem.text == f"no default resource pool set for {key} tasks: name one of a"

@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from determined_master import entropy
-from determined_master.store.db import Pool
+from determined_master.store.db import Database
 
 STARTED = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-async def add_project(pool: Pool, key: str = "PROJ") -> int:
+async def add_project(pool: Database, key: str = "PROJ") -> int:
     """A project in a workspace of its own; its id."""
     name = f"{key} {entropy.new_uuid()}"
     user = await pool.fetchval(
@@ -27,7 +27,7 @@ async def add_project(pool: Pool, key: str = "PROJ") -> int:
     return int(await pool.fetchval(query, workspace, key, user))
 
 
-async def add_experiment(pool: Pool, project_id: int, **columns: Any) -> int:
+async def add_experiment(pool: Database, project_id: int, **columns: Any) -> int:
     """An experiment; its id."""
     project = await pool.fetchrow("SELECT * FROM projects WHERE id = $1", project_id)
     values = {
@@ -50,7 +50,7 @@ async def add_experiment(pool: Pool, project_id: int, **columns: Any) -> int:
     return await _insert(pool, "experiments", values)
 
 
-async def add_trial(pool: Pool, experiment_id: int, **columns: Any) -> int:
+async def add_trial(pool: Database, experiment_id: int, **columns: Any) -> int:
     """A trial; its id."""
     values = {
         "experiment_id": experiment_id,
@@ -65,7 +65,7 @@ async def add_trial(pool: Pool, experiment_id: int, **columns: Any) -> int:
     return await _insert(pool, "trials", values)
 
 
-async def end_trial(pool: Pool, trial_id: int, after_s: int = 60) -> None:
+async def end_trial(pool: Database, trial_id: int, after_s: int = 60) -> None:
     """End a trial, completed."""
     await pool.execute(
         "UPDATE trials SET state = 'COMPLETED', ended_at = $2 WHERE id = $1",
@@ -74,14 +74,16 @@ async def end_trial(pool: Pool, trial_id: int, after_s: int = 60) -> None:
     )
 
 
-async def _insert(pool: Pool, table: str, values: dict[str, Any]) -> int:
+async def _insert(pool: Database, table: str, values: dict[str, Any]) -> int:
     names = ", ".join(values)
     places = ", ".join(f"${i}" for i in range(1, len(values) + 1))
     query = f"INSERT INTO {table} ({names}) VALUES ({places}) RETURNING id"
     return int(await pool.fetchval(query, *values.values()))
 
 
-async def add_allocation(pool: Pool, experiment_id: int | None = None, /, **columns: Any) -> str:
+async def add_allocation(
+    pool: Database, experiment_id: int | None = None, /, **columns: Any
+) -> str:
     """An allocation of a task of its own; its id.
 
     Args:

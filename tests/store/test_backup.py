@@ -9,20 +9,20 @@ from tests.store.rows import add_experiment, add_project, add_trial
 
 from determined_master.engine.story import list_story
 from determined_master.store.backup import back_up, restore
-from determined_master.store.db import Address, Pool, connect, open_pool
+from determined_master.store.db import Address, Database, connect, open_database
 from determined_master.store.errors import DatabaseError
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-async def toy_pool(pool: Pool) -> Pool:
+async def toy_pool(pool: Database) -> Database:
     """A database with the tables of the toy aggregate."""
     await pool.execute(toy.TABLES)
     return pool
 
 
-async def fill(database: Address, pool: Pool) -> None:
+async def fill(database: Address, pool: Database) -> None:
     """Rows of the engine, of users, and of a partition that migrations do not make."""
     async with make_engine(database, pool) as engine:
         await engine.wait_until_leading()
@@ -37,7 +37,7 @@ async def fill(database: Address, pool: Pool) -> None:
     await pool.execute("DROP TABLE tallies, lines")
 
 
-async def list_rows(pool: Pool) -> dict[str, list]:
+async def list_rows(pool: Database) -> dict[str, list]:
     tables = ("aggregates", "journal", "timers", "users", "user_settings")
     return {
         table: sorted(map(str, await pool.fetch(f"SELECT * FROM {table}"))) for table in tables
@@ -45,7 +45,7 @@ async def list_rows(pool: Pool) -> dict[str, list]:
 
 
 async def test_a_restored_database_has_the_same_rows_and_goes_on(
-    database: Address, toy_pool: Pool, empty_database: Address, tmp_path: Path
+    database: Address, toy_pool: Database, empty_database: Address, tmp_path: Path
 ) -> None:
     await fill(database, toy_pool)
     async with toy_pool.acquire() as conn:
@@ -54,7 +54,7 @@ async def test_a_restored_database_has_the_same_rows_and_goes_on(
     await restore(target, tmp_path / "backup")
     await target.close()
 
-    restored = await open_pool(empty_database, min_size=1, max_size=5)
+    restored = await open_database(empty_database, min_size=1, max_size=5)
     try:
         assert await list_rows(restored) == await list_rows(toy_pool)
         assert {t.name: t.rows for t in manifest.tables}["journal"] == 20
@@ -75,7 +75,7 @@ async def test_a_restored_database_has_the_same_rows_and_goes_on(
 
 
 async def test_a_restored_database_is_ahead_of_the_leads_that_followed_its_backup(
-    database: Address, toy_pool: Pool, empty_database: Address, tmp_path: Path
+    database: Address, toy_pool: Database, empty_database: Address, tmp_path: Path
 ) -> None:
     """Agents have obeyed those, and would refuse who comes later with less."""
     epoch = "SELECT epoch FROM leader"
@@ -94,7 +94,7 @@ async def test_a_restored_database_is_ahead_of_the_leads_that_followed_its_backu
 
 
 async def test_journal_partitions_of_other_months_are_restored(
-    database: Address, toy_pool: Pool, empty_database: Address, tmp_path: Path
+    database: Address, toy_pool: Database, empty_database: Address, tmp_path: Path
 ) -> None:
     past = make_engine(database, toy_pool, now=lambda: datetime(2031, 12, 5, tzinfo=UTC))
     async with past:
@@ -111,7 +111,7 @@ async def test_journal_partitions_of_other_months_are_restored(
         await target.close()
 
 
-async def test_a_database_with_rows_is_not_restored_over(pool: Pool, tmp_path: Path) -> None:
+async def test_a_database_with_rows_is_not_restored_over(pool: Database, tmp_path: Path) -> None:
     await pool.execute("INSERT INTO users (username, modified_at) VALUES ('a', now())")
     async with pool.acquire() as conn:
         await back_up(conn, tmp_path / "backup")
@@ -119,7 +119,9 @@ async def test_a_database_with_rows_is_not_restored_over(pool: Pool, tmp_path: P
             await restore(conn, tmp_path / "backup")
 
 
-async def test_tables_of_a_later_release_are_not_restored_into(pool: Pool, tmp_path: Path) -> None:
+async def test_tables_of_a_later_release_are_not_restored_into(
+    pool: Database, tmp_path: Path
+) -> None:
     async with pool.acquire() as conn:
         await back_up(conn, tmp_path / "backup")
         await conn.execute("UPDATE alembic_version SET version_num = '9999'")
@@ -127,7 +129,7 @@ async def test_tables_of_a_later_release_are_not_restored_into(pool: Pool, tmp_p
             await restore(conn, tmp_path / "backup")
 
 
-async def test_a_file_is_no_directory_for_a_backup(pool: Pool, tmp_path: Path) -> None:
+async def test_a_file_is_no_directory_for_a_backup(pool: Database, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     async with pool.acquire() as conn:
         with pytest.raises(DatabaseError, match="cannot be made: File exists; name another one"):
@@ -135,7 +137,7 @@ async def test_a_file_is_no_directory_for_a_backup(pool: Pool, tmp_path: Path) -
 
 
 async def test_a_directory_that_holds_something_is_not_backed_up_into(
-    pool: Pool, tmp_path: Path
+    pool: Database, tmp_path: Path
 ) -> None:
     (tmp_path / "other").write_text("mine")
     async with pool.acquire() as conn:
@@ -144,7 +146,7 @@ async def test_a_directory_that_holds_something_is_not_backed_up_into(
 
 
 async def test_a_damaged_backup_leaves_no_row(
-    pool: Pool, empty_database: Address, tmp_path: Path
+    pool: Database, empty_database: Address, tmp_path: Path
 ) -> None:
     await pool.execute("INSERT INTO users (username, modified_at) VALUES ('a', now())")
     async with pool.acquire() as conn:
@@ -167,7 +169,7 @@ async def test_a_damaged_backup_leaves_no_row(
 
 @pytest.mark.parametrize("harm", ["cut", "gone", "no gzip"])
 async def test_a_file_of_a_backup_that_is_damaged_is_named(
-    pool: Pool, empty_database: Address, tmp_path: Path, harm: str
+    pool: Database, empty_database: Address, tmp_path: Path, harm: str
 ) -> None:
     await pool.execute("INSERT INTO users (username, modified_at) VALUES ('a', now())")
     async with pool.acquire() as conn:
@@ -199,7 +201,7 @@ async def test_a_backup_that_did_not_finish_is_refused(
 
 
 async def test_what_triggers_have_made_is_restored_as_it_was(
-    database: Address, pool: Pool, empty_database: Address, tmp_path: Path
+    database: Address, pool: Database, empty_database: Address, tmp_path: Path
 ) -> None:
     experiment = await add_experiment(pool, await add_project(pool))
     for lr in (0.1, 0.2):
@@ -214,7 +216,7 @@ async def test_what_triggers_have_made_is_restored_as_it_was(
         assert await target.fetchval("SELECT count(*) FROM run_values") == 2
     finally:
         await target.close()
-    restored = await open_pool(empty_database, min_size=1, max_size=2)
+    restored = await open_database(empty_database, min_size=1, max_size=2)
     try:
         trial = await add_trial(restored, experiment)
         assert await restored.fetchval("SELECT number FROM runs WHERE id = $1", trial) == 3

@@ -12,7 +12,7 @@ import asyncpg
 import psutil
 import pytest
 
-from determined_master.store.db import Address, Conn, Pool, connect
+from determined_master.store.db import Address, Conn, Database, connect
 from determined_master.store.embedded.processes import lives
 
 
@@ -50,7 +50,7 @@ async def refuse_after_loss(
 
 @pytest.mark.parametrize("is_noticed", [True, False])
 async def test_work_in_a_transaction_that_is_cancelled_ends_without_its_server(
-    pool: Pool, *, is_noticed: bool
+    pool: Database, *, is_noticed: bool
 ) -> None:
     begun, tries = asyncio.Event(), 0
 
@@ -83,14 +83,14 @@ async def test_work_in_a_transaction_that_is_cancelled_ends_without_its_server(
 
 @pytest.mark.parametrize("is_noticed", [True, False])
 async def test_a_refusal_is_not_hidden_by_the_loss_of_the_connection(
-    pool: Pool, *, is_noticed: bool
+    pool: Database, *, is_noticed: bool
 ) -> None:
     async with pool.acquire() as conn:
         with pytest.raises(Refusal):
             await refuse_after_loss(conn.transaction(), conn, is_noticed=is_noticed)
 
 
-async def test_a_connection_that_goes_when_it_is_returned_hides_nothing(pool: Pool) -> None:
+async def test_a_connection_that_goes_when_it_is_returned_hides_nothing(pool: Database) -> None:
     given = pool.acquire()
     conn = await given.__aenter__()
     await conn.execute("BEGIN")
@@ -99,7 +99,7 @@ async def test_a_connection_that_goes_when_it_is_returned_hides_nothing(pool: Po
     assert await pool.fetchval("SELECT 1") == 1
 
 
-async def test_a_commit_that_is_lost_is_told(pool: Pool) -> None:
+async def test_a_commit_that_is_lost_is_told(pool: Database) -> None:
     async with pool.acquire() as conn:
         transaction = conn.transaction()
         await transaction.__aenter__()

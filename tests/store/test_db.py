@@ -7,26 +7,26 @@ import pytest
 
 from determined_master.store.db import (
     Address,
-    Pool,
+    Database,
     _check_not_pooled,
     check_server,
     connect,
-    open_pool,
+    open_database,
 )
 from determined_master.store.errors import DatabaseError, PooledConnection, Unreachable
 
 
 @pytest.mark.parametrize("type_name", ["json", "jsonb"])
-async def test_json_columns_carry_python_values(pool: Pool, type_name: str) -> None:
+async def test_json_columns_carry_python_values(pool: Database, type_name: str) -> None:
     value = {"a": [1, 2.5, None, "ü\n"], "b": {"c": True}}
     assert await pool.fetchval(f"SELECT $1::{type_name}", value) == value
 
 
-async def test_json_that_is_encoded_already_is_passed_on(pool: Pool) -> None:
+async def test_json_that_is_encoded_already_is_passed_on(pool: Database) -> None:
     assert await pool.fetchval("SELECT $1::jsonb", msgspec.Raw(b'{"a": 1}')) == {"a": 1}
 
 
-async def test_values_that_json_cannot_hold_become_null(pool: Pool) -> None:
+async def test_values_that_json_cannot_hold_become_null(pool: Database) -> None:
     assert await pool.fetchval("SELECT $1::jsonb", [math.nan]) == [None]
 
 
@@ -64,7 +64,7 @@ async def test_connections_that_share_a_session_are_refused_with_the_reason(
 async def test_a_root_certificate_that_is_not_there_is_named(database: Address) -> None:
     address = replace(database, ssl_mode="verify-full", ssl_root_cert="/nowhere/root.crt")
     with pytest.raises(DatabaseError, match=r"/nowhere/root.crt.*db.ssl_root_cert"):
-        await open_pool(address)
+        await open_database(address)
 
 
 def test_the_password_is_not_in_an_addresss_text() -> None:

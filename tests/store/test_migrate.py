@@ -1,12 +1,12 @@
-from determined_master.store.db import Address, Pool, connect
+from determined_master.store.db import Address, Database, connect
 from determined_master.store.migrate import migrate, newest_revision
 
 
-async def test_a_migrated_database_has_the_newest_revision(pool: Pool) -> None:
+async def test_a_migrated_database_has_the_newest_revision(pool: Database) -> None:
     assert await pool.fetchval("SELECT version_num FROM alembic_version") == newest_revision()
 
 
-async def test_migrating_again_changes_nothing(pool: Pool) -> None:
+async def test_migrating_again_changes_nothing(pool: Database) -> None:
     async with pool.acquire() as conn:
         assert await migrate(conn) == []
 
@@ -22,7 +22,7 @@ async def test_an_empty_database_gets_every_revision_in_order(empty_database: Ad
         await conn.close()
 
 
-async def test_a_database_ahead_of_this_master_is_left_alone(pool: Pool) -> None:
+async def test_a_database_ahead_of_this_master_is_left_alone(pool: Database) -> None:
     await pool.execute("UPDATE alembic_version SET version_num = '9999'")
     async with pool.acquire() as conn:
         assert await migrate(conn) == []

@@ -6,14 +6,14 @@ import pytest
 
 from determined_master.services.access.passwords import Passwords
 from determined_master.services.cluster.bootstrap import bootstrap
-from determined_master.store.db import Pool
+from determined_master.store.db import Database
 from determined_master.store.experiments.experiments import insert_model_definition
 from determined_master.sweeps.maintenance import sweep
 
 pytestmark = pytest.mark.slow
 
 
-async def test_old_answers_go_and_new_ones_stay(pool: Pool) -> None:
+async def test_old_answers_go_and_new_ones_stay(pool: Database) -> None:
     await pool.execute(
         "INSERT INTO requests (user_id, idempotency_key, answer, created_at) VALUES "
         "(1, 'old', '{}', now() - interval '8 days'), (1, 'new', '{}', now())"
@@ -22,7 +22,7 @@ async def test_old_answers_go_and_new_ones_stay(pool: Pool) -> None:
     assert await pool.fetchval("SELECT array_agg(idempotency_key) FROM requests") == ["new"]
 
 
-async def test_lines_of_the_next_weeks_have_partitions_of_their_own(pool: Pool) -> None:
+async def test_lines_of_the_next_weeks_have_partitions_of_their_own(pool: Database) -> None:
     await sweep(pool)
     await sweep(pool)
     count = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'task_logs'::regclass"
@@ -34,7 +34,7 @@ async def test_lines_of_the_next_weeks_have_partitions_of_their_own(pool: Pool) 
     assert await pool.fetchval("SELECT count(*) FROM task_logs_default") == 0
 
 
-async def test_a_week_with_lines_in_the_default_partition_stops_no_sweep(pool: Pool) -> None:
+async def test_a_week_with_lines_in_the_default_partition_stops_no_sweep(pool: Database) -> None:
     insert = (
         "INSERT INTO task_logs (task_id, logged_at, log, stored_at) VALUES "
         "('t', now(), 'x', now() + interval '7 days')"
@@ -47,7 +47,7 @@ async def test_a_week_with_lines_in_the_default_partition_stops_no_sweep(pool: P
     assert await pool.fetchval(count) == 3
 
 
-async def test_model_directories_that_no_experiment_has_go(pool: Pool) -> None:
+async def test_model_directories_that_no_experiment_has_go(pool: Database) -> None:
     passwords = Passwords(memory_kib=8, time_cost=1)
     await bootstrap(pool, passwords, "Secret-1234", None)
     passwords.close()
@@ -71,7 +71,7 @@ async def test_model_directories_that_no_experiment_has_go(pool: Pool) -> None:
     assert await pool.fetchval(left) == digests[:2]
 
 
-async def test_months_of_the_journal_without_aggregates_are_dropped(pool: Pool) -> None:
+async def test_months_of_the_journal_without_aggregates_are_dropped(pool: Database) -> None:
     for month, end in (("2020-01-01", "2020-02-01"), ("2020-02-01", "2020-03-01")):
         name = "journal_" + month[:7].replace("-", "_")
         await pool.execute(

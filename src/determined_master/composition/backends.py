@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class StandIns:
+class TestBackends:
     """What tests put in the place of that which runs containers."""
 
     agents: ClusterBackend | None = None
@@ -30,7 +30,7 @@ class StandIns:
     """In place of the settings', by the name of their manager."""
 
 
-NO_STAND_INS = StandIns()
+NO_TEST_BACKENDS = TestBackends()
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class JoinedBackends:
     namespaces: WorkspaceNamespaces
 
 
-def join_backends(base: Foundation, stand_ins: StandIns) -> JoinedBackends:
+def join_backends(base: Foundation, stand_ins: TestBackends) -> JoinedBackends:
     """Make all that runs containers.
 
     Raises:
@@ -62,7 +62,7 @@ def join_backends(base: Foundation, stand_ins: StandIns) -> JoinedBackends:
         door=door,
         every=every,
         runner=every if clusters else agents,
-        namespaces=WorkspaceNamespaces(base.pool, bound, base.cluster.cluster_id),
+        namespaces=WorkspaceNamespaces(base.db, bound, base.cluster.cluster_id),
     )
 
 

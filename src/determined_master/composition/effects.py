@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from determined_master.services.checkpoints.effects import CollectionEffects
+from determined_master.services.checkpoints.effects import GcEffects
 from determined_master.services.configs.defaults import task_defaults
 from determined_master.services.containers.pod_terms import PodTermsReader
 from determined_master.services.containers.specs import ContainerSpecs
@@ -17,27 +17,27 @@ from determined_master.services.tasks.interactive_effects import InteractiveEffe
 if TYPE_CHECKING:
     from determined_master.composition.foundation import Foundation
     from determined_master.ports import ClusterBackend
-    from determined_master.services.checkpoints.gc import Collections
+    from determined_master.services.checkpoints.gc import CheckpointGc
     from determined_master.services.cluster.pools import Pools
     from determined_master.settings.master import Settings
 
 
 def register_effects(
-    base: Foundation, runner: ClusterBackend, pools: Pools, collections: Collections
+    base: Foundation, runner: ClusterBackend, pools: Pools, collections: CheckpointGc
 ) -> None:
     """Give the engine a handler for every effect; before it runs.
 
     Args:
         runner: takes the orders about containers.
     """
-    settings, engine, pool, tokens = base.settings, base.engine, base.pool, base.tokens
-    ExperimentEffects(engine, pool).register()
-    TrialEffects(engine, pool, tokens, pools).register()
-    GenericTaskEffects(engine, pool, tokens).register()
-    InteractiveEffects(engine, pool, tokens).register()
-    CollectionEffects(engine, pool, tokens, collections, _aux_pool(settings)).register()
-    specs = ContainerSpecs(pool, tokens, task_defaults(settings))
-    pods = PodTermsReader(settings, pool)
+    settings, engine, db, tokens = base.settings, base.engine, base.db, base.tokens
+    ExperimentEffects(engine, db).register()
+    TrialEffects(engine, db, tokens, pools).register()
+    GenericTaskEffects(engine, db, tokens).register()
+    InteractiveEffects(engine, db, tokens).register()
+    GcEffects(engine, db, tokens, collections, _aux_pool(settings)).register()
+    specs = ContainerSpecs(db, tokens, task_defaults(settings))
+    pods = PodTermsReader(settings, db)
     AllocationEffects(engine, runner, specs, base.policies, pods).register()
 
 

@@ -14,13 +14,13 @@ from determined_master.services.access.identities import Identities
 from determined_master.services.cluster.agents import AgentReports
 from determined_master.services.cluster.master import MasterFacts
 from determined_master.services.containers.tokens import TaskTokens
-from determined_master.services.logs.policies import LogPolicies
+from determined_master.services.logs.policies import LogPolicyMatcher
 from determined_master.services.logs.task_logs import TaskLogs
 
 if TYPE_CHECKING:
     from determined_master.services.cluster.bootstrap import Cluster
     from determined_master.settings.master import Settings
-    from determined_master.store.db import Address, Pool
+    from determined_master.store.db import Address, Database
 
 Nudge = Callable[[str], None]
 """Has a pool planned soon, given its name."""
@@ -32,12 +32,12 @@ class Foundation:
 
     settings: Settings
     cluster: Cluster
-    pool: Pool
+    db: Database
     nudge: Nudge
     engine: Engine
     live: LiveAllocations
     identities: Identities
-    policies: LogPolicies
+    policies: LogPolicyMatcher
     logs: TaskLogs
     reports: AgentReports
     tokens: TaskTokens
@@ -45,26 +45,26 @@ class Foundation:
 
 
 def lay_foundation(
-    settings: Settings, address: Address, pool: Pool, cluster: Cluster, nudge: Nudge
+    settings: Settings, address: Address, db: Database, cluster: Cluster, nudge: Nudge
 ) -> Foundation:
     """
     Args:
         address: where the engine makes connections of its own.
-        pool: where everybody else borrows one.
+        db: where everybody else borrows one.
         nudge: called once the master runs, not before.
     """
-    engine = Engine(address, pool, KINDS)
+    engine = Engine(address, db, KINDS)
     live = LiveAllocations(nudge)
-    policies = LogPolicies(engine, pool)
-    logs = TaskLogs(pool, policies)
+    policies = LogPolicyMatcher(engine, db)
+    logs = TaskLogs(db, policies)
     return Foundation(
         settings=settings,
         cluster=cluster,
-        pool=pool,
+        db=db,
         nudge=nudge,
         engine=engine,
         live=live,
-        identities=Identities(pool, has_roles=settings.security.authz.has_roles),
+        identities=Identities(db, has_roles=settings.security.authz.has_roles),
         policies=policies,
         logs=logs,
         reports=AgentReports(engine, live, logs, nudge),

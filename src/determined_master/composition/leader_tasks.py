@@ -17,10 +17,10 @@ from determined_master.store.connection_errors import DATABASE_ERRORS
 if TYPE_CHECKING:
     from determined_master.engine import Engine
     from determined_master.pools.live import LiveAllocations
-    from determined_master.ports import AgentDoor
+    from determined_master.ports import AgentAdmission
     from determined_master.services.cluster.agent_switches import AgentSwitches
     from determined_master.services.queue.job_terms import JobTermsSync
-    from determined_master.store.db import Pool
+    from determined_master.store.db import Database
 
 log = logging.getLogger(__name__)
 LOOK_S = 10.0
@@ -36,13 +36,13 @@ async def _nothing(epoch: int) -> None:
 
 
 @dataclass(frozen=True)
-class Lead:
+class LeaderTasks:
     """The loops of a leading master."""
 
     engine: Engine
-    pool: Pool
+    db: Database
     live: LiveAllocations
-    door: AgentDoor
+    door: AgentAdmission
     switches: AgentSwitches
     terms: JobTermsSync
     take_machines_over: Callable[[int], Awaitable[None]] = _nothing
@@ -70,7 +70,7 @@ class Lead:
     async def _compare_live(self) -> None:
         """Bring the live allocations in line with their rows."""
         known = self.live.known()
-        rows = await self.pool.fetch(OPEN_ALLOCATIONS)
+        rows = await self.db.fetch(OPEN_ALLOCATIONS)
         decode = ALLOCATION.codec.state
         states = [(decode(row["state"], row["parts"]), row["version"]) for row in rows]
         self.live.reconcile(known, states)

@@ -6,8 +6,8 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING
 
-from determined_master.composition.leader_tasks import Lead
-from determined_master.services.checkpoints.gc_waits import CollectionWaits
+from determined_master.composition.leader_tasks import LeaderTasks
+from determined_master.services.checkpoints.gc_waits import GcWaitNotices
 from determined_master.services.cluster.agent_stays import AgentStays
 from determined_master.services.tasks.idle_tasks import IdleTasks
 from determined_master.sweeps.collections import watch_collections
@@ -50,8 +50,8 @@ class Loops:
         """Lead, plan and flush until cancelled; `ready` is set once agents may come."""
         base, queues, services = self._base, self._queues, self._services
         door, switches = self._backends.every, services.agent_switches
-        parts = base.engine, base.pool, base.live, door, switches, queues.terms
-        lead = Lead(*parts, queues.machines.take_over)
+        parts = base.engine, base.db, base.live, door, switches, queues.terms
+        lead = LeaderTasks(*parts, queues.machines.take_over)
         async with asyncio.TaskGroup() as group:
             group.create_task(base.engine.run())
             await base.engine.wait_until_leading(timeout_s=None)
@@ -65,12 +65,12 @@ class Loops:
     def _sweeps(self) -> Sequence[Callable[[], Awaitable[Any]]]:
         base, queues, work = self._base, self._queues, self._work
         runner, usage = self._backends.runner, self._services.usage
-        waits = CollectionWaits(base.engine, base.pool, runner)
-        stays = AgentStays(base.pool, runner)
-        idle = IdleTasks(base.pool, work.interactive, work.proxies)
+        waits = GcWaitNotices(base.engine, base.db, runner)
+        stays = AgentStays(base.db, runner)
+        idle = IdleTasks(base.db, work.interactive, work.proxies)
         way_back_s = max(p.agent_reconnect_wait_s for p in base.settings.all_pools)
         return (
-            partial(keep_house, base.pool),
+            partial(keep_house, base.db),
             partial(watch_silence, self._services.detached),
             partial(watch_collections, waits),
             partial(watch_idle, idle),

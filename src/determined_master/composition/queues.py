@@ -39,24 +39,24 @@ class Queues:
 
 def join_queues(base: Foundation, backends: JoinedBackends) -> Queues:
     """The queues of all pools of the settings."""
-    settings, engine, pool, live = base.settings, base.engine, base.pool, base.live
+    settings, engine, db, live = base.settings, base.engine, base.db, base.live
     agents = backends.runner.agents
     providers = make_providers(settings, base.cluster)
     pools = Pools(settings, backends.runner, live, providers)
-    recorder = Recorder(pool)
+    recorder = Recorder(db)
     configs = pool_configs(settings, sizes_of(settings.resource_pools, providers))
     loops = PoolLoops(configs, engine, agents, live, recorder.note)
-    around = Surroundings(engine, pool, live, agents, loops)
+    around = Surroundings(engine, db, live, agents, loops)
     machines = MachineLoops(settings.resource_pools, providers, around)
-    job_why = JobWhy(pool, live, loops.decision, machines.news)
+    job_why = JobWhy(db, live, loops.decision, machines.news)
     return Queues(
         pools=pools,
-        bindings=PoolBindings(pool, pools),
-        queue=JobQueue(pool, live, pools),
-        terms=JobTermsSync(engine, pool, live),
+        bindings=PoolBindings(db, pools),
+        queue=JobQueue(db, live, pools),
+        terms=JobTermsSync(engine, db, live),
         recorder=recorder,
         loops=loops,
         machines=machines,
         job_why=job_why,
-        wait_lines=WaitLines(pool, live, job_why, base.logs),
+        wait_lines=WaitLines(db, live, job_why, base.logs),
     )

@@ -16,7 +16,7 @@ from determined_master.services.access.users import Users
 from determined_master.services.catalog import Services
 from determined_master.services.checkpoints.checkpoints import Checkpoints
 from determined_master.services.checkpoints.files import CheckpointFiles
-from determined_master.services.checkpoints.gc import Collections
+from determined_master.services.checkpoints.gc import CheckpointGc
 from determined_master.services.cluster.agent_switches import AgentSwitches
 from determined_master.services.cluster.agents import Agents
 from determined_master.services.cluster.master import Master
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from determined_master.composition.foundation import Foundation
     from determined_master.composition.queues import Queues
     from determined_master.composition.work import Work
-    from determined_master.store.db import Pool
+    from determined_master.store.db import Database
 
 
 class _People(TypedDict):
@@ -98,7 +98,7 @@ class _Kept(TypedDict):
 
     checkpoints: Checkpoints
     checkpoint_files: CheckpointFiles
-    collections: Collections
+    collections: CheckpointGc
     models: Models
     model_versions: ModelVersions
     trial_sources: TrialSources
@@ -112,32 +112,32 @@ def make_services(
     passwords: Passwords,
 ) -> Services:
     """What routes reach."""
-    pool, engine = base.pool, base.engine
-    trials = Trials(engine, pool, base.live, work.flusher.summaries)
-    experiments = Experiments(engine, pool, work.configs, queues.pools)
-    lists, tasks = ExperimentLists(pool), Tasks(pool)
-    detached, people = Detached(engine, pool), _people(base, passwords)
+    db, engine = base.db, base.engine
+    trials = Trials(engine, db, base.live, work.flusher.summaries)
+    experiments = Experiments(engine, db, work.configs, queues.pools)
+    lists, tasks = ExperimentLists(db), Tasks(db)
+    detached, people = Detached(engine, db), _people(base, passwords)
     return Services(
         **people,
         **_queues(base, backends, queues),
-        **_kept(pool, work),
-        master=Master(base.facts, pool, base.settings.masked),
-        cluster_messages=ClusterMessages(pool),
+        **_kept(db, work),
+        master=Master(base.facts, db, base.settings.masked),
+        cluster_messages=ClusterMessages(db),
         experiments=experiments,
         model_files=ModelFiles(experiments),
         experiment_lists=lists,
-        experiment_search=ExperimentSearch(pool, lists, trials),
-        runs=Runs(pool, base.live),
-        run_bulk=RunBulk(pool),
-        project_columns=ProjectColumns(pool),
-        series=SeriesReads(pool, work.flusher.points),
-        experiment_edits=ExperimentEdits(pool, work.collections, queues.terms, queues.pools),
-        experiment_bulk=ExperimentBulk(pool),
-        continuations=Continuations(engine, pool, work.configs, queues.bindings),
+        experiment_search=ExperimentSearch(db, lists, trials),
+        runs=Runs(db, base.live),
+        run_bulk=RunBulk(db),
+        project_columns=ProjectColumns(db),
+        series=SeriesReads(db, work.flusher.points),
+        experiment_edits=ExperimentEdits(db, work.collections, queues.terms, queues.pools),
+        experiment_bulk=ExperimentBulk(db),
+        continuations=Continuations(engine, db, work.configs, queues.bindings),
         trials=trials,
         detached=detached,
-        system_metrics=(samples := SystemMetrics(pool)),
-        metrics=Metrics(engine, pool, work.flusher, samples, detached.note_report),
+        system_metrics=(samples := SystemMetrics(db)),
+        metrics=Metrics(engine, db, work.flusher, samples, detached.note_report),
         task_logs=base.logs,
         log_retention=work.retention,
         tasks=tasks,
@@ -146,42 +146,42 @@ def make_services(
         ),
         generic_tasks=work.generic,
         interactive_tasks=work.interactive,
-        tensorboards=Tensorboards(pool, work.interactive),
-        templates=Templates(pool),
-        config_policies=ConfigPolicies(pool, cluster_priorities(base.settings)),
-        allocations=Allocations(engine, pool, base.live),
+        tensorboards=Tensorboards(db, work.interactive),
+        templates=Templates(db),
+        config_policies=ConfigPolicies(db, cluster_priorities(base.settings)),
+        allocations=Allocations(engine, db, base.live),
         agents=Agents(backends.runner, base.live, base.cluster.join_token),
-        agent_switches=AgentSwitches(engine, pool, backends.runner, base.live, base.nudge),
+        agent_switches=AgentSwitches(engine, db, backends.runner, base.live, base.nudge),
         workspaces=Workspaces(
-            pool, queues.bindings, work.deletions, people["roles"], backends.namespaces
+            db, queues.bindings, work.deletions, people["roles"], backends.namespaces
         ),
-        projects=Projects(pool, work.deletions, Moves(queues.bindings, queues.pools)),
+        projects=Projects(db, work.deletions, Moves(queues.bindings, queues.pools)),
         proxies=work.proxies,
         search_previews=SearchPreviews(work.layers),
-        stories=Stories(pool),
+        stories=Stories(db),
         harness=Harness(),
-        usage=Usage(pool),
+        usage=Usage(db),
         live=base.live,
         serve_agent=backends.door.serve,
     )
 
 
 def _people(base: Foundation, passwords: Passwords) -> _People:
-    pool, known, security = base.pool, base.identities, base.settings.security
+    db, known, security = base.db, base.identities, base.settings.security
     lives = Lives(security.token.default_lifespan_days, security.token.max_lifespan_days)
     return _People(
-        auth=Auth(pool, passwords, known),
+        auth=Auth(db, passwords, known),
         identities=known,
-        users=Users(pool, passwords, known),
-        groups=Groups(pool, known),
-        roles=Roles(pool, known, security.authz.creator_role_id),
-        guard=Guard(pool),
-        access_tokens=AccessTokens(pool, known, lives),
+        users=Users(db, passwords, known),
+        groups=Groups(db, known),
+        roles=Roles(db, known, security.authz.creator_role_id),
+        guard=Guard(db),
+        access_tokens=AccessTokens(db, known, lives),
     )
 
 
 def _queues(base: Foundation, backends: JoinedBackends, queues: Queues) -> _Queues:
-    parts = (base.pool, queues.queue, queues.pools, queues.bindings, queues.terms)
+    parts = (base.db, queues.queue, queues.pools, queues.bindings, queues.terms)
     is_strict = base.settings.security.authz.strict_job_queue_control
     return _Queues(
         pools=queues.pools,
@@ -194,13 +194,13 @@ def _queues(base: Foundation, backends: JoinedBackends, queues: Queues) -> _Queu
     )
 
 
-def _kept(pool: Pool, work: Work) -> _Kept:
-    checkpoints = Checkpoints(pool)
+def _kept(db: Database, work: Work) -> _Kept:
+    checkpoints = Checkpoints(db)
     return _Kept(
         checkpoints=checkpoints,
-        checkpoint_files=CheckpointFiles(pool, checkpoints, ObjectStorage()),
+        checkpoint_files=CheckpointFiles(db, checkpoints, ObjectStorage()),
         collections=work.collections,
-        models=Models(pool),
-        model_versions=ModelVersions(pool),
-        trial_sources=TrialSources(pool),
+        models=Models(db),
+        model_versions=ModelVersions(db),
+        trial_sources=TrialSources(db),
     )

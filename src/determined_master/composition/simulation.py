@@ -13,7 +13,7 @@ import msgspec
 
 from determined_master import clock
 from determined_master.domain.errors import InvalidArgument, NotFound
-from determined_master.domain.schedule.frames import Film
+from determined_master.domain.schedule.frames import FrameHistory
 from determined_master.domain.schedule.plan import Plan
 from determined_master.domain.schedule.simulate import SimResult, SimTask, agents_of, simulate
 from determined_master.domain.schedule.view import AgentView, PoolView, Rules
@@ -39,7 +39,7 @@ COLUMNS = (
 )
 
 
-class Line(msgspec.Struct, frozen=True):
+class PolicyOutcome(msgspec.Struct, frozen=True):
     """One policy's outcome; times in seconds."""
 
     policy: str
@@ -71,7 +71,7 @@ async def run_recorded(options: SimulateOptions, conn: Conn) -> str:
             f"nothing was recorded of pool {options.pool!r} in that time; recorded: "
             f"{said or 'nothing'}"
         )
-    film = Film()
+    film = FrameHistory()
     recorded = record_of(_since(film, (read_frame(row) for row in rows), since))
     if recorded is None or not recorded.tasks:
         raise NotFound(f"no task ran in pool {options.pool!r} in that time: nothing to simulate")
@@ -141,7 +141,7 @@ def _lines(
     tasks: Sequence[SimTask],
     agents: Sequence[AgentView],
     base: Rules,
-) -> Iterator[Line]:
+) -> Iterator[PolicyOutcome]:
     names = options.policies or ("priority", "priority+preemption", "fair_share")
     for name in names:
         rules = parse_policy(name, base)
@@ -150,8 +150,8 @@ def _lines(
         yield _line(name, simulate(tasks, agents, rules, tick_s=options.tick_s))
 
 
-def _line(name: str, result: SimResult) -> Line:
-    return Line(
+def _line(name: str, result: SimResult) -> PolicyOutcome:
+    return PolicyOutcome(
         name,
         len(result.tasks),
         sum(t.ended_s is not None for t in result.tasks),
@@ -162,9 +162,9 @@ def _line(name: str, result: SimResult) -> Line:
     )
 
 
-def _as_recorded(recorded: Recorded) -> Line:
+def _as_recorded(recorded: Recorded) -> PolicyOutcome:
     count = len(recorded.tasks)
-    return Line(
+    return PolicyOutcome(
         "(as it was)",
         count,
         count - min(count, recorded.unfinished),
@@ -187,7 +187,9 @@ def _agents(options: SimulateOptions, default: Sequence[AgentView]) -> list[Agen
     return agents_of(parse_agents(options.agents)) if options.agents else list(default)
 
 
-def _since(film: Film, frames: Iterable[Any], since: datetime) -> Iterator[tuple[PoolView, Plan]]:
+def _since(
+    film: FrameHistory, frames: Iterable[Any], since: datetime
+) -> Iterator[tuple[PoolView, Plan]]:
     """The decisions from then on; those before only lead up to them."""
     before: tuple[PoolView, Plan] | None = None
     for frame in frames:
@@ -202,7 +204,7 @@ def _since(film: Film, frames: Iterable[Any], since: datetime) -> Iterator[tuple
         yield decision
 
 
-def _told(options: SimulateOptions, head: str, lines: Iterable[Line]) -> str:
+def _told(options: SimulateOptions, head: str, lines: Iterable[PolicyOutcome]) -> str:
     found = list(lines)
     if options.json:
         body = {"workload": head, "policies": msgspec.to_builtins(found)}
@@ -221,7 +223,7 @@ def _told(options: SimulateOptions, head: str, lines: Iterable[Line]) -> str:
     return "\n".join([head, "", *table, ""])
 
 
-def _cells(line: Line) -> tuple[str, ...]:
+def _cells(line: PolicyOutcome) -> tuple[str, ...]:
     return (
         line.policy,
         str(line.tasks),

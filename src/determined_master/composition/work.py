@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from determined_master.composition.database import default_storage
-from determined_master.services.checkpoints.gc import Collections
+from determined_master.services.checkpoints.gc import CheckpointGc
 from determined_master.services.configs.defaults import config_layers, idle_timeouts, task_defaults
 from determined_master.services.containers.cluster_authority import ClusterAuthority
 from determined_master.services.experiments.configs import ExperimentConfigs
@@ -34,7 +34,7 @@ class Work:
     generic: GenericTasks
     interactive: InteractiveTasks
     flusher: Flusher
-    collections: Collections
+    collections: CheckpointGc
     deletions: ProjectDeletions
     retention: LogRetention
     proxies: Proxies
@@ -42,18 +42,18 @@ class Work:
 
 def join_work(base: Foundation, queues: Queues) -> Work:
     """What users run, in the pools of these queues."""
-    settings, engine, pool, tokens = base.settings, base.engine, base.pool, base.tokens
+    settings, engine, db, tokens = base.settings, base.engine, base.db, base.tokens
     layers = config_layers(settings, default_storage(settings))
     kept = settings.retention_policy
     return Work(
         layers=layers,
-        configs=ExperimentConfigs(pool, layers),
-        generic=GenericTasks(engine, pool, layers, queues.pools),
+        configs=ExperimentConfigs(db, layers),
+        generic=GenericTasks(engine, db, layers, queues.pools),
         interactive=_interactive_tasks(base, queues, layers),
-        flusher=Flusher(pool),
-        collections=Collections(engine, pool),
-        deletions=ProjectDeletions(engine, pool),
-        retention=LogRetention(pool, kept.log_retention_days, kept.schedule),
+        flusher=Flusher(db),
+        collections=CheckpointGc(engine, db),
+        deletions=ProjectDeletions(engine, db),
+        retention=LogRetention(db, kept.log_retention_days, kept.schedule),
         proxies=Proxies(base.live, tokens, ClusterAuthority(tokens)),
     )
 
@@ -61,6 +61,6 @@ def join_work(base: Foundation, queues: Queues) -> Work:
 def _interactive_tasks(base: Foundation, queues: Queues, layers: ConfigLayers) -> InteractiveTasks:
     """Commands, notebooks, shells and TensorBoards."""
     settings, pools = base.settings, queues.pools
-    configs = InteractiveConfigs(base.pool, layers, pools, idle_timeouts(settings))
+    configs = InteractiveConfigs(base.db, layers, pools, idle_timeouts(settings))
     secrets = InteractiveSecrets(base.tokens, task_defaults(settings))
-    return InteractiveTasks(base.engine, base.pool, configs, pools, queues.terms, secrets)
+    return InteractiveTasks(base.engine, base.db, configs, pools, queues.terms, secrets)

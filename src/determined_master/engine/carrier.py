@@ -21,7 +21,7 @@ from determined_master.engine.handlers import (
     Registration,
 )
 from determined_master.engine.kind import EffectId, Kind
-from determined_master.store.db import Pool
+from determined_master.store.db import Database
 
 _log = logging.getLogger(__name__)
 
@@ -68,7 +68,7 @@ class Carrier:
         self._wakes: dict[str, asyncio.Event] = {}
         self._woken: dict[str, int] = {}
         self._wake_count = 0
-        self.pool: Pool | None = None
+        self.db: Database | None = None
 
     def note_closed(self, closed: Iterable[EffectId]) -> None:
         """Remember which effects the committed events have closed."""
@@ -188,8 +188,8 @@ class Carrier:
         _log.warning("an effect failed", extra={**facts, "error": repr(error)})
         wait_s = self._patience.wait_s(open_effect.attempts)
         id = open_effect.id
-        assert self.pool is not None
-        await self.pool.execute(
+        assert self.db is not None
+        await self.db.execute(
             _NOTE_FAILURE,
             *(id.kind, id.aggregate, id.version, id.n, self._term.epoch),
             *(open_effect.attempts, _words(error)[:2000]),

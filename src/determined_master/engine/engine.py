@@ -21,7 +21,7 @@ from determined_master.engine.leader import Leadership
 from determined_master.engine.queue import Closing, Post
 from determined_master.engine.term import EngineSettings, LeaderTerm
 from determined_master.store.connection_errors import DATABASE_ERRORS
-from determined_master.store.db import Address, Conn, Pool
+from determined_master.store.db import Address, Conn, Database
 
 _AGAIN_S = 0.05
 _LOOK_S = 0.25
@@ -54,7 +54,7 @@ class Engine:
     def __init__(
         self,
         address: Address,
-        pool: Pool,
+        db: Database,
         kinds: Iterable[Kind[Any, Any, Any]],
         *,
         settings: EngineSettings | None = None,
@@ -64,11 +64,11 @@ class Engine:
         self.handlers = Handlers()
         self.feed = Feed()
         self._kinds = {kind.name: kind for kind in kinds}
-        self._pool = pool
+        self._db = db
         self._settings = settings or EngineSettings()
         self._now = now
         self._connect = connect or engine_connect(address)
-        self._inbox = InboxClient(pool)
+        self._inbox = InboxClient(db)
         self._leadership = Leadership(address, self._lead, self._on_notify)
         self._term: LeaderTerm | None = None
         self._term_changed = asyncio.Event()
@@ -192,7 +192,7 @@ class Engine:
 
     async def find(self, kind: str, id: str) -> Current | None:
         """An aggregate as it is stored now; None when it does not exist."""
-        row = await self._pool.fetchrow(_GET, kind, id)
+        row = await self._db.fetchrow(_GET, kind, id)
         if row is None:
             return None
         return Current(row["version"], self._kinds[kind].codec.state(row["state"], row["parts"]))
@@ -312,7 +312,7 @@ class Engine:
         )
         self._set_term(term)
         try:
-            await term.run(self._pool, self._connect)
+            await term.run(self._db, self._connect)
         finally:
             self._set_term(None)
 

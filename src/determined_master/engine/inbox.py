@@ -14,7 +14,7 @@ from determined_master.engine.apply import Term
 from determined_master.engine.errors import InternalError
 from determined_master.engine.kind import EffectId, Kind, Outcome, Posting, encode
 from determined_master.engine.queue import Post
-from determined_master.store.db import Pool
+from determined_master.store.db import Database
 
 _log = logging.getLogger(__name__)
 POSTED = "determined_inbox"
@@ -58,20 +58,20 @@ class InboxDrain:
         self._settled = asyncio.Event()
         self.posted = asyncio.Event()
 
-    async def run(self, pool: Pool) -> None:
+    async def run(self, db: Database) -> None:
         """Drain until cancelled."""
         while True:
             self.posted.clear()
-            if not await self._drain(pool):
+            if not await self._drain(db):
                 try:
                     async with asyncio.timeout(_LOOK_S):
                         await self.posted.wait()
                 except TimeoutError:
                     pass
 
-    async def _drain(self, pool: Pool) -> bool:
+    async def _drain(self, db: Database) -> bool:
         """Settle one page; a row whose number committed late is seen by the next look."""
-        rows = await pool.fetch(_LIST, 0, _PAGE)
+        rows = await db.fetch(_LIST, 0, _PAGE)
         waiting: list[asyncio.Future[Outcome | Exception]] = []
         for row in rows:
             kind = self._kinds.get(row["kind"])
@@ -81,7 +81,7 @@ class InboxDrain:
                 event = kind.codec.event(row["event"])
             except ValueError as error:
                 refusal = inbox_codec.encode_outcome(InternalError(str(error)))
-                await pool.execute(_REFUSE, row["seq"], self._term.now(), refusal)
+                await db.execute(_REFUSE, row["seq"], self._term.now(), refusal)
                 continue
             future = asyncio.get_running_loop().create_future()
             closes = EffectId.parse(row["closes"]) if row["closes"] else None
@@ -92,15 +92,15 @@ class InboxDrain:
         if waiting:
             await asyncio.wait(waiting)
         if rows:
-            await pool.execute(f"NOTIFY {SETTLED}")
+            await db.execute(f"NOTIFY {SETTLED}")
         return bool(rows)
 
 
 class InboxClient:
     """The other side: posts a row and waits for its outcome."""
 
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
+    def __init__(self, db: Database) -> None:
+        self._db = db
         self._settled = asyncio.Event()
 
     def note_settled(self) -> None:
@@ -118,15 +118,15 @@ class InboxClient:
         Returns:
             The outcome or what refused it; None when it was not settled in time.
         """
-        seq = await self._pool.fetchval(
+        seq = await self._db.fetchval(
             _INSERT,
             *(posting.kind, posting.id, posting.cause, encode(posting.event)),
             *(None if posting.closes is None else str(posting.closes), clock.now()),
         )
-        await self._pool.execute(f"NOTIFY {POSTED}")
+        await self._db.execute(f"NOTIFY {POSTED}")
         while True:
             settled = self._settled
-            outcome = await self._pool.fetchval(_FIND_OUTCOME, seq)
+            outcome = await self._db.fetchval(_FIND_OUTCOME, seq)
             if outcome is not None:
                 return inbox_codec.decode_outcome(outcome)
             left_s = until_s - clock.monotonic_s()

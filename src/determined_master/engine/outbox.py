@@ -14,7 +14,7 @@ from determined_master.engine.apply import Term
 from determined_master.engine.batch import OpenEffect, columns
 from determined_master.engine.carrier import Carrier
 from determined_master.engine.kind import EffectId, Key, Kind
-from determined_master.store.db import Pool
+from determined_master.store.db import Database
 
 _log = logging.getLogger(__name__)
 _PAGE = 1000
@@ -67,7 +67,7 @@ class Outbox:
         self._held: list[OpenEffect] | None = []
         """What is ordered while older effects are still being read; it comes behind those."""
         self._start_lane: Callable[[Key], None] | None = None
-        self._pool: Pool | None = None
+        self._db: Database | None = None
 
     def take(self, effects: Iterable[OpenEffect]) -> None:
         """Add effects behind those that their aggregates have already."""
@@ -81,30 +81,30 @@ class Outbox:
 
         The caller sees to it that no later event of these aggregates is applied meanwhile.
         """
-        assert self._pool is not None
-        rows = await self._pool.fetch(_LIST_OF_EVENTS, *columns(sorted(events), 3))
+        assert self._db is not None
+        rows = await self._db.fetch(_LIST_OF_EVENTS, *columns(sorted(events), 3))
         self.take(self._open_effect(row) for row in rows)
 
-    async def run(self, pool: Pool) -> None:
+    async def run(self, db: Database) -> None:
         """Claim what is open and hand out effects until cancelled."""
-        self._pool = pool
-        self._carrier.pool = pool
+        self._db = db
+        self._carrier.db = db
         async with asyncio.TaskGroup() as lanes:
             self._start_lane = lambda key: _discard(lanes.create_task(self._run_lane(key)))
-            await self._claim(pool)
+            await self._claim(db)
             held, self._held = self._held or [], None
             self._add(held)
             await asyncio.Event().wait()
 
     async def sweep(self) -> None:
         """Take up old effects that no lane has, as after rows were put back by hand."""
-        if self._pool is None or self._held is not None:
+        if self._db is None or self._held is not None:
             return
         ours = set(self._lanes)
         before = self._term.now() - _SETTLED_AFTER
         after: tuple[str, str, int, int] = ("", "", 0, 0)
         while True:
-            rows = await self._pool.fetch(_LIST_OLD, *after, before, _PAGE)
+            rows = await self._db.fetch(_LIST_OLD, *after, before, _PAGE)
             missed = [row for row in rows if (row["kind"], row["id"]) not in ours]
             found = self._known(missed)
             self._add(effect for effect in found if _key(effect) not in self._lanes)
@@ -114,14 +114,14 @@ class Outbox:
                 return
             after = tuple(rows[-1])[:4]
 
-    async def _claim(self, pool: Pool) -> None:
+    async def _claim(self, db: Database) -> None:
         """Hand out what earlier terms have left, page by page.
 
         What this term orders carries its epoch already and is never read here.
         """
         after: tuple[str, str, int, int] = ("", "", 0, 0)
         while True:
-            rows = await pool.fetch(_CLAIM, *after, self._term.epoch, _PAGE)
+            rows = await db.fetch(_CLAIM, *after, self._term.epoch, _PAGE)
             rows.sort(key=lambda row: tuple(row)[:4])
             self._add(self._known(rows))
             if len(rows) < _PAGE:

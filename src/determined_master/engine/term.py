@@ -19,7 +19,7 @@ from determined_master.engine.kind import Kind
 from determined_master.engine.outbox import Outbox
 from determined_master.engine.queue import PostQueue, end_all
 from determined_master.engine.timers import Timers
-from determined_master.store.db import Pool
+from determined_master.store.db import Database
 
 
 @dataclass(frozen=True)
@@ -54,18 +54,18 @@ class LeaderTerm:
         self.timers = Timers(term, kinds, self.queue.put)
         self.inbox = InboxDrain(term, kinds, self.queue.put)
 
-    async def run(self, pool: Pool, connect: Connect) -> None:
+    async def run(self, db: Database, connect: Connect) -> None:
         """Lead until cancelled or something fails; all that waits then gets `TermEnded`."""
         try:
-            await self._ensure_partitions(pool)
+            await self._ensure_partitions(db)
             async with asyncio.TaskGroup() as tasks:
                 for _ in range(self._settings.appliers):
                     applier = Applier(self.queue, self.term, connect, self)
                     tasks.create_task(applier.run())
-                tasks.create_task(self.outbox.run(pool))
-                tasks.create_task(self.timers.run(pool))
-                tasks.create_task(self.inbox.run(pool))
-                tasks.create_task(self._sweep(pool))
+                tasks.create_task(self.outbox.run(db))
+                tasks.create_task(self.timers.run(db))
+                tasks.create_task(self.inbox.run(db))
+                tasks.create_task(self._sweep(db))
         finally:
             posts, closings = self.queue.drain()
             end_all(posts, closings)
@@ -85,21 +85,21 @@ class LeaderTerm:
         )
         self.timers.note(self.term.now())
 
-    async def _sweep(self, pool: Pool) -> None:
+    async def _sweep(self, db: Database) -> None:
         """Slow upkeep: the journal's next partition, answers that nobody waits for any more, and
         effects that were missed."""
         while True:
             await asyncio.sleep(self._settings.sweep_s)
-            await self._ensure_partitions(pool)
-            await pool.execute(DELETE_OLD, self.term.now() - KEEP)
+            await self._ensure_partitions(db)
+            await db.execute(DELETE_OLD, self.term.now() - KEEP)
             await self.outbox.sweep()
 
-    async def _ensure_partitions(self, pool: Pool) -> None:
+    async def _ensure_partitions(self, db: Database) -> None:
         """This month's and the next one's, outside of any event's transaction."""
         month = self.term.now().date().replace(day=1)
         following = date(month.year + month.month // 12, month.month % 12 + 1, 1)
         for start in (month, following):
             if start not in self.term.partitions:
-                async with pool.acquire() as conn:
+                async with db.acquire() as conn:
                     await ensure_partition(conn, start)
                 self.term.partitions.add(start)

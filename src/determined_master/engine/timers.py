@@ -14,7 +14,7 @@ from determined_master.engine.apply import Term
 from determined_master.engine.errors import InternalError, TermEnded
 from determined_master.engine.kind import Kind
 from determined_master.engine.queue import Post
-from determined_master.store.db import Pool
+from determined_master.store.db import Database
 
 _log = logging.getLogger(__name__)
 _LOOK_S = 10.0
@@ -63,14 +63,14 @@ class Timers:
         if due_at is not None and (self._next_at is None or due_at <= self._next_at):
             self._changed.set()
 
-    async def run(self, pool: Pool) -> None:
+    async def run(self, db: Database) -> None:
         """Fire what is due until cancelled."""
         while True:
             self._changed.clear()
-            await self._keep_lengths(pool)
-            await self._wait(self._fire(await pool.fetch(_LIST, _PAGE + len(self._in_flight))))
+            await self._keep_lengths(db)
+            await self._wait(self._fire(await db.fetch(_LIST, _PAGE + len(self._in_flight))))
 
-    async def _keep_lengths(self, pool: Pool) -> None:
+    async def _keep_lengths(self, db: Database) -> None:
         """Timers are lengths of time: when the clock jumps they go along with it.
 
         Else a task that was asked to leave would be killed at once, or never.
@@ -78,7 +78,7 @@ class Timers:
         jump = self._jumps.take()
         if jump:
             _log.warning("the clock has jumped", extra={"by_s": round(jump.total_seconds(), 1)})
-            await pool.execute(_SHIFT, jump)
+            await db.execute(_SHIFT, jump)
 
     async def _wait(self, wait_s: float) -> None:
         """Wait that long, until a timer was set that is due earlier, or until the clock jumps."""

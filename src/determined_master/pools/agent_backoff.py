@@ -20,14 +20,14 @@ LONGEST_S = 300.0
 _MOST_DOUBLINGS = 9
 
 
-class Rest(msgspec.Struct, frozen=True):
+class Backoff(msgspec.Struct, frozen=True):
     """How long an agent still rests, and after how many failed starts in a row."""
 
     left_s: float
     failures: int
 
 
-class Resting:
+class AgentBackoff:
     """Who rests, from the changes of allocations. A container that runs ends the rest."""
 
     def __init__(self) -> None:
@@ -46,13 +46,13 @@ class Resting:
             elif container.failure is not None and container.failure.type == "agent_error":
                 self._begin(container.agent_id)
 
-    def find(self, agent_id: str) -> Rest | None:
+    def find(self, agent_id: str) -> Backoff | None:
         """The rest of an agent, None when it has none at present."""
         until_s = self._until_s.get(agent_id)
         if until_s is None:  # as with nearly all agents, which are asked for at every plan
             return None
         left_s = until_s - clock.monotonic_s()
-        return Rest(left_s, self._failures[agent_id]) if left_s > 0 else None
+        return Backoff(left_s, self._failures[agent_id]) if left_s > 0 else None
 
     def next_end_s(self) -> float | None:
         """How long until the next agent has rested, None when none rests."""

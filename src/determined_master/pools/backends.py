@@ -9,7 +9,12 @@ from determined_master.ports import ClusterBackend
 
 if TYPE_CHECKING:
     from determined_master.domain.machines.agent_switches import Switches
-    from determined_master.ports import AgentDoor, AgentSnapshot, KubernetesCluster, StartOrder
+    from determined_master.ports import (
+        AgentAdmission,
+        AgentSnapshot,
+        KubernetesCluster,
+        StartOrder,
+    )
 
 
 class Backends:
@@ -22,7 +27,7 @@ class Backends:
     def __init__(
         self,
         agents: ClusterBackend,
-        door: AgentDoor,
+        door: AgentAdmission,
         clusters: Mapping[str, KubernetesCluster] | None = None,
         managers: Mapping[str, str] | None = None,
     ) -> None:

@@ -16,10 +16,10 @@ from determined_master.domain.schedule.view import (
     RunningView,
 )
 from determined_master.domain.states import AllocationState
-from determined_master.pools.agent_backoff import Rest, Resting
+from determined_master.pools.agent_backoff import AgentBackoff, Backoff
 from determined_master.pools.jobs import Jobs
 from determined_master.pools.occupancy import Occupancy, held
-from determined_master.pools.pending_queue import Line
+from determined_master.pools.pending_queue import PendingQueue
 from determined_master.pools.view import gone_view, request_view, running_view
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ RETURN_S = 5.0
 class _Queue:
     """What waits and runs in one pool, as its scheduler sees it."""
 
-    pending: Line = field(default_factory=Line)
+    pending: PendingQueue = field(default_factory=PendingQueue)
     running: dict[str, RunningView] = field(default_factory=dict)
     jobs: Jobs = field(default_factory=Jobs)
     """Both by job."""
@@ -61,7 +61,7 @@ class LiveAllocations:
         self._of_task: dict[str, set[str]] = {}
         self._queues: dict[str, _Queue] = {}
         self._occupancy = Occupancy()
-        self._resting = Resting()
+        self._resting = AgentBackoff()
         self._nudge = nudge
 
     def values(self) -> Iterable[Allocation]:
@@ -77,7 +77,7 @@ class LiveAllocations:
         found = [self._states[i] for i in self._occupancy.allocations_on(agent_id)]
         return [(a, [c for c in held(a) if c.agent_id == agent_id]) for a in found]
 
-    def rest_of(self, agent_id: str) -> Rest | None:
+    def rest_of(self, agent_id: str) -> Backoff | None:
         """The rest of an agent on which nothing starts, None when it has none at present."""
         return self._resting.find(agent_id)
 

@@ -34,7 +34,7 @@ IDLE_TICK_S = 5.0
 MIN_TICK_S = 0.1
 
 
-class Decision(msgspec.Struct, frozen=True):
+class PoolDecision(msgspec.Struct, frozen=True):
     """A plan, and what it was made from."""
 
     view: PoolView
@@ -58,7 +58,7 @@ class PoolLoop:
         engine: Engine,
         agents: Callable[[], Iterable[AgentSnapshot]],
         live: LiveAllocations,
-        tell: Callable[[Decision], None] = lambda decision: None,
+        tell: Callable[[PoolDecision], None] = lambda decision: None,
     ) -> None:
         """
         Args:
@@ -69,7 +69,7 @@ class PoolLoop:
             tell: hears of every decision before it is carried out; must not block.
         """
         self.config = config
-        self.decision: Decision | None = None
+        self.decision: PoolDecision | None = None
         """The last one."""
         self._engine = engine
         self._agents = agents
@@ -124,7 +124,7 @@ class PoolLoop:
             if tasks:
                 await asyncio.gather(*tasks)
 
-    def decide(self) -> Decision:
+    def decide(self) -> PoolDecision:
         """Look and plan."""
         config = self.config
         agents = self._agents()
@@ -132,7 +132,7 @@ class PoolLoop:
             agents = [replace(a, is_draining=True) if a.id in self._shut else a for a in agents]
         view = self._live.view(config.name, agents, config.rules, config.max_zero_slot_tasks)
         made = planner.plan(view) if view.pending or view.running else Plan()
-        self.decision = Decision(view, made)
+        self.decision = PoolDecision(view, made)
         self._tell(self.decision)
         return self.decision
 

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from determined_master.pools.loop import Decision, PoolConfig, PoolLoop
+from determined_master.pools.loop import PoolConfig, PoolDecision, PoolLoop
 
 if TYPE_CHECKING:
     from determined_master.engine import Engine
@@ -26,7 +26,7 @@ class PoolLoops:
         engine: Engine,
         agents: Callable[[], Iterable[AgentSnapshot]],
         live: LiveAllocations,
-        tell: Callable[[Decision], None] = lambda decision: None,
+        tell: Callable[[PoolDecision], None] = lambda decision: None,
     ) -> None:
         self._loops: Mapping[str, PoolLoop] = {
             c.name: PoolLoop(c, engine, agents, live, tell) for c in configs
@@ -52,12 +52,12 @@ class PoolLoops:
         if loop is not None:
             await loop.shut(agent_ids)
 
-    def decision(self, pool: str) -> Decision | None:
+    def decision(self, pool: str) -> PoolDecision | None:
         """The last decision of a pool; None before the first, or for no such pool."""
         loop = self._loops.get(pool)
         return None if loop is None else loop.decision
 
-    def decisions(self) -> list[Decision]:
+    def decisions(self) -> list[PoolDecision]:
         """The last decision of each pool that has made one."""
         return [loop.decision for loop in self._loops.values() if loop.decision is not None]
 

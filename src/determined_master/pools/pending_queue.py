@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from determined_master.domain.schedule.ordering import queue_key
 
 if TYPE_CHECKING:
-    from determined_master.domain.schedule.ordering import Key
+    from determined_master.domain.schedule.ordering import QueueKey
     from determined_master.domain.schedule.view import RequestView
 
 MANY = 8
 """From one change in so many requests on, to sort all of them costs less than to place each."""
 
 
-class Line:
+class PendingQueue:
     """Requests in the order of `queue_key`; to sort them again costs a scheduler next to nothing.
 
     Cost: O(1) a change. To ask for all, O(log n) comparisons for each request that has come or
@@ -23,10 +23,10 @@ class Line:
     """
 
     def __init__(self) -> None:
-        self._keys: list[Key] = []
+        self._keys: list[QueueKey] = []
         self._requests: list[RequestView] = []
         """In the order of their keys, as they were when they were last asked for."""
-        self._key_of: dict[str, Key] = {}
+        self._key_of: dict[str, QueueKey] = {}
         self._new: dict[str, RequestView] = {}
         self._gone: set[str] = set()
         self._ordered: tuple[RequestView, ...] | None = ()

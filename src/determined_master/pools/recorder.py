@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from determined_master.domain.schedule.frames import Film, Frame
+from determined_master.domain.schedule.frames import Frame, FrameHistory
 from determined_master.store.connection_errors import DATABASE_ERRORS
 from determined_master.store.queue import plan_frames
 from determined_master.store.queue.plan_frames import FrameRow
@@ -19,8 +19,8 @@ from determined_master.store.queue.plan_frames import FrameRow
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from determined_master.pools.loop import Decision
-    from determined_master.store.db import Pool
+    from determined_master.pools.loop import PoolDecision
+    from determined_master.store.db import Database
 
 log = logging.getLogger(__name__)
 
@@ -39,17 +39,17 @@ class Recorder:
     """
 
     def __init__(
-        self, pool: Pool, *, max_bytes: int = MAX_BYTES, max_frames: int = MAX_FRAMES
+        self, db: Database, *, max_bytes: int = MAX_BYTES, max_frames: int = MAX_FRAMES
     ) -> None:
-        self._pool = pool
+        self._db = db
         self._limits = max_bytes, max_frames
-        self._films: dict[str, Film] = {}
+        self._films: dict[str, FrameHistory] = {}
         self._since_key: dict[str, int] = {}
-        self._waiting: deque[Decision] = deque(maxlen=MAX_WAITING)
+        self._waiting: deque[PoolDecision] = deque(maxlen=MAX_WAITING)
         self._door = threading.Lock()
         self._numbers: dict[str, int] = {}
 
-    def note(self, decision: Decision) -> None:
+    def note(self, decision: PoolDecision) -> None:
         """Keep a decision. Cost: none to speak of; the plan waits for it.
 
         When the database is away for long the oldest are dropped; what follows them is whole.
@@ -77,7 +77,7 @@ class Recorder:
             frames = await asyncio.to_thread(self._frames_of, decisions)
             rows = [await self._row(frame) for frame in frames]
             if rows:
-                async with self._pool.acquire() as conn:
+                async with self._db.acquire() as conn:
                     await plan_frames.insert_frames(conn, rows)
                     for name in {f.pool for f in frames if f.is_key}:
                         await plan_frames.delete_old_frames(conn, name, *self._limits)
@@ -89,15 +89,15 @@ class Recorder:
                 self._since_key.clear()
                 self._numbers.clear()
 
-    def _frames_of(self, decisions: Sequence[Decision]) -> list[Frame]:
+    def _frames_of(self, decisions: Sequence[PoolDecision]) -> list[Frame]:
         with self._door:  # a flush that was cancelled may still be here
             frames = (self._frame(decision) for decision in decisions)
             return [frame for frame in frames if frame.has_news]
 
-    def _frame(self, decision: Decision) -> Frame:
+    def _frame(self, decision: PoolDecision) -> Frame:
         name = decision.view.pool
         count = self._since_key.get(name, FRAMES_A_KEY)
-        film = self._films.setdefault(name, Film())
+        film = self._films.setdefault(name, FrameHistory())
         frame = film.take(decision.view, decision.plan, is_key=count >= FRAMES_A_KEY)
         if frame.has_news:
             self._since_key[name] = 1 if frame.is_key else count + 1
@@ -105,7 +105,7 @@ class Recorder:
 
     async def _row(self, frame: Frame) -> FrameRow:
         if frame.pool not in self._numbers:
-            async with self._pool.acquire() as conn:
+            async with self._db.acquire() as conn:
                 self._numbers[frame.pool] = await plan_frames.find_last_seq(conn, frame.pool)
         self._numbers[frame.pool] += 1
         text = msgspec.json.encode(frame)

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from determined_master import clock, entropy
 from determined_master.ports import LaunchFailed, ProviderFailed
-from determined_master.store.cluster.machines import Order
+from determined_master.store.cluster.machines import LaunchOrder
 
 if TYPE_CHECKING:
     from determined_master.domain.scaling import Machine
@@ -46,7 +46,7 @@ class Fleet:
         self._pool = pool
         self._provider = provider
         self._records = records
-        self._orders: list[Order] = []
+        self._orders: list[LaunchOrder] = []
         self._new: dict[str, tuple[Machine, datetime]] = {}
         """Launched and not listed yet, with when."""
         self._recalled: frozenset[str] = frozenset()
@@ -176,7 +176,7 @@ class Fleet:
             LaunchFailed: none could be started. ProviderFailed: nobody knows; `settle` finds out.
             NotLeader: another lead has begun; nothing was asked for.
         """
-        order = Order(str(entropy.new_uuid()), count, clock.now())
+        order = LaunchOrder(str(entropy.new_uuid()), count, clock.now())
         await self._records.begin(order)
         self._orders.append(order)
         return await self._give(order)
@@ -221,7 +221,7 @@ class Fleet:
                 extra={"pool": self._pool, "machines": gone},
             )
 
-    async def _give(self, order: Order) -> Sequence[Machine]:
+    async def _give(self, order: LaunchOrder) -> Sequence[Machine]:
         try:
             made = await _in_time(self._provider.launch(order.count, order.token))
         except LaunchFailed:
@@ -234,7 +234,7 @@ class Fleet:
         await self._strike_out(order)
         return made
 
-    async def _strike_out(self, order: Order) -> None:
+    async def _strike_out(self, order: LaunchOrder) -> None:
         await self._records.settle(order)
         self._orders.remove(order)
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from determined_master.domain.schedule.view import RequestView
     from determined_master.engine import Engine
     from determined_master.pools.live import LiveAllocations
-    from determined_master.pools.loop import Decision
+    from determined_master.pools.loop import PoolDecision
     from determined_master.ports import AgentSnapshot
     from determined_master.provision.fleet import Fleet
 
@@ -66,7 +66,7 @@ class Scheduling:
     engine: Engine
     live: LiveAllocations
     agents: Callable[[], Iterable[AgentSnapshot]]
-    decision: Callable[[], Decision | None]
+    decision: Callable[[], PoolDecision | None]
     """The last one of the pool's scheduler."""
     shut: Callable[[frozenset[str]], Awaitable[None]]
     """Lets nothing start on these agents; returns once nothing is on its way there."""

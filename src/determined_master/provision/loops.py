@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from determined_master.ports import AgentSnapshot, MachineProvider
     from determined_master.settings.pools import ResourcePool
     from determined_master.settings.provider import Provider
-    from determined_master.store.db import Pool
+    from determined_master.store.db import Database
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Surroundings:
     """What all loops work with."""
 
     engine: Engine
-    db: Pool
+    db: Database
     live: LiveAllocations
     agents: Callable[[], Iterable[AgentSnapshot]]
     pools: PoolLoops

@@ -11,17 +11,17 @@ from determined_master.domain.scaling import Machine, Seen
 if TYPE_CHECKING:
     from determined_master.domain.machine_size import Size
     from determined_master.domain.schedule.view import RequestView
-    from determined_master.pools.loop import Decision
+    from determined_master.pools.loop import PoolDecision
     from determined_master.ports import AgentSnapshot
 
 
-def waiting_of(decision: Decision) -> list[RequestView]:
+def waiting_of(decision: PoolDecision) -> list[RequestView]:
     """The requests for which the last plan had no place."""
     started = {start.allocation_id for start in decision.plan.starts}
     return [r for r in decision.view.pending if r.allocation_id not in started]
 
 
-def held_of(decision: Decision) -> dict[str, int]:
+def held_of(decision: PoolDecision) -> dict[str, int]:
     """Slots of each job, those included that the last plan gives."""
     held: dict[str, int] = {}
     for running in decision.view.running:
@@ -35,7 +35,7 @@ def held_of(decision: Decision) -> dict[str, int]:
 
 def see(
     machines: Sequence[Machine],
-    decision: Decision,
+    decision: PoolDecision,
     agents: Iterable[AgentSnapshot],
     is_busy: Callable[[str], bool],
     size: Size,

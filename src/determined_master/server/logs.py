@@ -17,7 +17,7 @@ _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", 
 _LEVELS = {"trace": logging.DEBUG, "fatal": logging.CRITICAL, "warn": logging.WARNING}
 
 
-class Entry:
+class LogEntry:
     """One line of the log; `id` counts from 0 since the start."""
 
     __slots__ = ("at", "id", "level", "message")
@@ -34,17 +34,17 @@ class RecentLines(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__()
-        self.entries: deque[Entry] = deque(maxlen=KEPT_LINES)
+        self.entries: deque[LogEntry] = deque(maxlen=KEPT_LINES)
         self._next = 0
 
     def emit(self, record: logging.LogRecord) -> None:
         """Keep one line."""
         at = datetime.fromtimestamp(record.created, UTC)
         level = "CRITICAL" if record.levelno >= logging.CRITICAL else record.levelname
-        self.entries.append(Entry(self._next, at, level, with_fields(record)))
+        self.entries.append(LogEntry(self._next, at, level, with_fields(record)))
         self._next += 1
 
-    def since(self, first_id: int) -> list[Entry]:
+    def since(self, first_id: int) -> list[LogEntry]:
         """The kept lines from an id on; all of them while that line is kept no more."""
         with self.lock or contextlib.nullcontext():
             kept = list(self.entries)

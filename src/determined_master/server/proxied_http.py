@@ -14,8 +14,8 @@ from typing import Any
 import httptools
 
 from determined_master.api.http.exchange import TAKEOVER, ClientGone
-from determined_master.server.tls_shutdown import part
-from determined_master.server.write_coalescing import CorkedHttp
+from determined_master.server.tls_shutdown import close_when_sent
+from determined_master.server.write_coalescing import CoalescingHttp
 
 PREFIX = b"/proxy/"
 _TLS_HANDSHAKE = b"\x16\x03"
@@ -23,7 +23,7 @@ MAX_KEPT_BYTES = 256 * 1024
 """What a client may send before the service has answered."""
 
 
-class ProxyingHttp(CorkedHttp):
+class ProxyingHttp(CoalescingHttp):
     """The master's protocol for its HTTP connections."""
 
     is_taken = False
@@ -70,7 +70,7 @@ class ProxyingHttp(CorkedHttp):
             return
         super().shutdown()
         if self.scheme == "https" and self.transport.is_closing():
-            part(self.transport)
+            close_when_sent(self.transport)
 
     @contextlib.asynccontextmanager
     async def streams(

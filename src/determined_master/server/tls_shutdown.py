@@ -16,7 +16,7 @@ LOOK_S = 0.05
 so where nothing is unsent then, nothing is held back."""
 
 
-def part(transport: asyncio.Transport) -> None:
+def close_when_sent(transport: asyncio.Transport) -> None:
     """Close a connection over TLS that is being closed, once all that was written is sent.
 
     Where the system does not tell what is sent, the client's word is waited for.
@@ -29,7 +29,7 @@ def _look(transport: asyncio.Transport) -> None:
     if unsent == 0:
         transport.abort()
     elif unsent is not None:
-        part(transport)
+        close_when_sent(transport)
 
 
 def _unsent_bytes(transport: asyncio.Transport) -> int | None:

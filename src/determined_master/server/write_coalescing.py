@@ -16,16 +16,16 @@ FLUSH_FROM_BYTES = 64 * 1024
 """Past this nothing is held back: flow control must see what piles up."""
 
 
-class CorkedHttp(HttpToolsProtocol):
+class CoalescingHttp(HttpToolsProtocol):
     """uvicorn's protocol on a transport that gathers what one turn of the loop writes."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take the connection, as `asyncio.Protocol` has it."""
-        corked = CorkedTransport(transport, asyncio.get_running_loop())
+        corked = CoalescingTransport(transport, asyncio.get_running_loop())
         super().connection_made(cast(asyncio.Transport, corked))
 
 
-class CorkedTransport:
+class CoalescingTransport:
     """A transport that sends at the end of the loop's turn; all else is the real one's."""
 
     __slots__ = ("_loop", "_pieces", "_size", "_transport")

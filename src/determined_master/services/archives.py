@@ -22,7 +22,7 @@ PIECE_BYTES = 1024 * 1024
 ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
-class Member(msgspec.Struct, frozen=True):
+class ArchiveMember(msgspec.Struct, frozen=True):
     """One file or directory of an archive; `name` is relative, with a slash for directories."""
 
     path: str
@@ -37,10 +37,10 @@ class Member(msgspec.Struct, frozen=True):
         return self.name.endswith("/")
 
 
-Content = Callable[[Member], Iterator[bytes]]
+Content = Callable[[ArchiveMember], Iterator[bytes]]
 
 
-def members_of(root: Path) -> list[Member] | None:
+def members_of(root: Path) -> list[ArchiveMember] | None:
     """Everything below a directory, by name; None when there is no such directory.
 
     A link is taken for what it leads to while that lies inside. A link out of the directory
@@ -64,7 +64,7 @@ def members_of(root: Path) -> list[Member] | None:
                 continue
             is_directory = S_ISDIR(status.st_mode)
             found.append(
-                Member(
+                ArchiveMember(
                     path=str(target),
                     name=path.relative_to(inside).as_posix() + ("/" if is_directory else ""),
                     size=0 if is_directory else status.st_size,
@@ -76,7 +76,7 @@ def members_of(root: Path) -> list[Member] | None:
 
 
 def pieces_of(
-    members: Sequence[Member], form: Form, content: Content | None = None
+    members: Sequence[ArchiveMember], form: Form, content: Content | None = None
 ) -> Iterator[bytes]:
     """An archive of these members.
 
@@ -94,7 +94,7 @@ def pieces_of(
     return _gzip(_tar(members, read)) if form == "tar.gz" else _tar(members, read)
 
 
-def members_of_objects(sizes: Mapping[str, int], below: str) -> list[Member]:
+def members_of_objects(sizes: Mapping[str, int], below: str) -> list[ArchiveMember]:
     """Objects as members of an archive, by name; their directories come before them.
 
     What is empty and above another object is the sign of a directory, as older clients left it.
@@ -108,7 +108,7 @@ def members_of_objects(sizes: Mapping[str, int], below: str) -> list[Member]:
             found[f"{folder}/"] = 0
         found[name] = size
     return [
-        Member(
+        ArchiveMember(
             path=f"{below}/{name}",
             name=name,
             size=size,
@@ -119,7 +119,7 @@ def members_of_objects(sizes: Mapping[str, int], below: str) -> list[Member]:
     ]
 
 
-def _tar(members: Sequence[Member], read: Content) -> Iterator[bytes]:
+def _tar(members: Sequence[ArchiveMember], read: Content) -> Iterator[bytes]:
     for member in members:
         info = tarfile.TarInfo(member.name)
         info.type = tarfile.DIRTYPE if member.is_directory else tarfile.REGTYPE
@@ -139,7 +139,7 @@ def _gzip(pieces: Iterator[bytes]) -> Iterator[bytes]:
     yield packer.flush()
 
 
-def _zip(members: Sequence[Member], read: Content) -> Iterator[bytes]:
+def _zip(members: Sequence[ArchiveMember], read: Content) -> Iterator[bytes]:
     written = _Written()
     with zipfile.ZipFile(written, "w", zipfile.ZIP_STORED) as archive:
         for member in members:
@@ -155,7 +155,7 @@ def _zip(members: Sequence[Member], read: Content) -> Iterator[bytes]:
     yield written.take()
 
 
-def _content(member: Member) -> Iterator[bytes]:
+def _content(member: ArchiveMember) -> Iterator[bytes]:
     """Exactly as many bytes as the member was said to have."""
     left = member.size
     descriptor = os.open(member.path, os.O_RDONLY | os.O_NOFOLLOW)

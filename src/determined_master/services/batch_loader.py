@@ -12,7 +12,7 @@ V = TypeVar("V")
 MAX_KEYS = 500
 
 
-class Gathering(Generic[K, V]):
+class BatchLoader(Generic[K, V]):
     """Gives each look-up the answer of a query that began after it was asked.
 
     While one query is under way others wait for the next: an idle master answers at once, a

@@ -16,7 +16,7 @@ from determined_master.services.access.roles import Roles
 from determined_master.services.access.users import Users
 from determined_master.services.checkpoints.checkpoints import Checkpoints
 from determined_master.services.checkpoints.files import CheckpointFiles
-from determined_master.services.checkpoints.gc import Collections
+from determined_master.services.checkpoints.gc import CheckpointGc
 from determined_master.services.cluster.agent_switches import AgentSwitches
 from determined_master.services.cluster.agents import Agents
 from determined_master.services.cluster.master import Master
@@ -93,7 +93,7 @@ class Services:
     metrics: Metrics
     system_metrics: SystemMetrics
     checkpoints: Checkpoints
-    collections: Collections
+    collections: CheckpointGc
     checkpoint_files: CheckpointFiles
     model_files: ModelFiles
     task_logs: TaskLogs

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from determined_master.domain.aws_instances import SLOTS
-from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.settings.provider import Provider
 
 Struct = msgspec.Struct
@@ -89,7 +89,7 @@ class AwsProvider(Provider, frozen=True, kw_only=True):
     ] = ON_DEMAND_PRICE
 
 
-def check_aws(aws: AwsProvider, at: str, report: Report) -> None:
+def check_aws(aws: AwsProvider, at: str, report: ProblemReport) -> None:
     """Report what AWS would refuse, or what cannot be known of the machines."""
     if not aws.image_id:
         text = (

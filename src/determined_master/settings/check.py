@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from determined_master.domain.access.roles import ROLES
-from determined_master.domain.config.schema.problems import Problem, Report
+from determined_master.domain.config.schema.problems import Problem, ProblemReport
 from determined_master.domain.config.sections.storage import STORAGE
 from determined_master.domain.cron import parse_cron
 from determined_master.server.tls import BadCertificate, server_context
@@ -38,7 +38,7 @@ class SettingsError(Exception):
         return cls("\n".join(lines))
 
 
-def upgrade(tree: dict[str, Any], report: Report) -> None:
+def upgrade(tree: dict[str, Any], report: ProblemReport) -> None:
     """Read older names as what they mean, in place."""
     for old in ("scheduler", "provisioner"):
         if tree.pop(old, None) is not None:
@@ -66,7 +66,7 @@ def upgrade(tree: dict[str, Any], report: Report) -> None:
         del internal["preemption_timeout"]
 
 
-def check(settings: Settings, report: Report) -> None:
+def check(settings: Settings, report: ProblemReport) -> None:
     """Report every contradiction, and every option that this version does not have."""
     _check_database(settings, report)
     _check_security(settings, report)
@@ -76,14 +76,14 @@ def check(settings: Settings, report: Report) -> None:
     _warn(settings, report)
 
 
-def _rename(section: dict[str, Any], old: str, new: str, report: Report) -> None:
+def _rename(section: dict[str, Any], old: str, new: str, report: ProblemReport) -> None:
     if old in section:
         section.setdefault(new, section[old])
         del section[old]
         report.warn(old, f"is now called {new}")
 
 
-def _check_database(settings: Settings, report: Report) -> None:
+def _check_database(settings: Settings, report: ProblemReport) -> None:
     db = settings.db
     if db.host:
         for key in ("user", "name"):
@@ -94,7 +94,7 @@ def _check_database(settings: Settings, report: Report) -> None:
         report.problem("root.db.host", text)
 
 
-def _check_security(settings: Settings, report: Report) -> None:
+def _check_security(settings: Settings, report: ProblemReport) -> None:
     tls, ssh, token = settings.security.tls, settings.security.ssh, settings.security.token
     if bool(tls.cert) != bool(tls.key):
         missing = "key" if tls.cert else "cert"
@@ -109,7 +109,7 @@ def _check_security(settings: Settings, report: Report) -> None:
     _check_authz(settings.security.authz, report)
 
 
-def _check_authz(authz: Authz, report: Report) -> None:
+def _check_authz(authz: Authz, report: ProblemReport) -> None:
     for key, kind in (("type", authz.type), ("fallback", authz.fallback or AUTHZ_TYPES[0])):
         if kind not in AUTHZ_TYPES:
             text = f'"{kind}" is none of the known types: {", ".join(AUTHZ_TYPES)}'
@@ -121,7 +121,7 @@ def _check_authz(authz: Authz, report: Report) -> None:
         report.problem("root.security.authz.workspace_creator_assign_role.role_id", text)
 
 
-def _check_tls(settings: Settings, report: Report) -> None:
+def _check_tls(settings: Settings, report: ProblemReport) -> None:
     tls, manager = settings.security.tls, settings.agents
     if tls.cert and tls.key:
         try:
@@ -144,7 +144,7 @@ def _check_tls(settings: Settings, report: Report) -> None:
         report.problem("root.resource_manager.verify_agent_ids", text)
 
 
-def _check_pools(settings: Settings, report: Report) -> None:
+def _check_pools(settings: Settings, report: ProblemReport) -> None:
     check_managers(settings, report)
     schedulers = {}
     if isinstance(settings.resource_manager, ResourceManager):
@@ -167,7 +167,7 @@ def _check_pools(settings: Settings, report: Report) -> None:
             report.warn(f"{at}.type", "fair_share is deprecated: use priority")
 
 
-def _check_others(settings: Settings, report: Report) -> None:
+def _check_others(settings: Settings, report: ProblemReport) -> None:
     STORAGE.find_gaps(settings.checkpoint_storage, "root.checkpoint_storage", report)
     retention = settings.retention_policy
     days = retention.log_retention_days
@@ -185,7 +185,7 @@ def _check_others(settings: Settings, report: Report) -> None:
             report.problem(f"root.ui_customization.logo_paths.{name}", text)
 
 
-def _check_schedule(schedule: str, at: str, report: Report) -> None:
+def _check_schedule(schedule: str, at: str, report: ProblemReport) -> None:
     if len(schedule.split()) == 1:
         Duration().read(schedule, at, report)
         return
@@ -195,7 +195,7 @@ def _check_schedule(schedule: str, at: str, report: Report) -> None:
         report.problem(at, f"{error}; found {schedule!r}")
 
 
-def _refuse(settings: Settings, report: Report) -> None:
+def _refuse(settings: Settings, report: ProblemReport) -> None:
     """Report what would otherwise be ignored in silence."""
     for at, is_asked_for, text in _not_in_this_version(settings):
         if is_asked_for:
@@ -232,7 +232,7 @@ def _without_effect(settings: Settings) -> Iterator[tuple[str, object]]:
     yield "security.authz._strict_ntsc_enabled", settings.security.authz.strict_ntsc_enabled
 
 
-def _warn(settings: Settings, report: Report) -> None:
+def _warn(settings: Settings, report: ProblemReport) -> None:
     for at, is_asked_for in _without_effect(settings):
         if is_asked_for:
             report.warn(f"root.{at}", "has no effect in this version: remove it")

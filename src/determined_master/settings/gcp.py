@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.schema.values import type_name
 from determined_master.domain.gcp_machines import gpu_problem, machine_type_problem
 from determined_master.settings.provider import Provider
@@ -106,7 +106,7 @@ class GcpProvider(Provider, frozen=True, kw_only=True):
     ] = False
 
 
-def check_gcp(gcp: GcpProvider, at: str, report: Report) -> None:
+def check_gcp(gcp: GcpProvider, at: str, report: ProblemReport) -> None:
     """Report what GCP would refuse."""
     kind = gcp.instance_type
     if problem := machine_type_problem(kind.machine_type):
@@ -144,7 +144,7 @@ OWN_ITEMS = {
 """Metadata that the master gives each machine; GCP refuses a key that is there twice."""
 
 
-def _check_base(base: dict[str, Any], at: str, report: Report) -> None:
+def _check_base(base: dict[str, Any], at: str, report: ProblemReport) -> None:
     for key, (shape, name) in _BASE_SHAPES.items():
         if key in base and not isinstance(base[key], shape):
             text = f"expected {name}, but got {type_name(base[key])}"
@@ -163,7 +163,7 @@ def _check_base(base: dict[str, Any], at: str, report: Report) -> None:
 _LABEL_RULE = "use at most 63 lower-case letters, digits, dashes and underscores"
 
 
-def _check_names(gcp: GcpProvider, at: str, report: Report) -> None:
+def _check_names(gcp: GcpProvider, at: str, report: ProblemReport) -> None:
     keys = {"label_key": gcp.label_key, **{f"labels.{key}": key for key in gcp.labels}}
     for where, key in keys.items():
         if not _LABEL_KEY.fullmatch(key):

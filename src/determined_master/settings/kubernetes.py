@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from determined_master.domain.config.schema.problems import Report
-from determined_master.domain.config.schema.values import Integer, Kind, Number
+from determined_master.domain.config.schema.problems import ProblemReport
+from determined_master.domain.config.schema.values import Integer, Number, ValueType
 from determined_master.settings.pools import AnyResourceManager
 
 Struct = msgspec.Struct
@@ -22,12 +22,12 @@ _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _PORTS = Meta(ge=1025, le=65535)
 
 
-class _Label(Kind):
+class _Label(ValueType):
     """A name as Kubernetes takes it for namespaces and services."""
 
     noun = "string"
 
-    def read(self, value: Any, at: str, report: Report) -> str | None:
+    def read(self, value: Any, at: str, report: ProblemReport) -> str | None:
         if not isinstance(value, str) or not is_dns_label(value):
             report.problem(
                 at,
@@ -38,12 +38,12 @@ class _Label(Kind):
         return value
 
 
-class _Given(Kind):
+class _Given(ValueType):
     """A text that is not empty."""
 
     noun = "string"
 
-    def read(self, value: Any, at: str, report: Report) -> str | None:
+    def read(self, value: Any, at: str, report: ProblemReport) -> str | None:
         if not isinstance(value, str) or not value.strip():
             report.problem(at, "must not be empty")
             return None
@@ -155,7 +155,7 @@ def resolve_kubernetes(
 
 
 def check_kubernetes(
-    manager: KubernetesManager, at: str, report: Report, defaults: Mapping[str, Any] | None
+    manager: KubernetesManager, at: str, report: ProblemReport, defaults: Mapping[str, Any] | None
 ) -> None:
     """Report what cannot be had, and what contradicts itself.
 
@@ -191,7 +191,7 @@ def check_kubernetes(
 
 
 def _check_pods(
-    manager: KubernetesManager, at: str, report: Report, defaults: Mapping[str, Any] | None
+    manager: KubernetesManager, at: str, report: ProblemReport, defaults: Mapping[str, Any] | None
 ) -> None:
     elsewhere = _slots_per_pod(defaults)
     if manager.max_slots_per_pod is None and elsewhere is None:
@@ -205,7 +205,7 @@ def _check_pods(
         report.problem(at, text)
 
 
-def _check_gateway(gateway: TaskGateway | None, at: str, report: Report) -> None:
+def _check_gateway(gateway: TaskGateway | None, at: str, report: ProblemReport) -> None:
     if gateway is None:
         return
     first, last = gateway.gateway_port_range_start, gateway.gateway_port_range_end

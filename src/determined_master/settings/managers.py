@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.sections.resources import DEFAULT_PRIORITY
 from determined_master.settings.kubernetes import (
     KUBERNETES_PRIORITY,
@@ -128,7 +128,7 @@ def resolve_managers(settings: Settings) -> Settings:
     )
 
 
-def check_given(settings: Settings, report: Report) -> None:
+def check_given(settings: Settings, report: ProblemReport) -> None:
     """Report what Kubernetes managers cannot have, before anything is filled in."""
     if settings.additional_resource_managers:
         section = settings.task_container_defaults.get("kubernetes")
@@ -143,7 +143,7 @@ def check_given(settings: Settings, report: Report) -> None:
             _check_kubernetes_pools(manager, report)
 
 
-def check_managers(settings: Settings, report: Report) -> None:
+def check_managers(settings: Settings, report: ProblemReport) -> None:
     """Report names that are missing or used twice, and default pools that are not there."""
     _check_names(settings, report)
     _check_pool_names(settings, report)
@@ -162,7 +162,7 @@ def _shared_defaults(settings: Settings) -> Mapping[str, Any] | None:
     return None if settings.additional_resource_managers else settings.task_container_defaults
 
 
-def _check_names(settings: Settings, report: Report) -> None:
+def _check_names(settings: Settings, report: ProblemReport) -> None:
     known: dict[str, str] = {}
     for manager in managers_of(settings):
         at = f"{manager.at}.resource_manager.cluster_name"
@@ -177,7 +177,7 @@ def _check_names(settings: Settings, report: Report) -> None:
         known.setdefault(manager.name, f"{manager.at[5:]}.resource_manager".lstrip("."))
 
 
-def _check_pool_names(settings: Settings, report: Report) -> None:
+def _check_pool_names(settings: Settings, report: ProblemReport) -> None:
     owners: dict[str, Manager] = {}
     for manager in managers_of(settings):
         if not manager.pools:
@@ -200,7 +200,7 @@ def _check_pool_names(settings: Settings, report: Report) -> None:
             owners.setdefault(pool.pool_name, manager)
 
 
-def _check_kubernetes_pools(manager: Manager, report: Report) -> None:
+def _check_kubernetes_pools(manager: Manager, report: ProblemReport) -> None:
     for i, pool in enumerate(manager.pools):
         at = f"{manager.at}.resource_pools[{i}]"
         if pool.provider is not None:

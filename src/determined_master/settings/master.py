@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.sections.storage import STORAGE
 from determined_master.domain.errors import InvalidArgument
 from determined_master.services.configs.yaml_text import parse_yaml
@@ -38,8 +38,8 @@ from determined_master.settings.sections import (
     Database,
     IdentityProvider,
     Integrations,
-    Internal,
-    Log,
+    InternalSettings,
+    LogSettings,
     Observability,
     Retention,
     TaskLogging,
@@ -71,7 +71,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     cluster_name: Annotated[str, Meta(description="Name of this cluster for people.")] = ""
     db: Database = Database()
     security: Security = Security()
-    log: Log = Log()
+    log: LogSettings = LogSettings()
     cache: Cache = Cache()
     checkpoint_storage: Annotated[
         dict[str, Any] | None,
@@ -121,7 +121,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     saml: IdentityProvider = msgspec.field(default_factory=dict)
     scim: IdentityProvider = msgspec.field(default_factory=lambda: {"auth": None})
     det_cloud: IdentityProvider = msgspec.field(default_factory=dict)
-    internal: Internal = msgspec.field(default=Internal(), name="__internal")
+    internal: InternalSettings = msgspec.field(default=InternalSettings(), name="__internal")
 
     run: Annotated[Command, _DERIVED] = Command("run")
     """What the master was called for."""
@@ -215,7 +215,7 @@ def load(argv: Sequence[str], env: Mapping[str, str], *, is_root: bool | None = 
     line = parse_command_line(Settings, argv)
     if line.command.name == "version":
         return Settings(run=line.command)
-    report = Report()
+    report = ProblemReport()
     path, is_explicit = _file(line.flags, env)
     tree = _read_file(path, is_explicit, report)
     sources = overrides(Settings, tree, env, line.flags)
@@ -238,7 +238,7 @@ def _file(flags: Mapping[tuple[str, ...], Given], env: Mapping[str, str]) -> tup
     return chosen or DEFAULT_FILE, bool(chosen)
 
 
-def _read_file(path: str, is_explicit: bool, report: Report) -> dict[str, Any]:
+def _read_file(path: str, is_explicit: bool, report: ProblemReport) -> dict[str, Any]:
     try:
         parsed = parse_yaml(Path(path).read_text(encoding="utf-8"), free_form=())
     except FileNotFoundError:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from determined_master import __version__
-from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.settings.reader import Seconds
 
 Secret = Meta(extra={"is_secret": True})
@@ -124,7 +124,7 @@ def split_master_url(url: str) -> MasterUrl:
     return MasterUrl(parts.scheme, parts.hostname or "", port or 0)
 
 
-def check_common(provider: Provider, at: str, report: Report) -> None:
+def check_common(provider: Provider, at: str, report: ProblemReport) -> None:
     """Report what does not fit together of the options that every type has.
 
     Args:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple
 
-from determined_master.domain.config.schema.problems import Report
-from determined_master.domain.config.schema.values import Kind, type_name
+from determined_master.domain.config.schema.problems import ProblemReport
+from determined_master.domain.config.schema.values import ValueType, type_name
 from determined_master.settings.aws import AwsProvider, check_aws
 from determined_master.settings.gcp import GcpProvider, check_gcp
 from determined_master.settings.provider import Provider, check_common
@@ -17,7 +17,7 @@ class ProviderType(NamedTuple):
     """One type of provider: its options, and what must fit together of those that are its own."""
 
     settings: type[Provider]
-    check: Callable[[Any, str, Report], None] = lambda provider, at, report: None
+    check: Callable[[Any, str, ProblemReport], None] = lambda provider, at, report: None
     """Takes the settings, their path and where problems go."""
 
 
@@ -32,12 +32,12 @@ _REFUSED = {
 }
 
 
-class ProviderKind(Kind):
+class ProviderKind(ValueType):
     """`resource_pools[].provider`: options by its type."""
 
     noun: ClassVar[str] = "object"
 
-    def read(self, value: Any, at: str, report: Report) -> Provider | None:
+    def read(self, value: Any, at: str, report: ProblemReport) -> Provider | None:
         if not isinstance(value, Mapping):
             report.problem(at, f"expected object, but got {type_name(value)}")
             return None

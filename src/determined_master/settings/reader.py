@@ -16,16 +16,16 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 from msgspec import Meta, inspect
 
-from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.schema.values import (
     BOOLEAN_WORDS,
     Anything,
     Boolean,
     Integer,
-    Kind,
     Number,
     OneOf,
     Text,
+    ValueType,
     type_name,
 )
 
@@ -64,12 +64,12 @@ class Choices(NamedTuple):
     """What to say of any other type."""
 
 
-class Duration(Kind):
+class Duration(ValueType):
     """A time as `30s`, `1h` or `1m30s`; seconds in the canonical form."""
 
     noun = "string"
 
-    def read(self, value: Any, at: str, report: Report) -> float | None:
+    def read(self, value: Any, at: str, report: ProblemReport) -> float | None:
         if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0:
             return float(value)
         parts = _DURATION.fullmatch(value) if isinstance(value, str) else None
@@ -103,7 +103,7 @@ def options(cls: type[msgspec.Struct], path: tuple[str, ...] = ()) -> Iterator[O
             yield Option(here, inner, _default(field), doc, extra)
 
 
-def read_struct(cls: type[msgspec.Struct], given: Any, at: str, report: Report) -> Any:
+def read_struct(cls: type[msgspec.Struct], given: Any, at: str, report: ProblemReport) -> Any:
     """A struct from the values given for it; an option that cannot be read has its default."""
     if given is None:
         return cls()
@@ -173,7 +173,7 @@ def _fields(cls: type[msgspec.Struct]) -> tuple[inspect.Field, ...]:
     return info.fields
 
 
-def _read(type_: inspect.Type, value: Any, at: str, report: Report) -> Any:
+def _read(type_: inspect.Type, value: Any, at: str, report: ProblemReport) -> Any:
     if value is None:
         return None
     inner, _, extra = _unwrap(type_)
@@ -199,7 +199,7 @@ def _read(type_: inspect.Type, value: Any, at: str, report: Report) -> Any:
             return _scalar_kind(inner).read(value, at, report)
 
 
-def _read_choice(choices: Choices, value: Any, at: str, report: Report) -> Any:
+def _read_choice(choices: Choices, value: Any, at: str, report: ProblemReport) -> Any:
     default = next(iter(choices.structs))
     given = value if isinstance(value, Mapping) else {}
     chosen = next((v for k, v in given.items() if str(k).lower() == "type"), None) or default
@@ -210,7 +210,7 @@ def _read_choice(choices: Choices, value: Any, at: str, report: Report) -> Any:
     return read_struct(struct, value, at, report)
 
 
-def _scalar_kind(type_: inspect.Type) -> Kind:
+def _scalar_kind(type_: inspect.Type) -> ValueType:
     match type_:
         case inspect.BoolType():
             return Boolean()

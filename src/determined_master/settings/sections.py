@@ -40,7 +40,7 @@ class Database(Struct, frozen=True, kw_only=True):
     views_and_triggers: str = ""
 
 
-class Log(Struct, frozen=True, kw_only=True):
+class LogSettings(Struct, frozen=True, kw_only=True):
     """The master's own log."""
 
     level: Annotated[LogLevel, Meta(description="Least urgent lines to write.")] = "info"
@@ -143,7 +143,7 @@ class ExternalSessions(Struct, frozen=True, kw_only=True):
     cluster_id: str = ""
 
 
-class Internal(Struct, frozen=True, kw_only=True):
+class InternalSettings(Struct, frozen=True, kw_only=True):
     """Options for those who work on the master."""
 
     audit_logging_enabled: Annotated[bool, Meta(description="Has no effect in this version.")] = (

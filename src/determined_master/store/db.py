@@ -17,7 +17,7 @@ from determined_master.store.connections import Connection, ConnectionPool
 from determined_master.store.errors import DatabaseError, PooledConnection, Unreachable
 
 Conn: TypeAlias = "asyncpg.Connection[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]"
-Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
+Database: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 SslMode = Literal["disable", "require", "verify-ca", "verify-full"]
 
 OLDEST_SERVER = 14
@@ -62,7 +62,7 @@ def embedded_address(options: Mapping[str, str | int]) -> Address:
     )
 
 
-async def open_pool(address: Address, *, min_size: int = 2, max_size: int = 20) -> Pool:
+async def open_database(address: Address, *, min_size: int = 2, max_size: int = 20) -> Database:
     """A pool whose connections read and write `json` and `jsonb` as Python values.
 
     A value that is encoded already is passed as `msgspec.Raw`.

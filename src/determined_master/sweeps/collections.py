@@ -6,7 +6,7 @@ import asyncio
 import logging
 
 from determined_master import clock
-from determined_master.services.checkpoints.gc_waits import CollectionWaits
+from determined_master.services.checkpoints.gc_waits import GcWaitNotices
 from determined_master.store.connection_errors import DATABASE_ERRORS
 
 log = logging.getLogger(__name__)
@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 PERIOD_S = 15.0
 
 
-async def watch_collections(waits: CollectionWaits) -> None:
+async def watch_collections(waits: GcWaitNotices) -> None:
     """Look every quarter of a minute; cancelled at the master's end."""
     while True:
         await asyncio.sleep(PERIOD_S)

@@ -12,7 +12,7 @@ import asyncpg
 from determined_master import clock
 from determined_master.store import journal
 from determined_master.store.connection_errors import DATABASE_ERRORS
-from determined_master.store.db import Pool
+from determined_master.store.db import Database
 from determined_master.store.experiments import experiments
 from determined_master.store.logs import task_logs
 
@@ -25,24 +25,24 @@ ORPHANS_AT_ONCE = 100
 ENDED_SESSIONS_FOR = timedelta(days=30)
 
 
-async def keep_house(pool: Pool) -> None:
+async def keep_house(db: Database) -> None:
     """Look after the tables once an hour; cancelled at the master's end."""
     while True:
         try:
-            await sweep(pool)
+            await sweep(db)
         except DATABASE_ERRORS:
             log.exception("housekeeping failed; it is tried again in an hour")
         await asyncio.sleep(PERIOD_S)
 
 
-async def sweep(pool: Pool) -> None:
+async def sweep(db: Database) -> None:
     """Do once what is done every hour; doing it twice changes nothing more."""
     now = clock.now()
     with contextlib.suppress(asyncpg.ForeignKeyViolationError):  # one is in use again
-        async with pool.acquire() as conn:
+        async with db.acquire() as conn:
             while await experiments.delete_orphaned_models(conn, limit=ORPHANS_AT_ONCE):
                 pass
-    async with pool.acquire() as conn:
+    async with db.acquire() as conn:
         await task_logs.ensure_partitions(conn, now.date())
         await conn.execute("DELETE FROM requests WHERE created_at < $1", now - REPEATABLE_FOR)
         await conn.execute(

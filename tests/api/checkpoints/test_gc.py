@@ -16,7 +16,7 @@ from tests.covers import covers
 
 from determined_master import clock, entropy
 from determined_master.domain.allocation import messages as alloc
-from determined_master.services.checkpoints.gc_waits import CollectionWaits
+from determined_master.services.checkpoints.gc_waits import GcWaitNotices
 from determined_wire.agent_link import ContainerSpec
 
 PATH = "/api/v1/experiments"
@@ -34,7 +34,7 @@ async def collections_of(world: World, count: int = 1) -> list[str]:
     found: list[str] = []
 
     async def look() -> list[str]:
-        async with world.services.users._pool.acquire() as conn:
+        async with world.services.users._db.acquire() as conn:
             return [row["id"] for row in await conn.fetch(query, number)]
 
     await scene.until_true(look, lambda ids: len(ids) >= count, found)
@@ -205,7 +205,7 @@ async def test_an_experiment_is_deleted_with_all_it_has_once_its_files_are(world
     assert (await admin("GET", f"/api/v1/checkpoints/{uuid}")).status == 404
     assert (await admin("GET", f"/api/v1/trials/{world.names['trial_id']}")).status == 404
     assert (await admin("GET", f"/api/v1/tasks/{world.names['task_id']}")).status == 404
-    async with world.services.users._pool.acquire() as conn:
+    async with world.services.users._db.acquire() as conn:
         for table in ("metrics", "task_logs", "allocations", "collections", "checkpoints"):
             assert await conn.fetchval(f"SELECT count(*) FROM {table}") == 0, table
 
@@ -316,9 +316,9 @@ async def test_a_deletion_that_finds_no_agent_says_so_in_its_story(world: World)
     admin, number = world.clients["admin"], world.names["experiment_id"]
     await admin("DELETE", f"{PATH}/{number}")
     [allocation_id] = await collections_of(world)
-    pool = world.services.users._pool
-    empty = CollectionWaits(world.engine, pool, NoAgents())
-    staffed = CollectionWaits(world.engine, pool, world.services.agents._backend)
+    pool = world.services.users._db
+    empty = GcWaitNotices(world.engine, pool, NoAgents())
+    staffed = GcWaitNotices(world.engine, pool, world.services.agents._backend)
     assert await empty.tell(clock.now()) == 0, "it has only just been asked for"
     later = clock.now() + timedelta(minutes=1)
     for waits in (empty, empty, staffed):
@@ -363,7 +363,7 @@ async def test_of_a_deletion_and_a_start_at_once_one_gives_way(world: World) -> 
     answers = await asyncio.gather(
         admin("POST", PATH, body), admin("PATCH", f"{PATH}/{number}", policy)
     )
-    async with world.services.users._pool.acquire() as conn:
+    async with world.services.users._db.acquire() as conn:
         doomed = await conn.fetchval(
             "SELECT count(*) FROM collections WHERE $1::uuid = ANY (uuids)", uuid
         )

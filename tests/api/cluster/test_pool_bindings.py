@@ -19,7 +19,7 @@ from determined_master.domain.errors import FailedPrecondition
 from determined_master.services.access.passwords import Passwords
 from determined_master.settings.master import Settings
 from determined_master.settings.pools import ResourceManager
-from determined_master.store.db import Address, Pool
+from determined_master.store.db import Address, Database
 
 
 def path(pool: str) -> str:
@@ -264,14 +264,14 @@ async def test_a_project_takes_its_programs_only_where_their_pool_serves(pools: 
     assert (refused.status, refused.text.split(": ")[0]) == (400, said)
     await ask(admin, "POST", "lab", "second")
     assert (await admin("POST", route, away)).status == 200
-    async with pools.services.users._pool.acquire() as conn:
+    async with pools.services.users._db.acquire() as conn:
         query = "SELECT workspace_id FROM generic_tasks WHERE task_id = $1"
         assert await conn.fetchval(query, task_id) == second
 
 
 @covers(f"{E} e.3.start")
 async def test_a_bound_pool_cannot_become_the_clusters_default(
-    database: Address, pool: Pool, passwords: Passwords
+    database: Address, pool: Database, passwords: Passwords
 ) -> None:
     changed = Settings(
         checkpoint_storage=POOLS.checkpoint_storage, resource_pools=POOLS.resource_pools,

@@ -22,7 +22,7 @@ from determined_master.services.access.passwords import Passwords
 from determined_master.settings.aws import AwsProvider
 from determined_master.settings.gcp import GcpProvider
 from determined_master.settings.pools import ResourcePool
-from determined_master.store.db import Address, Pool
+from determined_master.store.db import Address, Database
 
 E = "scheduling-and-provisioning"
 SECRET = "s3cret"
@@ -62,7 +62,7 @@ TYPES = {
 
 @pytest.fixture
 async def client(
-    database: Address, pool: Pool, passwords: Passwords, monkeypatch: pytest.MonkeyPatch
+    database: Address, pool: Database, passwords: Passwords, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Client]:
     """A user of a master with two such pools."""
 

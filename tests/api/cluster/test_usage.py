@@ -21,7 +21,7 @@ from determined_master import entropy
 from determined_master.domain.allocation import messages as alloc
 from determined_master.services.catalog import Services
 from determined_master.services.cluster.usage import MAX_LISTED_SPANS
-from determined_master.store.db import Pool
+from determined_master.store.db import Database
 
 E = "scheduling-and-provisioning"
 MINUTE = timedelta(minutes=1)
@@ -39,20 +39,20 @@ async def report(client: Client, name: str, query: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(answer.body.decode())))
 
 
-async def an_experiment(pool: Pool, key: str = "PROJ", **columns: Any) -> int:
+async def an_experiment(pool: Database, key: str = "PROJ", **columns: Any) -> int:
     number = await add_project(pool, key)
     config = {"hyperparameters": {}, "resources": {"slots_per_trial": 2}}
     return await add_experiment(pool, number, config=config, **columns)
 
 
-async def owner(pool: Pool, experiment_id: int) -> str:
+async def owner(pool: Database, experiment_id: int) -> str:
     query = "SELECT username FROM users u JOIN experiments e ON e.user_id = u.id WHERE e.id = $1"
     return str(await pool.fetchval(query, experiment_id))
 
 
 @covers(f"{E} e.5.allocations e.5.overlap e.5.slot_hours e.5.times")
 async def test_allocations_that_overlap_the_window_are_listed_by_their_start(
-    user: Client, pool: Pool
+    user: Client, pool: Database
 ) -> None:
     number = await an_experiment(pool)
     name = await owner(pool, number)
@@ -97,7 +97,7 @@ async def test_allocations_that_overlap_the_window_are_listed_by_their_start(
 
 
 @covers(f"{E} e.5.slot_hours e.5.times")
-async def test_what_runs_still_counts_until_now(user: Client, pool: Pool) -> None:
+async def test_what_runs_still_counts_until_now(user: Client, pool: Database) -> None:
     number = await an_experiment(pool)
     began = datetime.now(UTC) - 2 * HOUR
     await add_allocation(pool, number, started_at=began, state="RUNNING", slots=3)
@@ -119,7 +119,7 @@ async def test_the_time_until_every_container_has_its_image_is_told(world: World
 
     async def pulled() -> datetime | None:
         query = "SELECT pulling_at, pulled_at FROM allocations WHERE id = $1"
-        row = await world.services.projects._pool.fetchrow(query, names["allocation_id"])
+        row = await world.services.projects._db.fetchrow(query, names["allocation_id"])
         assert row["pulling_at"] is not None
         found: datetime | None = row["pulled_at"]
         return found
@@ -165,7 +165,7 @@ async def test_a_report_stays_as_it_was_when_its_experiment_moves_and_goes(world
     [collection] = await collections_of(world)
     await run_to_end(world, collection, 0)
     await gone(world, number)
-    async with world.services.projects._pool.acquire() as conn:
+    async with world.services.projects._db.acquire() as conn:
         assert await conn.fetchval("SELECT count(*) FROM allocations") == 0
     kept, collected = await report(admin, "allocations-csv", ALWAYS)
     assert kept == before
@@ -173,7 +173,9 @@ async def test_a_report_stays_as_it_was_when_its_experiment_moves_and_goes(world
 
 
 @covers(f"{E} e.5.raw e.5.kinds e.5.labels e.5.json")
-async def test_spans_of_a_trial_begin_where_the_one_before_ended(user: Client, pool: Pool) -> None:
+async def test_spans_of_a_trial_begin_where_the_one_before_ended(
+    user: Client, pool: Database
+) -> None:
     number = await an_experiment(pool, labels=["a,b", "c\\d", "e"])
     trial = await add_trial(pool, number)
     metric = """
@@ -212,7 +214,7 @@ async def test_spans_of_a_trial_begin_where_the_one_before_ended(user: Client, p
 
 
 async def test_a_list_of_spans_that_would_hold_the_master_is_refused(
-    user: Client, pool: Pool
+    user: Client, pool: Database
 ) -> None:
     trial = await add_trial(pool, await an_experiment(pool))
     query = """
@@ -229,7 +231,7 @@ async def test_a_list_of_spans_that_would_hold_the_master_is_refused(
 
 @covers(f"{E} e.5.aggregated e.5.sums e.5.days e.5.zero e.5.json e.5.dates")
 async def test_sums_are_told_by_day_and_by_month(
-    user: Client, services: Services, pool: Pool
+    user: Client, services: Services, pool: Database
 ) -> None:
     number = await an_experiment(pool, labels=["a", "b"])
     name = await owner(pool, number)

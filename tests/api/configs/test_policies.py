@@ -119,7 +119,7 @@ async def test_secrets_in_policies_are_shown_to_nobody_and_asterisks_keep_them(
     again = where.replace("bucket: b", "bucket: c").replace("hidden", "'********'")
     await set_policies(admin, f"invariant_config: {{checkpoint_storage: {{{again}}}}}")
     made = await experiment(admin)
-    async with admin.app._services.users._pool.acquire() as conn:
+    async with admin.app._services.users._db.acquire() as conn:
         query = "SELECT config->'checkpoint_storage' AS s FROM experiments WHERE id = $1"
         held = (await conn.fetchrow(query, made["id"]))["s"]
     assert (held["bucket"], held["secret_key"]) == ("c", "hidden")
@@ -253,7 +253,7 @@ async def test_policies_go_with_their_workspace(admin: Client) -> None:
     await set_policies(admin, "constraints: {priority_limit: 9}", of(number))
     await set_policies(admin, "constraints: {priority_limit: 9}", of(number, "NTSC"))
     assert (await admin("DELETE", f"/api/v1/workspaces/{number}")).status == 200
-    async with admin.app._services.users._pool.acquire() as conn:
+    async with admin.app._services.users._db.acquire() as conn:
         assert await conn.fetchval("SELECT count(*) FROM config_policies") == 0
 
 

@@ -73,7 +73,7 @@ async def checkpoint(world: World, path: str, steps: int) -> str:
 async def age(world: World, path: str, by: timedelta) -> None:
     """Let the last sign of life of a trial be longer ago."""
     query = "UPDATE trials SET last_activity_at = last_activity_at - $2::interval WHERE id = $1"
-    async with world.services.users._pool.acquire() as conn:
+    async with world.services.users._db.acquire() as conn:
         await conn.execute(query, int(path.rpartition("/")[2]), by)
 
 
@@ -237,7 +237,7 @@ async def test_its_checkpoint_can_be_deleted_and_none_goes_by_itself(world: Worl
     [allocation_id] = await collections_of(world)
     task_id = allocation_id.rpartition(".")[0]
     query = "SELECT uuids::text[] FROM collections WHERE task_id = $1"
-    async with world.services.users._pool.acquire() as conn:
+    async with world.services.users._db.acquire() as conn:
         assert await conn.fetchval(query, task_id) == uuids[:1]
 
 

@@ -9,10 +9,12 @@ import pytest
 from tests.api.client import Client
 from tests.store.rows import STARTED, add_experiment, add_project, add_trial
 
-from determined_master.store.db import Pool
+from determined_master.store.db import Database
 
 
-async def ended(pool: Pool, project: int, runs: int = 1, **columns: Any) -> tuple[int, list[int]]:
+async def ended(
+    pool: Database, project: int, runs: int = 1, **columns: Any
+) -> tuple[int, list[int]]:
     """An ended experiment of so many ended runs: its id and theirs."""
     state = {"state": "COMPLETED", "ended_at": STARTED}
     kind = "single" if runs == 1 else "random"
@@ -37,7 +39,7 @@ async def shown(client: Client, project: int = 1) -> dict[int, bool]:
 
 
 async def test_runs_are_archived_and_shown_again_and_missing_ones_come_first(
-    admin: Client, pool: Pool
+    admin: Client, pool: Database
 ) -> None:
     (_, [first]), (_, [second]) = [await ended(pool, 1) for _ in range(2)]
     results = await act(admin, "archive", [first, 999, second])
@@ -51,7 +53,7 @@ async def test_runs_are_archived_and_shown_again_and_missing_ones_come_first(
 
 
 async def test_a_part_of_a_search_is_not_archived_but_the_whole_is(
-    admin: Client, pool: Pool
+    admin: Client, pool: Database
 ) -> None:
     experiment, runs = await ended(pool, 1, 3)
     refused = await act(admin, "archive", runs[:2])
@@ -62,7 +64,7 @@ async def test_a_part_of_a_search_is_not_archived_but_the_whole_is(
     assert all((await shown(admin)).values())
 
 
-async def test_a_filter_takes_the_place_of_ids(admin: Client, pool: Pool) -> None:
+async def test_a_filter_takes_the_place_of_ids(admin: Client, pool: Database) -> None:
     _, [wanted] = await ended(pool, 1, name="wanted")
     _, [other] = await ended(pool, 1, name="other")
     field = {"kind": "field", "columnName": "experimentName", "operator": "=", "value": "wanted"}
@@ -71,7 +73,7 @@ async def test_a_filter_takes_the_place_of_ids(admin: Client, pool: Pool) -> Non
     assert await shown(admin) == {wanted: True, other: False}
 
 
-async def test_runs_move_with_their_searches(admin: Client, pool: Pool) -> None:
+async def test_runs_move_with_their_searches(admin: Client, pool: Database) -> None:
     target = await add_project(pool, "GOAL")
     _, [single] = await ended(pool, 1)
     _, several = await ended(pool, 1, 2)
@@ -85,7 +87,7 @@ async def test_runs_move_with_their_searches(admin: Client, pool: Pool) -> None:
 
 
 async def test_of_another_user_s_runs_the_refusal_is_in_the_answer(
-    user: Client, pool: Pool
+    user: Client, pool: Database
 ) -> None:
     _, [run] = await ended(pool, 1)
     assert await act(user, "delete", [run]) == {run: "user does not have permission"}
@@ -93,12 +95,12 @@ async def test_of_another_user_s_runs_the_refusal_is_in_the_answer(
 
 @pytest.mark.parametrize("action", ["pause", "resume"])
 async def test_what_has_ended_is_neither_paused_nor_resumed(
-    admin: Client, pool: Pool, action: str
+    admin: Client, pool: Database, action: str
 ) -> None:
     _, [run] = await ended(pool, 1)
     assert (await act(admin, action, [run]))[run] != ""
 
 
-async def test_killing_what_has_ended_changes_nothing(admin: Client, pool: Pool) -> None:
+async def test_killing_what_has_ended_changes_nothing(admin: Client, pool: Database) -> None:
     _, runs = await ended(pool, 1, 2)
     assert await act(admin, "kill", [runs[0]]) == {runs[0]: ""}

@@ -15,7 +15,7 @@ from determined_master import entropy
 from determined_master.api.experiments.trials import TRIALS_AT_ONCE
 from determined_master.api.http.long_lists import written
 from determined_master.api.http.protojson import encode, ready
-from determined_master.store.db import Pool
+from determined_master.store.db import Database
 from determined_wire.rest.experiments import (
     GetExperimentTrialsRequestSortBy,
     GetExperimentTrialsResponse,
@@ -54,7 +54,7 @@ async def listed(client: Client, path: str, name: str = "trials") -> list[dict[s
 
 
 @pytest.mark.slow
-async def test_trials_come_in_the_order_that_is_asked_for(admin: Client, pool: Pool) -> None:
+async def test_trials_come_in_the_order_that_is_asked_for(admin: Client, pool: Database) -> None:
     experiment = await add_experiment(pool, 1)
     columns: list[dict[str, Any]] = [
         {"total_batches": 5, "best_metric": 0.5, "searcher_metric": 3.0, "state": "PAUSED"},
@@ -88,7 +88,7 @@ async def test_trials_come_in_the_order_that_is_asked_for(admin: Client, pool: P
 
 
 @pytest.mark.slow
-async def test_a_list_of_several_parts_is_whole(admin: Client, pool: Pool) -> None:
+async def test_a_list_of_several_parts_is_whole(admin: Client, pool: Database) -> None:
     experiment = await add_experiment(pool, 1)
     count = 2 * TRIALS_AT_ONCE + 1
     ids = [await add_trial(pool, experiment) for _ in range(count)]
@@ -100,7 +100,7 @@ async def test_a_list_of_several_parts_is_whole(admin: Client, pool: Pool) -> No
 
 @pytest.mark.slow
 async def test_workloads_come_by_steps_and_time_whatever_they_are(
-    admin: Client, pool: Pool
+    admin: Client, pool: Database
 ) -> None:
     experiment = await add_experiment(pool, 1)
     trial = await add_trial(pool, experiment)
@@ -147,7 +147,9 @@ async def test_workloads_come_by_steps_and_time_whatever_they_are(
 
 
 @pytest.mark.slow
-async def test_checkpoints_come_in_the_order_that_is_asked_for(admin: Client, pool: Pool) -> None:
+async def test_checkpoints_come_in_the_order_that_is_asked_for(
+    admin: Client, pool: Database
+) -> None:
     experiment = await add_experiment(pool, 1)
     trial = await add_trial(pool, experiment)
     saved = """

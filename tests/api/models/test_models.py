@@ -241,5 +241,5 @@ async def test_a_registered_checkpoint_outlives_its_experiments_end(world: World
     await send(world, "PATCH", f"/experiments/{number}", {"checkpointStorage": KEEP_NONE})
     await scene.container(world, world.names, "TERMINATED", exit_code=0)
     await reaches(world, number, "STATE_COMPLETED")
-    async with world.services.users._pool.acquire() as conn:
+    async with world.services.users._db.acquire() as conn:
         assert await conn.fetchval("SELECT count(*) FROM collections") == 0

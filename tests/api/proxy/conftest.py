@@ -17,14 +17,14 @@ from tests.postgres import new_database
 from determined_master.api.http.app import Api
 from determined_master.api.http.table import all_routes
 from determined_master.services.access.passwords import Passwords
-from determined_master.store.db import Address, open_pool
+from determined_master.store.db import Address, open_database
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def master(postgres: Address, passwords: Passwords) -> AsyncIterator[Master]:
     async with (
         new_database(postgres) as address,
-        await open_pool(address, min_size=1) as pool,
+        await open_database(address, min_size=1) as pool,
         running_services(address, pool, passwords) as (services, _),
     ):
         api = Api(all_routes(), services, services.identities)

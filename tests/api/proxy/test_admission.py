@@ -73,7 +73,7 @@ async def test_a_token_in_the_address_lets_nobody_in(master: Master, backend: Ba
 async def test_who_was_deactivated_is_sent_to_the_login(master: Master, backend: Backend) -> None:
     opened = await master.services.auth.login("determined", PASSWORD, is_hashed=False)
     task = master.task(backend)
-    pool = master.services.users._pool
+    pool = master.services.users._db
     try:
         await pool.execute("UPDATE users SET active = false WHERE username = 'determined'")
         master.services.identities.forget_user(2)

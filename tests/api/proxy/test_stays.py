@@ -18,7 +18,7 @@ from determined_master.api.http.table import all_routes
 from determined_master.domain.access.rules import Caller
 from determined_master.services.access.identities import Identities
 from determined_master.services.access.passwords import Passwords
-from determined_master.store.db import Address, open_pool
+from determined_master.store.db import Address, open_database
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module")]
 RECHECK_S = 0.02
@@ -64,7 +64,7 @@ class Watched(Master):
 async def master(postgres: Address, passwords: Passwords) -> AsyncIterator[Watched]:
     async with (
         new_database(postgres) as address,
-        await open_pool(address, min_size=1) as pool,
+        await open_database(address, min_size=1) as pool,
         running_services(address, pool, passwords) as (services, _),
     ):
         asked = Asked(services.identities)
@@ -108,7 +108,7 @@ async def test_a_tunnel_ends_with_a_reason_when_its_user_is_deactivated(
         await ws.send(b"x")
         assert await ws.recv() == b"X"
         await master.asked.often()
-        pool = master.services.users._pool
+        pool = master.services.users._db
         await pool.execute("UPDATE users SET active = false WHERE username = 'determined'")
         master.services.identities.forget_user(2)
         with pytest.raises(ConnectionClosed):

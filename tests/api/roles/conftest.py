@@ -26,7 +26,7 @@ async def whole(postgres: Address, passwords: Passwords) -> AsyncIterator[World]
 async def world(whole: World) -> AsyncIterator[World]:
     """The user has no role; whatever a test gives is taken away."""
     yield whole
-    async with whole.services.users._pool.acquire() as conn:
+    async with whole.services.users._db.acquire() as conn:
         await conn.execute("DELETE FROM role_assignments WHERE user_id = 2 OR group_id > 1")
         await conn.execute("DELETE FROM user_groups WHERE id > 1")
     whole.services.identities.forget_rights()

@@ -25,7 +25,7 @@ from determined_master.api.http.app import Api
 from determined_master.api.http.table import all_routes
 from determined_master.services.access.passwords import Passwords
 from determined_master.settings.security import Authz, Security
-from determined_master.store.db import Address, open_pool
+from determined_master.store.db import Address, open_database
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -237,7 +237,7 @@ async def test_a_strict_queue_is_changed_by_who_may_and_by_nobody_else(
         settings = msgspec.structs.replace(SETTINGS, security=Security(authz=authz))
         async with (
             new_database(postgres) as address,
-            await open_pool(address, min_size=1) as pool,
+            await open_database(address, min_size=1) as pool,
             running_services(address, pool, passwords, settings) as (services, _),
         ):
             api = Api(all_routes(), services, services.identities)

@@ -213,7 +213,7 @@ async def test_a_directory_is_kept_while_a_task_has_it(world, client) -> None:
     from determined_master.store.experiments.experiments import delete_orphaned_models
 
     task_id = await create(client, contextDirectory=[scene.FILE])
-    async with world.services.users._pool.acquire() as conn:
+    async with world.services.users._db.acquire() as conn:
         assert await delete_orphaned_models(conn, limit=100) == 0
     assert await context_of(client, task_id) == ["train.py"]
 

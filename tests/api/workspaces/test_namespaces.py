@@ -27,7 +27,7 @@ from determined_master.settings.kubernetes import KubernetesManager
 from determined_master.settings.managers import AdditionalManager
 from determined_master.settings.master import Settings
 from determined_master.settings.pools import ResourcePool
-from determined_master.store.db import Address, Pool
+from determined_master.store.db import Address, Database
 from determined_wire.agent_link import Device
 
 EAST = KubernetesManager(cluster_name="east", max_slots_per_pod=2, default_namespace="det")
@@ -69,7 +69,7 @@ class Clusters:
 
 @contextlib.asynccontextmanager
 async def clusters_of(
-    settings: Settings, database: Address, pool: Pool, passwords: Passwords
+    settings: Settings, database: Address, pool: Database, passwords: Passwords
 ) -> AsyncIterator[Clusters]:
     devices = tuple(Device(id=i, brand="H200", uuid=f"n{i}", type="cuda") for i in range(4))
     node = snapshot("node", pool="gpus", devices=devices)
@@ -88,13 +88,13 @@ async def clusters_of(
 
 
 @pytest.fixture
-async def both(database: Address, pool: Pool, passwords: Passwords) -> AsyncIterator[Clusters]:
+async def both(database: Address, pool: Database, passwords: Passwords) -> AsyncIterator[Clusters]:
     async with clusters_of(TWO, database, pool, passwords) as made:
         yield made
 
 
 @pytest.fixture
-async def one(database: Address, pool: Pool, passwords: Passwords) -> AsyncIterator[Clusters]:
+async def one(database: Address, pool: Database, passwords: Passwords) -> AsyncIterator[Clusters]:
     async with clusters_of(ONE, database, pool, passwords) as made:
         yield made
 

@@ -116,7 +116,7 @@ async def test_a_secret_that_comes_back_as_asterisks_stays_what_it_was(world: Wo
     assert (shown["access_key"], shown["secret_key"]) == ("********", "********")
     answer = await admin("PATCH", path, {"checkpointStorageConfig": {**shown, "bucket": "c"}})
     assert answer.status == 200, answer.body
-    async with world.services.workspaces._pool.acquire() as conn:
+    async with world.services.workspaces._db.acquire() as conn:
         query = "SELECT checkpoint_storage FROM workspaces WHERE id = $1"
         stored = await conn.fetchval(query, number)
     assert stored == {**storage, "bucket": "c", "type": "s3"}
@@ -289,7 +289,7 @@ async def test_a_deletion_that_a_master_left_half_done_goes_on(world: World) -> 
     there = await project(admin, await workspace(admin))
     made = await experiment(admin, projectId=there)
     await over(admin, made["id"])
-    async with world.services.projects._pool.acquire() as conn:
+    async with world.services.projects._db.acquire() as conn:
         await conn.execute("UPDATE projects SET state = 'DELETING' WHERE id = $1", there)
     await world.services.projects._deletions.settle()
     await scene.until_true(
@@ -306,7 +306,7 @@ async def test_a_project_whose_experiments_cannot_be_deleted_says_so(world: Worl
     workspace_id = await workspace(admin)
     there = await project(admin, workspace_id)
     made = await experiment(admin, projectId=there)
-    async with world.services.projects._pool.acquire() as conn:
+    async with world.services.projects._db.acquire() as conn:
         await conn.execute("UPDATE projects SET state = 'DELETING' WHERE id = $1", there)
         await conn.execute("UPDATE workspaces SET state = 'DELETING' WHERE id = $1", workspace_id)
         query = "UPDATE experiments SET state = 'DELETE_FAILED' WHERE id = $1"
@@ -324,7 +324,7 @@ async def test_tasks_run_as_the_workspaces_agent_user_over_their_owners(world: W
     group = {"agentUid": 7, "agentGid": 8, "agentUser": "w", "agentGroup": "g"}
     there = await project(admin, await workspace(admin, agentUserGroup=group))
     made = await experiment(admin, projectId=there)
-    async with world.services.projects._pool.acquire() as conn:
+    async with world.services.projects._db.acquire() as conn:
         link = "UPDATE users SET agent_uid = 1, agent_gid = 1, agent_user = 'u', agent_group = 'u'"
         await conn.execute(link)
         found = [

@@ -10,9 +10,9 @@ from determined_master.backends.kubernetes.log_lines import (
     CUT_MARK,
     MAX_LINE_BYTES,
     PART_BYTES,
-    Line,
     LineSplitter,
-    Place,
+    LogPosition,
+    PodLogLine,
     is_no_log,
     lines_of,
     spans_of,
@@ -30,13 +30,13 @@ def raw(n: int, text: bytes) -> bytes:
 
 
 def test_times_and_texts_are_told_apart() -> None:
-    assert list(lines_of(raw(7, b"hello")[:-1])) == [Line(T0 + 7, b"hello")]
+    assert list(lines_of(raw(7, b"hello")[:-1])) == [PodLogLine(T0 + 7, b"hello")]
 
 
 @pytest.mark.parametrize("zone", [b"Z", b"+00:00"])
 def test_a_time_may_have_any_number_of_digits(zone: bytes) -> None:
     [line] = lines_of(b"2026-01-01T00:00:00" + zone + b" x")
-    assert line == Line(T0, b"x")
+    assert line == PodLogLine(T0, b"x")
 
 
 def test_a_carriage_return_ends_a_line_and_one_before_a_line_feed_does_not() -> None:
@@ -66,17 +66,17 @@ def test_lines_do_not_depend_on_where_pieces_end() -> None:
         assert [x.text for x in found] == [b"line %d" % n for n in range(50)] + [b"last"]
 
 
-def lines(*at: int) -> list[Line]:
-    return [Line(n, b"%d" % n) for n in at]
+def lines(*at: int) -> list[PodLogLine]:
+    return [PodLogLine(n, b"%d" % n) for n in at]
 
 
-def taken(place: Place, reading: list[Line]) -> list[bytes]:
+def taken(place: LogPosition, reading: list[PodLogLine]) -> list[bytes]:
     place.begin()
     return [line.text for line in reading if place.is_new(line)]
 
 
 def test_a_log_that_is_read_again_gives_each_line_once() -> None:
-    place = Place(StoredOutput())
+    place = LogPosition(StoredOutput())
     assert taken(place, lines(1, 3, 2)) == [b"1", b"3", b"2"]
     assert taken(place, lines(1, 3, 2, 2, 4)) == [b"2", b"4"]
     assert taken(place, lines(1, 3)) == []
@@ -85,18 +85,18 @@ def test_a_log_that_is_read_again_gives_each_line_once() -> None:
 
 def test_a_new_master_goes_on_behind_what_is_stored() -> None:
     stored = StoredOutput(last_seq=2, first_at_us=1, last_at_us=3)
-    place = Place(stored)
+    place = LogPosition(stored)
     assert taken(place, lines(1, 3, 2)) == [b"2"]
     assert place.count == 3
 
 
 def test_of_a_log_that_was_put_aside_only_later_lines_are_new() -> None:
     stored = StoredOutput(last_seq=900, first_at_us=1, last_at_us=50)
-    assert taken(Place(stored), lines(40, 50, 51)) == [b"51"]
+    assert taken(LogPosition(stored), lines(40, 50, 51)) == [b"51"]
 
 
 def test_a_batch_has_the_lines_and_their_times() -> None:
-    found = [Line(5, b"a"), Line(5, b"\xff"), Line(6, b"c")]
+    found = [PodLogLine(5, b"a"), PodLogLine(5, b"\xff"), PodLogLine(6, b"c")]
     assert text_of(found) == "a\n\N{REPLACEMENT CHARACTER}\nc"
     assert [(s.count, s.at_us) for s in spans_of(found)] == [(2, 5), (1, 6)]
     assert spans_of([]) == ()

@@ -14,7 +14,7 @@ from tests.fake_kubernetes.server import FakeServer
 from tests.namespaces_in_memory import ClusterInMemory
 
 from determined_master.backends.kubernetes import names
-from determined_master.backends.kubernetes.client import KubernetesApi, Refused
+from determined_master.backends.kubernetes.client import KubernetesApi, KubernetesRefused
 from determined_master.backends.kubernetes.namespaces import GPU_REQUESTS, NamespaceCalls
 from determined_master.entropy import new_uuid
 
@@ -116,7 +116,7 @@ class TestCallsOfARealCluster(NamespacesContract):
         for name in [*theirs, *(item["metadata"]["name"] for item in made)]:
             try:
                 await api.call("DELETE", f"/api/v1/namespaces/{name}")
-            except Refused as error:
+            except KubernetesRefused as error:
                 if error.status not in (404, 409):
                     raise
         for each in (api, *others):

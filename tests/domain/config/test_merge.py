@@ -12,7 +12,7 @@ from tests.domain.config.test_stored_form import submissions
 from determined_master.domain.config.experiment import ConfigLayers, PoolLayer
 from determined_master.domain.config.experiment_schema import EXPERIMENT
 from determined_master.domain.config.policies.rules import Policies, Policy
-from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.sections.storage import S3
 
 
@@ -317,13 +317,16 @@ def test_lists_of_a_pod_merge_by_the_key_that_tells_their_items_apart() -> None:
 @settings(max_examples=60, deadline=None)
 @given(submissions)
 def test_merging_a_layer_with_itself_changes_nothing(overrides: Any) -> None:
-    read = EXPERIMENT.read(overrides, "<config>", Report())
+    read = EXPERIMENT.read(overrides, "<config>", ProblemReport())
     assert EXPERIMENT.merge(read, read) == read
 
 
 @settings(max_examples=40, deadline=None)
 @given(submissions, submissions)
 def test_merging_leaves_its_layers_as_they_are(high: Any, low: Any) -> None:
-    before = EXPERIMENT.read(high, "", Report()), EXPERIMENT.read(low, "", Report())
+    before = EXPERIMENT.read(high, "", ProblemReport()), EXPERIMENT.read(low, "", ProblemReport())
     EXPERIMENT.merge(*before)
-    assert before == (EXPERIMENT.read(high, "", Report()), EXPERIMENT.read(low, "", Report()))
+    assert before == (
+        EXPERIMENT.read(high, "", ProblemReport()),
+        EXPERIMENT.read(low, "", ProblemReport()),
+    )

@@ -12,7 +12,7 @@ from determined_master.domain.config.sections.hyperparameters import (
     Categorical,
     Const,
     Int,
-    Log,
+    LogScale,
     Nested,
 )
 from determined_master.domain.config.sections.searcher import AdaptiveAsha, AsyncHalving
@@ -102,7 +102,7 @@ def test_4_typed_specs_keep_their_values() -> None:
         "b": {"type": "categorical", "vals": [1, "x", None]},
     }
     typed = build(hyperparameters=space).typed.hyperparameters
-    assert typed == {"a": Log(-3.0, -1.0, 10.0, 2), "b": Categorical((1, "x", None))}
+    assert typed == {"a": LogScale(-3.0, -1.0, 10.0, 2), "b": Categorical((1, "x", None))}
 
 
 def test_5_asha_is_another_name_of_async_halving() -> None:

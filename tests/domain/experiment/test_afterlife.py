@@ -84,10 +84,10 @@ def test_a_late_failure_to_collect_garbage_does_not_spoil_what_goes_on() -> None
 
 
 def test_collections_are_counted_and_change_nothing_else() -> None:
-    state, effects = run(ENDED, e.CollectionPlanned(task_ids=("g1", "g2")))
-    assert effects == [e.StartCollection(task_id="g1"), e.StartCollection(task_id="g2")]
+    state, effects = run(ENDED, e.GcPlanned(task_ids=("g1", "g2")))
+    assert effects == [e.StartGc(task_id="g1"), e.StartGc(task_id="g2")]
     assert state == replace(ENDED, collections=2)
-    state, effects = run(state, e.CollectionEnded("g1", error="no disk"), e.CollectionEnded("g2"))
+    state, effects = run(state, e.GcEnded("g1", error="no disk"), e.GcEnded("g2"))
     assert (state.state, state.collections, effects) == ("CANCELED", 0, [])
 
 
@@ -105,32 +105,30 @@ def test_what_is_not_over_is_not_deleted(state) -> None:
 
 
 def test_it_is_removed_once_all_its_files_are() -> None:
-    planned = e.CollectionPlanned(task_ids=("g1", "g2"), is_deletion=True)
-    state, effects = run(deleting(), planned, e.CollectionEnded("g1"))
+    planned = e.GcPlanned(task_ids=("g1", "g2"), is_deletion=True)
+    state, effects = run(deleting(), planned, e.GcEnded("g1"))
     assert (state.state, effects) == ("DELETING", [])
-    state, effects = run(state, e.CollectionEnded("g2"))
+    state, effects = run(state, e.GcEnded("g2"))
     assert effects == [e.RemoveExperiment()]
     assert run(state, e.ExperimentRemoved())[0].state == "DELETED"
 
 
 def test_without_files_it_is_removed_at_once() -> None:
-    planned = e.CollectionPlanned(task_ids=(), is_deletion=True)
+    planned = e.GcPlanned(task_ids=(), is_deletion=True)
     assert run(deleting(), planned)[1] == [e.RemoveExperiment()]
 
 
 def test_a_collection_from_before_is_waited_for_and_does_not_stand_for_the_plan() -> None:
-    state, effects = run(deleting(collections=1), e.CollectionEnded("old"))
+    state, effects = run(deleting(collections=1), e.GcEnded("old"))
     assert effects == []
-    state, effects = run(
-        deleting(collections=1), e.CollectionPlanned(task_ids=(), is_deletion=True)
-    )
+    state, effects = run(deleting(collections=1), e.GcPlanned(task_ids=(), is_deletion=True))
     assert effects == []
-    assert run(state, e.CollectionEnded("old"))[1] == [e.RemoveExperiment()]
+    assert run(state, e.GcEnded("old"))[1] == [e.RemoveExperiment()]
 
 
 def test_a_deletion_fails_with_the_first_error_and_can_be_asked_for_again() -> None:
-    planned = e.CollectionPlanned(task_ids=("g1", "g2"), is_deletion=True)
-    ends = [e.CollectionEnded("g1", error="no disk"), e.CollectionEnded("g2", error="later")]
+    planned = e.GcPlanned(task_ids=("g1", "g2"), is_deletion=True)
+    ends = [e.GcEnded("g1", error="no disk"), e.GcEnded("g2", error="later")]
     state, effects = run(deleting(), planned, *ends)
     assert (state.state, effects) == ("DELETE_FAILED", [])
     assert state.reason == "its checkpoints could not be deleted: no disk"
@@ -144,10 +142,10 @@ def test_a_deletion_fails_with_the_first_error_and_can_be_asked_for_again() -> N
 
 
 def test_a_collection_whose_machine_was_lost_begins_anew_and_is_waited_for() -> None:
-    planned = e.CollectionPlanned(task_ids=("g1",), is_deletion=True)
-    state, effects = run(deleting(), planned, e.CollectionLost(task_id="g1", run=1))
+    planned = e.GcPlanned(task_ids=("g1",), is_deletion=True)
+    state, effects = run(deleting(), planned, e.GcLost(task_id="g1", run=1))
     assert (state.state, state.collections) == ("DELETING", 1)
-    assert effects == [e.StartCollection(task_id="g1", run=2)]
+    assert effects == [e.StartGc(task_id="g1", run=2)]
 
 
 @pytest.mark.parametrize("effect", ["plan_deletion", "remove_experiment"])
@@ -158,7 +156,7 @@ def test_an_order_that_is_given_up_fails_the_deletion(effect) -> None:
 
 
 def test_a_collection_that_cannot_start_counts_as_ended() -> None:
-    planned = e.CollectionPlanned(task_ids=("g1",), is_deletion=True)
+    planned = e.GcPlanned(task_ids=("g1",), is_deletion=True)
     failed = e.EffectFailed(effect="start_collection", error="no disk", task_id="g1")
     assert run(deleting(), planned, failed)[0].state == "DELETE_FAILED"
 
@@ -174,15 +172,15 @@ def test_what_is_being_deleted_neither_runs_nor_stops(state) -> None:
 
 
 def test_a_deletion_says_what_it_waits_for_until_that_has_come() -> None:
-    wait = e.CollectionWaits(task_id="7.gc", reason="no agent of pool 'aux' is connected")
-    planned = e.CollectionPlanned(task_ids=("7.gc",), is_deletion=True)
+    wait = e.GcWaits(task_id="7.gc", reason="no agent of pool 'aux' is connected")
+    planned = e.GcPlanned(task_ids=("7.gc",), is_deletion=True)
     state, effects = run(deleting(), planned, wait)
     assert (state.state, effects) == ("DELETING", [])
     assert state.reason == "its checkpoints are not deleted yet: " + wait.reason
-    state, effects = run(state, e.CollectionEnded(task_id="7.gc"))
+    state, effects = run(state, e.GcEnded(task_id="7.gc"))
     assert (state.reason, effects) == ("", [e.RemoveExperiment()])
 
 
 def test_an_ended_experiment_keeps_its_own_reason_while_a_collection_waits() -> None:
-    wait = e.CollectionWaits(task_id="7.gc", reason="no agent")
-    assert run(ENDED, e.CollectionPlanned(task_ids=("7.gc",)), wait)[0].reason == ENDED.reason
+    wait = e.GcWaits(task_id="7.gc", reason="no agent")
+    assert run(ENDED, e.GcPlanned(task_ids=("7.gc",)), wait)[0].reason == ENDED.reason

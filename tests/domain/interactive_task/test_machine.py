@@ -18,9 +18,9 @@ TASK = "11111111-2222-4333-8444-555555555555"
 RUN = f"{TASK}.1"
 LAUNCHED = i.TaskLaunched(task_id=TASK, kind="COMMAND")
 ACTIVE = step(None, LAUNCHED)[0]
-KILLED = i.TaskKilled(reason="user requested kill")
+KILLED = i.InteractiveTaskKilled(reason="user requested kill")
 STOPPING = step(ACTIVE, KILLED)[0]
-ENDED = i.RunEnded(allocation_id=RUN, exit_status="allocation exited successfully")
+ENDED = i.InteractiveRunEnded(allocation_id=RUN, exit_status="allocation exited successfully")
 OVER = step(ACTIVE, ENDED)[0]
 
 

@@ -6,14 +6,14 @@ from random import Random
 
 from tests.domain.builders import agent, holding
 
-from determined_master.domain.schedule.capacity import Index, Measure, Room
+from determined_master.domain.schedule.capacity import Capacity, CapacityIndex, Measure
 from determined_master.domain.schedule.view import Rules
 
 NAMES = "abcdefgh"
 
 
-def counted_anew(room: Room, measure: Measure) -> dict:
-    return Index(room.seats.values(), measure).groups
+def counted_anew(room: Capacity, measure: Measure) -> dict:
+    return CapacityIndex(room.seats.values(), measure).groups
 
 
 def test_agents_stay_grouped_by_their_places_whatever_happens() -> None:
@@ -23,7 +23,7 @@ def test_agents_stay_grouped_by_their_places_whatever_happens() -> None:
         holding(f"r{n}", *((name, 1) for name in chance.sample(NAMES, chance.randrange(1, 4))))
         for n in range(20)
     ]
-    room = Room(agents, runs, Rules(), "slots")
+    room = Capacity(agents, runs, Rules(), "slots")
     for one in runs:
         room.could_leave(one)
     kept = {"open": room.now, "soon": room.soon, "most": room.most}
@@ -44,7 +44,7 @@ def test_agents_stay_grouped_by_their_places_whatever_happens() -> None:
 
 
 def test_agents_that_are_excluded_do_not_count() -> None:
-    room = Room([agent("a"), agent("b"), agent("c", free=1)], (), Rules(), "slots")
+    room = Capacity([agent("a"), agent("b"), agent("c", free=1)], (), Rules(), "slots")
     assert room.soon.whole() == {4: 2}
     assert room.soon.whole(frozenset({"a", "c", "unknown"})) == {4: 1}
     assert room.soon.count((4, 4, None), frozenset({"a", "b"})) == 0

@@ -4,7 +4,7 @@ import pytest
 from tests.covers import covers
 from tests.domain.builders import agent
 
-from determined_master.domain.schedule.capacity import Room, drained
+from determined_master.domain.schedule.capacity import Capacity, drained
 from determined_master.domain.schedule.fitting import Demand, could_fit, fit, fit_drained
 from determined_master.domain.schedule.hash_ring import distance, hash_of
 from determined_master.domain.schedule.view import Rules
@@ -18,7 +18,7 @@ def demand(slots: int, *, single: bool = False, excluded: tuple[str, ...] = ()) 
 
 def where(wanted: Demand, agents, rules: Rules = BEST, id: str = "x") -> dict[str, int] | None:
     kind = "slots" if wanted.slots else "aux"
-    parts = fit(wanted, id, Room(agents, (), rules, kind))
+    parts = fit(wanted, id, Capacity(agents, (), rules, kind))
     return None if parts is None else dict(parts)
 
 
@@ -157,17 +157,17 @@ def test_what_fits_the_empty_pool_is_known_while_it_is_full() -> None:
 
 
 def test_what_is_promised_to_one_is_not_open_to_another() -> None:
-    room = Room([agent("a", 4, free=2)], (), BEST, "slots")
+    room = Capacity([agent("a", 4, free=2)], (), BEST, "slots")
     room.promise((("a", 3),))
     assert fit(demand(1), "x", room) is None
-    room = Room([agent("a", 4)], (), BEST, "slots")
+    room = Capacity([agent("a", 4)], (), BEST, "slots")
     room.promise((("a", 3),))
     assert fit(demand(1), "x", room) == (("a", 1),)
 
 
 def test_agents_are_drained_where_the_least_is_in_use() -> None:
     agents = [agent("a", 4, free=1), agent("b", 4, free=3), agent("c", 4, free=2)]
-    room = Room(agents, (), BEST, "slots")
+    room = Capacity(agents, (), BEST, "slots")
     assert fit_drained(demand(4), "x", room) == (("b", 4),)
     assert fit_drained(demand(8), "x", room) == (("b", 4), ("c", 4))
     assert fit_drained(demand(6), "x", room) is None
@@ -177,7 +177,9 @@ def test_could_fit_knows_gangs_and_single_agents() -> None:
     def could(wanted: Demand, *free: int) -> bool:
         agents = [agent(name, 4, free=n) for name, n in zip("ab", free, strict=True)]
         return could_fit(
-            wanted, Room(agents, (), BEST, "slots").soon, is_heterogeneous=BEST.is_heterogeneous
+            wanted,
+            Capacity(agents, (), BEST, "slots").soon,
+            is_heterogeneous=BEST.is_heterogeneous,
         )
 
     assert could(demand(8), 4, 4)

@@ -8,7 +8,7 @@ from determined_master.domain.config.sections.hyperparameters import (
     Double,
     HyperparameterSpace,
     Int,
-    Log,
+    LogScale,
     Nested,
 )
 from determined_master.domain.config.sections.searcher import (
@@ -22,7 +22,7 @@ from determined_master.domain.config.sections.searcher import (
 from determined_master.domain.search.method import Create, SearchMethod, build
 
 SPACE: HyperparameterSpace = {
-    "lr": Log(minval=-4, maxval=-1, base=10, count=3),
+    "lr": LogScale(minval=-4, maxval=-1, base=10, count=3),
     "layers": Int(minval=1, maxval=4, count=2),
     "dropout": Double(minval=0, maxval=0.5, count=2),
     "optimizer": Nested(children={"name": Categorical(vals=("sgd", "adam")), "eps": Const(1e-8)}),

@@ -6,7 +6,7 @@ from tests.domain.search.builders import SPACE, adaptive, creates, halving
 
 from determined_master.domain.experiment.messages import BracketMember, RungEntry
 from determined_master.domain.search.asha import FAILED, async_bracket
-from determined_master.domain.search.method import Decision, SearchError, Stop, build
+from determined_master.domain.search.method import SearchDecision, SearchError, Stop, build
 from determined_master.domain.search.simulate import SearchRun
 
 
@@ -18,12 +18,12 @@ def start(**overrides) -> SearchRun:
     return run
 
 
-def entries(decision: Decision) -> list[tuple[int, float, bool]]:
+def entries(decision: SearchDecision) -> list[tuple[int, float, bool]]:
     rows = [row for row in decision.records if isinstance(row, RungEntry)]
     return [(row.rung, row.metric, row.stopped) for row in rows]
 
 
-def stopped(decision: Decision) -> bool:
+def stopped(decision: SearchDecision) -> bool:
     return any(isinstance(action, Stop) for action in decision.actions)
 
 
@@ -31,7 +31,7 @@ def stopped(decision: Decision) -> bool:
 def test_a_report_before_the_first_rung_changes_nothing() -> None:
     run = start()
     state = run.state
-    assert run.validate(run.open_trials[0], 1.0, 3.99) == Decision(state)
+    assert run.validate(run.open_trials[0], 1.0, 3.99) == SearchDecision(state)
 
 
 @covers("experiment-config 7.7")
@@ -102,7 +102,7 @@ def test_a_report_after_the_verdict_changes_nothing() -> None:
     run.validate(a, 1.0, 4)
     run.validate(b, 2.0, 4)
     state = run.state
-    assert run.validate(b, 0.1, 64) == Decision(state)
+    assert run.validate(b, 0.1, 64) == SearchDecision(state)
 
 
 @covers("experiment-config 7.8")
@@ -128,7 +128,7 @@ def test_a_trial_that_leaves_by_itself_makes_room_for_another() -> None:
     decision = run.end(trial, "clean")
     assert len(creates(decision.actions)) == 1
     assert decision.records[0] == BracketMember(0, trial, state="closed")
-    assert run.validate(trial, 1.0, 64) == Decision(run.state)
+    assert run.validate(trial, 1.0, 64) == SearchDecision(run.state)
 
 
 @pytest.mark.parametrize("end", ["errored", "user_canceled"])

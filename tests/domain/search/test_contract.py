@@ -12,7 +12,7 @@ from tests.covers import covers
 from tests.domain.search.builders import CONFIGS, TOTALS, method
 
 from determined_master.domain.experiment.messages import BracketMember, RungEntry, TrialEnd
-from determined_master.domain.search.method import Create, Decision, SearchMemory, Stop
+from determined_master.domain.search.method import Create, SearchDecision, SearchMemory, Stop
 from determined_master.domain.search.simulate import SearchRun
 
 ENDS: tuple[TrialEnd, ...] = ("clean", "errored", "user_canceled", "invalid_hp")
@@ -31,7 +31,7 @@ class Story:
     ends: tuple[TrialEnd, ...] = ENDS
     restart_at: int | None = None
 
-    def play(self) -> tuple[SearchRun, list[Decision]]:
+    def play(self) -> tuple[SearchRun, list[SearchDecision]]:
         choose = random.Random(self.seed)
         run = SearchRun(method(self.name, self.seed))
         decisions = [run.start()]
@@ -52,7 +52,7 @@ class Story:
         return run, decisions
 
 
-def restart(run: SearchRun, decisions: Iterable[Decision], story: Story) -> None:
+def restart(run: SearchRun, decisions: Iterable[SearchDecision], story: Story) -> None:
     """Go on with another method object, and what is left of state and rows in storage."""
     stored_state = msgspec.json.encode(run.state)
     members: dict[str, BracketMember] = {}
@@ -74,7 +74,7 @@ def restart(run: SearchRun, decisions: Iterable[Decision], story: Story) -> None
     run.memory = rebuilt
 
 
-def as_bytes(decisions: list[Decision]) -> bytes:
+def as_bytes(decisions: list[SearchDecision]) -> bytes:
     return msgspec.msgpack.encode(decisions)
 
 

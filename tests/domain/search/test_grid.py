@@ -10,7 +10,7 @@ from determined_master.domain.config.sections.hyperparameters import (
     Double,
     Hyperparameter,
     Int,
-    Log,
+    LogScale,
     Nested,
 )
 from determined_master.domain.search.grid import GridPoints
@@ -46,8 +46,10 @@ def test_points_of_one_hyperparameter(spec: Hyperparameter, expected: list) -> N
 
 @covers("experiment-config 8.log 8.examples")
 def test_log_points_are_even_in_the_exponent() -> None:
-    assert values(Log(minval=-5, maxval=-1, base=10, count=3)) == pytest.approx([1e-5, 1e-3, 0.1])
-    assert values(Log(minval=-4, maxval=-2, base=10, count=1)) == pytest.approx([1e-3])
+    assert values(LogScale(minval=-5, maxval=-1, base=10, count=3)) == pytest.approx(
+        [1e-5, 1e-3, 0.1]
+    )
+    assert values(LogScale(minval=-4, maxval=-2, base=10, count=1)) == pytest.approx([1e-3])
 
 
 def test_the_ends_of_a_range_are_exact() -> None:

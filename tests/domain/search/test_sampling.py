@@ -7,7 +7,7 @@ from determined_master.domain.config.sections.hyperparameters import (
     Double,
     Hyperparameter,
     Int,
-    Log,
+    LogScale,
     Nested,
 )
 from determined_master.domain.search.decision import SearchError
@@ -51,7 +51,7 @@ def test_int_includes_both_ends() -> None:
 @covers("experiment-config 4.double 4.log 26.half_open")
 def test_double_and_log_stay_within_their_range() -> None:
     stream = Stream(3)
-    space = {"d": Double(minval=2, maxval=3), "l": Log(minval=-3, maxval=-1, base=10)}
+    space = {"d": Double(minval=2, maxval=3), "l": LogScale(minval=-3, maxval=-1, base=10)}
     points = [draw_point(stream, space) for _ in range(500)]
     assert all(2 <= p["d"] < 3 and 1e-3 <= p["l"] < 1e-1 for p in points)
     low = sum(p["l"] < 1e-2 for p in points)
@@ -71,8 +71,8 @@ def test_categorical_draws_every_value() -> None:
     [
         (Categorical(vals=()), "vals is empty"),
         (Int(minval=3, maxval=1), "minval 3 is above maxval 1"),
-        (Log(minval=-1, maxval=400, base=10), "to the power 400"),
-        (Log(minval=-1, maxval=0, base=0), "base 0 must be above 0"),
+        (LogScale(minval=-1, maxval=400, base=10), "to the power 400"),
+        (LogScale(minval=-1, maxval=0, base=0), "base 0 must be above 0"),
     ],
 )
 def test_a_space_without_points_is_refused_by_name(spec: Hyperparameter, words: str) -> None:

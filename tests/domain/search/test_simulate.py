@@ -5,7 +5,7 @@ from tests.domain.search.builders import adaptive, grid, method, random
 
 from determined_master.domain.config.sections.hyperparameters import Double, HyperparameterSpace
 from determined_master.domain.search.method import Create, build
-from determined_master.domain.search.simulate import Report, Training, simulate
+from determined_master.domain.search.simulate import SimulatedReport, Training, simulate
 
 SPACE: HyperparameterSpace = {"floor": Double(minval=0, maxval=1)}
 
@@ -13,9 +13,9 @@ SPACE: HyperparameterSpace = {"floor": Double(minval=0, maxval=1)}
 def curve(create: Create) -> Training:
     """64 steps of a second each, towards a floor that the hyperparameter is."""
 
-    def reports() -> Iterator[Report]:
+    def reports() -> Iterator[SimulatedReport]:
         for step in range(1, 65):
-            yield Report(1.0, step, create.hparams["floor"] + 1 / step)
+            yield SimulatedReport(1.0, step, create.hparams["floor"] + 1 / step)
 
     return Training(reports())
 
@@ -41,7 +41,9 @@ def test_asha_takes_a_fraction_of_the_time_of_random_search() -> None:
 
 
 def test_trials_wait_for_workers_in_order() -> None:
-    done = simulate(method("random"), lambda _: Training([Report(2.0, 1, 0.0)]), workers=2)
+    done = simulate(
+        method("random"), lambda _: Training([SimulatedReport(2.0, 1, 0.0)]), workers=2
+    )
     assert [t.started_s for t in done.trials] == [2.0 * (i // 2) for i in range(20)]
     assert done.elapsed_s == 20.0
 

@@ -12,13 +12,13 @@ from determined_master.services.access.identities import Identities
 from determined_master.services.containers.tokens import token_hash
 from determined_master.store.access import sessions, users
 from determined_master.store.access.sessions import SessionKind
-from determined_master.store.db import Pool
+from determined_master.store.db import Database
 
 NAME = {"username": "ada", "password_hash": "x"}
 
 
 async def open_session(
-    pool: Pool, token: str, kind: SessionKind = "login", life_s: float = 60
+    pool: Database, token: str, kind: SessionKind = "login", life_s: float = 60
 ) -> tuple[int, int]:
     """A user with one session; their ids."""
     now = clock.now()
@@ -31,7 +31,7 @@ async def open_session(
     return user.id, session
 
 
-async def test_a_session_is_known_until_it_is_forgotten(pool: Pool) -> None:
+async def test_a_session_is_known_until_it_is_forgotten(pool: Database) -> None:
     identities = Identities(pool)
     user_id, session_id = await open_session(pool, "t")
     caller = await identities.authenticate("t")
@@ -45,7 +45,7 @@ async def test_a_session_is_known_until_it_is_forgotten(pool: Pool) -> None:
         await identities.authenticate("t")
 
 
-async def test_a_changed_user_is_read_again(pool: Pool) -> None:
+async def test_a_changed_user_is_read_again(pool: Database) -> None:
     identities = Identities(pool)
     user_id, _ = await open_session(pool, "t")
     await identities.authenticate("t")
@@ -60,7 +60,7 @@ async def test_a_changed_user_is_read_again(pool: Pool) -> None:
     assert row.admin
 
 
-async def test_unknown_expired_and_revoked_tokens_are_told_apart(pool: Pool) -> None:
+async def test_unknown_expired_and_revoked_tokens_are_told_apart(pool: Database) -> None:
     identities = Identities(pool)
     assert await identities.authenticate("never") is None
     await open_session(pool, "old", life_s=-1)
@@ -73,7 +73,7 @@ async def test_unknown_expired_and_revoked_tokens_are_told_apart(pool: Pool) -> 
 
 
 async def test_what_was_read_before_a_change_is_not_kept_after_it(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+    pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     identities = Identities(pool)
     user_id, _ = await open_session(pool, "t")

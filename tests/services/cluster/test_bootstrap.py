@@ -10,7 +10,7 @@ import pytest
 
 from determined_master.services.access.passwords import Passwords, hashed_form
 from determined_master.services.cluster.bootstrap import PASSWORD_FILE, bootstrap
-from determined_master.store.db import Pool
+from determined_master.store.db import Database
 
 pytestmark = pytest.mark.slow
 
@@ -22,7 +22,7 @@ def passwords() -> Iterator[Passwords]:
     made.close()
 
 
-async def lets_in(pool: Pool, passwords: Passwords, directory: Path) -> bool:
+async def lets_in(pool: Database, passwords: Passwords, directory: Path) -> bool:
     """Whether the password in a directory is that of both users."""
     written = hashed_form((directory / PASSWORD_FILE).read_text().strip(), is_hashed=False)
     stored = [row["password_hash"] for row in await pool.fetch("SELECT password_hash FROM users")]
@@ -31,7 +31,7 @@ async def lets_in(pool: Pool, passwords: Passwords, directory: Path) -> bool:
 
 
 async def test_a_password_that_could_not_be_told_is_nobodys(
-    pool: Pool, passwords: Passwords, tmp_path: Path
+    pool: Database, passwords: Passwords, tmp_path: Path
 ) -> None:
     """As on a full disk; and a kill at the same place finds the same rows."""
     with pytest.raises(FileNotFoundError):
@@ -42,7 +42,7 @@ async def test_a_password_that_could_not_be_told_is_nobodys(
 
 
 async def test_masters_that_start_together_make_one_cluster(
-    pool: Pool, passwords: Passwords, tmp_path: Path
+    pool: Database, passwords: Passwords, tmp_path: Path
 ) -> None:
     both = await asyncio.gather(*(bootstrap(pool, passwords, "", tmp_path) for _ in range(2)))
     assert both[0] == both[1]

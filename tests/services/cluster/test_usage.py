@@ -19,7 +19,7 @@ from determined_master.services.cluster.agent_stays import AgentStays
 from determined_master.services.cluster.machine_records import MachineRecords, forget_other_pools
 from determined_master.services.cluster.usage import Usage
 from determined_master.store.cluster.usage import upsert_day
-from determined_master.store.db import Pool
+from determined_master.store.db import Database
 from determined_master.store.queue.job_queue import list_waits
 
 E = "scheduling-and-provisioning"
@@ -28,12 +28,12 @@ HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
 
 
-async def sums(pool: Pool) -> dict[tuple[str, str, str], float]:
+async def sums(pool: Database) -> dict[tuple[str, str, str], float]:
     rows = await pool.fetch("SELECT * FROM usage_days")
     return {(str(r["day"])[8:], r["type"], r["key"]): r["seconds"] for r in rows}
 
 
-async def used(pool: Pool, began: datetime, ended: datetime | None, /, **more: Any) -> int:
+async def used(pool: Database, began: datetime, ended: datetime | None, /, **more: Any) -> int:
     number = await add_experiment(pool, await add_project(pool, more.pop("key", "PROJ")))
     values = {"requested_at": began - MINUTE, "started_at": began, "ended_at": ended, **more}
     await add_allocation(pool, number, **values)
@@ -41,7 +41,7 @@ async def used(pool: Pool, began: datetime, ended: datetime | None, /, **more: A
 
 
 @covers(f"{E} e.5.fill")
-async def test_each_whole_day_after_the_last_is_summed_up_once(pool: Pool) -> None:
+async def test_each_whole_day_after_the_last_is_summed_up_once(pool: Database) -> None:
     usage = Usage(pool)
     assert await usage.sum_up(STARTED + DAY) == 0
     await used(pool, STARTED + 23 * HOUR, None)
@@ -57,7 +57,7 @@ async def test_each_whole_day_after_the_last_is_summed_up_once(pool: Pool) -> No
 
 
 @covers(f"{E} e.5.queued")
-async def test_waiting_times_are_averaged_by_pool_and_over_all(pool: Pool) -> None:
+async def test_waiting_times_are_averaged_by_pool_and_over_all(pool: Database) -> None:
     began = STARTED + HOUR
     for minutes, name in ((1, "a"), (3, "a"), (8, "total")):
         wait = {"requested_at": began - minutes * MINUTE, "pool": name, "key": f"K{minutes}"}
@@ -69,7 +69,9 @@ async def test_waiting_times_are_averaged_by_pool_and_over_all(pool: Pool) -> No
     assert found["01", "queued_total", "total"] == 240
 
 
-async def test_statistics_of_the_queue_read_the_sums_of_days_that_have_them(pool: Pool) -> None:
+async def test_statistics_of_the_queue_read_the_sums_of_days_that_have_them(
+    pool: Database,
+) -> None:
     for days, minutes in ((0, 2), (1, 4), (2, 6)):
         began = STARTED + days * DAY + HOUR
         wait = {"requested_at": began - minutes * MINUTE, "key": f"K{days}"}
@@ -85,7 +87,7 @@ async def test_statistics_of_the_queue_read_the_sums_of_days_that_have_them(pool
 
 
 @covers(f"{E} e.5.kept e.5.names")
-async def test_what_was_summed_up_stays_but_for_the_waiting_times(pool: Pool) -> None:
+async def test_what_was_summed_up_stays_but_for_the_waiting_times(pool: Database) -> None:
     number = await used(pool, STARTED, STARTED + HOUR)
     await pool.execute("UPDATE experiments SET labels = '{old}' WHERE id = $1", number)
     await Usage(pool).sum_up(STARTED + DAY)
@@ -103,7 +105,7 @@ async def test_what_was_summed_up_stays_but_for_the_waiting_times(pool: Pool) ->
     assert (before["01", "queued", "default"], after["01", "queued", "default"]) == (60, 1830)
 
 
-async def stays(pool: Pool) -> list[tuple[str, int, float, float | None]]:
+async def stays(pool: Database) -> list[tuple[str, int, float, float | None]]:
     """Agent, slots, seconds from `STARTED` to its begin and to its end."""
     query = """
         SELECT agent_id, slots, extract(epoch FROM started_at - $1)::float8,
@@ -114,7 +116,9 @@ async def stays(pool: Pool) -> list[tuple[str, int, float, float | None]]:
 
 
 @covers(f"{E} e.5.agents d.1.usage")
-async def test_agents_are_there_from_their_coming_until_they_were_seen_last(pool: Pool) -> None:
+async def test_agents_are_there_from_their_coming_until_they_were_seen_last(
+    pool: Database,
+) -> None:
     def here(*agents: tuple[str, int]) -> AgentStays:
         found: Sequence[AgentSnapshot] = [
             agent(name, slots, registered_at=STARTED) for name, slots in agents
@@ -139,7 +143,7 @@ async def test_agents_are_there_from_their_coming_until_they_were_seen_last(pool
 
 @covers(f"{E} e.5.instances")
 async def test_machines_are_there_from_their_launch_until_they_were_seen_last(
-    pool: Pool, caplog: pytest.LogCaptureFixture
+    pool: Database, caplog: pytest.LogCaptureFixture
 ) -> None:
     def machine(id: str, state: MachineState = "running") -> Machine:
         return Machine(id=id, agent_name=id, state=state, launched_at=STARTED)

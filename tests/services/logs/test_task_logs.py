@@ -14,7 +14,7 @@ from determined_master.domain.errors import InvalidArgument
 from determined_master.services.logs import policies as log_policies
 from determined_master.services.logs import task_logs
 from determined_master.services.logs.task_logs import PostedLine, TaskLogs
-from determined_master.store.db import Pool
+from determined_master.store.db import Database
 from determined_wire.agent_link import LogBatch, LogSpan
 
 pytestmark = pytest.mark.slow
@@ -33,7 +33,7 @@ class Seen:
 
 
 @pytest.fixture
-async def task_id(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> str:
+async def task_id(pool: Database, monkeypatch: pytest.MonkeyPatch) -> str:
     """A trial's task; lines go three at a time."""
     monkeypatch.setattr(task_logs, "PIECE_LINES", 3)
     allocation_id = await add_allocation(pool, await add_experiment(pool, await add_project(pool)))
@@ -51,13 +51,13 @@ def batch(task_id: str, first: int, count: int) -> LogBatch:
     )
 
 
-async def stored(pool: Pool) -> list[str]:
+async def stored(pool: Database) -> list[str]:
     return [row["log"] for row in await pool.fetch("SELECT log FROM task_logs ORDER BY id")]
 
 
 @pytest.mark.parametrize("again_from", [1, 2, 4, 6, 8])
 async def test_lines_that_are_sent_again_are_stored_once_wherever_pieces_end(
-    pool: Pool, task_id: str, again_from: int
+    pool: Database, task_id: str, again_from: int
 ) -> None:
     seen: Any = Seen()
     logs = TaskLogs(pool, seen)
@@ -67,7 +67,7 @@ async def test_lines_that_are_sent_again_are_stored_once_wherever_pieces_end(
     assert seen.lines == [f"line {n}\n" for n in (*range(1, 8), *range(again_from, 11))]
 
 
-async def test_of_posted_lines_all_are_stored_or_none(pool: Pool, task_id: str) -> None:
+async def test_of_posted_lines_all_are_stored_or_none(pool: Database, task_id: str) -> None:
     seen: Any = Seen()
     logs = TaskLogs(pool, seen)
     lines = [PostedLine(task_id=task_id, log=f"line {n}\n") for n in range(8)]

@@ -14,10 +14,10 @@ from determined_master.domain.errors import AlreadyExists, DetError, InvalidArgu
 from determined_master.services.metrics import flush as metric_flush
 from determined_master.services.metrics import summaries as metric_summaries
 from determined_master.services.metrics.flush import Flusher
-from determined_master.services.metrics.reports import Report, TrialFacts
+from determined_master.services.metrics.reports import MetricReport, TrialFacts
 from determined_master.services.metrics.summaries import Summaries
 from determined_master.store.connection_errors import DATABASE_ERRORS
-from determined_master.store.db import Pool
+from determined_master.store.db import Database
 from determined_master.store.metrics import metrics as rows
 
 pytestmark = pytest.mark.slow
@@ -32,8 +32,8 @@ FACTS = TrialFacts(
 )
 
 
-def report(steps: int, run_id: int = 1, group: str = "validation", **metrics: Any) -> Report:
-    return Report(
+def report(steps: int, run_id: int = 1, group: str = "validation", **metrics: Any) -> MetricReport:
+    return MetricReport(
         trial_id=1,
         run_id=run_id,
         group=group,
@@ -57,7 +57,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[tupl
 
 
 @pytest.fixture
-async def flusher(pool: Pool) -> AsyncIterator[Flusher]:
+async def flusher(pool: Database) -> AsyncIterator[Flusher]:
     await pool.execute(
         "INSERT INTO users (username, active, modified_at) VALUES ('ann', true, now())"
     )
@@ -85,7 +85,7 @@ async def flusher(pool: Pool) -> AsyncIterator[Flusher]:
     await asyncio.gather(running, return_exceptions=True)
 
 
-async def trial(pool: Pool) -> dict[str, Any]:
+async def trial(pool: Database) -> dict[str, Any]:
     row = await pool.fetchrow(
         "SELECT t.total_batches, t.best_metric, t.summary_metrics, b.steps AS best,"
         " l.steps AS latest FROM trials t LEFT JOIN metrics b ON b.id = t.best_validation"
@@ -95,7 +95,7 @@ async def trial(pool: Pool) -> dict[str, Any]:
     return dict(row)
 
 
-async def shown(flusher: Flusher, pool: Pool) -> Any:
+async def shown(flusher: Flusher, pool: Database) -> Any:
     """The trial's summary as users see it: the row has it a while later, whenever that is."""
     unwritten = flusher.summaries.find(1)
     if unwritten is not None:
@@ -104,7 +104,7 @@ async def shown(flusher: Flusher, pool: Pool) -> Any:
 
 
 async def test_a_report_that_cannot_be_stored_does_not_cost_its_neighbours(
-    flusher: Flusher, pool: Pool
+    flusher: Flusher, pool: Database
 ) -> None:
     answers = await flusher.report_many([report(1), report(2, accuracy="\0"), report(3)], FACTS)
     assert [type(a) for a in answers] == [type(None), InvalidArgument, type(None)]
@@ -112,7 +112,7 @@ async def test_a_report_that_cannot_be_stored_does_not_cost_its_neighbours(
 
 
 async def test_equal_values_again_change_nothing_and_others_clash(
-    flusher: Flusher, pool: Pool
+    flusher: Flusher, pool: Database
 ) -> None:
     await flusher.report(report(1, accuracy=0.5), FACTS)
     await flusher.report(report(1, accuracy=0.5), FACTS)
@@ -129,19 +129,22 @@ async def test_equal_values_again_change_nothing_and_others_clash(
         (report(1, run_id=7), InvalidArgument),
         (report(1, group="a.b"), InvalidArgument),
         (report(1, epochs="three"), InvalidArgument),
-        (Report(trial_id=9, run_id=1, group="g", steps=1, reported_at=AT, metrics={}), NotFound),
+        (
+            MetricReport(trial_id=9, run_id=1, group="g", steps=1, reported_at=AT, metrics={}),
+            NotFound,
+        ),
     ],
     ids=["stale run", "dot in group", "epochs no number", "unknown trial"],
 )
 async def test_a_wrong_report_is_refused(
-    flusher: Flusher, wrong: Report, error: type[DetError]
+    flusher: Flusher, wrong: MetricReport, error: type[DetError]
 ) -> None:
     with pytest.raises(error):
         await flusher.report(wrong, FACTS)
 
 
 async def test_a_run_that_starts_again_takes_the_place_of_what_came_after_its_checkpoint(
-    flusher: Flusher, pool: Pool
+    flusher: Flusher, pool: Database
 ) -> None:
     for step in (1, 2, 3):
         await flusher.report(report(step, group="training", loss=1.0), FACTS)
@@ -165,7 +168,7 @@ async def test_a_run_that_starts_again_takes_the_place_of_what_came_after_its_ch
     assert after["summary_metrics"]["validation_metrics"]["accuracy"]["count"] == 2
 
 
-async def test_not_a_number_is_never_the_best(flusher: Flusher, pool: Pool) -> None:
+async def test_not_a_number_is_never_the_best(flusher: Flusher, pool: Database) -> None:
     await flusher.report(report(1, accuracy="NaN"), FACTS)
     await flusher.report(report(2, accuracy=0.1), FACTS)
     await flusher.summaries.write_due()
@@ -174,7 +177,9 @@ async def test_not_a_number_is_never_the_best(flusher: Flusher, pool: Pool) -> N
     assert after["summary_metrics"]["validation_metrics"]["accuracy"]["mean"] == "NaN"
 
 
-async def test_a_summary_is_seen_at_once_and_written_later(flusher: Flusher, pool: Pool) -> None:
+async def test_a_summary_is_seen_at_once_and_written_later(
+    flusher: Flusher, pool: Database
+) -> None:
     for step in (1, 2, 3):
         await flusher.report(report(step, group="training", loss=step), FACTS)
     assert (await shown(flusher, pool))["avg_metrics"]["loss"]["sum"] == 6
@@ -183,7 +188,7 @@ async def test_a_summary_is_seen_at_once_and_written_later(flusher: Flusher, poo
     assert flusher.summaries.find(1) is None
 
 
-async def test_a_summary_that_was_lost_is_made_again(flusher: Flusher, pool: Pool) -> None:
+async def test_a_summary_that_was_lost_is_made_again(flusher: Flusher, pool: Database) -> None:
     await flusher.report(report(1, group="training", loss=1.0), FACTS)
     await flusher.report(report(2, group="training", loss=2.0), FACTS)
     another = Summaries(pool)  # as a master that starts after the first one died
@@ -193,7 +198,7 @@ async def test_a_summary_that_was_lost_is_made_again(flusher: Flusher, pool: Poo
 
 
 async def test_reports_go_on_after_another_process_has_stored_some(
-    flusher: Flusher, pool: Pool
+    flusher: Flusher, pool: Database
 ) -> None:
     other = Flusher(pool)
     running = asyncio.create_task(other.run())
@@ -206,7 +211,7 @@ async def test_reports_go_on_after_another_process_has_stored_some(
 
 
 async def test_the_same_report_twice_in_one_flush_is_stored_once(
-    flusher: Flusher, pool: Pool
+    flusher: Flusher, pool: Database
 ) -> None:
     await flusher.report(report(1), FACTS)
     answers = await flusher.report_many([report(2), report(2), report(3)], FACTS)
@@ -218,7 +223,7 @@ async def test_the_same_report_twice_in_one_flush_is_stored_once(
 
 
 async def test_reports_that_are_sent_again_are_looked_up_together_and_add_to_each_other(
-    flusher: Flusher, pool: Pool, monkeypatch: pytest.MonkeyPatch
+    flusher: Flusher, pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = counted(monkeypatch, rows, "list_taken")
     await flusher.report_many([report(n) for n in range(20)], FACTS)
@@ -234,7 +239,7 @@ async def test_reports_that_are_sent_again_are_looked_up_together_and_add_to_eac
 
 
 async def test_many_values_are_stored_in_several_flushes_and_answered_in_order(
-    flusher: Flusher, pool: Pool, monkeypatch: pytest.MonkeyPatch
+    flusher: Flusher, pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(metric_flush, "MAX_VALUES_A_FLUSH", 10)
     flushes = counted(monkeypatch, flusher.store, "store_known")
@@ -247,7 +252,7 @@ async def test_many_values_are_stored_in_several_flushes_and_answered_in_order(
 
 
 async def test_what_a_run_has_taken_the_place_of_is_looked_for_once(
-    flusher: Flusher, pool: Pool, monkeypatch: pytest.MonkeyPatch
+    flusher: Flusher, pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A search's validations come one by one, and the reports of a trial may be many."""
     await flusher.report_many([report(n) for n in range(6)], FACTS)
@@ -268,7 +273,7 @@ async def test_what_a_run_has_taken_the_place_of_is_looked_for_once(
     assert [row["steps"] for row in await pool.fetch(counting)] == [0, 1]
 
 
-async def test_what_was_rolled_back_is_looked_for_again(flusher: Flusher, pool: Pool) -> None:
+async def test_what_was_rolled_back_is_looked_for_again(flusher: Flusher, pool: Database) -> None:
     await flusher.report_many([report(n) for n in range(6)], FACTS)
     await pool.execute("UPDATE trials SET run_id = 2")
     items = [(report(3, run_id=2), FACTS)]
@@ -283,7 +288,7 @@ async def test_what_was_rolled_back_is_looked_for_again(flusher: Flusher, pool: 
 
 
 async def test_summaries_are_written_in_turn_as_many_bytes_a_round_as_may_be(
-    flusher: Flusher, pool: Pool, monkeypatch: pytest.MonkeyPatch
+    flusher: Flusher, pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await pool.execute(
         "INSERT INTO trials (experiment_id, request_id, task_id, state, hparams, seed, run_id,"
@@ -315,7 +320,7 @@ async def test_summaries_are_written_in_turn_as_many_bytes_a_round_as_may_be(
 
 
 async def test_the_best_of_an_experiment_is_that_of_its_best_trial(
-    flusher: Flusher, pool: Pool
+    flusher: Flusher, pool: Database
 ) -> None:
     for step, accuracy in ((1, 0.5), (2, 0.9), (3, 0.7)):
         await flusher.report(report(step, accuracy=accuracy), FACTS)
@@ -325,7 +330,7 @@ async def test_the_best_of_an_experiment_is_that_of_its_best_trial(
 
 
 async def test_figures_of_the_machine_are_no_progress_and_take_nothing_back(
-    flusher: Flusher, pool: Pool
+    flusher: Flusher, pool: Database
 ) -> None:
     await flusher.report(report(5), FACTS)
     await flusher.report(report(900, group="gpu"), FACTS)
@@ -343,7 +348,7 @@ async def test_figures_of_the_machine_are_no_progress_and_take_nothing_back(
 
 
 async def test_what_waits_while_a_connection_is_lost_is_stored_over_the_next_one(
-    flusher: Flusher, pool: Pool, monkeypatch: pytest.MonkeyPatch
+    flusher: Flusher, pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A report whose connection goes is told so; none that waits behind it is forgotten."""
     store_known, seen = flusher.store.store_known, []

@@ -10,7 +10,7 @@ from tests.store.rows import STARTED, add_experiment, add_project, add_trial
 
 from determined_master.domain.metrics.extremes import BLOCK_REPORTS
 from determined_master.services.metrics.series_points import DUE, MAX_WHOLE, SeriesPoints
-from determined_master.store.db import Pool
+from determined_master.store.db import Database
 from determined_master.store.metrics.blocks import delete_blocks
 from determined_master.store.metrics.series import PointRow, SeriesWanted
 
@@ -18,7 +18,7 @@ LONG = MAX_WHOLE + 3 * BLOCK_REPORTS + 100
 
 
 async def many_reports(
-    pool: Pool, trial_id: int, first: int, last: int, group: str = "training"
+    pool: Database, trial_id: int, first: int, last: int, group: str = "training"
 ) -> None:
     """A loss that goes up and down gently, and `other`, which is three times as high."""
     await pool.execute(
@@ -35,7 +35,7 @@ async def many_reports(
     )
 
 
-async def change(pool: Pool, trial_id: int, steps: int, **values: Any) -> None:
+async def change(pool: Database, trial_id: int, steps: int, **values: Any) -> None:
     update = "UPDATE metrics SET metrics = metrics || $3 WHERE trial_id = $1 AND steps = $2"
     await pool.execute(update, trial_id, steps, values)
 
@@ -50,12 +50,12 @@ def steps_of(points: list[PointRow]) -> list[int]:
 
 
 @pytest.fixture
-async def trial(pool: Pool) -> int:
+async def trial(pool: Database) -> int:
     return await add_trial(pool, await add_experiment(pool, await add_project(pool)))
 
 
 @pytest.fixture
-def series(pool: Pool) -> SeriesPoints:
+def series(pool: Database) -> SeriesPoints:
     return SeriesPoints(pool)
 
 
@@ -63,7 +63,7 @@ def series(pool: Pool) -> SeriesPoints:
 @pytest.mark.parametrize("count", [MAX_WHOLE // 2, LONG])
 @pytest.mark.parametrize("place", [0.0, 0.43, 1.0])
 async def test_a_long_series_keeps_every_spike_in_no_more_points_than_asked(
-    pool: Pool, trial: int, series: SeriesPoints, count: int, place: float
+    pool: Database, trial: int, series: SeriesPoints, count: int, place: float
 ) -> None:
     spike = 1 + round(place * (count - 1))
     await many_reports(pool, trial, 1, count)
@@ -80,7 +80,7 @@ async def test_a_long_series_keeps_every_spike_in_no_more_points_than_asked(
 
 @pytest.mark.slow
 async def test_a_part_of_a_long_series_has_only_steps_that_are_asked_for(
-    pool: Pool, trial: int, series: SeriesPoints
+    pool: Database, trial: int, series: SeriesPoints
 ) -> None:
     await many_reports(pool, trial, 1, 2 * LONG)
     first, last = 700, 2 * LONG - 50
@@ -95,7 +95,7 @@ async def test_a_part_of_a_long_series_has_only_steps_that_are_asked_for(
 
 @pytest.mark.slow
 async def test_what_came_after_the_last_block_is_shown(
-    pool: Pool, trial: int, series: SeriesPoints
+    pool: Database, trial: int, series: SeriesPoints
 ) -> None:
     await many_reports(pool, trial, 1, LONG)
     await series.find(wanted(trial))
@@ -106,7 +106,7 @@ async def test_what_came_after_the_last_block_is_shown(
 
 @pytest.mark.slow
 async def test_only_what_came_after_a_report_is_read_again(
-    pool: Pool, trial: int, series: SeriesPoints
+    pool: Database, trial: int, series: SeriesPoints
 ) -> None:
     await many_reports(pool, trial, 1, 2 * LONG)
     query = "SELECT id FROM metrics WHERE trial_id = $1 AND steps = $2"
@@ -117,7 +117,7 @@ async def test_only_what_came_after_a_report_is_read_again(
 
 @pytest.mark.slow
 async def test_a_group_that_reports_seldom_keeps_its_spikes_too(
-    pool: Pool, trial: int, series: SeriesPoints
+    pool: Database, trial: int, series: SeriesPoints
 ) -> None:
     for start in range(0, 2 * LONG, 1000):
         await many_reports(pool, trial, start + 1, start + 1000)
@@ -131,7 +131,7 @@ async def test_a_group_that_reports_seldom_keeps_its_spikes_too(
 
 @pytest.mark.slow
 async def test_blocks_of_reports_that_were_taken_back_are_made_again(
-    pool: Pool, trial: int, series: SeriesPoints
+    pool: Database, trial: int, series: SeriesPoints
 ) -> None:
     await many_reports(pool, trial, 1, LONG)
     await change(pool, trial, 9000, loss=99)
@@ -149,7 +149,7 @@ async def test_blocks_of_reports_that_were_taken_back_are_made_again(
 
 
 @pytest.mark.slow
-async def test_two_readers_at_once_make_each_block_once(pool: Pool, trial: int) -> None:
+async def test_two_readers_at_once_make_each_block_once(pool: Database, trial: int) -> None:
     await many_reports(pool, trial, 1, LONG)
     readers = [SeriesPoints(pool) for _ in range(3)]
     spikes = {700, 5001, MAX_WHOLE, LONG - 2000, LONG - 1}
@@ -164,7 +164,7 @@ async def test_two_readers_at_once_make_each_block_once(pool: Pool, trial: int) 
 
 @pytest.mark.slow
 async def test_blocks_are_made_while_nobody_reads(
-    pool: Pool, trial: int, series: SeriesPoints
+    pool: Database, trial: int, series: SeriesPoints
 ) -> None:
     await many_reports(pool, trial, 1, DUE + 1)
     series.note(trial, DUE)

@@ -17,13 +17,13 @@ from determined_master.api.http.app import Api
 from determined_master.api.http.table import all_routes
 from determined_master.domain.allocation.messages import JobTerms
 from determined_master.services.access.passwords import Passwords
-from determined_master.store.db import Address, Pool
+from determined_master.store.db import Address, Database
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-async def world(database: Address, pool: Pool) -> AsyncIterator[World]:
+async def world(database: Address, pool: Database) -> AsyncIterator[World]:
     passwords = Passwords(memory_kib=8, time_cost=1)
     async with running_services(database, pool, passwords, SETTINGS) as (services, engine):
         api = Api(all_routes(), services, services.identities)
@@ -33,12 +33,12 @@ async def world(database: Address, pool: Pool) -> AsyncIterator[World]:
     passwords.close()
 
 
-async def rewrite(pool: Pool, job: Job, what: str) -> None:
+async def rewrite(pool: Database, job: Job, what: str) -> None:
     """Change a job's row and tell nobody, as a master that dies right after its commit."""
     await pool.execute(f"UPDATE experiments SET {what} WHERE job_id = $1::uuid", job.id)
 
 
-async def events_of(pool: Pool, job: Job) -> list[str]:
+async def events_of(pool: Database, job: Job) -> list[str]:
     query = """
         SELECT event::json ->> 'event' AS event FROM journal
          WHERE kind = 'allocation' AND id = $1 ORDER BY version
@@ -48,7 +48,7 @@ async def events_of(pool: Pool, job: Job) -> list[str]:
 
 @covers("scheduling-and-provisioning a.5.rows_first")
 async def test_what_was_lost_between_row_and_request_is_told_again(
-    world: World, pool: Pool
+    world: World, pool: Database
 ) -> None:
     job, other = await submit(world), await submit(world)
     await rewrite(
@@ -62,7 +62,7 @@ async def test_what_was_lost_between_row_and_request_is_told_again(
     assert (live(world, other).priority, live(world, other).position) == (42, None)
 
 
-async def test_a_generic_tasks_request_is_told_again_too(world: World, pool: Pool) -> None:
+async def test_a_generic_tasks_request_is_told_again_too(world: World, pool: Database) -> None:
     config = "entrypoint: [go]\nresources: {slots: 0}\n"
     made = await world.clients["admin"]("POST", "/api/v1/generic-tasks", {"config": config})
     task_id = made.json()["taskId"]
@@ -78,7 +78,9 @@ async def test_a_generic_tasks_request_is_told_again_too(world: World, pool: Poo
     assert await events_of(pool, job) == ["allocation_requested", "terms_changed"]
 
 
-async def test_requests_that_know_their_terms_are_told_nothing(world: World, pool: Pool) -> None:
+async def test_requests_that_know_their_terms_are_told_nothing(
+    world: World, pool: Database
+) -> None:
     job = await submit(world)
     before = await events_of(pool, job)
     await world.services.job_terms.sync()
@@ -87,7 +89,7 @@ async def test_requests_that_know_their_terms_are_told_nothing(world: World, poo
     assert await events_of(pool, job) == before == ["allocation_requested"]
 
 
-async def test_only_the_chosen_jobs_are_compared(world: World, pool: Pool) -> None:
+async def test_only_the_chosen_jobs_are_compared(world: World, pool: Database) -> None:
     job, other = await submit(world), await submit(world)
     for each in (job, other):
         await rewrite(pool, each, "config = jsonb_set(config, '{resources,weight}', '3')")
@@ -96,7 +98,7 @@ async def test_only_the_chosen_jobs_are_compared(world: World, pool: Pool) -> No
 
 
 async def test_a_run_in_a_pool_that_its_job_has_left_is_asked_to_leave_once(
-    world: World, pool: Pool
+    world: World, pool: Database
 ) -> None:
     job = await submit(world)
     await run(world, job.allocation_id)

@@ -8,7 +8,7 @@ from tests.provision.machine_world import World, started
 
 from determined_master.domain.access.rules import Caller
 from determined_master.services.queue.job_why import JobWhy
-from determined_master.store.db import Pool
+from determined_master.store.db import Database
 
 ADMIN = Caller(user_id=1, username="admin", is_admin=True)
 USER = Caller(user_id=2, username="user")
@@ -16,7 +16,7 @@ QUOTA = "the quota of machines is used up"
 
 
 async def test_a_providers_text_is_told_to_admins_and_to_others_that_there_is_one(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+    pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch)
     task = world.submit_in_vain()
@@ -37,7 +37,7 @@ async def test_a_providers_text_is_told_to_admins_and_to_others_that_there_is_on
 
 
 async def test_a_task_that_has_its_slots_and_does_not_start_is_named(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+    pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch)
     why = JobWhy(pool, world.live, lambda name: None)

@@ -7,10 +7,10 @@ from typing import cast
 
 from determined_master.engine import Engine
 from determined_master.services.workspaces.deletions import ProjectDeletions
-from determined_master.store.db import Pool
+from determined_master.store.db import Database
 
 
-async def test_with_nothing_to_delete_the_loop_looks_once_and_rests(pool: Pool) -> None:
+async def test_with_nothing_to_delete_the_loop_looks_once_and_rests(pool: Database) -> None:
     deletions = ProjectDeletions(cast(Engine, None), pool)
     looks = 0
     settle = deletions.settle

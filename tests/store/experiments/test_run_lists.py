@@ -10,7 +10,7 @@ from tests.covers import covers
 from tests.store.rows import add_experiment, add_project, add_trial, end_trial
 
 from determined_master.services.experiments.runs import Search
-from determined_master.store.db import Pool
+from determined_master.store.db import Database
 from determined_master.store.experiments.run_lists import RUNS, list_runs
 from determined_master.store.experiments.search_query import EXPERIMENTS
 from determined_master.store.listing.page import find_page
@@ -36,7 +36,7 @@ def where(column: str, operator: str, value: Any = None, *, archived: bool = Fal
     return json.dumps({"filterGroup": group, "showArchived": archived})
 
 
-async def found(pool: Pool, search: Search, table: TableSql = RUNS) -> list[int]:
+async def found(pool: Database, search: Search, table: TableSql = RUNS) -> list[int]:
     async with pool.acquire() as conn:
         wanted = search.parsed("run" if table is RUNS else "experiment", None)
         ids, page = await find_page(conn, table, wanted)
@@ -44,7 +44,7 @@ async def found(pool: Pool, search: Search, table: TableSql = RUNS) -> list[int]
     return ids
 
 
-async def test_runs_of_a_project_are_numbered_from_one(pool: Pool) -> None:
+async def test_runs_of_a_project_are_numbered_from_one(pool: Database) -> None:
     first, second = await add_project(pool, "ONE"), await add_project(pool, "TWO")
     for project in (first, second):
         experiment = await add_experiment(pool, project)
@@ -56,7 +56,7 @@ async def test_runs_of_a_project_are_numbered_from_one(pool: Pool) -> None:
     assert [(run.project_key, run.number) for run in runs] == [("TWO", 1), ("TWO", 2)]
 
 
-async def test_a_moved_experiment_takes_its_runs_and_their_values_along(pool: Pool) -> None:
+async def test_a_moved_experiment_takes_its_runs_and_their_values_along(pool: Database) -> None:
     old, new = await add_project(pool, "OLD"), await add_project(pool, "NEW")
     await add_trial(pool, await add_experiment(pool, new))
     experiment = await add_experiment(pool, old)
@@ -69,7 +69,7 @@ async def test_a_moved_experiment_takes_its_runs_and_their_values_along(pool: Po
     assert (run.project_key, run.number) == ("NEW", 2)
 
 
-async def test_runs_are_archived_with_their_experiment(pool: Pool) -> None:
+async def test_runs_are_archived_with_their_experiment(pool: Database) -> None:
     project = await add_project(pool)
     experiment = await add_experiment(pool, project)
     trial = await add_trial(pool, experiment)
@@ -80,7 +80,7 @@ async def test_runs_are_archived_with_their_experiment(pool: Pool) -> None:
     assert await found(pool, Search(project, where("id", ">", 0))) == [trial]
 
 
-async def test_deleting_a_trial_leaves_nothing_of_its_run(pool: Pool) -> None:
+async def test_deleting_a_trial_leaves_nothing_of_its_run(pool: Database) -> None:
     experiment = await add_experiment(pool, await add_project(pool))
     trial = await add_trial(pool, experiment, hparams={"lr": 1})
     await pool.execute("DELETE FROM trials WHERE id = $1", trial)
@@ -88,7 +88,7 @@ async def test_deleting_a_trial_leaves_nothing_of_its_run(pool: Pool) -> None:
     assert await pool.fetchval("SELECT count(*) FROM run_values") == 0
 
 
-async def test_metrics_are_found_while_a_run_goes_on_and_after_it(pool: Pool) -> None:
+async def test_metrics_are_found_while_a_run_goes_on_and_after_it(pool: Database) -> None:
     project = await add_project(pool)
     experiment = await add_experiment(pool, project)
     low = await add_trial(pool, experiment, summary_metrics=validation(loss=0.1))
@@ -103,7 +103,7 @@ async def test_metrics_are_found_while_a_run_goes_on_and_after_it(pool: Pool) ->
             await end_trial(pool, trial)
 
 
-async def test_a_run_that_goes_on_again_has_only_its_new_metrics(pool: Pool) -> None:
+async def test_a_run_that_goes_on_again_has_only_its_new_metrics(pool: Database) -> None:
     project = await add_project(pool)
     trial = await add_trial(
         pool, await add_experiment(pool, project), summary_metrics=validation(loss=0.1)
@@ -115,7 +115,7 @@ async def test_a_run_that_goes_on_again_has_only_its_new_metrics(pool: Pool) -> 
     assert await found(pool, Search(project, where("validation.loss.last", ">", 0.5))) == [trial]
 
 
-async def test_not_a_number_meets_no_comparison(pool: Pool) -> None:
+async def test_not_a_number_meets_no_comparison(pool: Database) -> None:
     project = await add_project(pool)
     experiment = await add_experiment(pool, project)
     for value in ("NaN", "Infinity"):
@@ -126,7 +126,7 @@ async def test_not_a_number_meets_no_comparison(pool: Pool) -> None:
     assert await found(pool, Search(project, where(column, "<=", 1e300))) == []
 
 
-async def test_the_searcher_metric_is_the_best_with_its_own_sign(pool: Pool) -> None:
+async def test_the_searcher_metric_is_the_best_with_its_own_sign(pool: Database) -> None:
     project = await add_project(pool)
     larger = await add_experiment(pool, project, smaller_is_better=False)
     first, second = [await add_trial(pool, larger) for _ in range(2)]
@@ -136,7 +136,7 @@ async def test_the_searcher_metric_is_the_best_with_its_own_sign(pool: Pool) -> 
 
 
 @covers("experiment-config 4.flattened")
-async def test_nested_hyperparameters_texts_and_metadata_are_columns(pool: Pool) -> None:
+async def test_nested_hyperparameters_texts_and_metadata_are_columns(pool: Database) -> None:
     project = await add_project(pool)
     experiment = await add_experiment(pool, project)
     hparams = {"net": {"layers": 2, "act": "relu"}, "flag": True, "list": [1, 2]}
@@ -166,7 +166,7 @@ async def test_nested_hyperparameters_texts_and_metadata_are_columns(pool: Pool)
     }
 
 
-async def test_ranges_cover_runs_that_ended_and_runs_that_go_on(pool: Pool) -> None:
+async def test_ranges_cover_runs_that_ended_and_runs_that_go_on(pool: Database) -> None:
     project = await add_project(pool)
     experiment = await add_experiment(pool, project)
     for value in (0.25, 4, "NaN", "Infinity"):
@@ -181,7 +181,7 @@ async def test_ranges_cover_runs_that_ended_and_runs_that_go_on(pool: Pool) -> N
 
 
 async def test_a_group_named_as_a_summary_s_own_does_not_keep_a_run_from_ending(
-    pool: Pool,
+    pool: Database,
 ) -> None:
     trial = await add_trial(
         pool,
@@ -192,7 +192,7 @@ async def test_a_group_named_as_a_summary_s_own_does_not_keep_a_run_from_ending(
     assert await pool.fetchval("SELECT state FROM runs WHERE id = $1", trial) == "COMPLETED"
 
 
-async def test_experiments_are_found_by_their_best_trial_s_metric(pool: Pool) -> None:
+async def test_experiments_are_found_by_their_best_trial_s_metric(pool: Database) -> None:
     project = await add_project(pool)
     good, bad, new = [await add_experiment(pool, project) for _ in range(3)]
     for experiment, value in ((good, 0.1), (bad, 0.9)):
@@ -219,7 +219,7 @@ async def test_experiments_are_found_by_their_best_trial_s_metric(pool: Pool) ->
     [(0, 2, [0, 1]), (3, 5, [3, 4]), (-2, 1, [3]), (99, 5, []), (1, -1, [1, 2, 3, 4])],
 )
 async def test_pages_of_a_filtered_list(
-    pool: Pool, offset: int, limit: int, expected: list[int]
+    pool: Database, offset: int, limit: int, expected: list[int]
 ) -> None:
     project = await add_project(pool)
     experiment = await add_experiment(pool, project)
@@ -228,14 +228,14 @@ async def test_pages_of_a_filtered_list(
     assert await found(pool, search) == [ids[i] for i in expected]
 
 
-async def total(pool: Pool, project: int | None, *, archived: bool = True) -> int:
+async def total(pool: Database, project: int | None, *, archived: bool = True) -> int:
     shown = json.dumps({"showArchived": archived})
     async with pool.acquire() as conn:
         _, page = await find_page(conn, RUNS, Search(project, shown).parsed("run", None))
     return page.total
 
 
-async def test_totals_follow_runs_that_come_and_go_move_and_are_archived(pool: Pool) -> None:
+async def test_totals_follow_runs_that_come_and_go_move_and_are_archived(pool: Database) -> None:
     old, new = await add_project(pool, "OLD"), await add_project(pool, "NEW")
     experiment, other = [await add_experiment(pool, old) for _ in range(2)]
     trials = [await add_trial(pool, experiment) for _ in range(3)]
@@ -253,7 +253,7 @@ async def test_totals_follow_runs_that_come_and_go_move_and_are_archived(pool: P
     assert await total(pool, None) == 3
 
 
-async def test_numbers_of_runs_that_are_gone_are_not_given_again(pool: Pool) -> None:
+async def test_numbers_of_runs_that_are_gone_are_not_given_again(pool: Database) -> None:
     project = await add_project(pool, "PROJ")
     experiment = await add_experiment(pool, project)
     gone = await add_trial(pool, experiment)
@@ -265,7 +265,7 @@ async def test_numbers_of_runs_that_are_gone_are_not_given_again(pool: Pool) -> 
 
 
 async def test_conditions_on_experiments_are_met_by_all_their_runs_and_no_others(
-    pool: Pool,
+    pool: Database,
 ) -> None:
     project, other = await add_project(pool, "ONE"), await add_project(pool, "TWO")
     wanted = await add_experiment(pool, project, name="resnet 50", searcher_type="grid")
@@ -277,7 +277,7 @@ async def test_conditions_on_experiments_are_met_by_all_their_runs_and_no_others
     assert await found(pool, Search(project, where("experimentName", "=", "none"))) == []
 
 
-async def test_a_lone_value_is_found_in_both_orders_and_page_by_page(pool: Pool) -> None:
+async def test_a_lone_value_is_found_in_both_orders_and_page_by_page(pool: Database) -> None:
     project = await add_project(pool)
     experiment = await add_experiment(pool, project)
     runs = [await add_trial(pool, experiment, hparams={"lr": n}) for n in range(5)]
@@ -290,7 +290,9 @@ async def test_a_lone_value_is_found_in_both_orders_and_page_by_page(pool: Pool)
     assert await found(pool, Search(project, low)) == []
 
 
-async def test_a_name_too_long_for_a_column_does_not_keep_a_run_from_ending(pool: Pool) -> None:
+async def test_a_name_too_long_for_a_column_does_not_keep_a_run_from_ending(
+    pool: Database,
+) -> None:
     trial = await add_trial(
         pool,
         await add_experiment(pool, await add_project(pool)),

@@ -12,9 +12,9 @@ import pytest
 from tests.store.rows import add_experiment, add_project, add_trial, end_trial
 
 from determined_master.domain.listing.filters import Condition, Filter, Group, Sort
-from determined_master.store.db import Pool
+from determined_master.store.db import Database
 from determined_master.store.experiments.run_lists import RUNS
-from determined_master.store.listing.page import Wanted, find_page
+from determined_master.store.listing.page import ListQuery, find_page
 
 pytestmark = pytest.mark.slow
 
@@ -104,7 +104,7 @@ def sometimes(draw: random.Random, value: Any) -> Any:
     return value if draw.random() < 0.75 else None
 
 
-async def random_rows(pool: Pool, project: int, draw: random.Random) -> list[Row]:
+async def random_rows(pool: Database, project: int, draw: random.Random) -> list[Row]:
     found = []
     for _ in range(6):
         experiment_row = {
@@ -118,7 +118,7 @@ async def random_rows(pool: Pool, project: int, draw: random.Random) -> list[Row
     return found
 
 
-async def random_run(pool: Pool, experiment: int, of: Row, draw: random.Random) -> Row:
+async def random_run(pool: Database, experiment: int, of: Row, draw: random.Random) -> Row:
     values = {
         "hp.lr": sometimes(draw, draw.choice([*NUMBERS, math.nan])),
         "hp.act": sometimes(draw, draw.choice(WORDS)),
@@ -164,7 +164,7 @@ async def random_run(pool: Pool, experiment: int, of: Row, draw: random.Random) 
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_a_filter_finds_the_rows_that_it_holds_for(pool: Pool, seed: int) -> None:
+async def test_a_filter_finds_the_rows_that_it_holds_for(pool: Database, seed: int) -> None:
     draw = random.Random(seed)
     project = await add_project(pool)
     rows = await random_rows(pool, project, draw)
@@ -173,7 +173,7 @@ async def test_a_filter_finds_the_rows_that_it_holds_for(pool: Pool, seed: int) 
     async with pool.acquire() as conn:
         for _ in range(150):
             tree = random_tree(draw, ids)
-            wanted = Wanted(filter=Filter(tree), project_id=project, limit=-1)
+            wanted = ListQuery(filter=Filter(tree), project_id=project, limit=-1)
             found, page = await find_page(conn, RUNS, wanted)
             assert found == [row["id"] for row in rows if holds(tree, row)], tree
             assert page.total == len(found)
@@ -182,7 +182,9 @@ async def test_a_filter_finds_the_rows_that_it_holds_for(pool: Pool, seed: int) 
 
 
 @pytest.mark.parametrize("seed", range(2))
-async def test_a_sort_orders_rows_with_those_without_a_value_last(pool: Pool, seed: int) -> None:
+async def test_a_sort_orders_rows_with_those_without_a_value_last(
+    pool: Database, seed: int
+) -> None:
     draw = random.Random(seed)
     project = await add_project(pool)
     rows = await random_rows(pool, project, draw)
@@ -190,7 +192,7 @@ async def test_a_sort_orders_rows_with_those_without_a_value_last(pool: Pool, se
         for column in COLUMNS:
             for is_descending in (False, True):
                 sort = Sort(column, is_descending)
-                wanted = Wanted(
+                wanted = ListQuery(
                     filter=Filter(Group("and")), sorts=[sort], project_id=project, limit=-1
                 )
                 found, _ = await find_page(conn, RUNS, wanted)

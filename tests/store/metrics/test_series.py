@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.store.rows import STARTED, add_experiment, add_project, add_trial
 
-from determined_master.store.db import Pool
+from determined_master.store.db import Database
 from determined_master.store.metrics.series import (
     MetricName,
     PointRow,
@@ -26,7 +26,7 @@ LOSS = MetricName("validation", "loss")
 
 
 async def report(
-    pool: Pool,
+    pool: Database,
     trial_id: int,
     steps: int,
     *,
@@ -50,17 +50,17 @@ async def report(
     )
 
 
-async def points(pool: Pool, wanted: SeriesWanted) -> list[PointRow]:
+async def points(pool: Database, wanted: SeriesWanted) -> list[PointRow]:
     async with pool.acquire() as conn:
         return await list_points(conn, wanted, 1000)
 
 
 @pytest.fixture
-async def trial(pool: Pool) -> int:
+async def trial(pool: Database) -> int:
     return await add_trial(pool, await add_experiment(pool, await add_project(pool)))
 
 
-async def test_a_short_series_is_given_whole(pool: Pool, trial: int) -> None:
+async def test_a_short_series_is_given_whole(pool: Database, trial: int) -> None:
     for steps, value in ((1, 0.5), (2, "NaN"), (5, {"nested": 1})):
         await report(pool, trial, steps, loss=value, epoch=steps / 2)
     await report(pool, trial, 3, acc=1.0)
@@ -74,7 +74,7 @@ async def test_a_short_series_is_given_whole(pool: Pool, trial: int) -> None:
     ]
 
 
-async def test_only_the_asked_steps_are_read(pool: Pool, trial: int) -> None:
+async def test_only_the_asked_steps_are_read(pool: Database, trial: int) -> None:
     for steps in range(8, 15):
         await report(pool, trial, steps, group="training", loss=1.0)
     wanted = SeriesWanted(
@@ -83,14 +83,14 @@ async def test_only_the_asked_steps_are_read(pool: Pool, trial: int) -> None:
     assert [p.steps for p in await points(pool, wanted)] == [10, 11, 12]
 
 
-async def test_what_a_run_again_took_back_is_not_shown(pool: Pool, trial: int) -> None:
+async def test_what_a_run_again_took_back_is_not_shown(pool: Database, trial: int) -> None:
     await report(pool, trial, 1, loss=0.5)
     await pool.execute("UPDATE metrics SET archived = true")
     wanted = SeriesWanted(trial_id=trial, group="validation", names=["loss"])
     assert await points(pool, wanted) == []
 
 
-async def test_names_come_from_the_summaries_of_all_trials(pool: Pool) -> None:
+async def test_names_come_from_the_summaries_of_all_trials(pool: Database) -> None:
     experiment = await add_experiment(pool, await add_project(pool))
     for summary in (
         {"avg_metrics": {"loss": {}}, "custom/g": {"x.y": {}}},
@@ -105,7 +105,7 @@ async def test_names_come_from_the_summaries_of_all_trials(pool: Pool) -> None:
         ]
 
 
-async def test_steps_after_a_report_are_those_that_came_later(pool: Pool) -> None:
+async def test_steps_after_a_report_are_those_that_came_later(pool: Database) -> None:
     experiment = await add_experiment(pool, await add_project(pool))
     first, second = [await add_trial(pool, experiment) for _ in range(2)]
     await report(pool, first, 1, loss=0.5)
@@ -119,7 +119,7 @@ async def test_steps_after_a_report_are_those_that_came_later(pool: Pool) -> Non
     assert steps == [2]
 
 
-async def test_a_snapshot_takes_the_closest_report_within_the_margin(pool: Pool) -> None:
+async def test_a_snapshot_takes_the_closest_report_within_the_margin(pool: Database) -> None:
     experiment = await add_experiment(pool, await add_project(pool))
     near, far = [await add_trial(pool, experiment) for _ in range(2)]
     for trial_id, steps, value in ((near, 8, 0.8), (near, 11, 0.1), (far, 20, 0.2)):
@@ -129,7 +129,7 @@ async def test_a_snapshot_takes_the_closest_report_within_the_margin(pool: Pool)
     assert [(row.trial_id, row.steps, row.value) for row in found] == [(near, 11, 0.1)]
 
 
-async def test_the_best_trials_come_first_and_those_without_a_metric_last(pool: Pool) -> None:
+async def test_the_best_trials_come_first_and_those_without_a_metric_last(pool: Database) -> None:
     experiment = await add_experiment(pool, await add_project(pool))
     ids = [await add_trial(pool, experiment, best_metric=m) for m in (None, 0.5, -1.0)]
     async with pool.acquire() as conn:
@@ -139,7 +139,7 @@ async def test_the_best_trials_come_first_and_those_without_a_metric_last(pool: 
 
 @pytest.mark.parametrize(("smaller", "expected"), [(True, [5.0, 3.0, 1.0]), (False, [5.0, 9.0])])
 async def test_only_validations_that_improve_are_history(
-    pool: Pool, *, smaller: bool, expected: list[float]
+    pool: Database, *, smaller: bool, expected: list[float]
 ) -> None:
     project = await add_project(pool)
     experiment = await add_experiment(pool, project, smaller_is_better=smaller)

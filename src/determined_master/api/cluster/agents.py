@@ -15,7 +15,7 @@ from determined_master.api.http.routes import Call, plain_route, route, socket_r
 from determined_master.api.shapes import cut
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.errors import NotFound
-from determined_master.pools.agent_backoff import Rest
+from determined_master.pools.agent_backoff import Backoff
 from determined_master.ports import AgentSnapshot
 from determined_wire import agent_link as link
 from determined_wire import own
@@ -228,7 +228,7 @@ def _agent(
     )
 
 
-def _with_rest(agent: Agent, rest: Rest | None) -> Agent:
+def _with_rest(agent: Agent, rest: Backoff | None) -> Agent:
     if rest is None:
         return agent
     fields = {name: getattr(agent, name) for name in agent.__struct_fields__}

@@ -9,7 +9,7 @@ from typing import Protocol
 from determined_master.api.http.routes import Call, route
 from determined_master.domain.errors import InvalidArgument
 from determined_master.services.experiments.bulk import Act, Selection
-from determined_master.services.experiments.lists import Wanted
+from determined_master.services.experiments.lists import ExperimentQuery
 from determined_wire.rest import projects as wire
 from determined_wire.rest.types.shared import BulkExperimentFilters
 
@@ -125,9 +125,9 @@ async def _each(call: Call, request: Chosen, act: Act) -> list[wire.ExperimentAc
     return [wire.ExperimentActionResult(error=r.error, id=r.id) for r in results]
 
 
-def bulk_filter(filters: BulkExperimentFilters, project_id: int = 0) -> Wanted:
+def bulk_filter(filters: BulkExperimentFilters, project_id: int = 0) -> ExperimentQuery:
     """Which experiments filters match; without a project of their own, those of the one given."""
-    return Wanted(
+    return ExperimentQuery(
         name=filters.name,
         description=filters.description,
         labels=filters.labels,

@@ -13,9 +13,9 @@ from determined_master.api.shapes import pagination, seconds_between
 from determined_master.domain.config.masking import mask_config
 from determined_master.domain.experiment.model_definition import ModelFile
 from determined_master.domain.task.shown_state import shown_state
-from determined_master.services.experiments.edits import Changes
+from determined_master.services.experiments.edits import ExperimentChanges
 from determined_master.services.experiments.experiments import Submission
-from determined_master.services.experiments.lists import Listed, Rendered, Wanted
+from determined_master.services.experiments.lists import ExperimentQuery, ListItem, Rendered
 from determined_master.store.experiments.experiments import ExperimentRow
 from determined_wire.rest import experiments as wire
 from determined_wire.rest.types.experiment import Experiment, ExperimentState
@@ -77,7 +77,7 @@ async def get_experiments(
     """Experiments that match the filters, a page of them."""
     ids = request.experiment_id_filter
     sort = request.sort_by.removeprefix("SORT_BY_").lower()
-    wanted = Wanted(
+    wanted = ExperimentQuery(
         name=request.name,
         description=request.description,
         labels=request.labels,
@@ -176,7 +176,7 @@ async def patch_experiment(
     if patch is None:
         return wire.PatchExperimentResponse()
     resources, storage = patch.resources, patch.checkpoint_storage
-    changes = Changes(
+    changes = ExperimentChanges(
         name=patch.name,
         description=patch.description,
         notes=patch.notes,
@@ -263,13 +263,13 @@ async def full_experiment(call: Call, experiment_id: int) -> Experiment:
     )
 
 
-def in_list(call: Call, listed: Listed, rendered: Rendered, with_best: bool) -> Experiment:
+def in_list(call: Call, listed: ListItem, rendered: Rendered, with_best: bool) -> Experiment:
     """An item of a list; with its best metric for those who ask for it."""
     members = rendered.always + (rendered.best_metric if with_best else b"")
     return ready(Experiment, listed_text(call, listed, members))
 
 
-def listed_text(call: Call, listed: Listed, members: bytes) -> bytes:
+def listed_text(call: Call, listed: ListItem, members: bytes) -> bytes:
     """An item from what is kept of it and what is not: its state and how long it takes."""
     state = shown_state(listed.state, call.services.live.states_of_experiment(listed.id))
     duration_s = int(seconds_between(listed.started_at, listed.ended_at))

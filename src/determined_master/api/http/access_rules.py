@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from determined_master.api.http.allowlist import values_at
-from determined_master.domain.access.rules import Action, Kind
+from determined_master.domain.access.rules import Action, ThingKind
 from determined_master.services.access.guard import Claim
 from determined_master.store.workspaces.places import Thing
 
@@ -28,7 +28,7 @@ class Need(msgspec.Struct, frozen=True):
     field: str
     """Dotted, through lists too; of a plain route the parameter of its path."""
     action: Action = "read"
-    kind: Kind | None = None
+    kind: ThingKind | None = None
     is_optional: bool = False
     """Whether 0, the empty text or nothing at all names nothing."""
     may_be_missing: bool = False
@@ -38,12 +38,14 @@ Rule = Open | tuple[Need, ...]
 Entries = Mapping[tuple[str, str], Rule]
 
 
-def on(thing: Thing, field: str, action: Action = "read", kind: Kind | None = None) -> Need:
+def on(thing: Thing, field: str, action: Action = "read", kind: ThingKind | None = None) -> Need:
     """The request names this; without a kind, it only must be seen."""
     return Need(thing, field, action, kind)
 
 
-def maybe(thing: Thing, field: str, action: Action = "read", kind: Kind | None = None) -> Need:
+def maybe(
+    thing: Thing, field: str, action: Action = "read", kind: ThingKind | None = None
+) -> Need:
     """The request may name this."""
     return Need(thing, field, action, kind, is_optional=True)
 

@@ -6,7 +6,7 @@ from determined_master import clock
 from determined_master.api.http.routes import Call, route
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.metrics.summary import SYSTEM_GROUPS
-from determined_master.services.metrics.reports import Report
+from determined_master.services.metrics.reports import MetricReport
 from determined_wire import own
 from determined_wire.rest import trials as wire
 from determined_wire.rest.types.trial import TrialMetrics
@@ -54,11 +54,11 @@ async def report_validation_metrics(
     return wire.ReportTrialValidationMetricsResponse()
 
 
-def _report(metrics: TrialMetrics | None, group: str) -> Report:
+def _report(metrics: TrialMetrics | None, group: str) -> MetricReport:
     if metrics is None or metrics.metrics is None:
         raise InvalidArgument("the report has no metrics")
     values = metrics.metrics
-    return Report(
+    return MetricReport(
         trial_id=metrics.trial_id,
         run_id=metrics.trial_run_id,
         group=group,

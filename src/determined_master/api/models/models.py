@@ -5,7 +5,7 @@ from __future__ import annotations
 from determined_master.api.http.routes import Call, route
 from determined_master.api.models.shapes import model_message
 from determined_master.api.shapes import cut
-from determined_master.services.models.models import Model, ModelChanges
+from determined_master.services.models.models import ModelChanges, ModelRequest
 from determined_master.store.models.models import ModelFilter
 from determined_wire.rest import models as wire
 from determined_wire.rest.types.shared import OrderBy
@@ -39,7 +39,7 @@ async def get_models(call: Call, request: wire.GetModelsRequest) -> wire.GetMode
 @route("POST", "/api/v1/models")
 async def post_model(call: Call, request: wire.PostModelRequest) -> wire.PostModelResponse:
     """Make a model."""
-    model = Model(
+    model = ModelRequest(
         name=request.name,
         description=request.description,
         metadata=request.metadata or {},

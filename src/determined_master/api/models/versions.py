@@ -7,7 +7,7 @@ from determined_master.api.http.routes import Call, route
 from determined_master.api.models.shapes import model_message, version_message
 from determined_master.api.shapes import cut
 from determined_master.domain.errors import InvalidArgument
-from determined_master.services.models.versions import Registration, VersionChanges
+from determined_master.services.models.versions import VersionChanges, VersionRequest
 from determined_master.store.experiments.trial_sources import TrialSource
 from determined_wire.rest import checkpoints as checkpoint_wire
 from determined_wire.rest import models as wire
@@ -43,7 +43,7 @@ async def post_model_version(
     call: Call, request: wire.PostModelVersionRequest
 ) -> wire.PostModelVersionResponse:
     """Register a checkpoint as the next version."""
-    registration = Registration(
+    registration = VersionRequest(
         checkpoint_uuid=request.checkpoint_uuid,
         name=request.name,
         comment=request.comment,

@@ -17,7 +17,7 @@ from determined_master.api.proxy import heads
 from determined_master.api.proxy.kept import Kept
 from determined_master.api.proxy.upstream import Upstream, dial
 from determined_master.domain.errors import BadGateway, DetError
-from determined_master.services.tasks.proxies import Target
+from determined_master.services.tasks.proxies import ServiceTarget
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ class Errand(msgspec.Struct, frozen=True):
     """A request that was let in, and where it goes."""
 
     http: Http
-    target: Target
+    target: ServiceTarget
     context: ssl.SSLContext | None
     """For a service that speaks TLS."""
     ending: asyncio.Future[None]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 
 from determined_master.api.proxy.upstream import Upstream
-from determined_master.services.tasks.proxies import Target
+from determined_master.services.tasks.proxies import ServiceTarget
 
 IDLE_S = 10.0
 """After so long a connection that waits is closed."""
@@ -32,7 +32,7 @@ class Kept:
     def __len__(self) -> int:
         return len(self._timers)
 
-    def take(self, target: Target) -> Upstream | None:
+    def take(self, target: ServiceTarget) -> Upstream | None:
         """A connection to a service, whose server has not closed it so far; the caller's now."""
         key = _key_of(target)
         while key in self._waiting:
@@ -42,7 +42,7 @@ class Kept:
             upstream.drop()
         return None
 
-    def put(self, target: Target, upstream: Upstream, ending: asyncio.Future[None]) -> None:
+    def put(self, target: ServiceTarget, upstream: Upstream, ending: asyncio.Future[None]) -> None:
         """Keep a connection until it is wanted, waits too long or its allocation has ended.
 
         Args:
@@ -85,5 +85,5 @@ class Kept:
         return upstream
 
 
-def _key_of(target: Target) -> Key:
+def _key_of(target: ServiceTarget) -> Key:
     return target.allocation_id, target.service_id

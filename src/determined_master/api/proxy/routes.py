@@ -18,12 +18,14 @@ from determined_master.api.proxy.upgrade import carry_upgrade
 from determined_master.domain.access.rules import Action, Caller
 from determined_master.services.access.guard import Claim
 from determined_master.services.catalog import Services
-from determined_master.services.tasks.proxies import Proxies, Target, unknown
+from determined_master.services.tasks.proxies import Proxies, ServiceTarget, unknown
 
 OWN_TOKEN = b"token "
 
 
-def find_service(http: Http, proxies: Proxies, service_id: str) -> tuple[Target | None, str]:
+def find_service(
+    http: Http, proxies: Proxies, service_id: str
+) -> tuple[ServiceTarget | None, str]:
     """The service that is asked for, and the token of its own that the request carries.
 
     Raises:
@@ -72,7 +74,7 @@ async def proxy(call: Call, entry: Entry, receive: Receive, send: Send) -> None:
         await forward(errand, receive, send)
 
 
-async def _check(services: Services, target: Target, caller: Caller) -> None:
+async def _check(services: Services, target: ServiceTarget, caller: Caller) -> None:
     """Do nothing when the caller may use the service. Raises NotFound."""
     services.proxies.check(caller, target.service_id, target)
     action: Action = "read" if target.is_only_shown else "control"

@@ -12,7 +12,7 @@ import httptools
 
 from determined_master.api.http.exchange import Header
 from determined_master.domain.errors import BadGateway
-from determined_master.services.tasks.proxies import Target
+from determined_master.services.tasks.proxies import ServiceTarget
 
 CONNECT_S = 10.0
 MAX_HEAD_BYTES = 128 * 1024
@@ -21,7 +21,7 @@ TLS_PAUSES_S = (1.0, 2.0, 4.0)
 """A server may listen a moment before it has its certificate."""
 
 
-async def dial(target: Target, context: ssl.SSLContext | None) -> Upstream:
+async def dial(target: ServiceTarget, context: ssl.SSLContext | None) -> Upstream:
     """Connect with a service.
 
     Args:
@@ -52,7 +52,7 @@ class Upstream:
     """A connection to a service: a request goes out, its answer comes back."""
 
     def __init__(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, target: Target
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, target: ServiceTarget
     ) -> None:
         self.reader = reader
         self.writer = writer
@@ -180,7 +180,7 @@ class _Head:
         self.is_complete = True
 
 
-async def _connect(target: Target, context: ssl.SSLContext | None) -> Upstream:
+async def _connect(target: ServiceTarget, context: ssl.SSLContext | None) -> Upstream:
     async with asyncio.timeout(CONNECT_S):
         reader, writer = await asyncio.open_connection(
             target.host,
@@ -197,7 +197,7 @@ async def _connect(target: Target, context: ssl.SSLContext | None) -> Upstream:
     return Upstream(reader, writer, target)
 
 
-def _silent(target: Target, error: OSError) -> str:
+def _silent(target: ServiceTarget, error: OSError) -> str:
     why = "no answer" if isinstance(error, TimeoutError) else error.strerror or str(error)
     return (
         f"{target.where} does not answer ({why}): see whether the task listens at that port, on "
@@ -205,7 +205,7 @@ def _silent(target: Target, error: OSError) -> str:
     )
 
 
-def _untrusted(target: Target, error: ssl.SSLCertVerificationError) -> str:
+def _untrusted(target: ServiceTarget, error: ssl.SSLCertVerificationError) -> str:
     return (
         f"{target.where} shows a certificate that this cluster has not given it "
         f"({error.verify_message}): use the one that the task was started with"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from determined_master.api.http.routes import Call, route
 from determined_master.domain.experiment.model_definition import ModelFile
-from determined_master.services.tasks.generic_tasks import Launch
+from determined_master.services.tasks.generic_tasks import GenericLaunch
 from determined_wire.rest import tasks as wire
 from determined_wire.rest.types.shared import LaunchWarning
 
@@ -18,7 +18,7 @@ async def create_generic_task(
         ModelFile(path=f.path, type=f.type, content=f.content, mode=f.mode, mtime_s=int(f.mtime))
         for f in request.context_directory
     ]
-    new = Launch(
+    new = GenericLaunch(
         config=request.config,
         files=files,
         project_id=request.project_id or 0,

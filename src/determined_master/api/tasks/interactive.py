@@ -13,10 +13,10 @@ from determined_master.domain.config.shown_task import shown_task_config
 from determined_master.domain.experiment.model_definition import ModelFile
 from determined_master.domain.interactive_task.messages import InteractiveKind
 from determined_master.ports import AgentSnapshot
-from determined_master.services.tasks.interactive_configs import Launch
+from determined_master.services.tasks.interactive_configs import InteractiveLaunch
 from determined_master.services.tasks.interactive_specs import PROGRAM
 from determined_master.services.tasks.interactive_tasks import SHOWN_FOR
-from determined_master.store.tasks.interactive_tasks import InteractiveRow, ListedTask, Wanted
+from determined_master.store.tasks.interactive_tasks import InteractiveRow, ListedTask, TaskQuery
 from determined_wire.proto import WireEnum
 from determined_wire.rest.types.container import Container
 from determined_wire.rest.types.shared import LaunchWarning, OrderBy, Pagination
@@ -64,13 +64,13 @@ class LaunchRequest(Protocol):
     def workspace_id(self) -> int: ...
 
 
-def launch_of(kind: InteractiveKind, request: LaunchRequest) -> Launch:
+def launch_of(kind: InteractiveKind, request: LaunchRequest) -> InteractiveLaunch:
     """What a user sends to start one."""
     files = [
         ModelFile(path=f.path, type=f.type, content=f.content, mode=f.mode, mtime_s=int(f.mtime))
         for f in request.files
     ]
-    return Launch(
+    return InteractiveLaunch(
         kind=kind,
         config=request.config or {},
         template=request.template_name,
@@ -84,7 +84,7 @@ async def list_of(
 ) -> tuple[list[tuple[ListedTask, dict[str, Any]]], Pagination]:
     """Tasks that match a request, each with the fields that all kinds show; and the page."""
     sort = request.sort_by.name.removeprefix("SORT_BY_").lower()
-    wanted = Wanted(
+    wanted = TaskQuery(
         kind=kind,
         ended_since=clock.now() - SHOWN_FOR,
         users=request.users,

@@ -17,7 +17,7 @@ from determined_master.api.tasks.interactive import (
 )
 from determined_master.domain.config.shown_task import shown_task_config
 from determined_master.domain.interactive_task.messages import InteractiveKind
-from determined_master.services.tasks.interactive_configs import Prepared
+from determined_master.services.tasks.interactive_configs import PreparedTask
 from determined_master.services.tasks.interactive_tasks import Launched
 from determined_master.store.tasks.interactive_tasks import InteractiveRow, ListedTask
 from determined_wire.proto import Message
@@ -41,7 +41,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     prioritizing: Messages
     starts: str
     """What starting one does, for the API's document."""
-    start: Callable[[Call, Any], Awaitable[Launched | Prepared]] | None = None
+    start: Callable[[Call, Any], Awaitable[Launched | PreparedTask]] | None = None
     """Starts what a request asks for, or only prepares it; None for a plain launch."""
     more: Callable[[Call, ListedTask], dict[str, Any]] = lambda call, row: {}
     """Fields that it shows beside those of all kinds."""
@@ -89,7 +89,7 @@ class _Handlers:
         else:
             new = launch_of(kind.kind, request)
             started = await call.services.interactive_tasks.launch(call.caller, new)
-        if isinstance(started, Prepared):
+        if isinstance(started, PreparedTask):
             shown_task, config = kind.message(), shown_task_config(started.built.config)
         else:
             shown_task, config = await self._show(call, started.row), shown_config(started.row)

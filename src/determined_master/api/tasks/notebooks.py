@@ -7,7 +7,7 @@ from typing import Any
 from determined_master.api.http.routes import Call, route
 from determined_master.api.tasks.interactive import launch_of
 from determined_master.api.tasks.interactive_routes import Kind, routes_of_kind
-from determined_master.services.tasks.interactive_configs import Prepared
+from determined_master.services.tasks.interactive_configs import PreparedTask
 from determined_master.services.tasks.interactive_tasks import Launched
 from determined_master.store.tasks.interactive_tasks import ListedTask
 from determined_wire.rest import notebooks as wire
@@ -22,7 +22,7 @@ async def report_idle(call: Call, request: wire.IdleNotebookRequest) -> wire.Idl
     return wire.IdleNotebookResponse()
 
 
-async def _start(call: Call, request: wire.LaunchNotebookRequest) -> Launched | Prepared:
+async def _start(call: Call, request: wire.LaunchNotebookRequest) -> Launched | PreparedTask:
     new, tasks = launch_of("NOTEBOOK", request), call.services.interactive_tasks
     if request.preview:
         return await tasks.preview(call.caller, new)

@@ -11,7 +11,7 @@ from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import cut
 from determined_master.api.workspaces.named_lists import matching, ordered
 from determined_master.domain.errors import InvalidArgument
-from determined_master.services.workspaces.projects import NewProject
+from determined_master.services.workspaces.projects import ProjectRequest
 from determined_master.store.workspaces.projects import ProjectRow
 from determined_wire.rest import projects as wire
 from determined_wire.rest import workspaces as workspace_wire
@@ -48,7 +48,7 @@ async def post_project(
     call: Call, request: workspace_wire.PostProjectRequest
 ) -> workspace_wire.PostProjectResponse:
     """Make a project; its key is made up unless one is given."""
-    new = NewProject(
+    new = ProjectRequest(
         workspace_id=request.workspace_id,
         name=request.name,
         description=request.description,

@@ -17,8 +17,8 @@ from determined_master.backends.kubernetes import manifest
 from determined_master.backends.kubernetes.client import (
     MERGE_PATCH,
     KubernetesApi,
-    Refused,
-    Unreachable,
+    KubernetesRefused,
+    KubernetesUnreachable,
 )
 from determined_master.backends.kubernetes.namespaces import NamespaceCalls
 from determined_master.backends.kubernetes.node_board import NodeBoard
@@ -127,15 +127,15 @@ class KubernetesBackend(NamespaceCalls):
         except ValueError as error:
             await self._refuse(order, str(error))
             return
-        except Unreachable as error:
+        except KubernetesUnreachable as error:
             raise NotConnected(f"Kubernetes: {error}") from error
         base = f"/api/v1/namespaces/{objects.namespace}"
         try:
             await self._create(f"{base}/secrets", objects.secret)
             made = await self._create(f"{base}/pods", objects.pod)
-        except Unreachable as error:
+        except KubernetesUnreachable as error:
             raise NotConnected(f"Kubernetes: {error}") from error
-        except Refused as error:
+        except KubernetesRefused as error:
             if "exceeded quota" in str(error):
                 await self._tell_of_quota(order, str(error))
                 raise NotConnected(f"Kubernetes: {error}") from error
@@ -170,7 +170,7 @@ class KubernetesBackend(NamespaceCalls):
                 await self._set_deadline(pod.namespace, pod.name)
             else:
                 await self._pods.delete(pod, grace_s=0)
-        except Unreachable as error:
+        except KubernetesUnreachable as error:
             raise NotConnected(f"Kubernetes: {error}") from error
 
     async def forget_container(self, agent_id: str, container_id: str) -> None:
@@ -185,7 +185,7 @@ class KubernetesBackend(NamespaceCalls):
         """What was made; None where it is there already."""
         try:
             return await self._api.call("POST", path, body=body)
-        except Refused as error:
+        except KubernetesRefused as error:
             if error.status == 409 and error.reason == "AlreadyExists":
                 return None
             raise
@@ -193,7 +193,7 @@ class KubernetesBackend(NamespaceCalls):
     async def _remove(self, path: str) -> None:
         try:
             await self._api.call("DELETE", path)
-        except (Refused, Unreachable) as error:
+        except (KubernetesRefused, KubernetesUnreachable) as error:
             log.warning("an object is left behind until the next sweep: %s", error)
 
     async def _set_deadline(self, namespace: str, name: str) -> None:
@@ -201,7 +201,7 @@ class KubernetesBackend(NamespaceCalls):
         body = {"spec": {"activeDeadlineSeconds": 1}}
         try:
             await self._api.call("PATCH", path, body=body, content_type=MERGE_PATCH)
-        except Refused as error:
+        except KubernetesRefused as error:
             if error.status != 404:
                 await self._api.call("DELETE", path)
 
@@ -250,7 +250,7 @@ class KubernetesBackend(NamespaceCalls):
             raise NotConnected(f"node {node} is not ready")
 
 
-def _refusal(error: Refused, namespace: str) -> str:
+def _refusal(error: KubernetesRefused, namespace: str) -> str:
     """Why Kubernetes does not make a pod, and what can be done."""
     if error.status == 404:
         return (

@@ -30,11 +30,11 @@ class KubernetesUnusable(DetError):
     code = "failed_precondition"
 
 
-class Unreachable(Exception):
+class KubernetesUnreachable(Exception):
     """The API server does not answer, or says that it cannot answer now."""
 
 
-class Refused(Exception):
+class KubernetesRefused(Exception):
     """The API server has answered, and does not do it.
 
     Attributes:
@@ -87,9 +87,11 @@ class KubernetesApi:
                 async with response:
                     data = await response.read()
         except (OSError, TimeoutError) as error:
-            raise Unreachable(f"{method} {path}: {error or type(error).__name__}") from error
+            raise KubernetesUnreachable(
+                f"{method} {path}: {error or type(error).__name__}"
+            ) from error
         except self._errors() as error:
-            raise Unreachable(f"{method} {path}: {error}") from error
+            raise KubernetesUnreachable(f"{method} {path}: {error}") from error
         _raise_for(response.status, data, f"{method} {path}")
         return _object(data)
 
@@ -114,9 +116,9 @@ class KubernetesApi:
                 while piece := await _next_piece(response, idle_s):
                     yield piece
         except (OSError, TimeoutError) as error:
-            raise Unreachable(f"GET {path}: {error or type(error).__name__}") from error
+            raise KubernetesUnreachable(f"GET {path}: {error or type(error).__name__}") from error
         except self._errors() as error:
-            raise Unreachable(f"GET {path}: {error}") from error
+            raise KubernetesUnreachable(f"GET {path}: {error}") from error
 
     async def close(self) -> None:
         """Let go of all connections."""
@@ -215,10 +217,10 @@ def _raise_for(status: int, data: bytes, what: str) -> None:
     told = _object(data)
     message = str(told.get("message") or data[:500].decode("utf-8", "replace"))
     if status == 429 or status >= 500:
-        raise Unreachable(f"{what}: HTTP {status} {message}")
+        raise KubernetesUnreachable(f"{what}: HTTP {status} {message}")
     behind = (told.get("details") or {}).get("causes") or ()
     causes = frozenset(str(cause.get("reason")) for cause in behind)
-    raise Refused(status, str(told.get("reason") or ""), message, causes)
+    raise KubernetesRefused(status, str(told.get("reason") or ""), message, causes)
 
 
 def _object(data: bytes) -> Json:

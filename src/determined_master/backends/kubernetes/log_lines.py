@@ -28,7 +28,7 @@ _STAMP = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Line(msgspec.Struct, frozen=True):
+class PodLogLine(msgspec.Struct, frozen=True):
     """One line of output."""
 
     at_us: int
@@ -42,7 +42,7 @@ class LineSplitter:
     def __init__(self) -> None:
         self._rest: list[bytes] = []
 
-    def feed(self, piece: bytes) -> Iterator[Line]:
+    def feed(self, piece: bytes) -> Iterator[PodLogLine]:
         """The lines that this piece completes."""
         *whole, rest = piece.split(b"\n")
         if whole:
@@ -53,14 +53,14 @@ class LineSplitter:
         for raw in whole:
             yield from lines_of(raw)
 
-    def finish(self) -> Iterator[Line]:
+    def finish(self) -> Iterator[PodLogLine]:
         """What is left: the last line, where no line feed ends it."""
         rest, self._rest = b"".join(self._rest), []
         if rest:
             yield from lines_of(rest)
 
 
-class Place:
+class LogPosition:
     """How much of a log was taken, and which lines of a new reading are new."""
 
     def __init__(self, stored: StoredOutput) -> None:
@@ -74,7 +74,7 @@ class Place:
         """The log is read from its beginning once more."""
         self._is_new_reading = True
 
-    def is_new(self, line: Line) -> bool:
+    def is_new(self, line: PodLogLine) -> bool:
         """Whether a line was not taken before. Ask for every line of a reading, in order.
 
         A log that begins as it began is counted. One that does not was put aside for a new
@@ -97,7 +97,7 @@ class Place:
         return is_new
 
 
-def lines_of(raw: bytes) -> Iterator[Line]:
+def lines_of(raw: bytes) -> Iterator[PodLogLine]:
     """The lines in one of the server's: a carriage return ends one, and length does."""
     stamp = _STAMP.match(raw)
     if stamp is None:
@@ -108,22 +108,22 @@ def lines_of(raw: bytes) -> Iterator[Line]:
         content = _without_inner_stamps(content)
     for text in content.rstrip(b"\r").split(b"\r"):
         while len(text) > MAX_LINE_BYTES:
-            yield Line(at_us, text[:MAX_LINE_BYTES] + CUT_MARK)
+            yield PodLogLine(at_us, text[:MAX_LINE_BYTES] + CUT_MARK)
             text = text[MAX_LINE_BYTES:]
-        yield Line(at_us, text)
+        yield PodLogLine(at_us, text)
 
 
-def is_no_log(line: Line) -> bool:
+def is_no_log(line: PodLogLine) -> bool:
     """Whether it is a kubelet's word that it has no log any more, which it gives in its place."""
     return not line.at_us and line.text.startswith(_NO_LOG)
 
 
-def text_of(lines: list[Line]) -> str:
+def text_of(lines: list[PodLogLine]) -> str:
     """Lines as a batch has them."""
     return b"\n".join(line.text for line in lines).decode("utf-8", "replace")
 
 
-def spans_of(lines: list[Line]) -> tuple[LogSpan, ...]:
+def spans_of(lines: list[PodLogLine]) -> tuple[LogSpan, ...]:
     """Their times: consecutive lines of one time together."""
     spans: list[LogSpan] = []
     count, at_us = 0, 0

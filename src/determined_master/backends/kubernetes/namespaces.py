@@ -15,8 +15,8 @@ from determined_master.backends.kubernetes.client import (
     MERGE_PATCH,
     Json,
     KubernetesApi,
-    Refused,
-    Unreachable,
+    KubernetesRefused,
+    KubernetesUnreachable,
 )
 from determined_master.backends.kubernetes.nodes import quantity
 from determined_master.domain.errors import PermissionDenied, Unavailable
@@ -64,7 +64,7 @@ class NamespaceCalls:
         async def make() -> bool:
             try:
                 await self._api.call("POST", "/api/v1/namespaces", body=body)
-            except Refused as error:
+            except KubernetesRefused as error:
                 if error.reason != "AlreadyExists":
                     raise
                 found = await self._find(name)
@@ -95,7 +95,7 @@ class NamespaceCalls:
             body: Json = {"apiVersion": "v1", "kind": "DeleteOptions", **same}
             try:
                 await self._api.call("DELETE", f"/api/v1/namespaces/{name}", body=body)
-            except Refused as error:
+            except KubernetesRefused as error:
                 # 404: gone meanwhile; 409: it is going already, or another has its name now
                 if error.status not in (404, 409):
                     raise
@@ -106,7 +106,7 @@ class NamespaceCalls:
     async def _find(self, name: str) -> Json | None:
         try:
             return await self._api.call("GET", f"/api/v1/namespaces/{name}")
-        except Refused as error:
+        except KubernetesRefused as error:
             if error.status == 404:
                 return None
             raise
@@ -142,7 +142,7 @@ class NamespaceCalls:
             body = {"apiVersion": "v1", "kind": "ResourceQuota", **meta, **spec}
             try:
                 await self._api.call("POST", path, body=body)
-            except Refused as error:
+            except KubernetesRefused as error:
                 if error.reason != "AlreadyExists":
                     raise
                 own = f"{path}/{name}"
@@ -155,9 +155,9 @@ async def _told(work: Callable[[], Awaitable[_T]]) -> _T:
     """Do it; what goes wrong is told as the services know it."""
     try:
         return await work()
-    except Unreachable as error:
+    except KubernetesUnreachable as error:
         raise Unavailable(f"the Kubernetes cluster does not answer: {error}") from error
-    except Refused as error:
+    except KubernetesRefused as error:
         if error.status == 403:
             raise PermissionDenied(
                 f"Kubernetes refuses the master this: {error}; give its account the rights of "

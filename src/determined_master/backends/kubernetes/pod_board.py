@@ -12,7 +12,11 @@ from typing import Any
 import msgspec
 
 from determined_master import clock
-from determined_master.backends.kubernetes.client import KubernetesApi, Refused, Unreachable
+from determined_master.backends.kubernetes.client import (
+    KubernetesApi,
+    KubernetesRefused,
+    KubernetesUnreachable,
+)
 from determined_master.backends.kubernetes.options import ClusterOptions, Times
 from determined_master.backends.kubernetes.pod_log import PodLog, Source
 from determined_master.backends.kubernetes.pod_state import Json, Observed, gone, observe
@@ -273,7 +277,7 @@ class PodBoard:
                     await self.delete(entry.seen)
                 await self._delete(f"{base}/secrets/{entry.seen.name}", {})
                 break
-            except (Unreachable, Refused) as error:
+            except (KubernetesUnreachable, KubernetesRefused) as error:
                 log.warning("a pod is not deleted: %s", error, extra={"pod": entry.seen.name})
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
@@ -289,7 +293,7 @@ class PodBoard:
     async def _delete(self, path: str, query: dict[str, str]) -> None:
         try:
             await self._api.call("DELETE", path, query=query)
-        except Refused as error:
+        except KubernetesRefused as error:
             if error.status != 404:
                 raise
 

@@ -12,11 +12,15 @@ import msgspec
 
 from determined_master import clock
 from determined_master.backends.kubernetes import names
-from determined_master.backends.kubernetes.client import KubernetesApi, Refused, Unreachable
+from determined_master.backends.kubernetes.client import (
+    KubernetesApi,
+    KubernetesRefused,
+    KubernetesUnreachable,
+)
 from determined_master.backends.kubernetes.log_lines import (
-    Line,
     LineSplitter,
-    Place,
+    LogPosition,
+    PodLogLine,
     is_no_log,
     spans_of,
     text_of,
@@ -73,9 +77,9 @@ class PodLog:
         self._events = events
         self._times = times
         self._stopped = stopped
-        self._queue: asyncio.Queue[list[Line] | None] = asyncio.Queue(_QUEUE)
+        self._queue: asyncio.Queue[list[PodLogLine] | None] = asyncio.Queue(_QUEUE)
         self._next_seq = 1
-        self._tail: list[Line] | None = None
+        self._tail: list[PodLogLine] | None = None
         """Of a reading that the server has ended: what no line feed ends."""
 
     async def copy(self) -> None:
@@ -89,7 +93,7 @@ class PodLog:
         self._next_seq = stored.last_seq + 1
         async with asyncio.TaskGroup() as group:
             group.create_task(self._send())
-            lost = await self._read(Place(stored))
+            lost = await self._read(LogPosition(stored))
             await self._queue.put(None)
         if lost:
             text = f"the rest of the output of pod {source.name} could not be read: {lost}"
@@ -104,7 +108,7 @@ class PodLog:
                 )
             )
 
-    async def _read(self, place: Place) -> str:
+    async def _read(self, place: LogPosition) -> str:
         """Hand all lines on. Returns why the rest is lost, empty when it is not."""
         pause_s = self._times.pause_s
         failing_since_s: float | None = None
@@ -115,11 +119,11 @@ class PodLog:
                 if was_stopped:
                     return await self._finish(place, "")
                 failing_since_s = None
-            except Refused as error:
+            except KubernetesRefused as error:
                 if error.status == 404 or (was_stopped and error.status == 400):
                     return await self._finish(place, str(error))
                 reason = str(error)
-            except Unreachable as error:
+            except KubernetesUnreachable as error:
                 reason = str(error)
             else:
                 await self._wait_for_stop(pause_s)
@@ -132,7 +136,7 @@ class PodLog:
             await (asyncio.sleep(pause_s) if was_stopped else self._wait_for_stop(pause_s))
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
-    async def _read_once(self, place: Place) -> None:
+    async def _read_once(self, place: LogPosition) -> None:
         """Read the log from its beginning to where the server ends it.
 
         A line that no line feed ends is kept aside until nothing can follow it.
@@ -155,12 +159,12 @@ class PodLog:
                 await self._take(place, lines)
         tail = list(splitter.finish())
         if any(map(is_no_log, tail)):
-            raise Refused(400, "", tail[0].text.decode("utf-8", "replace"))
+            raise KubernetesRefused(400, "", tail[0].text.decode("utf-8", "replace"))
         if not is_begun:
             place.begin()
         self._tail = tail
 
-    async def _finish(self, place: Place, reason: str) -> str:
+    async def _finish(self, place: LogPosition, reason: str) -> str:
         """Nothing follows. Returns why lines are missing, empty when the log was read to its end.
 
         A deleted pod's log is gone soon: what was read until the server ended it is all of it.
@@ -176,7 +180,7 @@ class PodLog:
             async with asyncio.timeout(at_most_s):
                 await self._stopped.wait()
 
-    async def _take(self, place: Place, lines: list[Line]) -> None:
+    async def _take(self, place: LogPosition, lines: list[PodLogLine]) -> None:
         fresh = [line for line in lines if place.is_new(line)]
         for part in _parts(fresh):
             await self._queue.put(part)
@@ -185,7 +189,7 @@ class PodLog:
         """Store what was read, in batches."""
         is_last = False
         while not is_last:
-            lines: list[Line] = []
+            lines: list[PodLogLine] = []
             first = await self._queue.get()
             if first is not None:
                 lines += first
@@ -197,7 +201,7 @@ class PodLog:
                 lines += more or ()
             await self._store(lines, is_last)
 
-    async def _store(self, lines: list[Line], is_last: bool) -> None:
+    async def _store(self, lines: list[PodLogLine], is_last: bool) -> None:
         """Store one batch, however often it takes: dropping it would lose lines."""
         source = self._source
         batch = LogBatch(
@@ -230,9 +234,9 @@ class PodLog:
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
 
-def _parts(lines: list[Line]) -> Iterator[list[Line]]:
+def _parts(lines: list[PodLogLine]) -> Iterator[list[PodLogLine]]:
     """Lines in parts of a bounded size."""
-    part: list[Line] = []
+    part: list[PodLogLine] = []
     size = 0
     for line in lines:
         part.append(line)
@@ -244,5 +248,5 @@ def _parts(lines: list[Line]) -> Iterator[list[Line]]:
         yield part
 
 
-def _has_room(lines: list[Line]) -> bool:
+def _has_room(lines: list[PodLogLine]) -> bool:
     return len(lines) < BATCH_LINES and sum(len(line.text) for line in lines) < BATCH_BYTES

@@ -13,15 +13,21 @@ from determined_master.backends.kubernetes import event_lines, names
 from determined_master.backends.kubernetes.client import (
     Json,
     KubernetesApi,
+    KubernetesRefused,
+    KubernetesUnreachable,
     KubernetesUnusable,
-    Refused,
-    Unreachable,
 )
 from determined_master.backends.kubernetes.node_board import NodeBoard
 from determined_master.backends.kubernetes.options import ClusterOptions, Times
 from determined_master.backends.kubernetes.pod_board import PodBoard
 from determined_master.backends.kubernetes.pod_state import instant, observe
-from determined_master.backends.kubernetes.watch import Changed, Listed, Lost, follow, list_all
+from determined_master.backends.kubernetes.watch import (
+    ObjectChanged,
+    ObjectsListed,
+    WatchLost,
+    follow,
+    list_all,
+)
 from determined_master.ports import PodEvents, TaskNote
 
 log = logging.getLogger(__name__)
@@ -98,11 +104,11 @@ class Presence:
         what: str,
         path: str,
         query: Mapping[str, str],
-        take: Callable[[Listed | Changed], Awaitable[None]],
+        take: Callable[[ObjectsListed | ObjectChanged], Awaitable[None]],
     ) -> None:
         async with contextlib.aclosing(follow(self._api, path, query, self._times)) as changes:
             async for change in changes:
-                if isinstance(change, Lost):
+                if isinstance(change, WatchLost):
                     self._lose(what, change.reason)
                 else:
                     await take(change)
@@ -123,12 +129,12 @@ class Presence:
             try:
                 if self.is_reachable:
                     await work()
-            except (Unreachable, Refused) as error:
+            except (KubernetesUnreachable, KubernetesRefused) as error:
                 log.warning("Kubernetes: %s", error)
             await asyncio.sleep(pause_s)
 
-    async def _on_nodes(self, change: Listed | Changed) -> None:
-        if isinstance(change, Listed):
+    async def _on_nodes(self, change: ObjectsListed | ObjectChanged) -> None:
+        if isinstance(change, ObjectsListed):
             self._nodes.replace_all(change.items)
             self._listed.add("nodes")
         elif change.kind == "DELETED":
@@ -137,8 +143,8 @@ class Presence:
             self._nodes.put(change.item)
         await self._meet()
 
-    async def _on_pods(self, change: Listed | Changed) -> None:
-        if isinstance(change, Listed):
+    async def _on_pods(self, change: ObjectsListed | ObjectChanged) -> None:
+        if isinstance(change, ObjectsListed):
             self._pods.replace_all(change.items)
             self._listed.add("pods")
             await self._meet()
@@ -220,9 +226,9 @@ class Presence:
                 path = f"/api/v1/namespaces/{where[0]}/secrets/{where[1]}"
                 await self._api.call("DELETE", path)
 
-    async def _on_events(self, change: Listed | Changed) -> None:
-        items = change.items if isinstance(change, Listed) else [change.item]
-        if isinstance(change, Changed) and change.kind == "DELETED":
+    async def _on_events(self, change: ObjectsListed | ObjectChanged) -> None:
+        items = change.items if isinstance(change, ObjectsListed) else [change.item]
+        if isinstance(change, ObjectChanged) and change.kind == "DELETED":
             return
         for event in items:
             about = event.get("involvedObject") or {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 
 from determined_master.backends.kubernetes import names
-from determined_master.backends.kubernetes.client import KubernetesApi, Refused
+from determined_master.backends.kubernetes.client import KubernetesApi, KubernetesRefused
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ class PriorityClasses:
         }
         try:
             await self._api.call("POST", _PATH, body=body)
-        except Refused as error:
+        except KubernetesRefused as error:
             if error.reason != "AlreadyExists":
                 self._is_forbidden = True
                 log.warning("pods get no priority classes: %s", error)

@@ -9,26 +9,31 @@ from typing import Literal
 
 import msgspec
 
-from determined_master.backends.kubernetes.client import Json, KubernetesApi, Refused, Unreachable
+from determined_master.backends.kubernetes.client import (
+    Json,
+    KubernetesApi,
+    KubernetesRefused,
+    KubernetesUnreachable,
+)
 from determined_master.backends.kubernetes.options import Times
 
 _PAGE = 500
 
 
-class Listed(msgspec.Struct, frozen=True):
+class ObjectsListed(msgspec.Struct, frozen=True):
     """All objects there are now: what is not among them is gone."""
 
     items: list[Json]
 
 
-class Changed(msgspec.Struct, frozen=True):
+class ObjectChanged(msgspec.Struct, frozen=True):
     """One object is new, has changed or is gone."""
 
     kind: Literal["ADDED", "MODIFIED", "DELETED"]
     item: Json
 
 
-class Lost(msgspec.Struct, frozen=True):
+class WatchLost(msgspec.Struct, frozen=True):
     """The server cannot be reached, or refuses; it is asked again."""
 
     reason: str
@@ -36,7 +41,7 @@ class Lost(msgspec.Struct, frozen=True):
 
 async def follow(
     api: KubernetesApi, path: str, query: Mapping[str, str], times: Times
-) -> AsyncGenerator[Listed | Changed | Lost]:
+) -> AsyncGenerator[ObjectsListed | ObjectChanged | WatchLost]:
     """List, watch, and list again where the watch was interrupted.
 
     Never ends; close it to stop.
@@ -45,16 +50,16 @@ async def follow(
     while True:
         try:
             items, version = await list_all(api, path, query)
-            yield Listed(items)
+            yield ObjectsListed(items)
             pause_s = times.pause_s
             async with contextlib.aclosing(_watch(api, path, query, version, times)) as changes:
                 async for change in changes:
                     yield change
-        except (Unreachable, Refused) as error:
-            if isinstance(error, Refused) and error.status == 410:
+        except (KubernetesUnreachable, KubernetesRefused) as error:
+            if isinstance(error, KubernetesRefused) and error.status == 410:
                 await asyncio.sleep(times.pause_s)
                 continue  # too long ago for the server to tell what has changed
-            yield Lost(str(error))
+            yield WatchLost(str(error))
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, times.longest_pause_s)
 
@@ -76,7 +81,7 @@ async def list_all(
 
 async def _watch(
     api: KubernetesApi, path: str, query: Mapping[str, str], version: str, times: Times
-) -> AsyncGenerator[Changed]:
+) -> AsyncGenerator[ObjectChanged]:
     """Changes since a version; goes on after the server has ended a watch in good order.
 
     Raises:
@@ -102,7 +107,9 @@ async def _watch(
                     item = told.get("object") or {}
                     if told.get("type") == "ERROR":
                         code = int(item.get("code") or 500)
-                        raise Refused(code, str(item.get("reason")), str(item.get("message")))
+                        raise KubernetesRefused(
+                            code, str(item.get("reason")), str(item.get("message"))
+                        )
                     version = str(item.get("metadata", {}).get("resourceVersion") or version)
                     if told.get("type") in ("ADDED", "MODIFIED", "DELETED"):
-                        yield Changed(told["type"], item)
+                        yield ObjectChanged(told["type"], item)

@@ -16,7 +16,7 @@ from determined_master.domain.access.rights import Rights
 from determined_master.domain.errors import NotFound, PermissionDenied
 
 Action = Literal["read", "create", "edit", "control", "delete", "report", "configure", "assign"]
-Kind = Literal[
+ThingKind = Literal[
     "cluster",
     "agent",
     "user",
@@ -39,7 +39,7 @@ Kind = Literal[
     "usage",
 ]
 
-ADMIN_ONLY: frozenset[tuple[Action, Kind]] = frozenset(
+ADMIN_ONLY: frozenset[tuple[Action, ThingKind]] = frozenset(
     {
         ("configure", "cluster"),
         ("edit", "agent"),
@@ -58,7 +58,7 @@ ADMIN_ONLY: frozenset[tuple[Action, Kind]] = frozenset(
         ("delete", "log"),
     }
 )
-OWNER_ONLY: frozenset[tuple[Action, Kind]] = frozenset(
+OWNER_ONLY: frozenset[tuple[Action, ThingKind]] = frozenset(
     {
         ("edit", "user"),
         ("edit", "workspace"),
@@ -110,7 +110,7 @@ class Owned(Protocol):
 def can(
     caller: Caller,
     action: Action,
-    thing: Kind,
+    thing: ThingKind,
     *,
     owner_id: int | None = None,
     workspace_id: int | None = None,
@@ -135,7 +135,7 @@ def can(
 def may(
     caller: Caller,
     action: Action,
-    thing: Kind,
+    thing: ThingKind,
     *,
     owner_id: int | None = None,
     workspace_id: int | None = None,
@@ -150,7 +150,7 @@ def may(
         raise PermissionDenied(refusal)
 
 
-def can_control(caller: Caller, kind: Kind, thing: Owned) -> bool:
+def can_control(caller: Caller, kind: ThingKind, thing: Owned) -> bool:
     """Whether the caller may change what this thing does, end it, and be given its keys.
 
     One that is in no workspace (None, 0) is, where roles decide, for those who hold the
@@ -160,7 +160,7 @@ def can_control(caller: Caller, kind: Kind, thing: Owned) -> bool:
     return can(caller, "control", kind, owner_id=thing.user_id, workspace_id=place)
 
 
-def may_control(caller: Caller, kind: Kind, thing: Owned) -> None:
+def may_control(caller: Caller, kind: ThingKind, thing: Owned) -> None:
     """Do nothing when the caller may control the thing.
 
     Raises:
@@ -170,7 +170,7 @@ def may_control(caller: Caller, kind: Kind, thing: Owned) -> None:
         raise PermissionDenied(REFUSAL)
 
 
-def may_see(caller: Caller, thing: Kind, workspace_id: int | None, missing: str) -> None:
+def may_see(caller: Caller, thing: ThingKind, workspace_id: int | None, missing: str) -> None:
     """Do nothing when the caller may see a thing of that workspace.
 
     A thing that is in no workspace (None, 0) is seen, where roles decide, by those who see all.
@@ -182,7 +182,7 @@ def may_see(caller: Caller, thing: Kind, workspace_id: int | None, missing: str)
         raise NotFound(missing)
 
 
-def visible(caller: Caller, thing: Kind) -> list[int] | None:
+def visible(caller: Caller, thing: ThingKind) -> list[int] | None:
     """The workspaces whose things of that kind the caller sees; None for all of them."""
     if caller.is_admin or caller.rights is None:
         return None
@@ -199,7 +199,7 @@ def _can_by_roles(
     caller: Caller,
     rights: Rights,
     action: Action,
-    thing: Kind,
+    thing: ThingKind,
     owner_id: int | None,
     workspace_id: int | None,
 ) -> bool:

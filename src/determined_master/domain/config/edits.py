@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from determined_master.domain.config.experiment_schema import EXPERIMENT
-from determined_master.domain.config.schema.problems import ROOT, ConfigErrors, Report
+from determined_master.domain.config.schema.problems import ROOT, ConfigErrors, ProblemReport
 
 
 def edit_section(
@@ -18,7 +18,7 @@ def edit_section(
         ConfigErrors: with every problem and its path.
     """
     edited = {**(config.get(section) or {}), **changes}
-    report = Report()
+    report = ProblemReport()
     read = EXPERIMENT.read({section: edited}, ROOT, report) or {}
     if report.problems:
         raise ConfigErrors(report.problems)

@@ -22,7 +22,7 @@ from determined_master.domain.config.policies.rules import (
     check_constraints,
     find_violations,
 )
-from determined_master.domain.config.schema.problems import ROOT, ConfigErrors, Report
+from determined_master.domain.config.schema.problems import ROOT, ConfigErrors, ProblemReport
 from determined_master.domain.config.schema.values import type_name
 from determined_master.domain.config.sections.grid import check_grid
 from determined_master.domain.config.sections.hyperparameters import (
@@ -100,7 +100,7 @@ def build_experiment(
         ConfigErrors: with every problem and its path.
         InvalidArgument: it exceeds a constraint of a config policy.
     """
-    report = Report()
+    report = ProblemReport()
     user = _read(submitted, ROOT, report)
     template = _read(layers.template, "<template>", report) if layers.template else {}
     own = report.problems
@@ -147,7 +147,7 @@ def typed_config(config: Mapping[str, Any]) -> ExperimentConfig:
     )
 
 
-def _read(submitted: Any, root: str, report: Report) -> dict[str, Any]:
+def _read(submitted: Any, root: str, report: ProblemReport) -> dict[str, Any]:
     if not isinstance(submitted, Mapping):
         report.problem(root, f"expected object, but got {type_name(submitted)}")
         raise ConfigErrors(report.problems)
@@ -158,7 +158,7 @@ def _read(submitted: Any, root: str, report: Report) -> dict[str, Any]:
     return EXPERIMENT.read(body, root, report) or {}
 
 
-def _fill_pool(config: dict[str, Any], layers: ConfigLayers, report: Report) -> PoolLayer:
+def _fill_pool(config: dict[str, Any], layers: ConfigLayers, report: ProblemReport) -> PoolLayer:
     """Put the pool's name into a configuration; what that pool adds."""
     resources = config.get("resources") or {}
     name, pool = chosen_pool(resources, resources.get("slots_per_trial"), layers, report)
@@ -168,7 +168,7 @@ def _fill_pool(config: dict[str, Any], layers: ConfigLayers, report: Report) -> 
 
 def _merge_cluster(config: Any, layers: ConfigLayers) -> dict[str, Any]:
     """Lay a configuration over what the cluster's admins have set."""
-    quiet = Report()  # settings are checked at start
+    quiet = ProblemReport()  # settings are checked at start
     resources = config["resources"]
     defaults = container_defaults(layers, resources["resource_pool"])
     slots = resources.get("slots_per_trial")
@@ -181,7 +181,7 @@ def _merge_cluster(config: Any, layers: ConfigLayers) -> dict[str, Any]:
 
 
 def _check_constraints(
-    config: Mapping[str, Any], policies: Policies, pool: PoolLayer, report: Report
+    config: Mapping[str, Any], policies: Policies, pool: PoolLayer, report: ProblemReport
 ) -> None:
     resources = config["resources"]
     check_constraints(resources, policies, priorities=pool.priorities)
@@ -196,7 +196,7 @@ def _fill(config: dict[str, Any], section: str, key: str, value: Any) -> None:
         config[section] = {**held, key: value}
 
 
-def _check_whole(config: Mapping[str, Any], is_managed: bool, report: Report) -> None:
+def _check_whole(config: Mapping[str, Any], is_managed: bool, report: ProblemReport) -> None:
     """Report what only shows in a completed configuration."""
     searcher = config.get("searcher") or {}
     check_time(searcher, f"{ROOT}.searcher", report)

@@ -7,14 +7,14 @@ from typing import Any
 
 from determined_master.domain.config.layers import DEFAULT_PREEMPTION_TIMEOUT_S
 from determined_master.domain.config.schema.containers import Field, ListOf, MapOf, Object
-from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.schema.values import (
     Anything,
     Boolean,
     Integer,
-    Kind,
     OneOf,
     Text,
+    ValueType,
     type_name,
 )
 from determined_master.domain.config.sections.environment import ENVIRONMENT
@@ -40,19 +40,19 @@ from determined_master.domain.config.sections.storage import STORAGE, TENSORBOAR
 class Labels(ListOf):
     """A set of texts; also the older map from each to true. Layers add up."""
 
-    def read(self, value: Any, at: str, report: Report) -> list[Any] | None:
+    def read(self, value: Any, at: str, report: ProblemReport) -> list[Any] | None:
         if isinstance(value, Mapping):
             value = [label for label, is_on in value.items() if is_on]
         read = super().read(value, at, report)
         return None if read is None else list(dict.fromkeys(read))
 
 
-class Entrypoint(Kind):
+class Entrypoint(ValueType):
     """A text for the shell, or a list of arguments."""
 
     noun = "string"
 
-    def read(self, value: Any, at: str, report: Report) -> str | list[Any] | None:
+    def read(self, value: Any, at: str, report: ProblemReport) -> str | list[Any] | None:
         if isinstance(value, str):
             return Text().read(value, at, report)
         if isinstance(value, list):
@@ -65,12 +65,12 @@ class Entrypoint(Kind):
         return {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 
 
-class Nothing(Kind):
+class Nothing(ValueType):
     """A key that only very old configurations hold, and only as null."""
 
     noun = "null"
 
-    def read(self, value: Any, at: str, report: Report) -> None:
+    def read(self, value: Any, at: str, report: ProblemReport) -> None:
         report.problem(at, f"expected null, but got {type_name(value)}")
 
     def json_schema(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import msgspec
 
 from determined_master.domain.config.policies.rules import Policies
 from determined_master.domain.config.schema.containers import Field, ListOf, Object
-from determined_master.domain.config.schema.problems import ROOT, Report
+from determined_master.domain.config.schema.problems import ROOT, ProblemReport
 from determined_master.domain.config.schema.values import Boolean, Integer, Text
 from determined_master.domain.config.sections.environment import (
     CAPABILITIES,
@@ -105,7 +105,7 @@ def merge_container_defaults(
 
 def container_defaults(layers: ConfigLayers, pool: str) -> Mapping[str, Any]:
     """The `task_container_defaults` that hold in a pool."""
-    quiet = Report()  # settings are checked at start
+    quiet = ProblemReport()  # settings are checked at start
     of_pool = layers.pools.get(pool, PoolLayer()).task_container_defaults
     return merge_container_defaults(
         TASK_CONTAINER_DEFAULTS.read(of_pool, "", quiet) or {},
@@ -114,7 +114,7 @@ def container_defaults(layers: ConfigLayers, pool: str) -> Mapping[str, Any]:
 
 
 def chosen_pool(
-    resources: Mapping[str, Any], slots: int | None, layers: ConfigLayers, report: Report
+    resources: Mapping[str, Any], slots: int | None, layers: ConfigLayers, report: ProblemReport
 ) -> tuple[str, PoolLayer]:
     """The pool that a task runs in, and what it adds: the default for its slots unless named."""
     pool = resources.get("resource_pool")

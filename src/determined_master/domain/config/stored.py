@@ -11,7 +11,7 @@ import msgspec
 from determined_master.domain.config.experiment import typed_config
 from determined_master.domain.config.experiment_schema import EXPERIMENT
 from determined_master.domain.config.schema.containers import Field, Object
-from determined_master.domain.config.schema.problems import ROOT, Report
+from determined_master.domain.config.schema.problems import ROOT, ProblemReport
 from determined_master.domain.config.sections.hyperparameters import (
     HyperparameterSpace,
     typed_space,
@@ -59,7 +59,7 @@ def read_stored(config: Mapping[str, Any]) -> StoredConfig:
         return _whole(dict(config), typed.searcher, typed.hyperparameters, typed.seed)
     except _UNREADABLE:
         pass  # an older form
-    report = Report()
+    report = ProblemReport()
     read = _STORED.read(_without_hdfs(config), ROOT, report)
     if report.problems or not read:
         return _read_parts(config)
@@ -103,7 +103,7 @@ def _read_parts(config: Mapping[str, Any]) -> StoredConfig:
     older = _without_hdfs(config)
     parts: dict[str, Any] = {}
     for section in _SURVIVES:
-        report = Report()
+        report = ProblemReport()
         read = _section(section).read({section: older.get(section)}, "", report)
         if read and not report.problems:
             parts |= read

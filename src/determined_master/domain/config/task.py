@@ -15,7 +15,7 @@ from determined_master.domain.config.layers import (
     container_defaults,
 )
 from determined_master.domain.config.policies.rules import find_violations
-from determined_master.domain.config.schema.problems import ROOT, Problem, Report
+from determined_master.domain.config.schema.problems import ROOT, Problem, ProblemReport
 from determined_master.domain.config.schema.values import type_name
 from determined_master.domain.config.task_schema import TaskKind, schema_of
 from determined_master.domain.durations import format_duration, parse_duration
@@ -100,7 +100,7 @@ def build_task(
         TaskErrors: with every problem and its path.
         InvalidArgument: it exceeds a constraint of a config policy.
     """
-    report = Report()
+    report = ProblemReport()
     schema = schema_of(kind)
     user = _read(kind, submitted, ROOT, report)
     template = _read(kind, layers.template, "<template>", report) if layers.template else {}
@@ -113,7 +113,9 @@ def build_task(
     pool_name, pool = chosen_pool(resources, resources.get("slots"), layers, report)
     resources = {"priority": pool.default_priority, **resources, "resource_pool": pool_name}
     config["resources"] = resources
-    low = schema.read(_defaults(kind, layers, pool_name, resources.get("slots")), "", Report())
+    low = schema.read(
+        _defaults(kind, layers, pool_name, resources.get("slots")), "", ProblemReport()
+    )
     config = dict(schema.merge(config, low))
     _name_and_time(kind, config, options)
 
@@ -150,7 +152,7 @@ def work_directory(config: TaskConfig, default: str, *, agent_user: str, usernam
     return chosen.replace("$AGENT_USER", agent_user).replace("$DET_USER", username)
 
 
-def _read(kind: TaskKind, submitted: Any, root: str, report: Report) -> dict[str, Any]:
+def _read(kind: TaskKind, submitted: Any, root: str, report: ProblemReport) -> dict[str, Any]:
     if not isinstance(submitted, Mapping):
         report.problem(root, f"expected object, but got {type_name(submitted)}")
         raise TaskErrors(kind, report.problems)
@@ -158,7 +160,7 @@ def _read(kind: TaskKind, submitted: Any, root: str, report: Report) -> dict[str
 
 
 def _check_said(
-    kind: TaskKind, config: Mapping[str, Any], options: TaskOptions, report: Report
+    kind: TaskKind, config: Mapping[str, Any], options: TaskOptions, report: ProblemReport
 ) -> None:
     """Report what the schema alone does not show; warn of what changes nothing."""
     at = f"{ROOT}.entrypoint"

@@ -8,14 +8,14 @@ from typing import Any, Literal
 
 from determined_master.domain.config.layers import DEFAULT_PREEMPTION_TIMEOUT_S
 from determined_master.domain.config.schema.containers import Field, ListOf, Object
-from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.schema.values import (
     Boolean,
     Integer,
-    Kind,
     Number,
     OneOf,
     Text,
+    ValueType,
     expected,
 )
 from determined_master.domain.config.sections.environment import ENVIRONMENT
@@ -28,12 +28,12 @@ TaskKind = Literal["command", "notebook", "shell", "tensorboard", "generic"]
 IDLE_TYPES = ("kernels_or_terminals", "kernel_connections", "activity")
 
 
-class Duration(Kind):
+class DurationText(ValueType):
     """A length of time as a text such as `1h30m`, or in seconds; read to the former."""
 
     noun = "string"
 
-    def read(self, value: Any, at: str, report: Report) -> str | None:
+    def read(self, value: Any, at: str, report: ProblemReport) -> str | None:
         if isinstance(value, str):
             length = parse_duration(value)
         elif isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -50,12 +50,12 @@ class Duration(Kind):
         return {"anyOf": [{"type": "string"}, {"type": "number", "exclusiveMinimum": 0}]}
 
 
-class Arguments(Kind):
+class CommandArguments(ValueType):
     """A command as the list of its words; at least one."""
 
     noun = "array"
 
-    def read(self, value: Any, at: str, report: Report) -> list[Any] | None:
+    def read(self, value: Any, at: str, report: ProblemReport) -> list[Any] | None:
         if not isinstance(value, (list, tuple)):
             report.problem(at, expected("array", value))
             return None
@@ -68,12 +68,12 @@ class Arguments(Kind):
         return {"type": "array", "items": {"type": "string"}, "minItems": 1}
 
 
-class NotForUsers(Kind):
+class NotForUsers(ValueType):
     """A value that is what it is, whoever asks."""
 
     noun = "null"
 
-    def read(self, value: Any, at: str, report: Report) -> None:
+    def read(self, value: Any, at: str, report: ProblemReport) -> None:
         report.problem(at, "cannot be set: such a task always runs on one agent; leave it out")
 
 
@@ -96,7 +96,7 @@ def _resources(is_single_node: Field) -> Object:
 
 
 _COMMON: Mapping[str, Field] = {
-    "entrypoint": Field(Arguments(), doc="The command and its arguments."),
+    "entrypoint": Field(CommandArguments(), doc="The command and its arguments."),
     "bind_mounts": Field(BIND_MOUNTS, [], "Directories of the agent in the container."),
     "environment": Field(ENVIRONMENT, {}, "What the container runs in."),
     "work_dir": Field(Text(), doc="Where it starts; $AGENT_USER and $DET_USER are replaced."),
@@ -113,7 +113,7 @@ INTERACTIVE = Object(
         "tensorboard_args": Field(
             ListOf(Text()), is_hidden_when_null=True, doc="Further words for TensorBoard."
         ),
-        "idle_timeout": Field(Duration(), doc="How long an idle task lives; null for ever."),
+        "idle_timeout": Field(DurationText(), doc="How long an idle task lives; null for ever."),
         "notebook_idle_type": Field(
             OneOf(IDLE_TYPES), IDLE_TYPES[0], "What counts as use of a notebook."
         ),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from determined_master.domain.config.experiment_schema import EXPERIMENT
-from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.errors import InvalidArgument
 
 TASK_KEYS = frozenset(
@@ -35,7 +35,7 @@ def check_template(config: Mapping[str, Any]) -> None:
     resources = body.get("resources")
     if isinstance(resources, Mapping):
         body["resources"] = {k: v for k, v in resources.items() if k not in TASK_RESOURCES}
-    report = Report()
+    report = ProblemReport()
     EXPERIMENT.read(body, "<template>", report)
     if report.problems:
         lines = [f"{problem.path}: {problem.text}" for problem in report.problems]

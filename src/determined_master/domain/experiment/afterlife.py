@@ -10,19 +10,19 @@ from msgspec.structs import replace
 
 from determined_master.domain.errors import FailedPrecondition
 from determined_master.domain.experiment.messages import (
-    CollectionEnded,
-    CollectionLost,
-    CollectionPlanned,
-    CollectionWaits,
     ContinueTrial,
     Experiment,
     ExperimentContinued,
     ExperimentEffect,
     ExperimentRecord,
+    GcEnded,
+    GcLost,
+    GcPlanned,
+    GcWaits,
     GrowSearch,
     PlanDeletion,
     RemoveExperiment,
-    StartCollection,
+    StartGc,
 )
 from determined_master.domain.states import TERMINAL
 
@@ -77,10 +77,10 @@ def delete(state: Experiment) -> Step:
     return after, [PlanDeletion(with_deleted=state.was_cut_short)]
 
 
-def collect(state: Experiment, event: CollectionPlanned) -> Step:
+def collect(state: Experiment, event: GcPlanned) -> Step:
     """Start the tasks that delete checkpoints."""
     effects: list[ExperimentEffect | ExperimentRecord] = [
-        StartCollection(task_id=task_id) for task_id in event.task_ids
+        StartGc(task_id=task_id) for task_id in event.task_ids
     ]
     after = replace(
         state,
@@ -90,7 +90,7 @@ def collect(state: Experiment, event: CollectionPlanned) -> Step:
     return _settle(after, effects)
 
 
-def collected(state: Experiment, event: CollectionEnded) -> Step:
+def collected(state: Experiment, event: GcEnded) -> Step:
     """Count a task that is over."""
     after = replace(
         state,
@@ -102,12 +102,12 @@ def collected(state: Experiment, event: CollectionEnded) -> Step:
     return _settle(after, [])
 
 
-def start_again(state: Experiment, event: CollectionLost) -> Step:
+def start_again(state: Experiment, event: GcLost) -> Step:
     """Let a task whose machine was lost begin anew; it is not over."""
-    return state, [StartCollection(task_id=event.task_id, run=event.run + 1)]
+    return state, [StartGc(task_id=event.task_id, run=event.run + 1)]
 
 
-def waits(state: Experiment, event: CollectionWaits) -> Step:
+def waits(state: Experiment, event: GcWaits) -> Step:
     """Say what a deletion waits for; its journal tells it of every other collection too."""
     if state.state != "DELETING":
         return state, []

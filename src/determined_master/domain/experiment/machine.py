@@ -14,10 +14,6 @@ from determined_master.domain.errors import FailedPrecondition, NotFound
 from determined_master.domain.experiment import afterlife, detached
 from determined_master.domain.experiment.messages import (
     CloseExperiment,
-    CollectionEnded,
-    CollectionLost,
-    CollectionPlanned,
-    CollectionWaits,
     CreateTrial,
     DeletionRequested,
     DetachedTrialMoved,
@@ -35,6 +31,10 @@ from determined_master.domain.experiment.messages import (
     ExperimentPaused,
     ExperimentRecord,
     ExperimentRemoved,
+    GcEnded,
+    GcLost,
+    GcPlanned,
+    GcWaits,
     GrowSearch,
     SearchGrown,
     SignalTrials,
@@ -42,7 +42,7 @@ from determined_master.domain.experiment.messages import (
     TrialEnded,
     ValidationReported,
 )
-from determined_master.domain.search.decision import Create, Decision, SearchError, Stop
+from determined_master.domain.search.decision import Create, SearchDecision, SearchError, Stop
 from determined_master.domain.search.method import SearchContext
 from determined_master.domain.states import LEAVING, STOPPED_AS, STOPPING, TERMINAL, RunState
 
@@ -99,10 +99,10 @@ def _after_the_end(
     state: Experiment,
     event: ExperimentContinued
     | DeletionRequested
-    | CollectionPlanned
-    | CollectionEnded
-    | CollectionLost
-    | CollectionWaits
+    | GcPlanned
+    | GcEnded
+    | GcLost
+    | GcWaits
     | ExperimentRemoved,
 ) -> Step:
     match event:
@@ -110,13 +110,13 @@ def _after_the_end(
             return afterlife.go_on(state, event)
         case DeletionRequested():
             return afterlife.delete(state)
-        case CollectionPlanned():
+        case GcPlanned():
             return afterlife.collect(state, event)
-        case CollectionEnded():
+        case GcEnded():
             return afterlife.collected(state, event)
-        case CollectionLost():
+        case GcLost():
             return afterlife.start_again(state, event)
-        case CollectionWaits():
+        case GcWaits():
             return afterlife.waits(state, event)
         case ExperimentRemoved():
             return afterlife.removed(state)
@@ -242,7 +242,7 @@ def _effect_failed(state: Experiment, event: EffectFailed) -> Step:
     """
     reason = f"the order {event.effect} could not be carried out: {event.error}"
     if event.effect == "start_collection":
-        return afterlife.collected(state, CollectionEnded(task_id=event.task_id, error=reason))
+        return afterlife.collected(state, GcEnded(task_id=event.task_id, error=reason))
     if event.effect in ("plan_deletion", "remove_experiment"):
         return afterlife.fail_deletion(state, reason)
     if state.state in _OVER or event.effect == "close_experiment":
@@ -270,7 +270,7 @@ def _measure(state: Experiment, context: SearchContext) -> Experiment:
     return replace(state, progress=context.method.progress(state.search, context.memory, closed))
 
 
-def _follow(state: Experiment, decision: Decision) -> Step:
+def _follow(state: Experiment, decision: SearchDecision) -> Step:
     """Carry the search's decision into records, effects and the count of trials.
 
     What is left for later is asked for after the trials of this decision, and only once.

@@ -104,7 +104,7 @@ class DeletionRequested(Event, frozen=True, tag="deletion_requested"):
     """A user wants the experiment, its results and its checkpoints gone."""
 
 
-class CollectionPlanned(Event, frozen=True, tag="collection_planned"):
+class GcPlanned(Event, frozen=True, tag="collection_planned"):
     """Tasks that will delete checkpoints are stored; none may be needed."""
 
     task_ids: tuple[str, ...]
@@ -112,21 +112,21 @@ class CollectionPlanned(Event, frozen=True, tag="collection_planned"):
     """Whether these are all that the deletion of the experiment needs."""
 
 
-class CollectionEnded(Event, frozen=True, tag="collection_ended"):
+class GcEnded(Event, frozen=True, tag="collection_ended"):
     """A task that deletes checkpoints is over."""
 
     task_id: str
     error: str = ""
 
 
-class CollectionLost(Event, frozen=True, tag="collection_lost"):
+class GcLost(Event, frozen=True, tag="collection_lost"):
     """A run of a task that deletes checkpoints is over without its fault: its machine was lost."""
 
     task_id: str
     run: int
 
 
-class CollectionWaits(Event, frozen=True, tag="collection_waits"):
+class GcWaits(Event, frozen=True, tag="collection_waits"):
     """A task that deletes checkpoints finds no place to run."""
 
     task_id: str
@@ -183,10 +183,10 @@ ExperimentEvent = (
     | ExperimentErred
     | ExperimentContinued
     | DeletionRequested
-    | CollectionPlanned
-    | CollectionEnded
-    | CollectionLost
-    | CollectionWaits
+    | GcPlanned
+    | GcEnded
+    | GcLost
+    | GcWaits
     | ExperimentRemoved
     | ValidationReported
     | SearchGrown
@@ -257,7 +257,7 @@ class PlanDeletion(Effect, frozen=True, tag="plan_deletion"):
     """Whether those are looked at again that are deleted already."""
 
 
-class StartCollection(Effect, frozen=True, tag="start_collection"):
+class StartGc(Effect, frozen=True, tag="start_collection"):
     """Start a task that deletes checkpoints; what it does is stored under its id."""
 
     task_id: str
@@ -309,7 +309,7 @@ ExperimentEffect = (
     | SignalTrials
     | CloseExperiment
     | PlanDeletion
-    | StartCollection
+    | StartGc
     | RemoveExperiment
 )
 ExperimentRecord = RungEntry | BracketMember

@@ -18,10 +18,10 @@ from determined_master.domain.generic_task.messages import EffectFailed, KillRun
 from determined_master.domain.interactive_task.messages import (
     InteractiveEffect,
     InteractiveEvent,
+    InteractiveRunEnded,
     InteractiveTask,
+    InteractiveTaskKilled,
     RequestOnlyRun,
-    RunEnded,
-    TaskKilled,
     TaskLaunched,
 )
 from determined_master.domain.messages import WriteTaskLog
@@ -42,11 +42,11 @@ def step(state: InteractiveTask | None, event: InteractiveEvent, context: None =
     if state.state == "OVER":
         return state, []
     match event:
-        case TaskKilled():
+        case InteractiveTaskKilled():
             # Said again it is ordered again: the first may have got lost on its way.
             stopping = replace(state, state="STOPPING")
             return stopping, [KillRun(allocation_id=state.allocation_id, reason=event.reason)]
-        case RunEnded():
+        case InteractiveRunEnded():
             return _end(state, event.exit_status), []
         case EffectFailed():
             return _effect_failed(state, event)

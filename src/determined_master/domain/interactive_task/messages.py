@@ -31,20 +31,20 @@ class TaskLaunched(Event, frozen=True, tag="task_launched"):
     kind: InteractiveKind
 
 
-class TaskKilled(Event, frozen=True, tag="task_killed"):
+class InteractiveTaskKilled(Event, frozen=True, tag="task_killed"):
     """It is to end at once: a user says so, its workspace goes, or nobody uses it."""
 
     reason: str
 
 
-class RunEnded(Event, frozen=True, tag="run_ended"):
+class InteractiveRunEnded(Event, frozen=True, tag="run_ended"):
     """Its allocation is over and the slots are back."""
 
     allocation_id: str
     exit_status: str
 
 
-InteractiveEvent = TaskLaunched | TaskKilled | RunEnded | EffectFailed
+InteractiveEvent = TaskLaunched | InteractiveTaskKilled | InteractiveRunEnded | EffectFailed
 
 
 class RequestOnlyRun(Effect, frozen=True, tag="request_only_run"):

@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 ColumnType = Literal["TEXT", "NUMBER", "DATE", "ARRAY", "UNSPECIFIED"]
-Place = Literal[
+ColumnLocation = Literal[
     "EXPERIMENT",
     "HYPERPARAMETERS",
     "VALIDATIONS",

@@ -15,23 +15,23 @@ from typing import Literal
 
 import msgspec
 
-from determined_master.domain.schedule.hash_ring import Ring, member_of
+from determined_master.domain.schedule.hash_ring import HashRing, member_of
 from determined_master.domain.schedule.view import AgentView, Rules, RunningView
 
-Kind = Literal["slots", "aux"]
+SlotKind = Literal["slots", "aux"]
 Measure = Literal["open", "soon", "most"]
 """Of an agent's places: what can be used now, what can be promised, and what could be if everybody
 left who may be asked to."""
-Parts = tuple[tuple[str, int], ...]
+SlotCounts = tuple[tuple[str, int], ...]
 """How many places on which agents, summing to what was asked for."""
-Group = tuple[int, int, float | None]
+CapacityGroup = tuple[int, int, float | None]
 """Open places, all places, and the score when places do not give it: equal agents share one.
 
 By what can be promised, the first is negative where more is promised than will be free.
 """
 
 
-class Seat(msgspec.Struct, gc=False):
+class AgentCapacity(msgspec.Struct, gc=False):
     """The places of one agent in the course of a pass."""
 
     id: str
@@ -48,18 +48,18 @@ class Seat(msgspec.Struct, gc=False):
     """Places of those who could be asked to leave."""
 
 
-class Index:
+class CapacityIndex:
     """Agents by how many places they have: which is best for a request, in O(log agents)."""
 
-    def __init__(self, seats: Iterable[Seat], measure: Measure) -> None:
+    def __init__(self, seats: Iterable[AgentCapacity], measure: Measure) -> None:
         """
         Args:
             seats: in the order of their hashes.
             measure: which of their places count.
         """
         self._measure = measure
-        self.groups: dict[Group, Ring] = {}
-        self._of: dict[str, Group] = {}
+        self.groups: dict[CapacityGroup, HashRing] = {}
+        self._of: dict[str, CapacityGroup] = {}
         group_of, groups = self._group, self.groups
         for seat in seats:
             group = self._of[seat.id] = group_of(seat)
@@ -68,7 +68,7 @@ class Index:
             else:
                 groups[group] = [seat.member]
 
-    def count(self, group: Group, excluded: frozenset[str] = frozenset()) -> int:
+    def count(self, group: CapacityGroup, excluded: frozenset[str] = frozenset()) -> int:
         """How many agents a group has, without those that are excluded."""
         ring = self.groups[group]
         return len(ring) - sum(self._of.get(agent_id) == group for agent_id in excluded)
@@ -82,7 +82,7 @@ class Index:
                 sizes[total] = sizes.get(total, 0) + self.count(group, excluded)
         return sizes
 
-    def moved(self, seat: Seat) -> None:
+    def moved(self, seat: AgentCapacity) -> None:
         """Take note of a seat that has changed."""
         before, after = self._of[seat.id], self._group(seat)
         if before == after:
@@ -94,7 +94,7 @@ class Index:
         insort(self.groups.setdefault(after, []), seat.member)
         self._of[seat.id] = after
 
-    def _group(self, seat: Seat) -> Group:
+    def _group(self, seat: AgentCapacity) -> CapacityGroup:
         soon = seat.soon
         if self._measure == "open":
             free = len(seat.free)
@@ -104,11 +104,15 @@ class Index:
         return places, seat.total, seat.fixed
 
 
-class Room:
+class Capacity:
     """The agents of one pool that take work, as one kind of places: slots, or aux places."""
 
     def __init__(
-        self, agents: Sequence[AgentView], running: Sequence[RunningView], rules: Rules, kind: Kind
+        self,
+        agents: Sequence[AgentView],
+        running: Sequence[RunningView],
+        rules: Rules,
+        kind: SlotKind,
     ) -> None:
         self.kind = kind
         self.rules = rules
@@ -121,22 +125,22 @@ class Room:
         seats = [_seat(a, kind, rules, leaving.get(a.id, 0)) for a in agents if a.is_accepting]
         seats.sort(key=attrgetter("member"))
         self.seats = {seat.id: seat for seat in seats}
-        self.now = Index(self.seats.values(), "open")
-        self._soon: Index | None = None
-        self._most: Index | None = None
+        self.now = CapacityIndex(self.seats.values(), "open")
+        self._soon: CapacityIndex | None = None
+        self._most: CapacityIndex | None = None
 
     @property
-    def soon(self) -> Index:
+    def soon(self) -> CapacityIndex:
         """By what can be promised; made when it is first asked for."""
         if self._soon is None:
-            self._soon = Index(self.seats.values(), "soon")
+            self._soon = CapacityIndex(self.seats.values(), "soon")
         return self._soon
 
     @property
-    def most(self) -> Index:
+    def most(self) -> CapacityIndex:
         """By what could be promised if all left who may be asked to; see `could_leave`."""
         if self._most is None:
-            self._most = Index(self.seats.values(), "most")
+            self._most = CapacityIndex(self.seats.values(), "most")
         return self._most
 
     def could_leave(self, one: RunningView, sign: int = 1) -> None:
@@ -148,14 +152,14 @@ class Room:
                 if self._most is not None:
                     self._most.moved(seat)
 
-    def held(self, one: RunningView) -> Parts:
+    def held(self, one: RunningView) -> SlotCounts:
         """The places of this kind that a running allocation would give back, by agent."""
         if self.kind == "slots":
             held = one.slots_by_agent if one.slots else ()
             return self._without_shut(one.allocation_id, held) if self._shut else held
         return tuple((agent_id, 1) for agent_id, slots in one.slots_by_agent if not slots)
 
-    def take(self, parts: Parts) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    def take(self, parts: SlotCounts) -> tuple[tuple[str, tuple[int, ...]], ...]:
         """Use places now; the numbers of the slots, by agent id."""
         taken = []
         for agent_id, places in sorted(parts):
@@ -167,7 +171,7 @@ class Room:
             taken.append((agent_id, numbers if self.kind == "slots" else ()))
         return tuple(taken)
 
-    def promise(self, parts: Parts) -> None:
+    def promise(self, parts: SlotCounts) -> None:
         """Keep places for somebody, those in use until they are free."""
         for agent_id, places in parts:
             seat = self.seats[agent_id]
@@ -182,11 +186,11 @@ class Room:
                 seat.soon += sign * places
                 self._moved(seat)
 
-    def _without_shut(self, allocation_id: str, held: Parts) -> Parts:
+    def _without_shut(self, allocation_id: str, held: SlotCounts) -> SlotCounts:
         left = ((a, n - self._shut.get((a, allocation_id), 0)) for a, n in held)
         return tuple((agent_id, places) for agent_id, places in left if places > 0)
 
-    def _moved(self, seat: Seat) -> None:
+    def _moved(self, seat: AgentCapacity) -> None:
         self.now.moved(seat)
         if self._soon is not None:
             self._soon.moved(seat)
@@ -194,7 +198,7 @@ class Room:
             self._most.moved(seat)
 
 
-def drained(agents: Sequence[AgentView], rules: Rules, kind: Kind) -> Room:
+def drained(agents: Sequence[AgentView], rules: Rules, kind: SlotKind) -> Capacity:
     """The room if nothing ran on these agents."""
     idle = [
         AgentView(
@@ -206,21 +210,21 @@ def drained(agents: Sequence[AgentView], rules: Rules, kind: Kind) -> Room:
         for a in agents
         if a.is_accepting
     ]
-    return Room(idle, (), rules, kind)
+    return Capacity(idle, (), rules, kind)
 
 
-def _seat(agent: AgentView, kind: Kind, rules: Rules, leaving: int) -> Seat:
+def _seat(agent: AgentView, kind: SlotKind, rules: Rules, leaving: int) -> AgentCapacity:
     member = member_of(agent.id)
     if kind == "slots":
         free = sorted(agent.free_slots)
-        return Seat(agent.id, member, agent.slots, free, len(free) + leaving, None)
+        return AgentCapacity(agent.id, member, agent.slots, free, len(free) + leaving, None)
     total = agent.max_zero_slot_tasks
     places = max(0, total - agent.zero_slot_tasks)
     fixed = None
     if len(agent.free_slots) < agent.slots or agent.shut:
         # Its slots decide, so that agents whose slots are idle stay idle.
         fixed = score(len(agent.free_slots), agent.slots, rules)
-    return Seat(agent.id, member, total, list(range(places)), places + leaving, fixed)
+    return AgentCapacity(agent.id, member, total, list(range(places)), places + leaving, fixed)
 
 
 def score(free: int, total: int, rules: Rules) -> float:

@@ -19,7 +19,7 @@ from determined_master.domain.schedule.fitting import Demand, demand_of, fit
 from determined_master.domain.schedule.jobs import job_view, jobs_of
 from determined_master.domain.schedule.ordering import age_key
 from determined_master.domain.schedule.plan import Plan, Preempt, Wait
-from determined_master.domain.schedule.planning_pass import PREEMPTED, Pass
+from determined_master.domain.schedule.planning_pass import PREEMPTED, PlanningPass
 from determined_master.domain.schedule.shares import Share, fill
 from determined_master.domain.schedule.view import DemandKey, JobView, PoolView, RequestView
 
@@ -41,14 +41,14 @@ def plan(view: PoolView) -> Plan:
     )
 
 
-def _serve_aux(view: PoolView) -> Pass | None:
+def _serve_aux(view: PoolView) -> PlanningPass | None:
     """Start what has no slots; None when nothing of that kind waits."""
     if view.jobs is not None and len(view.pending) == sum([len(j.ids) for j in view.jobs]):
         return None
     requests = sorted((r for r in view.pending if r.slots < 1), key=age_key)
     if not requests:
         return None
-    aux = Pass(view, "aux")
+    aux = PlanningPass(view, "aux")
     for request in requests:
         demand = Demand.of(request)
         parts = aux.fit(request, demand)
@@ -63,7 +63,7 @@ class _Shares:
     """The requests for slots of one pool, by job."""
 
     def __init__(self, view: PoolView) -> None:
-        self.line = Pass(view, "slots")
+        self.line = PlanningPass(view, "slots")
         self._view = view
         self._jobs = {job.job_id: job for job in self._possible(jobs_of(view))}
 

@@ -10,7 +10,13 @@ from itertools import groupby, islice
 from operator import attrgetter
 from typing import NamedTuple
 
-from determined_master.domain.schedule.capacity import Group, Index, Parts, Room, score
+from determined_master.domain.schedule.capacity import (
+    Capacity,
+    CapacityGroup,
+    CapacityIndex,
+    SlotCounts,
+    score,
+)
 from determined_master.domain.schedule.hash_ring import distance, hash_of, nearest
 from determined_master.domain.schedule.view import RequestView
 
@@ -42,7 +48,9 @@ demand_of = attrgetter("slots", "is_single_node", "excluded_agents")
 """What equals a request's Demand, at a fraction of the cost."""
 
 
-def fit(demand: Demand, allocation_id: str, room: Room, *, is_soon: bool = False) -> Parts | None:
+def fit(
+    demand: Demand, allocation_id: str, room: Capacity, *, is_soon: bool = False
+) -> SlotCounts | None:
     """Choose agents for one request.
 
     A request that one agent can hold goes to the best one: with `best` that which it fills most,
@@ -73,7 +81,7 @@ def fit(demand: Demand, allocation_id: str, room: Room, *, is_soon: bool = False
     return _fit_whole(demand, allocation_id, index, room.rules.is_heterogeneous)
 
 
-def fit_drained(demand: Demand, allocation_id: str, room: Room) -> Parts | None:
+def fit_drained(demand: Demand, allocation_id: str, room: Capacity) -> SlotCounts | None:
     """Choose the agents that would hold a request soonest if nothing new started on them.
 
     Those with the fewest places in use or promised, since they need the least to end; None when
@@ -83,10 +91,10 @@ def fit_drained(demand: Demand, allocation_id: str, room: Room) -> Parts | None:
     index = room.soon
     hashed = hash_of(allocation_id)
     # The most to promise first: for each size of agents, what they lack in all.
-    by_size: dict[int, list[Group]] = {}
+    by_size: dict[int, list[CapacityGroup]] = {}
     for group in sorted(index.groups, key=lambda g: (-g[0], -g[1])):
         by_size.setdefault(group[1], []).append(group)
-    best: tuple[int, Parts] | None = None
+    best: tuple[int, SlotCounts] | None = None
     for size in sorted((s for s in by_size if s), reverse=True):
         if size >= demand.places:
             count, each = 1, demand.places
@@ -105,7 +113,7 @@ def fit_drained(demand: Demand, allocation_id: str, room: Room) -> Parts | None:
     return best[1] if best else None
 
 
-def could_fit(demand: Demand, index: Index, *, is_heterogeneous: bool) -> bool:
+def could_fit(demand: Demand, index: CapacityIndex, *, is_heterogeneous: bool) -> bool:
     """Whether the request would fit into the places by which agents are indexed.
 
     Cost: O(groups), and O(1) an agent that is excluded.
@@ -121,7 +129,7 @@ def could_fit(demand: Demand, index: Index, *, is_heterogeneous: bool) -> bool:
 class Gathered:
     """What agents could promise as one task after the other leaves, until a request would fit."""
 
-    def __init__(self, demand: Demand, room: Room) -> None:
+    def __init__(self, demand: Demand, room: Capacity) -> None:
         """Begin with what each agent could promise now, which is not enough."""
         self._demand = demand
         self._wanted, self._may_spread = demand.places, demand.may_spread
@@ -131,7 +139,7 @@ class Gathered:
         self._whole = room.soon.whole(demand.excluded_agents) if demand.may_spread else {}
         """Idle agents of each size."""
 
-    def is_enough_with(self, held: Parts) -> bool:
+    def is_enough_with(self, held: SlotCounts) -> bool:
         """Whether the request would fit when this is given back, too. Cost: O(its agents)."""
         seats, places, excluded = self._room.seats, self._places, self._demand.excluded_agents
         is_enough = is_new_whole = False
@@ -174,7 +182,7 @@ def could_hold(demand: Demand, sizes: dict[int, int], *, is_heterogeneous: bool)
 
 
 def _first_of(
-    index: Index, groups: list[Group], hashed: int, excluded: frozenset[str]
+    index: CapacityIndex, groups: list[CapacityGroup], hashed: int, excluded: frozenset[str]
 ) -> Iterator[str]:
     """Agents of these groups in their order, within a group the nearest first."""
     for group in groups:
@@ -183,7 +191,7 @@ def _first_of(
                 yield agent_id
 
 
-def _by_score(index: Index, places: int, room: Room) -> Iterator[list[Group]]:
+def _by_score(index: CapacityIndex, places: int, room: Capacity) -> Iterator[list[CapacityGroup]]:
     """Groups of agents that can hold that many, those with equal scores together, best first."""
     able = [
         (group[2] if group[2] is not None else score(group[0], group[1], room.rules), group)
@@ -196,7 +204,7 @@ def _by_score(index: Index, places: int, room: Room) -> Iterator[list[Group]]:
 
 
 def _nearest_of(
-    index: Index, groups: list[Group], hashed: int, excluded: frozenset[str]
+    index: CapacityIndex, groups: list[CapacityGroup], hashed: int, excluded: frozenset[str]
 ) -> str | None:
     found = [
         next((m for m in nearest(index.groups[g], hashed) if m[1] not in excluded), None)
@@ -209,8 +217,8 @@ def _nearest_of(
 
 
 def _fit_whole(
-    demand: Demand, allocation_id: str, index: Index, is_heterogeneous: bool
-) -> Parts | None:
+    demand: Demand, allocation_id: str, index: CapacityIndex, is_heterogeneous: bool
+) -> SlotCounts | None:
     excluded = demand.excluded_agents
     idle = {g[0]: ring for g, ring in index.groups.items() if 0 < g[0] == g[1]}
     wanted = _whole_sizes(demand.slots, index.whole(excluded), is_heterogeneous)

@@ -57,7 +57,7 @@ class Frame(msgspec.Struct, frozen=True, omit_defaults=True):
         )
 
 
-class Film:
+class FrameHistory:
     """The last decision: makes the next frame from it, or is moved on by one that was stored."""
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-Ring = list[tuple[int, str]]
+HashRing = list[tuple[int, str]]
 """Hashes and ids of agents, ascending."""
 
 _RANGE = 2**64

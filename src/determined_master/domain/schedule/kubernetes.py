@@ -113,12 +113,12 @@ def too_many(slots: int, most: int, *, is_single_node: bool) -> str:
     )
 
 
-Parts = dict[str, tuple[AgentView, ...]]
+AgentsByPart = dict[str, tuple[AgentView, ...]]
 _MARK = "#"
 """Between a node's name, in which it cannot be, and the number of a part."""
 
 
-def _parts(nodes: Sequence[AgentView], most: int) -> Parts:
+def _parts(nodes: Sequence[AgentView], most: int) -> AgentsByPart:
     """The nodes that are larger than one pod may be, each cut into pieces."""
     return {node.id: tuple(_cut(node, most)) for node in nodes if node.slots > most}
 
@@ -142,7 +142,7 @@ def _cut(node: AgentView, most: int) -> Iterator[AgentView]:
 
 
 def _pieces(
-    node: str, slots: int, parts: Parts, held: dict[str, list[int]]
+    node: str, slots: int, parts: AgentsByPart, held: dict[str, list[int]]
 ) -> Iterator[tuple[str, int]]:
     """Where what runs on a node is counted; `held` has what is free or taken of each part."""
     own = parts.get(node)
@@ -159,7 +159,7 @@ def _pieces(
         yield node, slots
 
 
-def _excluded(nodes: frozenset[str], parts: Parts) -> frozenset[str]:
+def _excluded(nodes: frozenset[str], parts: AgentsByPart) -> frozenset[str]:
     return nodes | {part.id for node in nodes for part in parts.get(node, ())}
 
 

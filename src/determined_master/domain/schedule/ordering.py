@@ -15,7 +15,7 @@ from determined_master.domain.schedule.view import RequestView, Rules, RunningVi
 Position = int | Decimal
 Rank = tuple[int, Position]
 """Priority and position: what decides between jobs. Smaller is ahead."""
-Key = tuple[int, Position, datetime, datetime, str]
+QueueKey = tuple[int, Position, datetime, datetime, str]
 """Decides between any two requests."""
 
 _EXACT = Context(prec=200)
@@ -32,7 +32,7 @@ def rank(one: RequestView | RunningView) -> Rank:
     return one.priority, position_of(one.submitted_at) if position is None else position
 
 
-def queue_key(request: RequestView, rules: Rules = SMALLER_FIRST) -> Key:
+def queue_key(request: RequestView, rules: Rules = SMALLER_FIRST) -> QueueKey:
     """The order of waiting requests: most urgent first, then by position, then by age.
 
     Source: scheduling-and-provisioning a.1, a.2.
@@ -51,7 +51,7 @@ age_key = attrgetter("submitted_at", "requested_at", "allocation_id")
 """The order of waiting requests by age: the job's submission, the request, the id."""
 
 
-class Drawn(NamedTuple):
+class QueueOrder(NamedTuple):
     """Members of one priority, some of them before their place in the queue."""
 
     order: list[RequestView]
@@ -59,7 +59,7 @@ class Drawn(NamedTuple):
     """Ids of those who go before somebody that is ahead of them in the queue."""
 
 
-def drawn_forward(members: Sequence[RequestView], waiting: Sequence[RequestView]) -> Drawn:
+def drawn_forward(members: Sequence[RequestView], waiting: Sequence[RequestView]) -> QueueOrder:
     """Each of those who wait too long before the first member that came later than it.
 
     Args:
@@ -67,7 +67,7 @@ def drawn_forward(members: Sequence[RequestView], waiting: Sequence[RequestView]
         waiting: those of them that nobody may pass, in the same order.
     """
     if not waiting:
-        return Drawn(list(members), frozenset())
+        return QueueOrder(list(members), frozenset())
     # Stable: who began to wait at the same instant keeps the order of the queue.
     drawn = sorted(waiting, key=_asked_at)
     since = list(map(_asked_at, drawn))
@@ -89,7 +89,7 @@ def drawn_forward(members: Sequence[RequestView], waiting: Sequence[RequestView]
         if request.allocation_id not in served:
             served.add(request.allocation_id)
             order.append(request)
-    return Drawn(order, frozenset(early))
+    return QueueOrder(order, frozenset(early))
 
 
 def between(ahead: Position | None, behind: Position | None) -> Decimal:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from datetime import timedelta
 
-from determined_master.domain.schedule.capacity import Kind, Parts, Room, drained
+from determined_master.domain.schedule.capacity import Capacity, SlotCounts, SlotKind, drained
 from determined_master.domain.schedule.fitting import Demand, could_hold, fit, fit_drained
 from determined_master.domain.schedule.plan import Preempt, Start, Wait, WaitCode
 from determined_master.domain.schedule.view import PoolView, RequestView
@@ -15,25 +15,25 @@ MAX_DRAINED_FOR = 16
 PREEMPTED = "preempted by the scheduler"
 
 
-class Pass:
+class PlanningPass:
     """One pass: the room, and the decisions so far."""
 
-    def __init__(self, view: PoolView, kind: Kind) -> None:
+    def __init__(self, view: PoolView, kind: SlotKind) -> None:
         self.view = view
         self.kind = kind
-        self.room = Room(view.agents, view.running, view.rules, kind)
+        self.room = Capacity(view.agents, view.running, view.rules, kind)
         self.starts: list[Start] = []
         self.preemptions: list[Preempt] = []
         self.waits: list[Wait] = []
         self.impatient_at = view.now - timedelta(seconds=view.rules.gang_patience_s)
-        self._drained: Room | None = None
+        self._drained: Capacity | None = None
         self._sizes: Counter[int] | None = None
         self._possible: dict[Demand, bool] = {}
         self._full: set[Demand] = set()
         self._drained_for = 0
         self._undrainable: set[Demand] = set()
 
-    def fit(self, request: RequestView, demand: Demand) -> Parts | None:
+    def fit(self, request: RequestView, demand: Demand) -> SlotCounts | None:
         """Where it can start now; what was full stays full, since a pass only takes."""
         if demand in self._full:
             return None
@@ -45,7 +45,7 @@ class Pass:
     def start(
         self,
         request: RequestView,
-        parts: Parts,
+        parts: SlotCounts,
         *,
         is_backfill: bool = False,
         is_long_awaited: bool = False,
@@ -55,7 +55,7 @@ class Pass:
         self.starts.append(Start(request.allocation_id, placement, is_backfill, is_long_awaited))
 
     def wait(
-        self, request: RequestView, code: WaitCode, behind: str = "", agents: Parts = ()
+        self, request: RequestView, code: WaitCode, behind: str = "", agents: SlotCounts = ()
     ) -> None:
         """Let it wait."""
         names = tuple(sorted(agent_id for agent_id, _ in agents)) if agents else ()
@@ -96,7 +96,7 @@ class Pass:
         """Whether all agents that could be drained for it are promised to others already."""
         return not self.can_drain or demand in self._undrainable
 
-    def drain_for(self, request: RequestView, demand: Demand) -> Parts | None:
+    def drain_for(self, request: RequestView, demand: Demand) -> SlotCounts | None:
         """Keep agents for a request until they have room for it; None when enough are drained."""
         if not self.can_drain or demand in self._undrainable:
             return None
@@ -108,6 +108,6 @@ class Pass:
         self.room.promise(parts)
         return parts
 
-    def _is_new_promise(self, parts: Parts) -> bool:
+    def _is_new_promise(self, parts: SlotCounts) -> bool:
         """Whether what is asked for is not promised to others as a whole already."""
         return all(self.room.seats[a].total + self.room.seats[a].soon >= n for a, n in parts)

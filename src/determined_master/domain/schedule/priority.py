@@ -18,11 +18,11 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import attrgetter
 
-from determined_master.domain.schedule.capacity import Kind
+from determined_master.domain.schedule.capacity import SlotKind
 from determined_master.domain.schedule.fitting import Demand, demand_of, fit
 from determined_master.domain.schedule.ordering import drawn_forward, queue_key
 from determined_master.domain.schedule.plan import Plan, Wait
-from determined_master.domain.schedule.planning_pass import Pass
+from determined_master.domain.schedule.planning_pass import PlanningPass
 from determined_master.domain.schedule.victims import Victims
 from determined_master.domain.schedule.view import DemandKey, PoolView, RequestView
 
@@ -45,7 +45,7 @@ def plan(view: PoolView) -> Plan:
     )
 
 
-def _served(view: PoolView, requests: Sequence[RequestView], kind: Kind) -> Plan:
+def _served(view: PoolView, requests: Sequence[RequestView], kind: SlotKind) -> Plan:
     """The decisions on the requests of one kind; none at little cost when nothing of it waits."""
     if not requests:
         return Plan()
@@ -62,8 +62,8 @@ _Terms = tuple[int, bool, frozenset[str], int | None]
 class _Queue:
     """The queue of one kind."""
 
-    def __init__(self, view: PoolView, kind: Kind) -> None:
-        self.line = Pass(view, kind)
+    def __init__(self, view: PoolView, kind: SlotKind) -> None:
+        self.line = PlanningPass(view, kind)
         self._preempts = view.rules.preemption
         self._active = _active_slots(view)
         self._victims = Victims(self.line) if self._preempts else None

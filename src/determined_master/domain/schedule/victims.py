@@ -10,11 +10,11 @@ from datetime import datetime
 from decimal import Decimal
 from itertools import islice
 
-from determined_master.domain.schedule.capacity import Parts
+from determined_master.domain.schedule.capacity import SlotCounts
 from determined_master.domain.schedule.fitting import Demand, Gathered, could_fit, fit
 from determined_master.domain.schedule.ordering import Position, Rank, rank
 from determined_master.domain.schedule.plan import Preempt
-from determined_master.domain.schedule.planning_pass import PREEMPTED, Pass
+from determined_master.domain.schedule.planning_pass import PREEMPTED, PlanningPass
 from determined_master.domain.schedule.view import RequestView, RunningView
 
 _BEFORE_ALL = Decimal("-Infinity")
@@ -25,7 +25,7 @@ MAX_SERVED = 32
 class Victims:
     """Who could be asked to leave in one pass."""
 
-    def __init__(self, line: Pass) -> None:
+    def __init__(self, line: PlanningPass) -> None:
         self._line = line
         self._room = line.room
         able = [
@@ -48,7 +48,7 @@ class Victims:
         """Whether those who are left out now have to wait for the next pass."""
         return self._served >= MAX_SERVED
 
-    def make_room(self, request: RequestView, demand: Demand) -> Parts | None:
+    def make_room(self, request: RequestView, demand: Demand) -> SlotCounts | None:
         """Ask as few as needed to leave, the least urgent first; where the request then fits.
 
         Only jobs behind the request's are asked. Nobody is when all of them were not enough.
@@ -85,7 +85,7 @@ class Victims:
         The least urgent comes first.
         """
         gathered, held_by = Gathered(demand, self._room), self._room.held
-        asked: list[tuple[RunningView, Parts]] = []
+        asked: list[tuple[RunningView, SlotCounts]] = []
         for one in islice(reversed(self._left), len(self._left) - self._first):
             if one.allocation_id in self._taken:
                 continue

@@ -24,7 +24,7 @@ from determined_master.domain.experiment.messages import (
 from determined_master.domain.search.bounds import MAX_CREATED, replacements
 from determined_master.domain.search.decision import (
     Create,
-    Decision,
+    SearchDecision,
     SearchError,
     Stop,
     TrialCount,
@@ -46,7 +46,7 @@ class Bracket:
     concurrency: int
 
 
-class Names(NamedTuple):
+class MetricNames(NamedTuple):
     """Names of the two metrics, for errors."""
 
     metric: str
@@ -76,7 +76,7 @@ class HalvingSearch:
         *,
         brackets: Sequence[Bracket],
         divisor: float,
-        names: Names,
+        names: MetricNames,
     ) -> None:
         self._space = space
         self._stream = Stream(seed)
@@ -84,7 +84,7 @@ class HalvingSearch:
         self._divisor = divisor
         self._names = names
 
-    def initial(self) -> Decision:
+    def initial(self) -> SearchDecision:
         """Every bracket's first trials."""
         return self._refill(0, 0, [_Counts()] * len(self._brackets), [], [])
 
@@ -96,7 +96,7 @@ class HalvingSearch:
         metric: float | None,
         time: float | None,
         reported: tuple[str, ...],
-    ) -> Decision:
+    ) -> SearchDecision:
         """Place a trial in every rung that it has reached; stop it where it falls short.
 
         A stopped trial makes room for a new one. What a trial reports after its verdict changes
@@ -106,7 +106,7 @@ class HalvingSearch:
         """
         member = memory.member(request_id)
         if not member.is_open:
-            return Decision(state)
+            return SearchDecision(state)
         value, spent = self._read(request_id, metric, time, reported)
 
         entries = state["entries"]
@@ -129,17 +129,17 @@ class HalvingSearch:
             rung += 1
 
         if not records:
-            return Decision(state)
+            return SearchDecision(state)
         counts = _read_counts(state)
         if not stopped:
-            return Decision({**state, "entries": entries + len(records)}, (), tuple(records))
+            return SearchDecision({**state, "entries": entries + len(records)}, (), tuple(records))
         _change(counts, member.bracket, open=-1)
         position, entries = state["position"], entries + len(records)
         return self._refill(position, entries, counts, [Stop(request_id)], records)
 
     def trial_ended(
         self, state: Any, memory: SearchMemory, request_id: str, end: TrialEnd
-    ) -> Decision:
+    ) -> SearchDecision:
         """Make room for a new trial unless the one that ended had been stopped before.
 
         A failed trial takes the last place of the rung it was on its way to. An invalid one
@@ -147,7 +147,7 @@ class HalvingSearch:
         """
         member = memory.member(request_id)
         if member.state != "open":
-            return Decision(state)
+            return SearchDecision(state)
         counts = _read_counts(state)
         entries = state["entries"]
         bracket = member.bracket
@@ -166,7 +166,7 @@ class HalvingSearch:
             entries += 1
         return self._refill(state["position"], entries, counts, [], records)
 
-    def go_on(self, state: Any, memory: SearchMemory) -> Decision:
+    def go_on(self, state: Any, memory: SearchMemory) -> SearchDecision:
         """More of the trials that the brackets have room for."""
         return self._refill(state["position"], state["entries"], _read_counts(state), [], [])
 
@@ -237,7 +237,7 @@ class HalvingSearch:
         counts: list[_Counts],
         actions: list[Create | Stop],
         records: list[ExperimentRecord],
-    ) -> Decision:
+    ) -> SearchDecision:
         """Complete a decision with new trials wherever a bracket has room and trials left."""
         self._stream.seek(position)
         left = MAX_CREATED
@@ -254,7 +254,7 @@ class HalvingSearch:
             "brackets": [list(c) for c in counts],
         }
         has_more = any(_room(*pair) for pair in zip(self._brackets, counts, strict=True))
-        return Decision(state, tuple(actions), tuple(records), has_more)
+        return SearchDecision(state, tuple(actions), tuple(records), has_more)
 
 
 def _room(bracket: Bracket, counts: _Counts) -> int:

@@ -23,7 +23,7 @@ class Stop(msgspec.Struct, frozen=True, tag="stop", tag_field="action"):
     request_id: str
 
 
-class Decision(msgspec.Struct, frozen=True):
+class SearchDecision(msgspec.Struct, frozen=True):
     """The answer to one event.
 
     `state` is the method's whole new state as plain JSON values, below 2 KiB whatever the number

@@ -15,12 +15,12 @@ from determined_master.domain.config.sections.hyperparameters import (
     Hyperparameter,
     HyperparameterSpace,
     Int,
-    Log,
+    LogScale,
     Nested,
 )
 from determined_master.domain.experiment.messages import TrialEnd
 from determined_master.domain.search.bounds import MAX_CREATED, unit_interval
-from determined_master.domain.search.decision import Decision, SearchError, TrialCount
+from determined_master.domain.search.decision import SearchDecision, SearchError, TrialCount
 from determined_master.domain.search.memory import SearchMemory
 from determined_master.domain.search.sampling import seeded_trial
 from determined_master.domain.search.stream import Stream
@@ -89,7 +89,7 @@ class GridSearch:
         self._stream = Stream(seed)
         self._first = min(self._points.size, max_concurrent_trials or self._points.size)
 
-    def initial(self) -> Decision:
+    def initial(self) -> SearchDecision:
         """As many points as may run at once; 0 for `max_concurrent_trials` means all."""
         nothing = {"position": 0, "left": self._points.size, "due": self._first}
         return self._create(nothing, self._first)
@@ -102,20 +102,20 @@ class GridSearch:
         metric: float | None,
         time: float | None,
         reported: tuple[str, ...],
-    ) -> Decision:
+    ) -> SearchDecision:
         """Nothing: all points are tried."""
-        return Decision(state)
+        return SearchDecision(state)
 
     def trial_ended(
         self, state: Any, memory: SearchMemory, request_id: str, end: TrialEnd
-    ) -> Decision:
+    ) -> SearchDecision:
         """The next point, however the last one ended."""
         due = state.get("due", 0)  # states of older releases have none
         if state["left"] <= due:
-            return Decision({**state, "due": due}, has_more=due > 0)
+            return SearchDecision({**state, "due": due}, has_more=due > 0)
         return self._create({**state, "due": due + 1}, 1)
 
-    def go_on(self, state: Any, memory: SearchMemory) -> Decision:
+    def go_on(self, state: Any, memory: SearchMemory) -> SearchDecision:
         """More of the first points."""
         return self._create(state, state.get("due", 0))
 
@@ -127,7 +127,7 @@ class GridSearch:
         """Every point trains as long as it takes."""
         return (TrialCount(self._points.size),)
 
-    def _create(self, state: Any, count: int) -> Decision:
+    def _create(self, state: Any, count: int) -> SearchDecision:
         count, left = min(count, MAX_CREATED), state["left"]
         self._stream.seek(state["position"])
         trials = tuple(
@@ -135,7 +135,7 @@ class GridSearch:
         )
         due = state.get("due", 0) - count
         after = {"position": self._stream.position, "left": left - count, "due": due}
-        return Decision(after, trials, has_more=due > 0)
+        return SearchDecision(after, trials, has_more=due > 0)
 
 
 def _axes(space: HyperparameterSpace, path: tuple[str, ...]) -> Iterator[Axis]:
@@ -161,7 +161,7 @@ def _axis(spec: Hyperparameter, path: tuple[str, ...]) -> Axis:
         case Double():
             size = _count(spec, path)
             return Axis(path, size, lambda i: _step(spec.minval, spec.maxval, i, size))
-        case Log():
+        case LogScale():
             size = _count(spec, path)
             base = float(spec.base)
             return Axis(path, size, lambda i: base ** _step(spec.minval, spec.maxval, i, size))
@@ -169,7 +169,7 @@ def _axis(spec: Hyperparameter, path: tuple[str, ...]) -> Axis:
             assert_never(spec)
 
 
-def _count(spec: Int | Double | Log, path: tuple[str, ...]) -> int:
+def _count(spec: Int | Double | LogScale, path: tuple[str, ...]) -> int:
     if spec.count is None:
         raise SearchError(
             f"hyperparameter {'.'.join(path)} has no count; a grid search needs one for every "

@@ -15,7 +15,7 @@ from determined_master.domain.experiment.messages import (
 
 
 @dataclass(slots=True)
-class Member:
+class SearchMember:
     """One trial of a halving search.
 
     `rung` is the next rung that the trial is judged in; `stopped` that no rung will judge it any
@@ -43,7 +43,7 @@ class SearchMemory:
 
     def __init__(self) -> None:
         self._rungs: dict[tuple[int, int], list[float]] = {}
-        self._members: dict[str, Member] = {}
+        self._members: dict[str, SearchMember] = {}
 
     @classmethod
     def rebuild(
@@ -52,7 +52,7 @@ class SearchMemory:
         """Build from stored rows in any order. Cost: O(n log n) in rows, one sort a rung."""
         memory = cls()
         for row in members:
-            memory._members[row.request_id] = Member(bracket=row.bracket, state=row.state)
+            memory._members[row.request_id] = SearchMember(bracket=row.bracket, state=row.state)
         for entry in entries:
             if memory._note(entry):
                 memory._rung(entry).append(entry.metric)
@@ -71,16 +71,16 @@ class SearchMemory:
                 for rung, metric in member.metrics.items():
                     metrics = self._rungs[member.bracket, rung]
                     del metrics[bisect_left(metrics, metric)]
-                self._members[record.request_id] = Member(member.bracket, "invalid")
+                self._members[record.request_id] = SearchMember(member.bracket, "invalid")
             case BracketMember():
-                member = self._members.setdefault(record.request_id, Member(record.bracket))
+                member = self._members.setdefault(record.request_id, SearchMember(record.bracket))
                 member.state = record.state
 
     def rung(self, bracket: int, rung: int) -> list[float]:
         """Metrics of one rung, best (smallest) first. Not to be changed."""
         return self._rungs.get((bracket, rung), [])
 
-    def member(self, request_id: str) -> Member:
+    def member(self, request_id: str) -> SearchMember:
         """One trial. Raises ValueError for a trial that the search did not create."""
         if request_id not in self._members:
             raise ValueError(f"the search has no trial with request id {request_id!r}")

@@ -29,11 +29,11 @@ from determined_master.domain.search.adaptive_asha import (
     bracket_sizes,
     most_rungs,
 )
-from determined_master.domain.search.asha import HalvingSearch, Names, async_bracket
+from determined_master.domain.search.asha import HalvingSearch, MetricNames, async_bracket
 from determined_master.domain.search.bounds import MAX_RUNGS
 from determined_master.domain.search.decision import (
     Create,
-    Decision,
+    SearchDecision,
     SearchError,
     Stop,
     TrialCount,
@@ -46,7 +46,7 @@ from determined_master.domain.search.sampling import check_space
 
 __all__ = [
     "Create",
-    "Decision",
+    "SearchDecision",
     "SearchContext",
     "SearchError",
     "SearchMemory",
@@ -64,7 +64,7 @@ MAX_POWER_OF_10 = 300
 class SearchMethod(Protocol):
     """What every search method answers; a new method is one file and one line in `build`."""
 
-    def initial(self) -> Decision:
+    def initial(self) -> SearchDecision:
         """The first trials, at most `MAX_CREATED`; without any there is nothing to search."""
         ...
 
@@ -76,7 +76,7 @@ class SearchMethod(Protocol):
         metric: float | None,
         time: float | None,
         reported: tuple[str, ...],
-    ) -> Decision:
+    ) -> SearchDecision:
         """Judge a trial by a validation.
 
         Args:
@@ -93,11 +93,11 @@ class SearchMethod(Protocol):
 
     def trial_ended(
         self, state: Any, memory: SearchMemory, request_id: str, end: TrialEnd
-    ) -> Decision:
+    ) -> SearchDecision:
         """Answer the end of a trial, with its replacement where there is one. Once a trial."""
         ...
 
-    def go_on(self, state: Any, memory: SearchMemory) -> Decision:
+    def go_on(self, state: Any, memory: SearchMemory) -> SearchDecision:
         """Make more of the trials that the decisions before have left for later."""
         ...
 
@@ -185,7 +185,7 @@ def _build_halving(
             raise SearchError(f"searcher.bracket_rungs has {sizes[-1]}; a bracket has 1 or more")
         _check_rungs("bracket_rungs" if searcher.bracket_rungs else "max_rungs", sizes, divisor)
         brackets = adaptive_brackets(sizes, divisor, searcher.max_time, trials, at_once)
-    names = Names(searcher.metric, searcher.time_metric)
+    names = MetricNames(searcher.metric, searcher.time_metric)
     return HalvingSearch(space, seed, brackets=brackets, divisor=divisor, names=names)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from determined_master.domain.config.sections.hyperparameters import HyperparameterSpace
 from determined_master.domain.experiment.messages import TrialEnd
 from determined_master.domain.search.bounds import MAX_CREATED, replacements, unit_interval
-from determined_master.domain.search.decision import Decision, TrialCount
+from determined_master.domain.search.decision import SearchDecision, TrialCount
 from determined_master.domain.search.memory import SearchMemory
 from determined_master.domain.search.sampling import draw_trial
 from determined_master.domain.search.stream import Stream
@@ -36,7 +36,7 @@ class RandomSearch:
         self._first = min(max_trials, max_concurrent_trials or max_trials)
         self._replacements = replacements(max_trials) if replaces_invalid else 0
 
-    def initial(self) -> Decision:
+    def initial(self) -> SearchDecision:
         """As many trials as may run at once; 0 for `max_concurrent_trials` means all."""
         nothing = {"position": 0, "created": 0, "replaced": 0, "due": self._first}
         return self._create(nothing, self._first)
@@ -49,23 +49,23 @@ class RandomSearch:
         metric: float | None,
         time: float | None,
         reported: tuple[str, ...],
-    ) -> Decision:
+    ) -> SearchDecision:
         """Nothing: points are drawn without regard to what others gave."""
-        return Decision(state)
+        return SearchDecision(state)
 
     def trial_ended(
         self, state: Any, memory: SearchMemory, request_id: str, end: TrialEnd
-    ) -> Decision:
+    ) -> SearchDecision:
         """One trial more, however the last one ended, until all have been made."""
         due = state.get("due", 0)  # states of older releases have none
         after = {**state, "due": due}
         if end == "invalid_hp" and state["replaced"] < self._replacements:
             after |= {"created": state["created"] - 1, "replaced": state["replaced"] + 1}
         if after["created"] + due >= self._max_trials:
-            return Decision(after, has_more=due > 0)
+            return SearchDecision(after, has_more=due > 0)
         return self._create({**after, "due": due + 1}, 1)
 
-    def go_on(self, state: Any, memory: SearchMemory) -> Decision:
+    def go_on(self, state: Any, memory: SearchMemory) -> SearchDecision:
         """More of the first trials."""
         return self._create(state, state.get("due", 0))
 
@@ -77,7 +77,7 @@ class RandomSearch:
         """Every trial trains as long as it takes."""
         return (TrialCount(self._max_trials),)
 
-    def _create(self, state: Any, count: int) -> Decision:
+    def _create(self, state: Any, count: int) -> SearchDecision:
         count = min(count, MAX_CREATED)
         self._stream.seek(state["position"])
         trials = tuple(draw_trial(self._stream, self._space) for _ in range(count))
@@ -88,4 +88,4 @@ class RandomSearch:
             "replaced": state["replaced"],
             "due": due,
         }
-        return Decision(after, trials, has_more=due > 0)
+        return SearchDecision(after, trials, has_more=due > 0)

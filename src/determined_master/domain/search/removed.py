@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from determined_master.domain.experiment.messages import TrialEnd
-from determined_master.domain.search.decision import Decision, SearchError, TrialCount
+from determined_master.domain.search.decision import SearchDecision, SearchError, TrialCount
 from determined_master.domain.search.memory import SearchMemory
 
 
@@ -15,7 +15,7 @@ class RemovedSearch:
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def initial(self) -> Decision:
+    def initial(self) -> SearchDecision:
         """Refuse to begin."""
         self._refuse()
 
@@ -27,17 +27,17 @@ class RemovedSearch:
         metric: float | None,
         time: float | None,
         reported: tuple[str, ...],
-    ) -> Decision:
+    ) -> SearchDecision:
         """Refuse to go on."""
         self._refuse()
 
     def trial_ended(
         self, state: Any, memory: SearchMemory, request_id: str, end: TrialEnd
-    ) -> Decision:
+    ) -> SearchDecision:
         """Refuse to go on."""
         self._refuse()
 
-    def go_on(self, state: Any, memory: SearchMemory) -> Decision:
+    def go_on(self, state: Any, memory: SearchMemory) -> SearchDecision:
         """Refuse to go on."""
         self._refuse()
 

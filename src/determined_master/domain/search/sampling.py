@@ -13,7 +13,7 @@ from determined_master.domain.config.sections.hyperparameters import (
     Hyperparameter,
     HyperparameterSpace,
     Int,
-    Log,
+    LogScale,
     Nested,
 )
 from determined_master.domain.search.decision import Create, SearchError
@@ -59,7 +59,7 @@ def _draw(stream: Stream, spec: Hyperparameter) -> Any:
             return spec.minval + stream.up_to(spec.maxval - spec.minval)
         case Double():
             return _between(spec.minval, spec.maxval, stream.double())
-        case Log():
+        case LogScale():
             return float(spec.base) ** _between(spec.minval, spec.maxval, stream.double())
         case Categorical():
             return spec.vals[stream.up_to(len(spec.vals) - 1)]
@@ -81,19 +81,19 @@ def _check(space: Mapping[str, Hyperparameter], prefix: str) -> None:
                 _check(spec.children, f"{path}.")
             case Categorical(vals=vals) if not vals:
                 raise SearchError(f"hyperparameter {path}: vals is empty; give at least one value")
-            case Int() | Double() | Log() if spec.minval > spec.maxval:
+            case Int() | Double() | LogScale() if spec.minval > spec.maxval:
                 raise SearchError(
                     f"hyperparameter {path}: minval {spec.minval} is above maxval {spec.maxval}"
                 )
             case Int() if spec.maxval - spec.minval > _WIDEST_INT:
                 raise SearchError(f"hyperparameter {path}: the range is wider than 64 bits")
-            case Log():
+            case LogScale():
                 _check_log(spec, path)
             case _:
                 pass
 
 
-def _check_log(spec: Log, path: str) -> None:
+def _check_log(spec: LogScale, path: str) -> None:
     if spec.base <= 0:
         raise SearchError(f"hyperparameter {path}: base {spec.base} must be above 0")
     for exponent in (spec.minval, spec.maxval):

@@ -9,12 +9,12 @@ from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 from determined_master.domain.experiment.messages import TrialEnd
-from determined_master.domain.search.decision import Create, Decision, Stop
+from determined_master.domain.search.decision import Create, SearchDecision, Stop
 from determined_master.domain.search.memory import SearchMemory
 from determined_master.domain.search.method import SearchMethod
 
 
-class Report(NamedTuple):
+class SimulatedReport(NamedTuple):
     """One validation: seconds of work since the one before, time metric, metric to minimise."""
 
     after_s: float
@@ -25,7 +25,7 @@ class Report(NamedTuple):
 class Training(NamedTuple):
     """What a trial would do if it were left alone: its reports, and how it then ends."""
 
-    reports: Iterable[Report]
+    reports: Iterable[SimulatedReport]
     end: TrialEnd = "clean"
 
 
@@ -50,11 +50,11 @@ class SearchRun:
         self.state: Any = None
         self.trials: dict[str, SimulatedTrial] = {}
 
-    def start(self) -> Decision:
+    def start(self) -> SearchDecision:
         """Ask for the first trials."""
         return self._apply(self.method.initial())
 
-    def validate(self, request_id: str, metric: float, time: float) -> Decision:
+    def validate(self, request_id: str, metric: float, time: float) -> SearchDecision:
         """Report a validation of one trial."""
         self.trials[request_id].reports += 1
         return self._apply(
@@ -63,7 +63,7 @@ class SearchRun:
             )
         )
 
-    def end(self, request_id: str, end: TrialEnd) -> Decision:
+    def end(self, request_id: str, end: TrialEnd) -> SearchDecision:
         """Report the end of one trial."""
         self.trials[request_id].end = end
         return self._apply(self.method.trial_ended(self.state, self.memory, request_id, end))
@@ -73,7 +73,7 @@ class SearchRun:
         """Trials that have not ended, in the order of their creation."""
         return [id for id, trial in self.trials.items() if trial.end is None]
 
-    def _apply(self, decision: Decision) -> Decision:
+    def _apply(self, decision: SearchDecision) -> SearchDecision:
         """Apply a decision and all that it has left for later; the whole as one."""
         actions, records = [*decision.actions], [*decision.records]
         self._take(decision)
@@ -82,9 +82,9 @@ class SearchRun:
             self._take(decision)
             actions += decision.actions
             records += decision.records
-        return Decision(self.state, tuple(actions), tuple(records))
+        return SearchDecision(self.state, tuple(actions), tuple(records))
 
-    def _take(self, decision: Decision) -> None:
+    def _take(self, decision: SearchDecision) -> None:
         self.state = decision.state
         for record in decision.records:
             self.memory.apply(record)
@@ -107,7 +107,7 @@ class Simulation:
 Train = Callable[[Create], Training]
 """What each trial would do; asked when the trial gets a worker."""
 
-OnReport = Callable[[float, str, Report], None]
+OnReport = Callable[[float, str, SimulatedReport], None]
 """Told each report before the method is: instant in seconds, request id, report."""
 
 
@@ -131,9 +131,9 @@ def simulate(
 class _Live:
     """A trial on a worker: what it reports next, None when it ends next."""
 
-    reports: Iterator[Report]
+    reports: Iterator[SimulatedReport]
     end: TrialEnd
-    next: Report | None = None
+    next: SimulatedReport | None = None
 
 
 @dataclass(slots=True)
@@ -147,7 +147,7 @@ class _Cluster:
     events: list[tuple[float, int, str]] = field(default_factory=list)
     scheduled: int = 0
 
-    def take_in(self, decision: Decision) -> None:
+    def take_in(self, decision: SearchDecision) -> None:
         """Queue a decision's trials, and start what the workers have room for."""
         self.waiting.extend(a.request_id for a in decision.actions if isinstance(a, Create))
         while self.waiting and len(self.live) < self.workers:

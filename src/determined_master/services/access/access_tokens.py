@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from determined_master.services.access.identities import Identities
     from determined_master.services.access.users import ListOrder
     from determined_master.store.access.access_tokens import TokenRow
-    from determined_master.store.db import Pool
+    from determined_master.store.db import Database
 
 ONLY_ADMIN_CREATES = "only admin privileged users can create token for own/other users"
 LONGEST_DAYS = 106751
@@ -65,8 +65,8 @@ class Lives(msgspec.Struct, frozen=True):
 class AccessTokens:
     """Access tokens of all users."""
 
-    def __init__(self, pool: Pool, identities: Identities, lives: Lives) -> None:
-        self._pool = pool
+    def __init__(self, db: Database, identities: Identities, lives: Lives) -> None:
+        self._db = db
         self._identities = identities
         self._lives = lives
 
@@ -84,7 +84,7 @@ class AccessTokens:
         """
         access.may(caller, "create", "token", owner_id=user_id, refusal=ONLY_ADMIN_CREATES)
         life, now, token = self._lives.of(lifespan), clock.now(), entropy.token()
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             if await users.find_user(conn, user_id) is None:
                 raise NotFound("user not found")
             new = rows.TokenRow(0, user_id, now + life, now, None, description)
@@ -117,7 +117,7 @@ class AccessTokens:
             user_id=None if sees_all else caller.user_id,
             good_at=None if with_inactive else clock.now(),
         )
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             if username:
                 user = await users.find_user_by_name(conn, username)
                 if user is None:
@@ -146,7 +146,7 @@ class AccessTokens:
             PermissionDenied: it is another's, and not the caller's to change.
         """
         missing = f"Token with id: {{{token_id}}} not found"
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             token = await rows.find_token(conn, token_id)
             if token is None:
                 raise NotFound(missing)

@@ -14,7 +14,7 @@ from determined_master.services.access.passwords import Passwords, client_hash
 from determined_master.services.containers.tokens import token_hash
 from determined_master.store.access import sessions, users
 from determined_master.store.access.users import UserRow
-from determined_master.store.db import Pool
+from determined_master.store.db import Database
 
 SESSION_LIFE = timedelta(days=7)
 
@@ -30,8 +30,8 @@ class Login(msgspec.Struct, frozen=True):
 class Auth:
     """Opens and ends sessions. Anybody may try, so nothing here asks `access.may`."""
 
-    def __init__(self, pool: Pool, passwords: Passwords, identities: Identities) -> None:
-        self._pool = pool
+    def __init__(self, db: Database, passwords: Passwords, identities: Identities) -> None:
+        self._db = db
         self._passwords = passwords
         self._identities = identities
 
@@ -47,7 +47,7 @@ class Auth:
         """
         if not username:
             raise InvalidArgument("missing argument: username")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             found = await users.find_password(conn, username)
         user, stored = found or (None, None)
         hashed = password if is_hashed else client_hash(password)
@@ -61,13 +61,13 @@ class Auth:
         """End the session of the caller's token, for good."""
         if caller.session_id is None:
             return
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             await sessions.update_revoked(conn, caller.session_id, clock.now())
         self._identities.forget_token(token)
 
     async def _open(self, user: UserRow) -> Login:
         token, now = entropy.token(), clock.now()
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             await sessions.insert_session(
                 conn,
                 user.id,

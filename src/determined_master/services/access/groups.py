@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from determined_master.services.access.identities import Identities
     from determined_master.store.access.groups import GroupRow
     from determined_master.store.access.users import UserRow
-    from determined_master.store.db import Conn, Pool
+    from determined_master.store.db import Conn, Database
 
 MAX_LIMIT = 500
 MAX_NAME_CHARACTERS = 255
@@ -29,8 +29,8 @@ Details = tuple["GroupRow", list["UserRow"]]
 class Groups:
     """Groups of users. Whoever may not change groups sees those that they are in."""
 
-    def __init__(self, pool: Pool, identities: Identities) -> None:
-        self._pool = pool
+    def __init__(self, db: Database, identities: Identities) -> None:
+        self._db = db
         self._identities = identities
 
     async def search(
@@ -47,7 +47,7 @@ class Groups:
             if member_id not in (0, caller.user_id):
                 return [], page_of(0, offset, limit)
             member_id = caller.user_id
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             page = page_of(await rows.count_groups(conn, name, member_id), offset, limit)
             found = await rows.list_groups(conn, name, member_id, start=page.start, end=page.end)
         return found, page
@@ -60,7 +60,7 @@ class Groups:
             PermissionDenied: the caller neither changes groups nor is in it.
         """
         access.may(caller, "read", "group")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             found = await _details(conn, group_id)
         if caller.user_id not in {member.id for member in found[1]}:
             access.may(caller, "edit", "group")
@@ -75,7 +75,7 @@ class Groups:
         """
         access.may(caller, "edit", "group")
         _check_name(name)
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             try:
                 group_id = await rows.insert_group(conn, name)
             except asyncpg.UniqueViolationError:
@@ -103,7 +103,7 @@ class Groups:
             AlreadyExists: the name is taken, or one to be added is in it already.
         """
         access.may(caller, "edit", "group")
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             if await rows.find_group(conn, group_id, is_locked=True) is None:
                 raise missing(group_id)
             if name:
@@ -135,7 +135,7 @@ class Groups:
             NotFound: there is no such group or user; then nothing is changed.
         """
         access.may(caller, "edit", "group")
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             known = await rows.list_known(conn, [*add, *remove])
             for group_id in [*add, *remove]:
                 if group_id not in known:
@@ -152,7 +152,7 @@ class Groups:
             NotFound: there is none of that id.
         """
         access.may(caller, "edit", "group")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             if not await rows.delete_group(conn, group_id):
                 raise missing(group_id)
         self._identities.forget_rights()

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from determined_master.domain.access import rules as access
-from determined_master.domain.access.rules import Action, Kind
+from determined_master.domain.access.rules import Action, ThingKind
 from determined_master.domain.errors import NotFound, PermissionDenied
 from determined_master.store.workspaces.places import Thing, find_workspaces
 
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
-    from determined_master.store.db import Pool
+    from determined_master.store.db import Database
 
 HINT = "it does not exist, or no role of yours shows it"
 
-_SEEN: Mapping[Thing, tuple[Kind, str]] = {
+_SEEN: Mapping[Thing, tuple[ThingKind, str]] = {
     "workspace": ("workspace", "workspace '{}' not found"),
     "project": ("project", "project '{}' not found"),
     "project_key": ("project", "project '{}' not found"),
@@ -49,7 +49,7 @@ class Claim(msgspec.Struct, frozen=True):
     thing: Thing
     names: Sequence[str]
     action: Action = "read"
-    kind: Kind | None = None
+    kind: ThingKind | None = None
     """Of what the action is; None for seeing the thing itself."""
     may_be_missing: bool = False
     """Whether a thing that is not there is none of the guard's business."""
@@ -58,15 +58,15 @@ class Claim(msgspec.Struct, frozen=True):
 class Guard:
     """Looks up the workspaces of what requests name."""
 
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
+    def __init__(self, db: Database) -> None:
+        self._db = db
 
     async def seen(self, caller: Caller, thing: Thing, names: Sequence[str]) -> set[str]:
         """Those of these things that the caller sees."""
         kind, _ = _SEEN[thing]
         if access.visible(caller, kind) is None:
             return set(names)
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             found = await find_workspaces(conn, thing, names)
         return {n for n, i in found.items() if access.can(caller, "read", kind, workspace_id=i)}
 
@@ -87,7 +87,7 @@ class Guard:
             NotFound: one of the things is not there, or the caller may not see it.
             PermissionDenied: the caller sees it, and may not do that with it.
         """
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             for claim in claims:
                 found = await find_workspaces(conn, claim.thing, claim.names)
                 for name in claim.names:

@@ -20,14 +20,14 @@ from determined_master.services.containers.tokens import token_hash
 from determined_master.store.access.roles import list_grants
 from determined_master.store.access.sessions import find_session
 from determined_master.store.access.users import UserRow, find_user
-from determined_master.store.db import Conn, Pool
+from determined_master.store.db import Conn, Database
 from determined_master.store.tasks.allocations import find_token_owner
 
 FRESH_S = 10.0
 MAX_ENTRIES = 20_000
 
 
-class Identity(msgspec.Struct, frozen=True):
+class TokenIdentity(msgspec.Struct, frozen=True):
     """What is known of a token until `stale_at` (monotonic seconds)."""
 
     caller: Caller
@@ -42,11 +42,11 @@ class Identities:
     and kept as long, so a request costs no more queries than without roles.
     """
 
-    def __init__(self, pool: Pool, *, has_roles: bool = False) -> None:
-        self._pool = pool
+    def __init__(self, db: Database, *, has_roles: bool = False) -> None:
+        self._db = db
         self._has_roles = has_roles
-        self._known: dict[bytes, Identity] = {}
-        self._users: dict[int, Identity] = {}
+        self._known: dict[bytes, TokenIdentity] = {}
+        self._users: dict[int, TokenIdentity] = {}
         self._changes = 0
         """Counts what was forgotten: an answer read before a change is not kept after it."""
 
@@ -67,7 +67,7 @@ class Identities:
         known = self._users.get(user_id)
         if known is not None and known.stale_at > clock.monotonic_s():
             return known.user
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             return await find_user(conn, user_id)
 
     def forget_user(self, user_id: int) -> None:
@@ -98,15 +98,15 @@ class Identities:
             if scope is not None and scope.allocation_id == allocation_id:
                 del self._known[digest]
 
-    def _keep(self, digest: bytes, identity: Identity) -> None:
+    def _keep(self, digest: bytes, identity: TokenIdentity) -> None:
         if len(self._known) >= MAX_ENTRIES:
             self._known.clear()
             self._users.clear()
         self._known[digest] = identity
         self._users[identity.user.id] = identity
 
-    async def _look_up(self, digest: bytes) -> Identity | None:
-        async with self._pool.acquire() as conn:
+    async def _look_up(self, digest: bytes) -> TokenIdentity | None:
+        async with self._db.acquire() as conn:
             session = await find_session(conn, digest)
             if session is None:
                 owner = await find_token_owner(conn, digest)
@@ -141,7 +141,7 @@ def _identity(
     scope: TaskScope | None,
     session_id: int | None = None,
     left_s: float = FRESH_S,
-) -> Identity:
+) -> TokenIdentity:
     # Who is deactivated may begin nothing; what runs already reports on, to lose no work.
     caller = Caller(
         user_id=user.id,
@@ -151,4 +151,4 @@ def _identity(
         session_id=session_id,
         scope=scope,
     )
-    return Identity(caller, user, clock.monotonic_s() + min(left_s, FRESH_S))
+    return TokenIdentity(caller, user, clock.monotonic_s() + min(left_s, FRESH_S))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from determined_master.services.access.identities import Identities
     from determined_master.store.access.groups import GroupRow
     from determined_master.store.access.users import UserRow
-    from determined_master.store.db import Conn, Pool
+    from determined_master.store.db import Conn, Database
 
 Assigned = tuple[Role, list[AssignmentRow]]
 """A role, and some of those who have it."""
@@ -45,10 +45,10 @@ class Roles:
     """Roles and who has them."""
 
     def __init__(
-        self, pool: Pool, identities: Identities, creator_role_id: int | None = None
+        self, db: Database, identities: Identities, creator_role_id: int | None = None
     ) -> None:
         """`creator_role_id` is what the maker of a workspace becomes in it; None for nothing."""
-        self._pool = pool
+        self._db = db
         self._identities = identities
         self._creator_role_id = creator_role_id
 
@@ -74,7 +74,7 @@ class Roles:
         """
         access.may(caller, "read", "role")
         chosen = [_role(role_id) for role_id in dict.fromkeys(role_ids)]
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             found = await rows.list_of_roles(conn, [role.id for role in chosen])
         known = [a for a in found if _may_know(caller, a)]
         return [(role, [a for a in known if a.role_id == role.id]) for role in chosen]
@@ -86,7 +86,7 @@ class Roles:
             NotFound: there is no such user.
         """
         access.may(caller, "read", "role")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             if await users.find_user(conn, user_id) is None:
                 raise NotFound("user not found")
             found = await rows.list_of_user(conn, user_id)
@@ -100,7 +100,7 @@ class Roles:
             NotFound: there is no such group.
         """
         access.may(caller, "read", "role")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             if await groups.find_group(conn, group_id) is None:
                 raise missing_group(group_id)
             found = await rows.list_of_group(conn, group_id)
@@ -118,7 +118,7 @@ class Roles:
         absent = f"workspace '{workspace_id}' not found"
         access.may_see(caller, "workspace", workspace_id, absent)
         wanted = name.lower()
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             if await workspaces.find_workspace(conn, workspace_id, caller.user_id) is None:
                 raise NotFound(absent)
             found = await rows.list_in_workspace(conn, workspace_id)
@@ -147,7 +147,7 @@ class Roles:
         whole = [AssignmentRow(role_id=CLUSTER_ADMIN_ID, user_id=caller.user_id)]
         if caller.rights is None:
             return whole
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             found = await rows.list_of_user(conn, caller.user_id)
         has_whole = any(a.role_id == CLUSTER_ADMIN_ID and a.workspace_id is None for a in found)
         return found if has_whole or not caller.is_admin else [*whole, *found]
@@ -172,7 +172,7 @@ class Roles:
                     f"role {role.name} cannot be given in a single workspace: it holds "
                     "permissions of the whole cluster; give it without a workspace"
                 )
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             try:
                 await rows.insert_assignments(conn, new)
             except asyncpg.UniqueViolationError:
@@ -196,7 +196,7 @@ class Roles:
         _check_some(gone)
         self._check_rights(caller, gone)
         wanted = list(dict.fromkeys(gone))
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             if await rows.delete_assignments(conn, wanted) < len(wanted):
                 raise NotFound("one of these roles is not given: look at who has it where")
         self._identities.forget_rights()

@@ -19,7 +19,7 @@ from determined_master.services.access.passwords import Passwords, hashed_form
 from determined_master.store.access import sessions
 from determined_master.store.access import users as rows
 from determined_master.store.access.users import UserFilter, UserRow
-from determined_master.store.db import Conn, Pool
+from determined_master.store.db import Conn, Database
 
 ONLY_ADMIN_UPDATES = "only admin privileged users can update users"
 ONLY_ADMIN_NAMES = "only admin privileged users can set another user's display name"
@@ -53,8 +53,8 @@ class ListOrder(msgspec.Struct, frozen=True):
 class Users:
     """Users and the settings of their interface."""
 
-    def __init__(self, pool: Pool, passwords: Passwords, identities: Identities) -> None:
-        self._pool = pool
+    def __init__(self, db: Database, passwords: Passwords, identities: Identities) -> None:
+        self._db = db
         self._passwords = passwords
         self._identities = identities
 
@@ -66,13 +66,13 @@ class Users:
     async def get(self, caller: Caller, user_id: int) -> UserRow:
         """One user by id."""
         access.may(caller, "read", "user", owner_id=user_id)
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             return _found(await rows.find_user(conn, user_id))
 
     async def get_by_name(self, caller: Caller, username: str) -> UserRow:
         """One user by name, in any case."""
         access.may(caller, "read", "user")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             return _found(await rows.find_user_by_name(conn, username))
 
     async def list_all(
@@ -80,7 +80,7 @@ class Users:
     ) -> tuple[list[UserRow], Page]:
         """Users by filter; limit 0 is all."""
         access.may(caller, "read", "user")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             page = page_of(await rows.count_users(conn, wanted), order.offset, order.limit)
             found = await rows.list_users(
                 conn,
@@ -106,7 +106,7 @@ class Users:
             hashed_form("", is_hashed=False)
         if not values.get("username"):
             raise InvalidArgument("the user name is empty: its minimum length is 1")
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             if await rows.find_user_by_name(conn, values["username"]) is not None:
                 raise _taken(values["username"])
             if new.display_name:
@@ -124,7 +124,7 @@ class Users:
         self._check_rights(caller, user_id, change)
         values = await self._values(change)
         now = clock.now()
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             before = _found(await rows.find_user(conn, user_id))
             name = change.username or before.username
             if change.display_name:
@@ -154,7 +154,7 @@ class Users:
     async def settings(self, caller: Caller) -> list[tuple[str, str, str]]:
         """Key, path and JSON text of each of the caller's settings."""
         access.may(caller, "read", "user", owner_id=caller.user_id)
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             stored = await rows.list_settings(conn, caller.user_id)
         return [(key, path, msgspec.json.encode(value).decode()) for key, path, value in stored]
 
@@ -165,7 +165,7 @@ class Users:
             InvalidArgument: a value is not JSON; nothing was stored.
         """
         access.may(caller, "edit", "user", owner_id=caller.user_id)
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             for key, path, value in items:
                 check_length("a setting's key", key)
                 check_length("a setting's path", path)
@@ -178,7 +178,7 @@ class Users:
     async def reset_settings(self, caller: Caller) -> None:
         """Forget all of the caller's settings."""
         access.may(caller, "edit", "user", owner_id=caller.user_id)
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             await rows.delete_settings(conn, caller.user_id)
 
     def _check_rights(self, caller: Caller, user_id: int, change: UserChange) -> None:

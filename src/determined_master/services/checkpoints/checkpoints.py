@@ -44,8 +44,8 @@ class CheckpointReport(msgspec.Struct, frozen=True, kw_only=True):
 class Checkpoints:
     """Checkpoints of all trials."""
 
-    def __init__(self, pool: asyncpg.Pool) -> None:
-        self._pool = pool
+    def __init__(self, db: asyncpg.Pool) -> None:
+        self._db = db
 
     async def report(self, caller: Caller, report: CheckpointReport) -> None:
         """Store a checkpoint's record; a repeated report changes nothing.
@@ -61,7 +61,7 @@ class Checkpoints:
                 "it must be a number that is not negative"
             )
         _check_sizes(report.uuid, report.resources)
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             query = "SELECT trial_id, experiment_id FROM tasks WHERE id = $1"
             owner = await conn.fetchrow(query, report.task_id)
             if owner is None:
@@ -84,7 +84,7 @@ class Checkpoints:
     async def get(self, caller: Caller, uuid: str) -> rows.CheckpointRow:
         """One checkpoint; a task sees those of its experiment and what its trial starts from."""
         access.may(caller, "read", "experiment")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             row = await rows.find_checkpoint(conn, checked_uuid(uuid))
             if row is None or not await _is_seen(conn, caller, row):
                 raise NotFound(f"checkpoint '{uuid}' not found")
@@ -110,7 +110,7 @@ class Checkpoints:
         kind, owner = (
             ("trial", trial_id) if trial_id is not None else ("experiment", experiment_id)
         )
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             query = f"SELECT EXISTS (SELECT FROM {kind}s WHERE id = $1)"
             if not await conn.fetchval(query, owner):
                 raise NotFound(f"{kind} '{owner}' not found")
@@ -126,7 +126,7 @@ class Checkpoints:
 
     async def list_some(self, uuids: Sequence[str]) -> list[rows.CheckpointRow]:
         """Checkpoints that `uuids_of` has named, in that order; one that is gone is left out."""
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             found = await rows.list_by_uuids(conn, uuids)
         return [found[uuid] for uuid in uuids if uuid in found]
 
@@ -135,7 +135,7 @@ class Checkpoints:
     ) -> rows.CheckpointRow:
         """Replace a checkpoint's metadata."""
         access.may(caller, "edit", "experiment")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             if not await rows.update_metadata(conn, checked_uuid(uuid), dict(metadata)):
                 raise NotFound(f"checkpoint '{uuid}' not found")
         return await self.get(caller, uuid)
@@ -155,7 +155,7 @@ class Checkpoints:
         await self._check_scope(caller, left)
         for uuid, resources in left.items():
             _check_sizes(uuid, resources)
-            async with self._pool.acquire() as conn:
+            async with self._db.acquire() as conn:
                 row = await rows.find_checkpoint(conn, checked_uuid(uuid))
                 if row is None:
                     raise NotFound(f"checkpoint '{uuid}' not found")
@@ -170,7 +170,7 @@ class Checkpoints:
             return
         experiment_id = caller.scope.experiment_id
         asked = [checked_uuid(uuid) for uuid in uuids]
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             if caller.scope.trial_id is None:
                 row = await collections.find_collection(conn, caller.scope.task_id)
                 own = set(row.uuids) if row is not None else set()
@@ -191,7 +191,7 @@ class Checkpoints:
     async def storage_id(self, caller: Caller, config: Mapping[str, Any]) -> int:
         """The id under which a storage configuration is known; the same for equal ones."""
         access.may(caller, "report", "task")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             return await rows.upsert_storage(conn, dict(config))
 
 

@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.engine import EffectContext, Engine
-    from determined_master.services.checkpoints.gc import Collections
+    from determined_master.services.checkpoints.gc import CheckpointGc
 
 REMOVAL_S = 900.0
 """Long enough for the rows of a large search; a removal that is cut short goes on where it was."""
 
 
-class CollectionEffects:
+class GcEffects:
     """Carries out what ends with something deleted."""
 
     def __init__(
         self,
         engine: Engine,
-        pool: asyncpg.Pool,
+        db: asyncpg.Pool,
         tokens: TaskTokens,
-        collections: Collections,
+        collections: CheckpointGc,
         aux_pool: str,
     ) -> None:
         self._engine = engine
-        self._pool = pool
+        self._db = db
         self._tokens = tokens
         self._collections = collections
         self._aux_pool = aux_pool
@@ -45,7 +45,7 @@ class CollectionEffects:
         handlers = self._engine.handlers
         handlers.register(exp.CloseExperiment, self.close_experiment)
         handlers.register(exp.PlanDeletion, self.plan_deletion)
-        handlers.register(exp.StartCollection, self.start_collection)
+        handlers.register(exp.StartGc, self.start_collection)
         handlers.register(exp.RemoveExperiment, self.remove_experiment, timeout_s=REMOVAL_S)
 
     async def close_experiment(self, effect: exp.CloseExperiment, ctx: EffectContext) -> None:
@@ -58,9 +58,9 @@ class CollectionEffects:
             int(ctx.aggregate_id), ctx, with_deleted=effect.with_deleted
         )
 
-    async def start_collection(self, effect: exp.StartCollection, ctx: EffectContext) -> None:
+    async def start_collection(self, effect: exp.StartGc, ctx: EffectContext) -> None:
         """Ask for a place to run the task that deletes; it needs no slots."""
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             row = await rows.find_collection(conn, effect.task_id)
         if row is None:
             raise RuntimeError(f"the collection {effect.task_id} has no row")
@@ -86,7 +86,7 @@ class CollectionEffects:
         if await self._collections.has_more(experiment_id):
             await self._collections.for_deletion(experiment_id, ctx)
             return
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             stored = await rows.list_stored(conn, experiment_id=experiment_id)
             uuids = [c.uuid for c in stored]
             heirless = [c.uuid for c in await rows.list_heirless(conn, experiment_id)]

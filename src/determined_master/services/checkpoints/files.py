@@ -13,8 +13,8 @@ from determined_master.domain.checkpoints.object_target import OBJECT_KINDS
 from determined_master.domain.checkpoints.path import checkpoint_directory, manifest_name
 from determined_master.domain.errors import NotFound
 from determined_master.services.archives import (
+    ArchiveMember,
     Form,
-    Member,
     members_of,
     members_of_objects,
     pieces_of,
@@ -35,8 +35,8 @@ MAX_MANIFEST_BYTES = 64 * 1024 * 1024
 class CheckpointFiles:
     """Archives of checkpoints, in threads of their own. Call `close` at the end."""
 
-    def __init__(self, pool: asyncpg.Pool, checkpoints: Checkpoints, buckets: Buckets) -> None:
-        self._pool = pool
+    def __init__(self, db: asyncpg.Pool, checkpoints: Checkpoints, buckets: Buckets) -> None:
+        self._db = db
         self._checkpoints = checkpoints
         self._buckets = buckets
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="checkpoints")
@@ -100,10 +100,10 @@ class CheckpointFiles:
         storage = (row.experiment_config or {}).get("checkpoint_storage") or {}
         if row.storage_id is None:
             return storage
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             return await rows.find_storage(conn, row.storage_id) or storage
 
-    def _object(self, storage: Mapping[str, Any], member: Member) -> Iterator[bytes]:
+    def _object(self, storage: Mapping[str, Any], member: ArchiveMember) -> Iterator[bytes]:
         """Exactly as many bytes as the member was said to have."""
         left = member.size
         for piece in self._buckets.pieces(storage, member.path) if left else ():

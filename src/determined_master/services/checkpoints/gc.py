@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 EVERYTHING = ("**/*",)
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class GcPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What shall be deleted of one experiment."""
 
     experiment_id: int
@@ -46,19 +46,19 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Whether what trials of the experiment itself start from stays as well."""
 
 
-class Collections:
+class CheckpointGc:
     """Deletion of checkpoints."""
 
-    def __init__(self, engine: Engine, pool: asyncpg.Pool) -> None:
+    def __init__(self, engine: Engine, db: asyncpg.Pool) -> None:
         self._engine = engine
-        self._pool = pool
+        self._db = db
 
     async def preview(
         self, caller: Caller, experiment_id: int, policy: gc.SavePolicy
     ) -> tuple[list[checkpoints.CheckpointRow], str]:
         """What a policy would delete now, and the metric that it goes by."""
         access.may(caller, "read", "experiment")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             experiment = await experiments.find_experiment(conn, experiment_id)
             if experiment is None:
                 raise NotFound(f"experiment '{experiment_id}' not found")
@@ -95,13 +95,13 @@ class Collections:
         asked = list(dict.fromkeys(checked_uuid(uuid) for uuid in uuids))
         if not asked:
             return
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             stored = await rows.list_stored(conn, uuids=asked)
             _check_known(asked, stored)
             if globs:
                 await _check_unused(conn, stored)
         for experiment_id, group in _by_experiment(stored).items():
-            plan = Plan(
+            plan = GcPlan(
                 experiment_id=experiment_id,
                 uuids_by_storage=_by_storage(group),
                 globs=globs,
@@ -115,7 +115,7 @@ class Collections:
         Raises:
             NotFound: there is none of that id. FailedPrecondition: it still writes them.
         """
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             found = await experiments.find_experiment(conn, experiment_id)
         row = controlled(caller, found, experiment_id)
         if row.state not in TERMINAL:
@@ -123,7 +123,7 @@ class Collections:
                 f"experiment {experiment_id} is {row.state} and still writes TensorBoard files: "
                 "let it end first"
             )
-        plan = Plan(
+        plan = GcPlan(
             experiment_id=experiment_id, uuids_by_storage={None: ()}, removes_tensorboard=True
         )
         await self._post(plan, f"request:{caller.user_id}:{entropy.new_uuid()}")
@@ -149,13 +149,13 @@ class Collections:
         has gone before, the last that starts from it takes it along. `with_deleted` looks again
         at what is deleted already: a task that was cut short may have left its manifest.
         """
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             own, heirless = await _doomed(conn, experiment_id, with_deleted=with_deleted)
             has_run = await rows.has_run(conn, experiment_id)
         groups = _by_storage(own) or ({None: []} if has_run else {})
         for storage_id, uuids in _by_storage(heirless).items():
             groups.setdefault(storage_id, []).extend(uuids)
-        plan = Plan(
+        plan = GcPlan(
             experiment_id=experiment_id,
             uuids_by_storage=groups,
             removes_tensorboard=has_run,
@@ -169,13 +169,13 @@ class Collections:
 
         Those others are deleted at the same time as often as not, with all of a project.
         """
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             own, heirless = await _doomed(conn, experiment_id)
             collected = await rows.list_collected(conn, experiment_id)
         return any(c.uuid not in collected for c in [*own, *heirless])
 
-    async def _garbage(self, experiment_id: int) -> Plan | None:
-        async with self._pool.acquire() as conn:
+    async def _garbage(self, experiment_id: int) -> GcPlan | None:
+        async with self._db.acquire() as conn:
             experiment = await experiments.find_experiment(conn, experiment_id)
             if experiment is None or experiment.unmanaged:
                 return None  # what a detached one keeps is for its own programs to say
@@ -184,16 +184,16 @@ class Collections:
             if not garbage:
                 return None
             stored = await rows.list_stored(conn, uuids=garbage)
-        return Plan(experiment_id=experiment_id, uuids_by_storage=_by_storage(stored))
+        return GcPlan(experiment_id=experiment_id, uuids_by_storage=_by_storage(stored))
 
-    async def _post(self, plan: Plan, cause: str, ctx: EffectContext | None = None) -> None:
-        async with self._pool.acquire() as conn:
+    async def _post(self, plan: GcPlan, cause: str, ctx: EffectContext | None = None) -> None:
+        async with self._db.acquire() as conn:
             experiment = await experiments.find_experiment(conn, plan.experiment_id)
         if experiment is None:
             raise NotFound(f"experiment '{plan.experiment_id}' not found")
         now = clock.now()
         tasks = [
-            rows.NewCollection(
+            rows.NewGcTask(
                 task_id=f"{plan.experiment_id}.{entropy.new_uuid()}",
                 job_id=str(entropy.new_uuid()),
                 experiment_id=plan.experiment_id,
@@ -216,7 +216,7 @@ class Collections:
                 uuids = [uuid for uuid in task.uuids if uuid not in used or not task.globs]
                 await rows.insert_collection(conn, msgspec.structs.replace(task, uuids=uuids))
 
-        event = exp.CollectionPlanned(
+        event = exp.GcPlanned(
             task_ids=tuple(t.task_id for t in tasks), is_deletion=plan.is_deletion
         )
         await self._engine.post(

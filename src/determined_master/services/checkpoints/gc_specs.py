@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from determined_master.domain.task import spec as task_spec
-from determined_master.store.checkpoints.gc import CollectionRow
+from determined_master.store.checkpoints.gc import GcTaskRow
 from determined_wire import agent_link as link
 
 PROGRAM = ("python3", "-m", "determined.exec.gc_checkpoints")
 DIRECTORY = f"{task_spec.RUN_DIR}/checkpoint_gc"
 
 
-def entrypoint(row: CollectionRow) -> tuple[str, ...]:
+def entrypoint(row: GcTaskRow) -> tuple[str, ...]:
     """The command: which files say what to delete, and where."""
     return (
         *PROGRAM,
@@ -30,7 +30,7 @@ def entrypoint(row: CollectionRow) -> tuple[str, ...]:
     )
 
 
-def files(row: CollectionRow) -> tuple[link.File, ...]:
+def files(row: GcTaskRow) -> tuple[link.File, ...]:
     """Those files. The storage's may hold secrets, so only the task's user reads it."""
     contents: Mapping[str, Any] = {
         "storage_config": row.storage,

@@ -22,28 +22,28 @@ PATIENCE = timedelta(seconds=30)
 AT_ONCE = 200
 
 
-class CollectionWaits:
+class GcWaitNotices:
     """Looks for collections that wait, and tells their experiments why."""
 
-    def __init__(self, engine: Engine, pool: asyncpg.Pool, backend: ClusterBackend) -> None:
+    def __init__(self, engine: Engine, db: asyncpg.Pool, backend: ClusterBackend) -> None:
         self._engine = engine
-        self._pool = pool
+        self._db = db
         self._backend = backend
 
     async def tell(self, now: datetime) -> int:
         """Tell each experiment once for each reason; how many collections wait."""
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             waiting = await rows.list_waiting(conn, since=now - PATIENCE, limit=AT_ONCE)
         for one in waiting:
             reason = self._reason(one)
-            event = exp.CollectionWaits(task_id=one.task_id, reason=reason)
+            event = exp.GcWaits(task_id=one.task_id, reason=reason)
             digest = hashlib.sha256(reason.encode()).hexdigest()[:16]
             cause = f"waits:{one.task_id}:{digest}"
             with contextlib.suppress(NotFound):  # gone meanwhile
                 await self._engine.post("experiment", str(one.experiment_id), event, cause=cause)
         return len(waiting)
 
-    def _reason(self, waiting: rows.Waiting) -> str:
+    def _reason(self, waiting: rows.WaitingGcTask) -> str:
         since = f"{waiting.requested_at:%Y-%m-%d %H:%M:%S} UTC"
         task = f"task {waiting.task_id} waits since {since}"
         if not any(a.is_connected and a.is_in(waiting.pool) for a in self._backend.agents()):

@@ -9,14 +9,14 @@ from determined_master.store.cluster import agent_stays as rows
 
 if TYPE_CHECKING:
     from determined_master.ports import ClusterBackend
-    from determined_master.store.db import Pool
+    from determined_master.store.db import Database
 
 
 class AgentStays:
     """Compares the agents that are there with those that are written down."""
 
-    def __init__(self, pool: Pool, backend: ClusterBackend) -> None:
-        self._pool = pool
+    def __init__(self, db: Database, backend: ClusterBackend) -> None:
+        self._db = db
         self._backend = backend
 
     async def note(self, now: datetime) -> None:
@@ -26,9 +26,9 @@ class AgentStays:
         been away in the meantime.
         """
         here = [
-            rows.Here(a.id, a.pool, len(a.devices), a.registered_at)
+            rows.AgentPresence(a.id, a.pool, len(a.devices), a.registered_at)
             for a in self._backend.agents()
         ]
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             await rows.end_others(conn, here)
             await rows.upsert_here(conn, here, now)

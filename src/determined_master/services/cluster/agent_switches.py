@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from determined_master.engine import Engine
     from determined_master.pools.live import LiveAllocations
     from determined_master.ports import AgentSnapshot, ClusterBackend
-    from determined_master.store.db import Pool
+    from determined_master.store.db import Database
 
 
 class AgentSwitches:
@@ -29,13 +29,13 @@ class AgentSwitches:
     def __init__(
         self,
         engine: Engine,
-        pool: Pool,
+        db: Database,
         backend: ClusterBackend,
         live: LiveAllocations,
         nudge: Callable[[str], None],
     ) -> None:
         self._engine = engine
-        self._pool = pool
+        self._db = db
         self._backend = backend
         self._live = live
         self._nudge = nudge
@@ -45,7 +45,7 @@ class AgentSwitches:
     async def load(self) -> None:
         """Read the rows and give them to the backend; at the begin of each lead."""
         async with self._turn:
-            async with self._pool.acquire() as conn:
+            async with self._db.acquire() as conn:
                 self._known = await read_switches(conn)
             self._backend.set_switches(self._known)
 
@@ -95,7 +95,7 @@ class AgentSwitches:
         agent = self._find(agent_id)
         async with self._turn:
             changed = change(self._known.get(agent_id, ALL_ON))
-            async with self._pool.acquire() as conn:
+            async with self._db.acquire() as conn:
                 await write_switches(conn, agent_id, changed, caller.user_id)
             self._known = {**self._known, agent_id: changed}
             self._backend.set_switches(self._known)

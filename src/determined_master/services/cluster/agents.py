@@ -14,7 +14,7 @@ from determined_master.domain.errors import NotFound
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
     from determined_master.engine import Engine
-    from determined_master.pools.agent_backoff import Rest
+    from determined_master.pools.agent_backoff import Backoff
     from determined_master.pools.live import LiveAllocations
     from determined_master.ports import AgentSnapshot, ClusterBackend, StoredOutput, TaskNote
     from determined_master.services.logs.task_logs import TaskLogs
@@ -247,7 +247,7 @@ class Agents:
         access.may(caller, "edit", "agent")
         return self._join_token
 
-    def rest_of(self, agent_id: str) -> Rest | None:
+    def rest_of(self, agent_id: str) -> Backoff | None:
         """How long an agent on which nothing starts gets no work; None when it rests not."""
         return self._live.rest_of(agent_id)
 

@@ -14,7 +14,7 @@ from determined_master.services.access.passwords import hashed_form
 
 if TYPE_CHECKING:
     from determined_master.services.access.passwords import Passwords
-    from determined_master.store.db import Conn, Pool
+    from determined_master.store.db import Conn, Database
 
 PASSWORD_FILE = "initial-password"
 
@@ -28,7 +28,7 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def bootstrap(
-    pool: Pool, passwords: Passwords, initial_password: str, directory: Path | None
+    db: Database, passwords: Passwords, initial_password: str, directory: Path | None
 ) -> Cluster:
     """Make the cluster's identity, its first users and its first workspace, once.
 
@@ -43,7 +43,7 @@ async def bootstrap(
         OSError: the password could not be written; nothing was made, and the next start begins
             anew.
     """
-    async with pool.acquire() as conn:
+    async with db.acquire() as conn:
         while (known := await _find_cluster(conn)) is None:
             await _make_cluster(conn, passwords, initial_password, directory)
     return known

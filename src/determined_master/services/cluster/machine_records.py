@@ -13,14 +13,14 @@ from determined_master.engine.fence import hold_lead
 from determined_master.store.cluster import machines as rows
 
 if TYPE_CHECKING:
-    from determined_master.store.db import Conn, Pool
+    from determined_master.store.db import Conn, Database
 
 log = logging.getLogger(__name__)
 THERE = ("pending", "starting", "running", "stopping")
 """States that are written down; reports leave requests out that were not granted."""
 
 
-async def forget_other_pools(db: Pool, pools: Sequence[str]) -> None:
+async def forget_other_pools(db: Database, pools: Sequence[str]) -> None:
     """Nobody looks any more at the machines of pools other than these: the log names them once."""
     async with db.acquire() as conn:
         forgotten = await rows.end_stays_of_other_pools(conn, pools)
@@ -39,7 +39,7 @@ class MachineRecords:
     here last: what an old one would do then is never noted, and so never done.
     """
 
-    def __init__(self, db: Pool, pool: str, slots: int) -> None:
+    def __init__(self, db: Database, pool: str, slots: int) -> None:
         self._db = db
         self._pool = pool
         self._slots = slots
@@ -50,7 +50,7 @@ class MachineRecords:
         """A lead has begun, under that epoch."""
         self._epoch = epoch
 
-    async def stays(self) -> list[rows.Stay]:
+    async def stays(self) -> list[rows.MachineStay]:
         """What is there, as far as is known."""
         async with self._db.acquire() as conn:
             return await rows.list_open_stays(conn, self._pool)
@@ -71,17 +71,17 @@ class MachineRecords:
         async with self._write() as conn:
             await rows.mark_leaving(conn, self._pool, machine_ids, now)
 
-    async def orders(self) -> list[rows.Order]:
+    async def orders(self) -> list[rows.LaunchOrder]:
         """Orders whose answer is not known."""
         async with self._db.acquire() as conn:
             return await rows.list_orders(conn, self._pool)
 
-    async def begin(self, order: rows.Order) -> None:
+    async def begin(self, order: rows.LaunchOrder) -> None:
         """Before an order is given."""
         async with self._write() as conn:
             await rows.insert_order(conn, self._pool, order)
 
-    async def settle(self, order: rows.Order) -> None:
+    async def settle(self, order: rows.LaunchOrder) -> None:
         """Its answer is known."""
         async with self._write() as conn:
             await rows.delete_order(conn, order.token)

@@ -14,7 +14,7 @@ from determined_master.domain.errors import InvalidArgument
 from determined_master.server import logs
 from determined_master.server.loop_monitor import LoopMonitor, Stall
 from determined_master.store.connection_errors import DATABASE_ERRORS
-from determined_master.store.db import Pool
+from determined_master.store.db import Database
 
 MASK = "********"
 SECRET_WORDS = ("password", "secret", "token", "private_key", "access_key", "credential")
@@ -51,10 +51,10 @@ class Master:
     """Facts, settings and health of this master."""
 
     def __init__(
-        self, facts: MasterFacts, pool: Pool, settings: Callable[[], Mapping[str, Any]]
+        self, facts: MasterFacts, db: Database, settings: Callable[[], Mapping[str, Any]]
     ) -> None:
         self.facts = facts
-        self._pool = pool
+        self._db = db
         self._settings = settings
         self.loop = LoopMonitor()
         self._log: dict[str, Any] = {}
@@ -88,7 +88,7 @@ class Master:
 
     async def read_log(
         self, caller: Caller, *, offset: int = 0, limit: int = 0, follow: bool = False
-    ) -> AsyncIterator[list[logs.Entry]]:
+    ) -> AsyncIterator[list[logs.LogEntry]]:
         """Lines of the master's own log, as far as they are kept in memory.
 
         Args:
@@ -117,7 +117,7 @@ class Master:
     async def health(self) -> Health:
         """Ask the database for a sign of life, two seconds at most."""
         try:
-            async with asyncio.timeout(PROBE_DEADLINE_S), self._pool.acquire() as conn:
+            async with asyncio.timeout(PROBE_DEADLINE_S), self._db.acquire() as conn:
                 await conn.fetchval("SELECT 1")
         except DATABASE_ERRORS:
             return Health("down", "down")

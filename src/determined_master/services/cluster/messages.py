@@ -26,8 +26,8 @@ FRESH_FOR_S = 5.0
 class ClusterMessages:
     """The cluster's one message."""
 
-    def __init__(self, pool: asyncpg.Pool) -> None:
-        self._pool = pool
+    def __init__(self, db: asyncpg.Pool) -> None:
+        self._db = db
         self._known: MessageRow | None = None
         self._read_at_s: float | None = None
 
@@ -37,7 +37,7 @@ class ClusterMessages:
         if self._read_at_s is None or now_s - self._read_at_s > FRESH_FOR_S:
             self._read_at_s = now_s
             try:
-                async with self._pool.acquire() as conn:
+                async with self._db.acquire() as conn:
                     self._known = await rows.find_message(conn, clock.now())
             except DATABASE_ERRORS:
                 pass
@@ -49,7 +49,7 @@ class ClusterMessages:
     async def get(self, caller: Caller) -> MessageRow | None:
         """The message for those who set it: also one that starts later."""
         access.may(caller, "configure", "cluster")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             return await rows.find_message(conn, clock.now())
 
     async def set(
@@ -86,14 +86,14 @@ class ClusterMessages:
             raise InvalidArgument(
                 f"the end time {new.ends_at.isoformat()} has passed already: give a later one"
             )
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             await rows.replace_message(conn, caller.user_id, new)
         self._read_at_s = None
 
     async def clear(self, caller: Caller) -> None:
         """Show no message."""
         access.may(caller, "configure", "cluster")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             await rows.end_messages(conn, clock.now())
         self._read_at_s = None
 

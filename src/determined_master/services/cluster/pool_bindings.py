@@ -21,7 +21,7 @@ from determined_master.store.workspaces import workspaces
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
     from determined_master.services.cluster.pools import Pools
-    from determined_master.store.db import Conn, Pool
+    from determined_master.store.db import Conn, Database
 
 log = logging.getLogger(__name__)
 
@@ -31,8 +31,8 @@ REFUSAL = "the current user has no permission to modify bindings of resource poo
 class PoolBindings:
     """Which workspaces may use which pools. A pool that was never bound serves all."""
 
-    def __init__(self, pool: Pool, pools: Pools) -> None:
-        self._pool = pool
+    def __init__(self, db: Database, pools: Pools) -> None:
+        self._db = db
         self._pools = pools
 
     async def bind(
@@ -47,7 +47,7 @@ class PoolBindings:
             AlreadyExists: it is bound to one of them.
         """
         self._check_change(caller, name)
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             await _insert(conn, name, await _ids(conn, ids, names))
 
     async def overwrite(
@@ -59,7 +59,7 @@ class PoolBindings:
             DetError: as `bind`.
         """
         self._check_change(caller, name)
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             await rows.delete_all_bindings(conn, name)
             await _insert(conn, name, await _ids(conn, ids, names))
 
@@ -73,7 +73,7 @@ class PoolBindings:
             NotFound: there is no such workspace, or no such binding; then nothing is changed.
         """
         access.may(caller, "edit", "pool", refusal=REFUSAL)
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             chosen = await _ids(conn, ids, names)
             missing = set(chosen) - await rows.delete_bindings(conn, name, chosen)
             if missing:
@@ -91,7 +91,7 @@ class PoolBindings:
         access.may(caller, "read", "pool")
         if name not in self._pools.names:
             raise NotFound(f"pool with name {name} doesn't exist or is not available")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             bound = await rows.list_workspaces_of(conn, name)
         seen = access.visible(caller, "workspace")
         return bound if seen is None else [i for i in bound if i in set(seen)]
@@ -103,14 +103,14 @@ class PoolBindings:
             NotFound: there is no such workspace.
         """
         access.may(caller, "read", "workspace")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             if await workspaces.find_workspace(conn, workspace_id, caller.user_id) is None:
                 raise NotFound(f"workspace '{workspace_id}' not found")
             return await self.available(conn, workspace_id)
 
     async def bound(self) -> set[str]:
         """Pools that do not serve everybody."""
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             return await rows.list_bound_pools(conn)
 
     async def available(self, conn: Conn, workspace_id: int) -> list[str]:
@@ -140,13 +140,13 @@ class PoolBindings:
         Raises:
             FailedPrecondition: one of them is bound.
         """
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             unused = await rows.list_pools_of_nobody(conn)
         for name in unused:
             if name in self._pools.names:
                 warn_of_nobody(name)
         for name in sorted(self._pools.defaults & await self.bound()):
-            async with self._pool.acquire() as conn:
+            async with self._db.acquire() as conn:
                 bound_to = await rows.list_workspaces_of(conn, name)
             raise FailedPrecondition(
                 f"default resource pool {name} can not be bound to any workspaces, and is bound "

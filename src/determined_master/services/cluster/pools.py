@@ -10,7 +10,7 @@ import msgspec
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.schedule import kubernetes, reasons
-from determined_master.domain.schedule.capacity import Kind as RoomKind
+from determined_master.domain.schedule.capacity import SlotKind as RoomKind
 from determined_master.domain.schedule.capacity import drained
 from determined_master.domain.schedule.fitting import Demand, fit
 from determined_master.domain.schedule.priorities import PriorityOrder

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from determined_master.domain.access.rules import Caller
-    from determined_master.store.db import Conn, Pool
+    from determined_master.store.db import Conn, Database
 
 T = TypeVar("T")
 REPORTS_AT_ONCE = 2
@@ -42,8 +42,8 @@ class PeriodUsage(msgspec.Struct, frozen=True, kw_only=True):
 class Usage:
     """Reads what was used, and sums whole days up."""
 
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
+    def __init__(self, db: Database) -> None:
+        self._db = db
         self._reports = asyncio.Semaphore(REPORTS_AT_ONCE)
 
     async def allocations(
@@ -92,7 +92,7 @@ class Usage:
     ) -> list[PeriodUsage]:
         """Days or months that anything was used in, oldest first; today is not among them."""
         access.may(caller, "read", "usage")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             found = await rows.list_sums(conn, days.first, days.last, by_month=period == "monthly")
         by_start: dict[date, dict[str, dict[str, float]]] = {}
         for row in found:
@@ -111,7 +111,7 @@ class Usage:
     async def sum_up(self, now: datetime) -> int:
         """Sum up every whole UTC day that is not yet; how many there were."""
         count = 0
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             async with conn.transaction():
                 await rows.plan_for_reports(conn)
                 first = await rows.find_first_due(conn)
@@ -136,7 +136,7 @@ class Usage:
         except TimeoutError:
             raise Unavailable("other reports on usage are being made: try again later") from None
         try:
-            async with self._pool.acquire() as conn, conn.transaction(readonly=True):
+            async with self._db.acquire() as conn, conn.transaction(readonly=True):
                 await rows.plan_for_reports(conn)
                 await hand_out(conn, (window.after, window.before), clock.now(), take)
         finally:

@@ -17,7 +17,7 @@ from determined_master.domain.config.layers import (
     PoolLayer,
     merge_container_defaults,
 )
-from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.sections.resources import DEFAULT_PRIORITY
 from determined_master.domain.schedule.priorities import PriorityOrder
 from determined_master.domain.schedule.view import Rules
@@ -146,7 +146,7 @@ def _container_defaults(
     pool: Mapping[str, Any], cluster: Mapping[str, Any], *, has_pods: bool = False
 ) -> ContainerDefaults:
     """Those of a pool over those of the cluster, both as the settings have them."""
-    quiet = Report()  # settings are checked at start
+    quiet = ProblemReport()  # settings are checked at start
     low = TASK_CONTAINER_DEFAULTS.read(cluster, "", quiet) or {}
     high = TASK_CONTAINER_DEFAULTS.read(pool, "", quiet) or {}
     merged = merge_container_defaults(high, low)

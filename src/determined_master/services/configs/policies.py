@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from determined_master.domain.access.rules import Caller
     from determined_master.domain.schedule.priorities import PriorityOrder
-    from determined_master.store.db import Conn, Pool
+    from determined_master.store.db import Conn, Database
 
 log = logging.getLogger(__name__)
 
@@ -43,9 +43,9 @@ async def policies_of(
 class ConfigPolicies:
     """Config policies; those of the cluster are where `workspace_id` is None."""
 
-    def __init__(self, pool: Pool, priorities: PriorityOrder = "smaller_first") -> None:
+    def __init__(self, db: Database, priorities: PriorityOrder = "smaller_first") -> None:
         """`priorities`: of all pools of the cluster; `none` where they differ."""
-        self._pool = pool
+        self._db = db
         self._priorities = priorities
 
     async def get(self, caller: Caller, workspace_id: int | None, workload: str) -> dict[str, Any]:
@@ -56,7 +56,7 @@ class ConfigPolicies:
         """
         access.may(caller, "read", "workspace")
         kind = workload_type(workload)
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             await _check_workspace(conn, caller, workspace_id)
             stored = await rows.find_policies(conn, workspace_id, kind)
         return _masked(stored or {})
@@ -74,7 +74,7 @@ class ConfigPolicies:
         if not text.strip():
             raise InvalidArgument("config policies must not be empty: delete them instead")
         submitted = (await asyncio.to_thread(parse_yaml, text)).value
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             scope = await _check_mine(conn, caller, workspace_id)
             above = None if workspace_id is None else await _of_cluster(conn, kind)
             check_policies(submitted, kind, scope=scope, above=above, priorities=self._priorities)
@@ -92,7 +92,7 @@ class ConfigPolicies:
             NotFound: none are set, or no such workspace. PermissionDenied: as `put`.
         """
         kind = workload_type(workload)
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             scope = await _check_mine(conn, caller, workspace_id)
             if not await rows.delete_policies(conn, workspace_id, kind):
                 raise NotFound(f"no config policies of {scope} are specified for {kind}")

@@ -25,13 +25,13 @@ DEFAULT_WORKSPACE_ID = 1
 class Templates:
     """Templates of all workspaces; names are unique in the cluster."""
 
-    def __init__(self, pool: asyncpg.Pool) -> None:
-        self._pool = pool
+    def __init__(self, db: asyncpg.Pool) -> None:
+        self._db = db
 
     async def get(self, caller: Caller, name: str) -> TemplateRow:
         """One template. Raises NotFound."""
         access.may(caller, "read", "template")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             row = await rows.find_template(conn, name)
         if row is None:
             raise _missing(name)
@@ -42,7 +42,7 @@ class Templates:
     ) -> list[TemplateRow]:
         """Templates whose name contains a text, by name."""
         access.may(caller, "read", "template")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             return await rows.list_templates(
                 conn,
                 name,
@@ -62,7 +62,7 @@ class Templates:
         """
         access.may(caller, "create", "template")
         new = await _checked(name, workspace_id, config)
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             await _check_workspace(conn, caller, new.workspace_id)
             if not await rows.insert_template(conn, new):
                 raise _taken(name)
@@ -74,7 +74,7 @@ class Templates:
         """Store a template, or replace the configuration of the one that has the name."""
         access.may(caller, "edit", "template")
         new = await _checked(name, workspace_id, config)
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             if await rows.find_template(conn, name) is None:
                 await _check_workspace(conn, caller, new.workspace_id)
             return await rows.upsert_template(conn, new)
@@ -83,7 +83,7 @@ class Templates:
         """Replace a template's configuration as a whole. Raises NotFound, InvalidArgument."""
         access.may(caller, "edit", "template")
         await asyncio.to_thread(check_template, config)
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             row = await rows.update_template(conn, name, dict(config))
         if row is None:
             raise _missing(name)
@@ -93,7 +93,7 @@ class Templates:
         """Give a template another name. Raises NotFound, AlreadyExists, InvalidArgument."""
         access.may(caller, "edit", "template")
         _check_name(new)
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             try:
                 row = await rows.rename_template(conn, old, new)
             except asyncpg.UniqueViolationError:
@@ -105,7 +105,7 @@ class Templates:
     async def delete(self, caller: Caller, name: str) -> None:
         """Forget a template; what was made from it keeps its configuration. Raises NotFound."""
         access.may(caller, "delete", "template")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             if not await rows.delete_template(conn, name):
                 raise _missing(name)
 

@@ -33,9 +33,9 @@ class _Task(msgspec.Struct, frozen=True):
 class PodTermsReader:
     """Reads the terms of pods from the settings, the tasks' configurations and bindings."""
 
-    def __init__(self, settings: Settings, pool: asyncpg.Pool) -> None:
+    def __init__(self, settings: Settings, db: asyncpg.Pool) -> None:
         self._settings = settings
-        self._pool = pool
+        self._db = db
 
     async def read(self, state: Allocation) -> PodTerms | None:
         """What all pods of an allocation have in common; None where they are no pods."""
@@ -60,7 +60,7 @@ class PodTermsReader:
     async def _namespace(self, state: Allocation) -> str | None:
         """What the workspace of the task is bound to in its pool's cluster."""
         manager = self._settings.manager_of(state.request.pool).name
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             where = await find_workspaces(conn, "allocation", [state.id])
             workspace_id = where.get(state.id)
             if workspace_id is None:
@@ -79,7 +79,7 @@ class PodTermsReader:
 
     async def _task(self, state: Allocation) -> _Task:
         request = state.request
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             if request.experiment_id is not None:
                 row = await experiments.find_experiment(conn, request.experiment_id)
                 return _Task(row.config, row.username, row.workspace_name) if row else _Task({})

@@ -63,8 +63,8 @@ class _Who(msgspec.Struct, frozen=True):
 class ContainerSpecs:
     """Builds the specifications of containers."""
 
-    def __init__(self, pool: asyncpg.Pool, tokens: TaskTokens, defaults: TaskDefaults) -> None:
-        self._pool = pool
+    def __init__(self, db: asyncpg.Pool, tokens: TaskTokens, defaults: TaskDefaults) -> None:
+        self._db = db
         self._defaults = defaults
         self._cluster = ClusterParts(tokens, defaults)
         self._secrets = InteractiveSecrets(tokens, defaults)
@@ -117,7 +117,7 @@ class ContainerSpecs:
         trial_id = state.request.trial_id
         if trial_id is None:
             raise RuntimeError(f"allocation {state.id} belongs to no trial")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             ports = await self._reserve_ports(conn, state, hosts)
             trial = await trials.find_trial(conn, trial_id)
             resume = await checkpoints.find_resume_point(conn, trial_id)
@@ -180,7 +180,7 @@ class ContainerSpecs:
     async def _build_collection(
         self, state: alloc.Allocation, container: alloc.StartContainer
     ) -> link.ContainerSpec:
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             row = await collections.find_collection(conn, state.request.task_id)
             if row is None:
                 raise RuntimeError(f"the collection {state.request.task_id} has no row")
@@ -209,7 +209,7 @@ class ContainerSpecs:
         self, state: alloc.Allocation, hosts: Mapping[str, frozenset[str]]
     ) -> tuple[generic_tasks.GenericTaskRow, link.TaskUser, dict[str, int]]:
         """The task, whom it runs as, and the ports that several containers use."""
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             is_gang = len(state.containers) > 1
             ports = await self._reserve_ports(conn, state, hosts) if is_gang else {}
             row = await generic_tasks.find_generic_task(conn, state.request.task_id)
@@ -221,7 +221,7 @@ class ContainerSpecs:
     async def _build_interactive(
         self, state: alloc.Allocation, container: alloc.StartContainer, device_type: str
     ) -> link.ContainerSpec:
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             row = await interactive_tasks.find_interactive_task(conn, state.request.task_id)
             if row is None:
                 raise RuntimeError(f"the interactive task {state.request.task_id} has no row")

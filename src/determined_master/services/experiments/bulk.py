@@ -9,7 +9,7 @@ import msgspec
 
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import DetError
-from determined_master.services.experiments.lists import Wanted, list_ids
+from determined_master.services.experiments.lists import ExperimentQuery, list_ids
 
 if TYPE_CHECKING:
     import asyncpg
@@ -24,7 +24,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
     project_id: int
     ids: Sequence[int] = ()
-    filter: Wanted | None = None
+    filter: ExperimentQuery | None = None
     """Takes the place of `ids` when given; always within the project."""
 
 
@@ -38,19 +38,19 @@ class Result(msgspec.Struct, frozen=True):
 class ExperimentBulk:
     """Actions on many experiments."""
 
-    def __init__(self, pool: asyncpg.Pool) -> None:
-        self._pool = pool
+    def __init__(self, db: asyncpg.Pool) -> None:
+        self._db = db
 
     async def each(self, caller: Caller, selection: Selection, act: Act) -> list[Result]:
         """Do `act` to each; those that do not exist come first in the answer."""
         access.may(caller, "read", "experiment")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             if selection.filter is not None:
                 found = await list_ids(conn, selection.filter)
                 missing: list[int] = []
             else:
                 asked = list(dict.fromkeys(selection.ids))
-                wanted = Wanted(ids=asked, project_id=selection.project_id)
+                wanted = ExperimentQuery(ids=asked, project_id=selection.project_id)
                 found = await list_ids(conn, wanted) if asked else []
                 missing = [i for i in asked if i not in set(found)]
         results = [Result(i, f"experiment '{i}' not found") for i in missing]

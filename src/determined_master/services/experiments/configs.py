@@ -20,7 +20,7 @@ from determined_master.services.workspaces.places import check_place
 from determined_master.store.cluster import pool_bindings
 from determined_master.store.configs import templates
 from determined_master.store.workspaces import projects
-from determined_master.store.workspaces.projects import Place
+from determined_master.store.workspaces.projects import ProjectRef
 
 if TYPE_CHECKING:
     import asyncpg
@@ -34,12 +34,12 @@ FIRST_PROJECT_ID = 1
 """Where experiments go whose users do not say."""
 
 
-class Prepared(msgspec.Struct, frozen=True):
+class PreparedExperiment(msgspec.Struct, frozen=True):
     """A checked and completed configuration."""
 
     built: BuiltExperiment
     warnings: tuple[str, ...] = ()
-    place: Place | None = None
+    place: ProjectRef | None = None
     """Where it goes; None for one that is there already."""
     exceeds_slots: bool = False
     """Whether a trial asks for more slots than its pool has now."""
@@ -48,8 +48,8 @@ class Prepared(msgspec.Struct, frozen=True):
 class ExperimentConfigs:
     """Builds configurations from what users submit and what the cluster's admin has set."""
 
-    def __init__(self, pool: asyncpg.Pool, layers: ConfigLayers) -> None:
-        self._pool = pool
+    def __init__(self, db: asyncpg.Pool, layers: ConfigLayers) -> None:
+        self._db = db
         self._layers = layers
 
     async def prepare(
@@ -60,7 +60,7 @@ class ExperimentConfigs:
         *,
         is_managed: bool = True,
         caller: Caller | None = None,
-    ) -> Prepared:
+    ) -> PreparedExperiment:
         """Check a configuration and fill it up; that of a detached one needs no entrypoint.
 
         The experiment goes to the project that is named by its id; else to that which
@@ -75,7 +75,7 @@ class ExperimentConfigs:
         layers = await self._with_template(template, caller) if template else self._layers
         parsed = await asyncio.to_thread(parse_yaml, text)  # 5 ms for 25 lines
         place = await self._place(project_id, (parsed.value, layers.template), caller)
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             layers = await in_workspace(conn, layers, place)
         name = f"Experiment ({pet_name()})"
         # In a thread: a hundred thousand hyperparameters take a second.
@@ -93,11 +93,11 @@ class ExperimentConfigs:
         except SearchError as error:
             raise InvalidArgument(f"invalid experiment configuration: {error}") from None
         check_place(place)
-        return Prepared(built, (*parsed.warnings, *built.warnings), place)
+        return PreparedExperiment(built, (*parsed.warnings, *built.warnings), place)
 
     async def override(
         self, text: str, config: Mapping[str, Any], *, workspace_id: int
-    ) -> Prepared:
+    ) -> PreparedExperiment:
         """Lay YAML over a stored configuration, and check and fill up the whole.
 
         The policies of its workspace are laid over it again.
@@ -110,17 +110,17 @@ class ExperimentConfigs:
             raise InvalidArgument(
                 "override config must not set workspace or project: move the experiment instead"
             )
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             policies = await policies_of(conn, workspace_id)
         layers = msgspec.structs.replace(self._layers, template=config, policies=policies)
         seed = int(config["reproducibility"]["experiment_seed"])
         built = await asyncio.to_thread(
             build_experiment, parsed.value or {}, layers=layers, seed=seed, name=config["name"]
         )
-        return Prepared(built, (*parsed.warnings, *built.warnings))
+        return PreparedExperiment(built, (*parsed.warnings, *built.warnings))
 
     async def _with_template(self, name: str, caller: Caller | None) -> ConfigLayers:
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             row = await templates.find_template(conn, name)
         missing = f"template '{name}' not found"
         if row is None:
@@ -131,8 +131,8 @@ class ExperimentConfigs:
 
     async def _place(
         self, project_id: int, configs: Sequence[Any], caller: Caller | None
-    ) -> Place:
-        async with self._pool.acquire() as conn:
+    ) -> ProjectRef:
+        async with self._db.acquire() as conn:
             if project_id:
                 found = await projects.find_place(conn, project_id)
                 missing = f"project '{project_id}' not found"
@@ -155,7 +155,7 @@ def _named(configs: Sequence[Any], key: str) -> str:
     return ""
 
 
-def _must(found: Place | None, missing: str, caller: Caller | None) -> Place:
+def _must(found: ProjectRef | None, missing: str, caller: Caller | None) -> ProjectRef:
     if found is None:
         raise NotFound(missing)
     if caller is not None:
@@ -165,7 +165,7 @@ def _must(found: Place | None, missing: str, caller: Caller | None) -> Place:
 
 
 async def in_workspace(
-    conn: Conn, layers: ConfigLayers, place: Place, workload: Workload = "EXPERIMENT"
+    conn: Conn, layers: ConfigLayers, place: ProjectRef, workload: Workload = "EXPERIMENT"
 ) -> ConfigLayers:
     """The cluster's layers with those of the workspace in which a job is put."""
     closed = await pool_bindings.list_closed_pools(conn, place.workspace_id)

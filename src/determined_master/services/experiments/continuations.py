@@ -14,7 +14,7 @@ from determined_master.domain.experiment import messages as exp
 from determined_master.domain.search.method import Create, build
 from determined_master.domain.states import TERMINAL
 from determined_master.services.configs.yaml_text import parse_yaml
-from determined_master.services.experiments.configs import ExperimentConfigs, Prepared
+from determined_master.services.experiments.configs import ExperimentConfigs, PreparedExperiment
 from determined_master.services.experiments.control import controlled
 from determined_master.services.search.sources import check_source
 from determined_master.store.experiments import experiments as rows
@@ -47,12 +47,12 @@ class Continuations:
     def __init__(
         self,
         engine: Engine,
-        pool: asyncpg.Pool,
+        db: asyncpg.Pool,
         configs: ExperimentConfigs,
         bindings: PoolBindings,
     ) -> None:
         self._engine = engine
-        self._pool = pool
+        self._db = db
         self._configs = configs
         self._bindings = bindings
 
@@ -76,7 +76,7 @@ class Continuations:
             InvalidArgument: its search cannot be continued, or not with this override; or its
                 workspace may not use its pool any more.
         """
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             found = await rows.find_experiment(conn, experiment_id)
             row = controlled(caller, found, experiment_id)
             closed = await trials.list_ends(conn, experiment_id)
@@ -96,9 +96,9 @@ class Continuations:
             )
             _check_override(prepared)
             if caller.rights is not None:  # the override may name what the caller does not see
-                await check_source(self._pool, caller, prepared.built.typed.searcher)
+                await check_source(self._db, caller, prepared.built.typed.searcher)
         config = prepared.built.config if prepared else row.config
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             pool = config["resources"]["resource_pool"]
             await self._bindings.check_available(conn, pool, row.workspace_id)
         await self._post(caller, row, reopening, prepared)
@@ -107,7 +107,7 @@ class Continuations:
 
     async def _wait_for_first(self, experiment_id: int, request_id: str) -> None:
         """Let the first trial be open before the answer, so that who follows its log sees more."""
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             trial_id = await trials.find_trial_id(conn, experiment_id, request_id)
             earlier = await trials.find_trial(conn, trial_id) if trial_id is not None else None
         if earlier is None or earlier.state not in TERMINAL:
@@ -121,7 +121,7 @@ class Continuations:
         caller: Caller,
         row: rows.ExperimentRow,
         reopening: Reopening,
-        prepared: Prepared | None,
+        prepared: PreparedExperiment | None,
     ) -> None:
         hparams: dict[str, Any] | None = None
         if prepared is not None:
@@ -170,7 +170,7 @@ def _check_search(row: rows.ExperimentRow, changes: bool) -> None:
         )
 
 
-def _check_override(prepared: Prepared) -> None:
+def _check_override(prepared: PreparedExperiment) -> None:
     name = prepared.built.config["searcher"]["name"]
     if name != "single":
         raise InvalidArgument(

@@ -49,9 +49,9 @@ class RunStart(msgspec.Struct, frozen=True, kw_only=True):
 class Detached:
     """Trials that the cluster does not run."""
 
-    def __init__(self, engine: Engine, pool: asyncpg.Pool) -> None:
+    def __init__(self, engine: Engine, db: asyncpg.Pool) -> None:
         self._engine = engine
-        self._pool = pool
+        self._db = db
         self._doors: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
         self._noted: OrderedDict[int, float] = OrderedDict()
 
@@ -104,7 +104,7 @@ class Detached:
             NotFound: there is none.
         """
         access.may(caller, "read", "experiment")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             experiment_id = await rows.find_experiment_id(conn, external_experiment_id)
             if experiment_id is None:
                 raise NotFound(f"experiment with external id '{external_experiment_id}' not found")
@@ -138,7 +138,7 @@ class Detached:
         cause = f"start:{entropy.new_uuid()}"
         event = trial.DetachedRunStarted()
         await self._engine.post("trial", str(trial_id), event, cause=cause, within=store)
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             after = await rows.find_trial(conn, trial_id)
             found = await checkpoints.find_resume_point(conn, trial_id) if resumes else None
         if after is None:
@@ -162,7 +162,7 @@ class Detached:
 
     async def note_life(self, trial_id: int) -> None:
         """Note that a detached trial was heard of; one that was only silent runs again."""
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             state = await rows.update_activity(conn, trial_id, clock.now())
         if state == "ERROR":
             await self._post(trial_id, None)
@@ -180,7 +180,7 @@ class Detached:
 
     async def end_silent(self, now: datetime) -> int:
         """Take running trials for failed that were silent for five minutes; how many."""
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             found = await rows.list_silent(conn, since=now - SILENT_AFTER, limit=MAX_AT_ONCE)
         for silent in found:
             await self._engine.post(
@@ -197,7 +197,7 @@ class Detached:
         await self._engine.post("trial", str(trial_id), event, cause=cause)
 
     async def _trial(self, caller: Caller, trial_id: int) -> rows.DetachedTrial:
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             row = await rows.find_trial(conn, trial_id)
         if row is None:
             raise NotFound(f"trial '{trial_id}' not found")
@@ -210,7 +210,7 @@ class Detached:
         return row
 
     async def _experiment(self, experiment_id: int) -> ExperimentRow:
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             row = await experiments.find_experiment(conn, experiment_id)
         if row is None:
             raise NotFound(f"experiment '{experiment_id}' not found")
@@ -226,13 +226,13 @@ class Detached:
         return row
 
     async def _find(self, experiment_id: int, external_id: str) -> int | None:
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             return await rows.find_trial_id(conn, experiment_id, external_id)
 
     async def _create(
         self, experiment: ExperimentRow, hparams: Mapping[str, Any], external_id: str | None
     ) -> int:
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             [trial_id] = await trials.next_trial_ids(conn, 1)
         request_id = str(entropy.new_uuid())
         is_safe = external_id is not None and _SAFE_IN_PATHS.fullmatch(external_id)

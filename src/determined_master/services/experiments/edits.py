@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.domain.access.rules import Caller
-    from determined_master.services.checkpoints.gc import Collections
+    from determined_master.services.checkpoints.gc import CheckpointGc
     from determined_master.services.cluster.pools import Pools
     from determined_master.services.queue.job_terms import JobTermsSync
     from determined_master.store.db import Conn
 
 
-class Changes(msgspec.Struct, frozen=True, kw_only=True):
+class ExperimentChanges(msgspec.Struct, frozen=True, kw_only=True):
     """What a user changes; None leaves it as it is."""
 
     name: str | None = None
@@ -45,14 +45,14 @@ class ExperimentEdits:
     """Edits of experiments; two at once never undo each other."""
 
     def __init__(
-        self, pool: asyncpg.Pool, collections: Collections, terms: JobTermsSync, pools: Pools
+        self, db: asyncpg.Pool, collections: CheckpointGc, terms: JobTermsSync, pools: Pools
     ) -> None:
-        self._pool = pool
+        self._db = db
         self._pools = pools
         self._terms = terms
         self._collections = collections
 
-    async def edit(self, caller: Caller, experiment_id: int, changes: Changes) -> None:
+    async def edit(self, caller: Caller, experiment_id: int, changes: ExperimentChanges) -> None:
         """Apply changes; none of them when one cannot be.
 
         What an ended experiment's checkpoints are not kept for any more is deleted then; one
@@ -68,7 +68,7 @@ class ExperimentEdits:
             raise InvalidArgument("the experiment's `name` must not be blank: give it some text")
         if any(not label.strip() for label in changes.labels or ()):
             raise InvalidArgument("a label must not be blank: give it some text")
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             row = await _lock(conn, caller, experiment_id)
             if changes.resources and row.state in TERMINAL:
                 raise FailedPrecondition(
@@ -86,9 +86,11 @@ class ExperimentEdits:
 
     async def retain_logs(self, caller: Caller, experiment_id: int, *, days: int) -> None:
         """Keep the logs of its tasks for so many days; -1 is for ever."""
-        await self.edit(caller, experiment_id, Changes(log_retention_days=days))
+        await self.edit(caller, experiment_id, ExperimentChanges(log_retention_days=days))
 
-    async def _check_policies(self, conn: Conn, row: rows.ExperimentRow, changes: Changes) -> None:
+    async def _check_policies(
+        self, conn: Conn, row: rows.ExperimentRow, changes: ExperimentChanges
+    ) -> None:
         if not (changes.resources or changes.checkpoint_storage):
             return
         policies = await policies_of(conn, row.workspace_id)
@@ -111,7 +113,7 @@ async def _lock(conn: Conn, caller: Caller, experiment_id: int) -> rows.Experime
     return row
 
 
-def _columns(row: rows.ExperimentRow, changes: Changes) -> dict[str, Any]:
+def _columns(row: rows.ExperimentRow, changes: ExperimentChanges) -> dict[str, Any]:
     """The columns to write, the configuration among them."""
     columns: dict[str, Any] = {}
     config = dict(row.config)

@@ -33,9 +33,9 @@ SIGNALS: dict[str, trial.TrialEvent] = {
 class ExperimentEffects:
     """Carries out the effects of experiments."""
 
-    def __init__(self, engine: Engine, pool: asyncpg.Pool) -> None:
+    def __init__(self, engine: Engine, db: asyncpg.Pool) -> None:
         self._engine = engine
-        self._pool = pool
+        self._db = db
 
     def register(self) -> None:
         """Tell the engine who carries out what."""
@@ -50,7 +50,7 @@ class ExperimentEffects:
         """Store each trial and start its machine, in one transaction; ids follow the order."""
         experiment_id = int(orders[0][1].aggregate_id)
         request_ids = [effect.request_id for effect, _ in orders]
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             row = await experiments.find_experiment(conn, experiment_id)
             known = await trials.list_known_ids(conn, experiment_id, request_ids)
             fresh = await trials.next_trial_ids(conn, len(orders) - len(known))
@@ -84,7 +84,7 @@ class ExperimentEffects:
     async def continue_trial(self, effect: exp.ContinueTrial, ctx: EffectContext) -> None:
         """Give the trial its next task and open it again, in one transaction."""
         experiment_id = int(ctx.aggregate_id)
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             row = await experiments.find_experiment(conn, experiment_id)
             trial_id = await trials.find_trial_id(conn, experiment_id, effect.request_id)
             if row is None or trial_id is None:
@@ -111,7 +111,7 @@ class ExperimentEffects:
 
     async def stop_trial(self, effect: exp.StopTrial, ctx: EffectContext) -> None:
         """Tell the trial that the search has seen enough of it."""
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             trial_id = await trials.find_trial_id(conn, int(ctx.aggregate_id), effect.request_id)
         if trial_id is None:
             raise RuntimeError(f"trial {effect.request_id} to be stopped does not exist")
@@ -123,7 +123,7 @@ class ExperimentEffects:
 
     async def signal_trials(self, effect: exp.SignalTrials, ctx: EffectContext) -> None:
         """Tell every live trial; each once, however often this is repeated."""
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             open_ids = await trials.list_open_trial_ids(conn, int(ctx.aggregate_id))
         event = SIGNALS.get(effect.signal) or trial.TrialErred(reason=effect.reason)
         outcomes = await self._engine.post_many(
@@ -142,7 +142,7 @@ class ExperimentEffects:
         trial_id = searcher.get("source_trial_id")
         if not trial_id:
             return searcher.get("source_checkpoint_uuid")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             found = await checkpoints.find_resume_point(conn, int(trial_id))
         if found is None:
             raise RuntimeError(

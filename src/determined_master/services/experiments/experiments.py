@@ -19,7 +19,7 @@ from determined_master.domain.experiment.model_definition import ModelFile, pack
 from determined_master.domain.states import TERMINAL
 from determined_master.domain.workspaces.naming import check_length
 from determined_master.services.cluster.pools import Pools
-from determined_master.services.experiments.configs import ExperimentConfigs, Prepared
+from determined_master.services.experiments.configs import ExperimentConfigs, PreparedExperiment
 from determined_master.services.search.sources import check_source, hold_source
 from determined_master.services.workspaces.places import hold_project
 from determined_master.store.experiments import detached
@@ -50,7 +50,7 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     external_id: str | None = None
 
 
-class Model(msgspec.Struct, frozen=True):
+class ModelDirectory(msgspec.Struct, frozen=True):
     """A model directory by its digest, with its contents when they are not stored yet."""
 
     digest: bytes | None = None
@@ -62,15 +62,17 @@ class Experiments:
     """Experiments of all users."""
 
     def __init__(
-        self, engine: Engine, pool: asyncpg.Pool, configs: ExperimentConfigs, pools: Pools
+        self, engine: Engine, db: asyncpg.Pool, configs: ExperimentConfigs, pools: Pools
     ) -> None:
         self._engine = engine
-        self._pool = pool
+        self._db = db
         self._configs = configs
         self._pools = pools
         self._doors: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
 
-    async def create(self, caller: Caller, submission: Submission) -> tuple[int | None, Prepared]:
+    async def create(
+        self, caller: Caller, submission: Submission
+    ) -> tuple[int | None, PreparedExperiment]:
         """Check a configuration and make the experiment.
 
         A repeated idempotency key of the same user gives the first answer again; a name given
@@ -104,7 +106,7 @@ class Experiments:
                 is_single_node=bool(resources.get("is_single_node")),
             ),
         )
-        await check_source(self._pool, caller, prepared.built.typed.searcher)
+        await check_source(self._db, caller, prepared.built.typed.searcher)
         if submission.parent_id:
             await self._check_parent(caller, submission.parent_id)
         if submission.validate_only:
@@ -125,7 +127,7 @@ class Experiments:
         Raises:
             NotFound: there is none of that id.
         """
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             row = await rows.find_experiment(conn, experiment_id)
         if row is None:
             raise NotFound(f"experiment '{experiment_id}' not found")
@@ -136,7 +138,7 @@ class Experiments:
     async def trial_ids(self, caller: Caller, experiment_id: int) -> list[int]:
         """Ids of its trials, ascending."""
         access.may(caller, "read", "experiment")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             return await rows.list_trial_ids(conn, experiment_id)
 
     async def original_config(self, caller: Caller, experiment_id: int) -> str:
@@ -149,7 +151,7 @@ class Experiments:
         masked = mask_config(row.config)
         if masked != row.config and not caller.is_admin and caller.user_id != row.user_id:
             return msgspec.json.format(msgspec.json.encode(masked), indent=2).decode()
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             return await rows.find_original_config(conn, experiment_id) or ""
 
     async def best_metric(self, caller: Caller, experiment_id: int) -> float:
@@ -168,7 +170,7 @@ class Experiments:
     async def model_definition(self, caller: Caller, experiment_id: int) -> bytes:
         """The model directory as tar.gz; empty when there is none."""
         await self.get(caller, experiment_id)
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             return await rows.find_model_definition(conn, experiment_id) or b""
 
     async def activate(self, caller: Caller, experiment_id: int) -> None:
@@ -216,7 +218,7 @@ class Experiments:
         if row.archived is archived:
             word = "already archived" if archived else "not archived"
             raise FailedPrecondition(f"experiment {experiment_id} is {word}")
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             await lock_experiment_with_runs(conn, experiment_id)
             await rows.update_details(conn, experiment_id, {"archived": archived})
 
@@ -228,25 +230,27 @@ class Experiments:
         access.may_control(caller, "experiment", row)
         if not label.strip():
             raise InvalidArgument("a label must not be blank: give it some text")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             labels = await rows.update_label(conn, experiment_id, label, is_present=is_present)
         return labels or []
 
     async def labels(self, caller: Caller, project_id: int) -> list[str]:
         """Labels of a project's experiments, of all for project 0; the most used first."""
         access.may(caller, "read", "experiment")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             return await rows.list_labels(
                 conn, project_id or None, among=access.visible(caller, "experiment")
             )
 
-    async def _make(self, caller: Caller, submission: Submission, prepared: Prepared) -> int:
+    async def _make(
+        self, caller: Caller, submission: Submission, prepared: PreparedExperiment
+    ) -> int:
         if submission.files:
             model = await asyncio.to_thread(_packed, submission.files)
         elif submission.parent_id:
             model = await self._model_of(submission.parent_id)
         else:
-            model = Model()
+            model = ModelDirectory()
         return await self._store(caller, submission, prepared, model)
 
     async def _steer(self, caller: Caller, experiment_id: int, event: exp.ExperimentEvent) -> None:
@@ -263,15 +267,19 @@ class Experiments:
                 "unarchive it first"
             )
 
-    async def _model_of(self, parent_id: int) -> Model:
-        async with self._pool.acquire() as conn:
+    async def _model_of(self, parent_id: int) -> ModelDirectory:
+        async with self._db.acquire() as conn:
             found = await rows.find_model_digest(conn, parent_id)
-        return Model(*found) if found else Model()
+        return ModelDirectory(*found) if found else ModelDirectory()
 
     async def _store(
-        self, caller: Caller, submission: Submission, prepared: Prepared, model: Model
+        self,
+        caller: Caller,
+        submission: Submission,
+        prepared: PreparedExperiment,
+        model: ModelDirectory,
     ) -> int:
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             experiment_id = await rows.next_experiment_id(conn)
         config, place = prepared.built.config, prepared.place
         assert place is not None
@@ -327,7 +335,7 @@ class Experiments:
 
     async def _known_answer(self, caller: Caller, submission: Submission) -> int | None:
         """The experiment that an earlier request for the same one has made."""
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             if submission.external_id is not None:
                 found = await detached.find_experiment_id(conn, submission.external_id)
                 if found is not None:
@@ -338,9 +346,9 @@ class Experiments:
         return None if answer is None else int(answer["experiment_id"])
 
 
-def _packed(files: Sequence[ModelFile]) -> Model:
+def _packed(files: Sequence[ModelFile]) -> ModelDirectory:
     tgz = pack(files)
-    return Model(hashlib.sha256(tgz).digest(), len(tgz), tgz)
+    return ModelDirectory(hashlib.sha256(tgz).digest(), len(tgz), tgz)
 
 
 def _creation(

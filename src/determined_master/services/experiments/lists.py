@@ -52,7 +52,7 @@ _COLUMNS = f"""
 _LISTED = f"SELECT {_COLUMNS} FROM {rows.TABLES} WHERE e.id = ANY ($1)"
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class ExperimentQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Which experiments, in which order, and which part of them; empty means all."""
 
     name: str = ""
@@ -75,7 +75,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     limit: int = 0
 
 
-class Listed(msgspec.Struct, frozen=True):
+class ListItem(msgspec.Struct, frozen=True):
     """What a list reads of every experiment; the rest only when `version` is a new one."""
 
     id: int
@@ -99,7 +99,7 @@ class Rendered(msgspec.Struct, frozen=True):
 class ExperimentList(msgspec.Struct, frozen=True):
     """One page, and how many experiments there are in all."""
 
-    items: Sequence[tuple[Listed, Rendered]]
+    items: Sequence[tuple[ListItem, Rendered]]
     page: Page
 
 
@@ -110,18 +110,21 @@ class ExperimentLists:
     narrow query instead of fifty configurations.
     """
 
-    def __init__(self, pool: asyncpg.Pool) -> None:
-        self._pool = pool
+    def __init__(self, db: asyncpg.Pool) -> None:
+        self._db = db
         self._rendered: OrderedDict[int, tuple[str, Rendered]] = OrderedDict()
 
     async def find(
-        self, caller: Caller, wanted: Wanted, render: Callable[[rows.ExperimentRow], Rendered]
+        self,
+        caller: Caller,
+        wanted: ExperimentQuery,
+        render: Callable[[rows.ExperimentRow], Rendered],
     ) -> ExperimentList:
         """The experiments that match, one page of them."""
         access.may(caller, "read", "experiment")
         seen = access.visible(caller, "experiment")
         wanted = msgspec.structs.replace(wanted, workspace_ids=seen)
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             found = await _plain_page(conn, wanted)
             if found is not None:
                 listed, page = found
@@ -134,17 +137,17 @@ class ExperimentLists:
         conn: Conn,
         ids: Sequence[int],
         render: Callable[[rows.ExperimentRow], Rendered],
-    ) -> list[tuple[Listed, Rendered]]:
+    ) -> list[tuple[ListItem, Rendered]]:
         """Experiments by their ids, in that order; one that is gone is left out."""
-        listed = {row[0]: Listed(*row) for row in await conn.fetch(_LISTED, ids)}
+        listed = {row[0]: ListItem(*row) for row in await conn.fetch(_LISTED, ids)}
         return await self._rendered_items(conn, [listed[i] for i in ids if i in listed], render)
 
     async def _rendered_items(
         self,
         conn: Conn,
-        listed: Sequence[Listed],
+        listed: Sequence[ListItem],
         render: Callable[[rows.ExperimentRow], Rendered],
-    ) -> list[tuple[Listed, Rendered]]:
+    ) -> list[tuple[ListItem, Rendered]]:
         """What is kept of those whose rows have not changed since, the others anew."""
         known = self._rendered
         shown: dict[int, tuple[str, Rendered]] = {}
@@ -165,7 +168,7 @@ class ExperimentLists:
         return [(row, shown[row.id][1]) for row in listed if row.id in shown]
 
 
-async def list_ids(conn: Conn, wanted: Wanted) -> list[int]:
+async def list_ids(conn: Conn, wanted: ExperimentQuery) -> list[int]:
     """Ids of all experiments that match, ascending."""
     where, values = _where(wanted)
     query = f"""
@@ -174,7 +177,7 @@ async def list_ids(conn: Conn, wanted: Wanted) -> list[int]:
     return [row["id"] for row in await conn.fetch(query, *values)]
 
 
-async def _plain_page(conn: Conn, wanted: Wanted) -> tuple[list[Listed], Page] | None:
+async def _plain_page(conn: Conn, wanted: ExperimentQuery) -> tuple[list[ListItem], Page] | None:
     """A page of all experiments by id, in one round trip.
 
     None where that is not asked for, and where the page is empty: then nothing tells the total.
@@ -198,10 +201,10 @@ async def _plain_page(conn: Conn, wanted: Wanted) -> tuple[list[Listed], Page] |
     page = page_of(
         total, wanted.offset, wanted.limit, default_limit=DEFAULT_LIMIT, takes_minus_one=True
     )
-    return [Listed(*row[1:]) for row in found], page
+    return [ListItem(*row[1:]) for row in found], page
 
 
-async def _page(conn: Conn, wanted: Wanted) -> tuple[list[int], Page]:
+async def _page(conn: Conn, wanted: ExperimentQuery) -> tuple[list[int], Page]:
     where, values = _where(wanted)
     # without values, and in the order of the key, there is only one way to plan it
     is_plain = not values and wanted.sort == "id"
@@ -245,7 +248,7 @@ def _stored_states(shown: str) -> tuple[str, ...]:
     return ("ACTIVE", "RUNNING") if shown in SHOWN_WHEN_ACTIVE else (shown,)
 
 
-def _where(wanted: Wanted) -> tuple[str, list[Any]]:
+def _where(wanted: ExperimentQuery) -> tuple[str, list[Any]]:
     stored = sorted({s for state in wanted.states for s in _stored_states(state)})
     archived = [] if wanted.archived is None else [wanted.archived]
     seen = None if wanted.workspace_ids is None else [access.NOWHERE, *wanted.workspace_ids]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.domain.access.rules import Caller
-    from determined_master.store.experiments.run_lists import Member
+    from determined_master.store.experiments.run_lists import ExperimentRun
 
 MAX_NAMED = 5
 
@@ -40,8 +40,8 @@ class RunSelection(msgspec.Struct, frozen=True, kw_only=True):
 class RunBulk:
     """Actions on many runs."""
 
-    def __init__(self, pool: asyncpg.Pool) -> None:
-        self._pool = pool
+    def __init__(self, db: asyncpg.Pool) -> None:
+        self._db = db
 
     async def each(self, caller: Caller, selection: RunSelection, act: Act) -> list[Result]:
         """Do `act` to each run; those that do not exist come first in the answer."""
@@ -94,11 +94,11 @@ class RunBulk:
 
     async def _members(
         self, caller: Caller, selection: RunSelection
-    ) -> tuple[list[Member], list[Result]]:
+    ) -> tuple[list[ExperimentRun], list[Result]]:
         access.may(caller, "read", "experiment")
         seen = access.visible(caller, "experiment")
         project_id = selection.project_id or None
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             if selection.filter is None:
                 asked = list(dict.fromkeys(selection.ids))
             else:
@@ -109,8 +109,8 @@ class RunBulk:
         return members, [Result(i, f"run '{i}' not found") for i in asked if i not in known]
 
 
-def _by_experiment(members: Sequence[Member]) -> dict[int, list[Member]]:
-    grouped: dict[int, list[Member]] = {}
+def _by_experiment(members: Sequence[ExperimentRun]) -> dict[int, list[ExperimentRun]]:
+    grouped: dict[int, list[ExperimentRun]] = {}
     for member in members:
         grouped.setdefault(member.experiment_id, []).append(member)
     return grouped

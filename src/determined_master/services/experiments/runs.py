@@ -12,7 +12,7 @@ from determined_master.domain.listing.filters import parse_filter, parse_sort
 from determined_master.domain.listing.paging import Page
 from determined_master.domain.task.shown_state import shown_state
 from determined_master.store.experiments import run_lists as rows
-from determined_master.store.listing.page import Wanted, find_page
+from determined_master.store.listing.page import ListQuery, find_page
 
 if TYPE_CHECKING:
     import asyncpg
@@ -31,13 +31,13 @@ class Search(msgspec.Struct, frozen=True):
     offset: int = 0
     limit: int = 0
 
-    def parsed(self, table: Table, workspace_ids: Sequence[int] | None) -> Wanted:
+    def parsed(self, table: Table, workspace_ids: Sequence[int] | None) -> ListQuery:
         """The request with its texts read, in the workspaces that its caller sees (None: all).
 
         Raises:
             InvalidArgument: the filter or the sort is none, or names what does not exist.
         """
-        return Wanted(
+        return ListQuery(
             filter=parse_filter(self.filter, table),
             sorts=parse_sort(self.sort, table),
             project_id=self.project_id or None,
@@ -57,8 +57,8 @@ class ShownRun(msgspec.Struct, frozen=True):
 class Runs:
     """Runs of all projects."""
 
-    def __init__(self, pool: asyncpg.Pool, live: LiveAllocations) -> None:
-        self._pool = pool
+    def __init__(self, db: asyncpg.Pool, live: LiveAllocations) -> None:
+        self._db = db
         self._live = live
 
     async def search(self, caller: Caller, search: Search) -> tuple[list[int], Page]:
@@ -69,12 +69,12 @@ class Runs:
         """
         access.may(caller, "read", "experiment")
         wanted = search.parsed("run", access.visible(caller, "experiment"))
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             return await find_page(conn, rows.RUNS, wanted)
 
     async def list_some(self, ids: Sequence[int]) -> list[ShownRun]:
         """Runs that `search` has found, in that order; one that is gone is left out."""
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             found = await rows.list_runs(conn, ids)
         return [ShownRun(row, self._shown(row)) for row in found]
 

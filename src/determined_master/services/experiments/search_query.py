@@ -9,7 +9,7 @@ import msgspec
 
 from determined_master.domain.access import rules as access
 from determined_master.domain.listing.paging import Page
-from determined_master.services.experiments.lists import ExperimentLists, Listed, Rendered
+from determined_master.services.experiments.lists import ExperimentLists, ListItem, Rendered
 from determined_master.services.experiments.trials import TrialPage, Trials
 from determined_master.store.experiments.search_query import EXPERIMENTS
 from determined_master.store.listing.page import find_page
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class FoundExperiment(msgspec.Struct, frozen=True):
     """One experiment and its best trial, once it has one."""
 
-    listed: Listed
+    listed: ListItem
     rendered: Rendered
     best: TrialPage | None
 
@@ -33,8 +33,8 @@ class FoundExperiment(msgspec.Struct, frozen=True):
 class ExperimentSearch:
     """Searches among experiments."""
 
-    def __init__(self, pool: asyncpg.Pool, lists: ExperimentLists, trials: Trials) -> None:
-        self._pool = pool
+    def __init__(self, db: asyncpg.Pool, lists: ExperimentLists, trials: Trials) -> None:
+        self._db = db
         self._lists = lists
         self._trials = trials
 
@@ -46,14 +46,14 @@ class ExperimentSearch:
         """
         access.may(caller, "read", "experiment")
         wanted = search.parsed("experiment", access.visible(caller, "experiment"))
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             return await find_page(conn, EXPERIMENTS, wanted)
 
     async def list_some(
         self, ids: Sequence[int], render: Callable[[ExperimentRow], Rendered]
     ) -> list[FoundExperiment]:
         """What `search` has found, in that order; one that is gone is left out."""
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             items = await self._lists.items(conn, ids, render)
         best_ids = [listed.best_trial_id for listed, _ in items if listed.best_trial_id]
         best = await self._trials.pages(best_ids) if best_ids else {}

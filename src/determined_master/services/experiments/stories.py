@@ -11,7 +11,7 @@ from determined_master.engine import StoryLine, list_story
 
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
-    from determined_master.store.db import Conn, Pool
+    from determined_master.store.db import Conn, Database
 
 KINDS = ("experiment", "trial", "allocation")
 MAX_LINES = 1000
@@ -29,8 +29,8 @@ ALLOCATIONS = """
 class Stories:
     """Stories of aggregates."""
 
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
+    def __init__(self, db: Database) -> None:
+        self._db = db
 
     async def read(
         self, caller: Caller, kind: str, id: str, *, offset: int, limit: int
@@ -48,7 +48,7 @@ class Stories:
                 f"offset {offset}, limit {limit}: offset must not be negative and limit at most "
                 f"{MAX_LINES}"
             )
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             if not await conn.fetchval(EXISTS[kind], id):
                 raise NotFound(f"{kind} '{id}' not found")
             aggregates = await self._aggregates(conn, kind, id)

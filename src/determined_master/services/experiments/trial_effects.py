@@ -11,7 +11,7 @@ from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.experiment.messages import DetachedTrialMoved, TrialEnded
 from determined_master.domain.task.proxy_port import proxy_ports_of
 from determined_master.domain.trial import messages as trial
-from determined_master.services.batch_loader import Gathering
+from determined_master.services.batch_loader import BatchLoader
 from determined_master.services.containers.tokens import TaskTokens
 from determined_master.services.tasks.request_effects import (
     ask_for_room,
@@ -30,15 +30,13 @@ if TYPE_CHECKING:
 class TrialEffects:
     """Carries out the effects of trials."""
 
-    def __init__(
-        self, engine: Engine, pool: asyncpg.Pool, tokens: TaskTokens, pools: Pools
-    ) -> None:
+    def __init__(self, engine: Engine, db: asyncpg.Pool, tokens: TaskTokens, pools: Pools) -> None:
         self._engine = engine
-        self._pool = pool
+        self._db = db
         self._tokens = tokens
         self._pools = pools
-        self._trials = Gathering(self._fetch_trials)
-        self._experiments = Gathering(self._fetch_experiments)
+        self._trials = BatchLoader(self._fetch_trials)
+        self._experiments = BatchLoader(self._fetch_experiments)
 
     def register(self) -> None:
         """Tell the engine who carries out what."""
@@ -98,11 +96,11 @@ class TrialEffects:
         await ctx.post("experiment", str(effect.experiment_id), event)
 
     async def _fetch_trials(self, ids: Sequence[int]) -> dict[int, trials.TrialRow]:
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             return {row.id: row for row in await trials.list_trials(conn, ids)}
 
     async def _fetch_experiments(self, ids: Sequence[int]) -> dict[int, experiments.ExperimentRow]:
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             found = [await experiments.find_experiment(conn, i) for i in ids]
         return {row.id: row for row in found if row is not None}
 

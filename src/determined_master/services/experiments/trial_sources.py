@@ -32,8 +32,8 @@ MAX_REPORTS = 20_000
 class TrialSources:
     """Which trials use which checkpoints, by what their code said."""
 
-    def __init__(self, pool: asyncpg.Pool) -> None:
-        self._pool = pool
+    def __init__(self, db: asyncpg.Pool) -> None:
+        self._db = db
 
     async def report(self, caller: Caller, source: rows.TrialSource) -> None:
         """Note that a trial uses a checkpoint; a task may say so of its own trial.
@@ -54,7 +54,7 @@ class TrialSources:
         if (source.model_id is None) is not (source.model_version is None):
             raise InvalidArgument("model id and model version must be given together, or neither")
         checked = msgspec.structs.replace(source, checkpoint=checked_uuid(source.checkpoint))
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             if await trials.find_trial(conn, source.trial_id) is None:
                 raise NotFound(f"trial '{source.trial_id}' not found")
             if await checkpoints.find_checkpoint(conn, checked.checkpoint) is None:
@@ -75,7 +75,7 @@ class TrialSources:
             InvalidArgument: it is too much for one answer.
         """
         access.may(caller, "read", "experiment")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             if await checkpoints.find_checkpoint(conn, checked_uuid(uuid)) is None:
                 raise NotFound(f"checkpoint '{uuid}' not found")
             ids = await rows.list_users_of_checkpoint(conn, uuid, type_)
@@ -87,7 +87,7 @@ class TrialSources:
         """The same for a version, given as its model's name and its number. Raises NotFound."""
         access.may(caller, "read", "model")
         name, version = model
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             row = await get_model(conn, name)
             if await model_versions.find_version(conn, row.id, version) is None:
                 raise NotFound(f'version {version} for model "{name}" not found')
@@ -99,7 +99,7 @@ class TrialSources:
         for trial_id in trial_ids:
             after: int | None = 0
             while after is not None:
-                async with self._pool.acquire() as conn:
+                async with self._db.acquire() as conn:
                     page = await metrics.list_reports(conn, trial_id, group or None, after=after)
                 found += page
                 after = page[-1].id if len(page) == metrics.PAGE else None

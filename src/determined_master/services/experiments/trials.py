@@ -13,7 +13,7 @@ from determined_master.domain.errors import FailedPrecondition, InvalidArgument,
 from determined_master.domain.states import TERMINAL
 from determined_master.domain.task.shown_state import shown_state
 from determined_master.domain.trial import messages as trial
-from determined_master.services.batch_loader import Gathering
+from determined_master.services.batch_loader import BatchLoader
 from determined_master.store.checkpoints import checkpoints
 from determined_master.store.experiments import trials as rows
 from determined_master.store.experiments.workloads import WorkloadKey, list_keys
@@ -45,13 +45,13 @@ class Trials:
     """Trials of all experiments."""
 
     def __init__(
-        self, engine: Engine, pool: asyncpg.Pool, live: LiveAllocations, summaries: Summaries
+        self, engine: Engine, db: asyncpg.Pool, live: LiveAllocations, summaries: Summaries
     ) -> None:
         self._engine = engine
-        self._pool = pool
+        self._db = db
         self._live = live
         self._summaries = summaries
-        self._gathering = Gathering(self.pages)
+        self._gathering = BatchLoader(self.pages)
 
     async def get(self, caller: Caller, trial_id: int) -> TrialPage:
         """One trial with its best and latest validation and its best checkpoint."""
@@ -80,7 +80,7 @@ class Trials:
         """
         access.may(caller, "read", "experiment")
         exists = "SELECT EXISTS (SELECT FROM experiments WHERE id = $1)"
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             if not await conn.fetchval(exists, experiment_id):
                 raise NotFound(f"experiment '{experiment_id}' not found")
             stored = await rows.list_states(conn, experiment_id, sort, descending=descending)
@@ -117,13 +117,13 @@ class Trials:
         access.may(caller, "report", "task")
         if not 0 <= progress <= 1:  # not a number fails this, too
             raise InvalidArgument(f"progress is {progress}: it must lie between 0 and 1")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             await rows.update_progress(conn, trial_id, progress)
 
     async def report_status(self, caller: Caller, trial_id: int, text: str) -> None:
         """Store what the trial's code says that it is doing."""
         access.may(caller, "report", "task")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             await rows.update_runner_state(conn, trial_id, text[:MAX_STATUS_CHARACTERS])
 
     async def metadata(self, caller: Caller, trial_id: int) -> dict[str, Any]:
@@ -141,7 +141,7 @@ class Trials:
         access.may(caller, "report", "task")
         await self.get(caller, trial_id)
         _check_keys(metadata)
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             await rows.update_metadata(conn, trial_id, dict(metadata))
         return dict(metadata)
 
@@ -154,7 +154,7 @@ class Trials:
             kinds: groups of reports, and `checkpoint`.
         """
         await self.get(caller, trial_id)
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             return await list_keys(conn, trial_id, kinds, newest_first=newest_first)
 
     async def workloads(
@@ -163,7 +163,7 @@ class Trials:
         """What these keys of a trial stand for, in their order; what is gone is left out."""
         ids = [key for key in keys if isinstance(key, int)]
         uuids = [key for key in keys if isinstance(key, str)]
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             reports = await metrics.list_some(conn, trial_id, ids) if ids else []
             saved = await checkpoints.list_by_uuids(conn, uuids) if uuids else {}
         found: dict[WorkloadKey, metrics.StoredReport | checkpoints.CheckpointRow] = {}
@@ -179,7 +179,7 @@ class Trials:
         """Trials by their ids; one that does not exist is left out."""
         # A summary may be written while its row is being read: then the row has the old one.
         unwritten = self._summaries.unwritten(trial_ids)
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             found = await rows.list_trial_pages(conn, trial_ids)
             saved = [stored.row.id for stored in found if stored.row.checkpoint_count]
             best = await checkpoints.list_best(conn, saved) if saved else {}

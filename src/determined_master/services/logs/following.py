@@ -30,10 +30,8 @@ class Follower:
     SETTLED_S = 60.0
     """What was drawn before a line that was sent so long ago is committed by now."""
 
-    def __init__(
-        self, pool: asyncpg.Pool, task_ids: Sequence[str], wanted: rows.LogFilter
-    ) -> None:
-        self._pool = pool
+    def __init__(self, db: asyncpg.Pool, task_ids: Sequence[str], wanted: rows.LogFilter) -> None:
+        self._db = db
         self._task_ids = task_ids
         self._wanted = wanted
         self.count = 0
@@ -88,17 +86,17 @@ class Follower:
         if self._newest == self.floor:
             return
         between = (self.floor, self._newest)
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             there = await rows.list_ids(conn, self._task_ids, self._wanted, between=between)
         late = [i for i in there if i not in self._recent]
         for start in range(0, len(late), PAGE):
-            async with self._pool.acquire() as conn:
+            async with self._db.acquire() as conn:
                 page = await rows.list_by_ids(conn, self._task_ids, late[start : start + PAGE])
             if page:
                 yield page
 
     async def _after(self, beyond: int) -> list[rows.LogRow]:
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             return await rows.list_lines(
                 conn, self._task_ids, self._wanted, beyond=beyond, limit=PAGE
             )

@@ -45,12 +45,12 @@ class _Compiled(msgspec.Struct, frozen=True):
         return any((index, agent_id) not in self.matched for index in found)
 
 
-class LogPolicies:
+class LogPolicyMatcher:
     """One set of patterns a task, compiled at its first line."""
 
-    def __init__(self, engine: Engine, pool: asyncpg.Pool) -> None:
+    def __init__(self, engine: Engine, db: asyncpg.Pool) -> None:
         self._engine = engine
-        self._pool = pool
+        self._db = db
         self._known: OrderedDict[str, _Compiled | None] = OrderedDict()
 
     async def look_at(self, task_id: str, agent_id: str | None, lines: Sequence[str]) -> None:
@@ -73,7 +73,7 @@ class LogPolicies:
         compiled = await self._compiled(task_id)
         if compiled is None or not any(p.get("action") for p in compiled.policies):
             return True
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             return await task_logs.have_completed(conn, container_ids)
 
     async def _match(
@@ -104,7 +104,7 @@ class LogPolicies:
             await self._engine.post("trial", str(compiled.trial_id), event, cause=cause)
         if policy.get("name"):
             query = "UPDATE trials SET log_policy_matched = $2 WHERE id = $1"
-            async with self._pool.acquire() as conn:
+            async with self._db.acquire() as conn:
                 await conn.execute(query, compiled.trial_id, policy["name"])
 
     async def _compiled(self, task_id: str) -> _Compiled | None:
@@ -115,7 +115,7 @@ class LogPolicies:
               FROM tasks k JOIN experiments e ON e.id = k.experiment_id
              WHERE k.id = $1 AND k.type = 'TRIAL'
         """
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             row = await conn.fetchrow(query, task_id)
         compiled = _compile(row["policies"] or [], row["trial_id"]) if row else None
         self._known[task_id] = compiled

@@ -32,8 +32,8 @@ DAY = timedelta(days=1)
 class LogRetention:
     """How long logs are kept, by trial, experiment and cluster."""
 
-    def __init__(self, pool: asyncpg.Pool, default_days: int | None, schedule: str | None) -> None:
-        self._pool = pool
+    def __init__(self, db: asyncpg.Pool, default_days: int | None, schedule: str | None) -> None:
+        self._db = db
         self._default_days = FOR_EVER if default_days is None else default_days
         self._schedule = schedule
 
@@ -47,7 +47,7 @@ class LogRetention:
             raise InvalidArgument(
                 f"numDays is {days}: it must be from {FOR_EVER} (for ever) to {MAX_DAYS}"
             )
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             trial = await trials.find_trial(conn, trial_id)
             if trial is None:
                 raise NotFound(f"trial '{trial_id}' not found")
@@ -61,7 +61,7 @@ class LogRetention:
             NotFound: there is no such trial.
         """
         access.may(caller, "read", "trial")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             kept = await rows.find_kept(conn, trial_id, self._default_days)
         if kept is None:
             raise NotFound(f"trial '{trial_id}' not found")
@@ -79,7 +79,7 @@ class LogRetention:
         """The same without anybody asking."""
         removed, now = 0, clock.now()
         while True:
-            async with self._pool.acquire() as conn:
+            async with self._db.acquire() as conn:
                 expired = await rows.list_expired(
                     conn, self._default_days, now, limit=TASKS_AT_ONCE
                 )

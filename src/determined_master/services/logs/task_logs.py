@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.domain.access.rules import Caller
-    from determined_master.services.logs.policies import LogPolicies
+    from determined_master.services.logs.policies import LogPolicyMatcher
     from determined_wire.agent_link import LogBatch
 
 PIECE_LINES = 1000
@@ -57,8 +57,8 @@ class PostedLine(msgspec.Struct, frozen=True, kw_only=True):
 class TaskLogs:
     """Lines of tasks."""
 
-    def __init__(self, pool: asyncpg.Pool, policies: LogPolicies) -> None:
-        self._pool = pool
+    def __init__(self, db: asyncpg.Pool, policies: LogPolicyMatcher) -> None:
+        self._db = db
         self._policies = policies
         self._news: dict[str, asyncio.Event] = {}
 
@@ -69,7 +69,7 @@ class TaskLogs:
             The number of the last stored line, after its commit.
         """
         logs: list[str] = []
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             last = await rows.lock_cursor(conn, batch.container_id, batch.task_id)
             for lines in _in_pieces(_rows_of(agent_id, batch)):
                 fresh = lines[max(0, last + 1 - batch.first_seq - len(logs)) :]
@@ -81,14 +81,14 @@ class TaskLogs:
         # All of it, also what is stored already: it may not have been looked at.
         await self._policies.look_at(batch.task_id, agent_id, logs)
         if batch.is_last:
-            async with self._pool.acquire() as conn:
+            async with self._db.acquire() as conn:
                 await rows.complete_cursors(conn, [batch.container_id])
         self.tell(batch.task_id)
         return newest
 
     async def stored_output(self, task_id: str, container_id: str) -> StoredOutput:
         """How much of a container's output is stored."""
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             found = await rows.find_stored(conn, task_id, container_id)
         if found is None:
             return StoredOutput()
@@ -105,7 +105,7 @@ class TaskLogs:
         level = LEVEL_NUMBERS[note.level]
         text = _storable(note.text) + "\n"
         row = (*ids, None, note.at or clock.now(), level, "agent", "stdout", text)
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             if note.key and not await rows.insert_told(conn, note.task_id, note.key):
                 return
             await rows.copy_lines(conn, [row])
@@ -113,7 +113,7 @@ class TaskLogs:
 
     async def give_up(self, container_ids: Sequence[str]) -> None:
         """Expect no further lines of containers whose agent is lost: nobody waits for them."""
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             await rows.complete_cursors(conn, container_ids)
 
     async def post(self, caller: Caller, lines: Sequence[PostedLine]) -> None:
@@ -129,7 +129,7 @@ class TaskLogs:
         [task_id] = task_ids
         access.may(caller, "report", "task")
         now = clock.now()
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             where = await find_workspaces(conn, "task", [task_id])
             missing = f"task '{task_id}' not found"
             if task_id not in where:
@@ -162,7 +162,7 @@ class TaskLogs:
         beyond, left = None, limit
         while limit == 0 or left > 0:
             size = PAGE if limit == 0 else min(PAGE, left)
-            async with self._pool.acquire() as conn:
+            async with self._db.acquire() as conn:
                 page = await rows.list_lines(
                     conn, task_ids, wanted, beyond=beyond, limit=size, newest_first=newest_first
                 )
@@ -177,12 +177,12 @@ class TaskLogs:
     ) -> AsyncIterator[list[rows.LogRow]]:
         """Pages of lines as they come, until the tasks have ended and all of it is stored."""
         access.may(caller, "read", "task")
-        follower = Follower(self._pool, task_ids, wanted)
+        follower = Follower(self._db, task_ids, wanted)
         try:
             while True:
                 began_s = clock.monotonic_s()
                 event = self._listen(task_ids)
-                async with self._pool.acquire() as conn:
+                async with self._db.acquire() as conn:
                     is_over = await rows.is_complete(conn, task_ids)
                 looks_back = follower.is_to_look_back()
                 async for page in follower.pages(is_over=is_over):
@@ -203,7 +203,7 @@ class TaskLogs:
     async def fields(self, caller: Caller, task_ids: Sequence[str]) -> dict[str, list[Any]]:
         """Values that lines can be filtered by."""
         access.may(caller, "read", "task")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             return await rows.list_fields(conn, task_ids)
 
     def _listen(self, task_ids: Sequence[str]) -> asyncio.Event:

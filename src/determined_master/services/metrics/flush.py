@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 import asyncpg
 
 from determined_master.domain.errors import DetError, InvalidArgument
-from determined_master.services.metrics.reports import Report, TrialFacts
+from determined_master.services.metrics.reports import MetricReport, TrialFacts
 from determined_master.services.metrics.series_points import SeriesPoints
 from determined_master.services.metrics.storing import MetricStore
 from determined_master.services.metrics.summaries import WRITE_EVERY_S, Summaries
 from determined_master.store.connection_errors import DATABASE_ERRORS
 
 if TYPE_CHECKING:
-    from determined_master.store.db import Conn, Pool
+    from determined_master.store.db import Conn, Database
 
 SHARDS = 2
 """Flushes under way at a time: one gathers while the other waits for its commit. A trial's
@@ -33,23 +33,23 @@ MAX_DEADLOCKS = 3
 """The engine locks the same rows in its own order; whoever loses tries again."""
 
 Outcomes = list[DetError | None]
-Waiting = tuple[Sequence[Report], TrialFacts, "asyncio.Future[Outcomes]"]
+Waiting = tuple[Sequence[MetricReport], TrialFacts, "asyncio.Future[Outcomes]"]
 """Reports of one trial that came in one request, and where their outcomes go."""
 
 
 class Flusher:
     """Gathers reports of all trials and stores them in few transactions."""
 
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-        self.summaries = Summaries(pool)
-        self.points = SeriesPoints(pool)
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self.summaries = Summaries(db)
+        self.points = SeriesPoints(db)
         self.store = MetricStore(self.summaries, self.points)
         self._queues: list[asyncio.Queue[Waiting]] = [
             asyncio.Queue(MAX_WAITING) for _ in range(SHARDS)
         ]
 
-    async def report(self, report: Report, facts: TrialFacts) -> None:
+    async def report(self, report: MetricReport, facts: TrialFacts) -> None:
         """Store one report; returns after its commit.
 
         Raises:
@@ -59,7 +59,7 @@ class Flusher:
         if error is not None:
             raise error
 
-    async def report_many(self, reports: Sequence[Report], facts: TrialFacts) -> Outcomes:
+    async def report_many(self, reports: Sequence[MetricReport], facts: TrialFacts) -> Outcomes:
         """Store several reports of one trial; one answer for each, after their commit."""
         queue = self._queues[reports[0].trial_id % SHARDS]
         answers: list[asyncio.Future[Outcomes]] = []
@@ -83,7 +83,7 @@ class Flusher:
         while True:
             batch = [await queue.get()]
             try:
-                async with self._pool.acquire() as conn:
+                async with self._db.acquire() as conn:
                     while batch:
                         await self._flush(conn, batch + _more(queue, batch))
                         batch = []
@@ -107,7 +107,7 @@ class Flusher:
             start += len(group)
 
     async def _store(
-        self, conn: Conn, reports: Sequence[tuple[Report, TrialFacts]], deadlocks: int = 0
+        self, conn: Conn, reports: Sequence[tuple[MetricReport, TrialFacts]], deadlocks: int = 0
     ) -> Outcomes:
         try:
             if await self.store.store_known(conn, reports):
@@ -129,7 +129,7 @@ class Flusher:
             self._forget(reports)
             raise
 
-    def _forget(self, reports: Sequence[tuple[Report, TrialFacts]]) -> None:
+    def _forget(self, reports: Sequence[tuple[MetricReport, TrialFacts]]) -> None:
         self.summaries.forget({report.trial_id for report, _ in reports})
 
     async def _write_summaries(self) -> None:
@@ -139,11 +139,11 @@ class Flusher:
             await asyncio.sleep(WRITE_EVERY_S / 2)
 
 
-def _pieces(reports: Sequence[Report]) -> list[Sequence[Report]]:
+def _pieces(reports: Sequence[MetricReport]) -> list[Sequence[MetricReport]]:
     """Reports that come together, in as many flushes as their values take."""
     if len(reports) == 1:
         return [reports]
-    pieces: list[Sequence[Report]] = []
+    pieces: list[Sequence[MetricReport]] = []
     start = size = 0
     for i, report in enumerate(reports):
         size += _values_of(report)
@@ -170,7 +170,7 @@ def _size_of(waiting: Waiting) -> tuple[int, int]:
     return len(reports), sum(map(_values_of, reports))
 
 
-def _values_of(report: Report) -> int:
+def _values_of(report: MetricReport) -> int:
     return len(report.metrics) + sum(map(len, report.batch_metrics or ()))
 
 

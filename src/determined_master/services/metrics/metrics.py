@@ -15,9 +15,9 @@ from determined_master.domain.experiment.messages import ValidationReported
 from determined_master.domain.metrics.limits import find_problem
 from determined_master.domain.metrics.summary import SYSTEM_GROUPS, as_number
 from determined_master.engine import Rows
-from determined_master.services.batch_loader import Gathering
+from determined_master.services.batch_loader import BatchLoader
 from determined_master.services.metrics.flush import Flusher
-from determined_master.services.metrics.reports import Report, TrialFacts
+from determined_master.services.metrics.reports import MetricReport, TrialFacts
 from determined_master.services.metrics.system_metrics import MAX_SAMPLES
 from determined_master.store.metrics import metrics as rows
 from determined_master.store.metrics import system_metrics
@@ -41,7 +41,7 @@ class Metrics:
     def __init__(
         self,
         engine: Engine,
-        pool: asyncpg.Pool,
+        db: asyncpg.Pool,
         flusher: Flusher,
         samples: SystemMetrics,
         note_report: Callable[[int], Awaitable[None]],
@@ -49,13 +49,13 @@ class Metrics:
         """`note_report` is told of detached trials that report, by their ids."""
         self._samples = samples
         self._engine = engine
-        self._pool = pool
+        self._db = db
         self._flusher = flusher
         self._note_report = note_report
         self._facts: OrderedDict[int, TrialFacts] = OrderedDict()
-        self._look_up = Gathering(self._fetch_facts)
+        self._look_up = BatchLoader(self._fetch_facts)
 
-    async def report(self, caller: Caller, report: Report) -> None:
+    async def report(self, caller: Caller, report: MetricReport) -> None:
         """Store one report; returns after its commit.
 
         Raises:
@@ -75,7 +75,7 @@ class Metrics:
             await self._flusher.report(report, facts)
 
     async def report_many(
-        self, caller: Caller, reports: Sequence[Report]
+        self, caller: Caller, reports: Sequence[MetricReport]
     ) -> list[DetError | None]:
         """Store up to 1,000 reports of one trial; one answer for each.
 
@@ -120,7 +120,7 @@ class Metrics:
         for trial_id in trial_ids:
             after: int | None = 0
             while after is not None:
-                async with self._pool.acquire() as conn:
+                async with self._db.acquire() as conn:
                     page = await rows.list_reports(conn, trial_id, group, after=after, limit=size)
                 gathered += page
                 after = page[-1].id if len(page) == size else None
@@ -133,7 +133,7 @@ class Metrics:
             yield gathered
 
     async def _sampled(self, trial_id: int, group: str) -> list[rows.StoredReport]:
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             found = await system_metrics.list_samples(
                 conn, trial_id, group, after=0, limit=MAX_SAMPLES
             )
@@ -173,7 +173,7 @@ class Metrics:
               FROM trials t JOIN experiments e ON e.id = t.experiment_id
              WHERE t.id = ANY ($1)
         """
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             found = await conn.fetch(query, trial_ids)
         return {
             row["id"]: TrialFacts(
@@ -188,14 +188,14 @@ class Metrics:
             for row in found
         }
 
-    async def _checked(self, caller: Caller, report: Report) -> TrialFacts:
+    async def _checked(self, caller: Caller, report: MetricReport) -> TrialFacts:
         access.may(caller, "report", "task")
         facts = await self.facts(report.trial_id)
         if facts.is_detached:
             await self._note_report(report.trial_id)
         return facts
 
-    async def _answer(self, report: Report, facts: TrialFacts) -> DetError | None:
+    async def _answer(self, report: MetricReport, facts: TrialFacts) -> DetError | None:
         problem = find_problem(report.group, report.metrics, report.batch_metrics)
         if problem is not None:
             return problem
@@ -207,7 +207,7 @@ class Metrics:
             return error
         return None
 
-    async def _report_to_search(self, report: Report, facts: TrialFacts) -> None:
+    async def _report_to_search(self, report: MetricReport, facts: TrialFacts) -> None:
         """Row, trial and the event for the search commit together, once."""
         metric = _judged(as_number(report.metrics.get(facts.searcher_metric)), facts)
         time = as_number(report.metrics.get(facts.time_metric)) if facts.time_metric else None
@@ -231,7 +231,7 @@ class Metrics:
             await self._flusher.report(report, facts)  # settles equal, added or clashing values
 
 
-def _way(report: Report, facts: TrialFacts) -> Literal["store", "sample", "alone"]:
+def _way(report: MetricReport, facts: TrialFacts) -> Literal["store", "sample", "alone"]:
     """Where a report of a request with many goes; what goes the same way goes together."""
     if find_problem(report.group, report.metrics, report.batch_metrics) is not None:
         return "alone"  # to be refused
@@ -241,7 +241,7 @@ def _way(report: Report, facts: TrialFacts) -> Literal["store", "sample", "alone
     return "alone" if is_for_search else "store"
 
 
-def _sample(report: Report) -> system_metrics.SystemSample:
+def _sample(report: MetricReport) -> system_metrics.SystemSample:
     return system_metrics.SystemSample(
         trial_id=report.trial_id,
         run_id=report.run_id,

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class MetricReport(msgspec.Struct, frozen=True, kw_only=True):
     """One report as it came in."""
 
     trial_id: int

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import msgspec
 
 from determined_master.domain.metrics.summary import SYSTEM_GROUPS, Summary
-from determined_master.services.metrics.reports import Report, TrialFacts
+from determined_master.services.metrics.reports import MetricReport, TrialFacts
 from determined_master.services.metrics.summaries import recompute
 from determined_master.store.db import Conn
 from determined_master.store.metrics import blocks as metric_blocks
 from determined_master.store.metrics import metrics as rows
 
 
-class Redone(msgspec.Struct, frozen=True):
+class RerunState(msgspec.Struct, frozen=True):
     """What still counts of a trial's reports."""
 
     summary: Summary
@@ -23,8 +23,8 @@ class Redone(msgspec.Struct, frozen=True):
 
 
 async def archive_redone(
-    conn: Conn, accepted: Sequence[tuple[Report, TrialFacts]]
-) -> dict[int, Redone]:
+    conn: Conn, accepted: Sequence[tuple[MetricReport, TrialFacts]]
+) -> dict[int, RerunState]:
     """Archive what earlier runs reported from the first of these reports on.
 
     That is all of later steps, and at the same step what is of the same group.
@@ -33,7 +33,7 @@ async def archive_redone(
         Summary, total and best of the trials that lost reports, from those that still count;
         best and latest validation of their rows are brought up to date.
     """
-    first: dict[int, tuple[Report, TrialFacts]] = {}
+    first: dict[int, tuple[MetricReport, TrialFacts]] = {}
     groups: dict[tuple[int, int], set[str]] = {}
     for report, facts in accepted:
         if report.run_id > 1 and report.group not in SYSTEM_GROUPS:
@@ -41,7 +41,7 @@ async def archive_redone(
             before = first.get(report.trial_id)
             if before is None or report.steps < before[0].steps:
                 first[report.trial_id] = (report, facts)
-    redone: dict[int, Redone] = {}
+    redone: dict[int, RerunState] = {}
     for trial_id, (report, facts) in first.items():
         same_step = sorted(groups[trial_id, report.steps])
         first_id = await rows.archive_later_reports(
@@ -53,5 +53,5 @@ async def archive_redone(
             best = await rows.reset_validations(
                 conn, trial_id, smaller_is_better=facts.smaller_is_better
             )
-            redone[trial_id] = Redone(summary, total, best)
+            redone[trial_id] = RerunState(summary, total, best)
     return redone

@@ -46,7 +46,7 @@ class TrialSeries(msgspec.Struct, frozen=True):
     groups: Sequence[tuple[str, Sequence[PointRow]]]
 
 
-class Names(msgspec.Struct, frozen=True):
+class NewNames(msgspec.Struct, frozen=True):
     """Names that have not been sent before."""
 
     searcher: Sequence[str]
@@ -72,8 +72,8 @@ class Sample(msgspec.Struct, frozen=True):
 class SeriesReads:
     """Series of all trials."""
 
-    def __init__(self, pool: asyncpg.Pool, points: SeriesPoints) -> None:
-        self._pool = pool
+    def __init__(self, db: asyncpg.Pool, points: SeriesPoints) -> None:
+        self._db = db
         self._points = points
 
     async def compare(
@@ -94,7 +94,7 @@ class SeriesReads:
             groups.setdefault(metric.group, []).append(metric.name)
         found = []
         for trial_id in sorted(set(trial_ids)):
-            async with self._pool.acquire() as conn:
+            async with self._db.acquire() as conn:
                 row = await trial_rows.find_trial(conn, trial_id)
             if row is None:
                 raise NotFound(f"trial '{trial_id}' not found")
@@ -111,23 +111,23 @@ class SeriesReads:
     ) -> list[tuple[int, datetime, float]]:
         """Each validation that was the experiment's best until then."""
         access.may(caller, "read", "experiment")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             await _must_exist(conn, [experiment_id])
             return await rows.list_improvements(conn, experiment_id)
 
     async def names(
         self, caller: Caller, experiment_ids: Sequence[int], period_s: int
-    ) -> AsyncIterator[Names]:
+    ) -> AsyncIterator[NewNames]:
         """Names of metrics, then each period those that are new, until all have ended."""
         access.may(caller, "read", "experiment")
         sent: set[MetricName] = set()
         sent_searcher: set[str] = set()
         query = "SELECT DISTINCT searcher_metric FROM experiments WHERE id = ANY ($1)"
         async for _ in self._rounds(experiment_ids, period_s):
-            async with self._pool.acquire() as conn:
+            async with self._db.acquire() as conn:
                 searcher = {row[0] for row in await conn.fetch(query, experiment_ids)}
                 found = await rows.list_metric_names(conn, experiment_ids)
-            yield Names(sorted(searcher - sent_searcher), [m for m in found if m not in sent])
+            yield NewNames(sorted(searcher - sent_searcher), [m for m in found if m not in sent])
             sent |= set(found)
             sent_searcher |= searcher
 
@@ -139,7 +139,7 @@ class SeriesReads:
         sent: set[int] = set()
         last_id = 0
         async for _ in self._rounds([experiment_id], period_s):
-            async with self._pool.acquire() as conn:
+            async with self._db.acquire() as conn:
                 found, last_id = await rows.list_steps(conn, experiment_id, metric, last_id)
             yield [step for step in found if step not in sent]
             sent |= set(found)
@@ -158,7 +158,7 @@ class SeriesReads:
         between = (max(0, at - margin), min(2**31 - 1, at + margin))
         sent: set[int] = set()
         async for _ in self._rounds([experiment_id], period_s):
-            async with self._pool.acquire() as conn:
+            async with self._db.acquire() as conn:
                 found = await rows.list_snapshot(conn, experiment_id, metric, between, at)
             yield [row for row in found if row.id not in sent]
             sent |= {row.id for row in found}
@@ -178,7 +178,7 @@ class SeriesReads:
         seen: dict[int, int] = {}
         shown: list[int] | None = None
         async for _ in self._rounds([experiment_id], period_s):
-            async with self._pool.acquire() as conn:
+            async with self._db.acquire() as conn:
                 best = await rows.list_best_trials(conn, experiment_id, count)
             trials = []
             for trial_id, hparams in best:
@@ -202,10 +202,10 @@ class SeriesReads:
         """Now and once a period, the last time after all of the experiments have ended."""
         query = "SELECT count(*) FROM experiments WHERE id = ANY ($1) AND ended_at IS NULL"
         wait_s = min(max(period_s, SHORTEST_PERIOD_S), LONGEST_PERIOD_S)
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             await _must_exist(conn, experiment_ids)
         while True:
-            async with self._pool.acquire() as conn:
+            async with self._db.acquire() as conn:
                 is_open = bool(await conn.fetchval(query, experiment_ids))
             yield
             if not is_open:

@@ -27,11 +27,11 @@ from determined_master.domain.metrics.extremes import (
 from determined_master.store.connection_errors import DATABASE_ERRORS
 from determined_master.store.metrics import blocks
 from determined_master.store.metrics import series as rows
-from determined_master.store.metrics.blocks import Block, Entry, NewEntry
+from determined_master.store.metrics.blocks import Block, BlockEntry, NewEntry
 from determined_master.store.metrics.series import PointRow, SeriesWanted
 
 if TYPE_CHECKING:
-    from determined_master.store.db import Conn, Pool
+    from determined_master.store.db import Conn, Database
 
 MAX_WHOLE = 8 * BLOCK_REPORTS
 """So many reports are read one by one: that takes some 20 ms."""
@@ -47,8 +47,8 @@ MAX_ID = 2**63 - 1
 class SeriesPoints:
     """Points of series, and the blocks that they are read from."""
 
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
+    def __init__(self, db: Database) -> None:
+        self._db = db
         self._waiting: Counter[int] = Counter()
         self._doors: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
 
@@ -86,12 +86,12 @@ class SeriesPoints:
         The buckets are as many as `max_points` allows with two points for each metric in each,
         so no value that stands out is lost; the first and the last report are always there.
         """
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             position = await blocks.find_last_id(conn, wanted.trial_id)
             late = await blocks.count_after(conn, wanted.trial_id, position, DUE + 1)
         if late > DUE:
             await self.catch_up(wanted.trial_id)
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             series = await _read_entries(conn, wanted)
             is_long = any(series.count(name) > MAX_WHOLE for name in wanted.names)
             if is_long:
@@ -100,14 +100,14 @@ class SeriesPoints:
 
     async def _add_block(self, trial_id: int) -> bool | None:
         """Make the next block, if nobody else does meanwhile; None when there is none to make."""
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             after = await blocks.find_last_id(conn, trial_id)
             reports = await blocks.list_for_block(conn, trial_id, after)
         if len(reports) < BLOCK_REPORTS:
             return None
         entries = await asyncio.to_thread(_entries_of, reports)
         block = Block(trial_id, reports[-1].id, reports[0].id, len(reports))
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             return await blocks.insert_block(conn, block, entries)
 
 
@@ -117,8 +117,8 @@ class _Series(msgspec.Struct, frozen=True):
     wanted: SeriesWanted
     last_id: int
     """Of the last block then: what came after it is looked at one by one."""
-    whole: dict[str, list[Entry]]
-    torn: dict[str, list[Entry]]
+    whole: dict[str, list[BlockEntry]]
+    torn: dict[str, list[BlockEntry]]
     """Those with reports that are not asked for; their own reports are looked at instead."""
 
     def count(self, name: str) -> int:

@@ -14,7 +14,7 @@ import msgspec
 
 from determined_master.domain.errors import AlreadyExists, DetError, InvalidArgument, NotFound
 from determined_master.domain.metrics.summary import SYSTEM_GROUPS, add_report, as_number
-from determined_master.services.metrics.reports import Report, TrialFacts
+from determined_master.services.metrics.reports import MetricReport, TrialFacts
 from determined_master.services.metrics.reruns import archive_redone
 from determined_master.services.metrics.series_points import SeriesPoints
 from determined_master.services.metrics.summaries import Summaries, TrialSummary
@@ -30,7 +30,9 @@ class MetricStore:
         self._summaries = summaries
         self._points = points
 
-    async def store_known(self, conn: Conn, reports: Sequence[tuple[Report, TrialFacts]]) -> bool:
+    async def store_known(
+        self, conn: Conn, reports: Sequence[tuple[MetricReport, TrialFacts]]
+    ) -> bool:
         """Store reports by one statement outside a transaction, if all is as it was left.
 
         Returns:
@@ -54,7 +56,7 @@ class MetricStore:
         return True
 
     async def write(
-        self, conn: Conn, items: Sequence[tuple[Report, TrialFacts]]
+        self, conn: Conn, items: Sequence[tuple[MetricReport, TrialFacts]]
     ) -> list[DetError | None]:
         """Store reports inside the caller's transaction; an engine's `RowWriter`.
 
@@ -87,7 +89,7 @@ class MetricStore:
         self,
         conn: Conn,
         locks: Mapping[int, rows.TrialLock],
-        accepted: Sequence[tuple[Report, TrialFacts]],
+        accepted: Sequence[tuple[MetricReport, TrialFacts]],
     ) -> dict[int, _Touched]:
         """What is known of the trials, once new runs have taken the place of older ones."""
         maybe = [item for item in accepted if not self._is_redone(item[0], locks)]
@@ -103,7 +105,7 @@ class MetricStore:
             touched[i] = _Touched(locks[i], summary)
         return touched
 
-    def _is_redone(self, report: Report, locks: Mapping[int, rows.TrialLock]) -> bool:
+    def _is_redone(self, report: MetricReport, locks: Mapping[int, rows.TrialLock]) -> bool:
         """Whether nothing of earlier runs can be left that the report takes the place of."""
         kept = self._summaries.known(report.trial_id)
         version = locks[report.trial_id].metrics_version
@@ -119,7 +121,7 @@ class MetricStore:
             self._points.note(trial_id, len(trial.reports))
 
 
-def _refusal(report: Report, lock: rows.TrialLock | None) -> DetError | None:
+def _refusal(report: MetricReport, lock: rows.TrialLock | None) -> DetError | None:
     if lock is None:
         return NotFound(f"trial '{report.trial_id}' not found")
     if not report.group or "." in report.group:
@@ -137,12 +139,12 @@ def _refusal(report: Report, lock: rows.TrialLock | None) -> DetError | None:
     return None
 
 
-def _key(report: Report) -> rows.ReportKey:
+def _key(report: MetricReport) -> rows.ReportKey:
     return report.trial_id, report.group, report.steps, report.run_id
 
 
 async def _merge(
-    conn: Conn, report: Report, taken: dict[rows.ReportKey, rows.StoredReport]
+    conn: Conn, report: MetricReport, taken: dict[rows.ReportKey, rows.StoredReport]
 ) -> DetError | None:
     """A report whose key is taken: equal values change nothing, new names are added."""
     stored = taken.get(_key(report))
@@ -175,21 +177,21 @@ class _Touched:
     def __init__(self, lock: rows.TrialLock, summary: TrialSummary) -> None:
         self.lock = lock
         self.summary = summary
-        self.reports: list[Report] = []
+        self.reports: list[MetricReport] = []
         self.total_batches = lock.total_batches
-        self.latest: Report | None = None
-        self.best: Report | None = None
+        self.latest: MetricReport | None = None
+        self.best: MetricReport | None = None
         self.best_metric: float | None = None
         self.searcher_metric: float | None = None
         self._ids: dict[int, int] = {}
 
-    def is_expected(self, report: Report) -> bool:
+    def is_expected(self, report: MetricReport) -> bool:
         """Whether it can be stored without looking at the trial first."""
         if report.run_id > 1 and report.group not in SYSTEM_GROUPS:
             return self.summary.is_redone(report) and _refusal(report, self.lock) is None
         return _refusal(report, self.lock) is None
 
-    def add(self, report: Report, facts: TrialFacts, row_id: int = 0) -> None:
+    def add(self, report: MetricReport, facts: TrialFacts, row_id: int = 0) -> None:
         """Take a report into account, whose row may not have an id yet."""
         self.reports.append(report)
         if report.group not in SYSTEM_GROUPS:
@@ -244,7 +246,7 @@ class _Touched:
         )
 
 
-def _row(report: Report, facts: TrialFacts) -> rows.ReportRow:
+def _row(report: MetricReport, facts: TrialFacts) -> rows.ReportRow:
     metric = None
     if report.group == "validation":
         metric = as_number(report.metrics.get(facts.searcher_metric))

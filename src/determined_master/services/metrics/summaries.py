@@ -21,8 +21,8 @@ from determined_master.store.metrics import metrics as rows
 from determined_master.store.metrics import summaries as stored
 
 if TYPE_CHECKING:
-    from determined_master.services.metrics.reports import Report
-    from determined_master.store.db import Conn, Pool
+    from determined_master.services.metrics.reports import MetricReport
+    from determined_master.store.db import Conn, Database
 
 WRITE_EVERY_S = 1.0
 MAX_KEPT = 1000
@@ -45,12 +45,12 @@ class TrialSummary:
         self.redone_after: tuple[int, int] | None = None
         """A run and the step from which on nothing of earlier runs is left to archive."""
 
-    def is_redone(self, report: Report) -> bool:
+    def is_redone(self, report: MetricReport) -> bool:
         """Whether what earlier runs reported from this report's place on was archived before."""
         run_id, steps = self.redone_after or (0, 0)
         return run_id == report.run_id and report.steps > steps
 
-    def note_run(self, report: Report) -> None:
+    def note_run(self, report: MetricReport) -> None:
         """What earlier runs reported from this report on is archived."""
         run_id, steps = self.redone_after or (0, 0)
         if report.group not in SYSTEM_GROUPS and (run_id != report.run_id or report.steps < steps):
@@ -64,8 +64,8 @@ class TrialSummary:
 class Summaries:
     """The summaries of trials that have reported lately."""
 
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
+    def __init__(self, db: Database) -> None:
+        self._db = db
         self._kept: OrderedDict[int, TrialSummary] = OrderedDict()
         self._due: dict[int, None] = {}
         """Those that have changed since they were written, the longest waiting first."""
@@ -140,7 +140,7 @@ class Summaries:
             taken, size = self._take(waiting)
             left -= size
             if taken:
-                async with self._pool.acquire() as conn:
+                async with self._db.acquire() as conn:
                     await self._write(conn, taken)
 
     def _take(self, waiting: list[int]) -> tuple[list[tuple[int, TrialSummary, str]], int]:
@@ -173,14 +173,14 @@ class Summaries:
         """Make those again that are stale and that nobody keeps, as after a master's death."""
         position: int | None = 0
         while position is not None:
-            async with self._pool.acquire() as conn:
+            async with self._db.acquire() as conn:
                 stale, position = await stored.find_stale(conn, position, LOOKED_AT_AT_ONCE)
                 await self._remake_some(conn, stale)
 
     async def _repair_forgotten(self) -> None:
         wanted, self._forgotten = self._forgotten, set()
         try:
-            async with self._pool.acquire() as conn:
+            async with self._db.acquire() as conn:
                 await self._remake_some(conn, await stored.list_stale(conn, sorted(wanted)))
         except BaseException:
             self._forgotten |= wanted

@@ -39,8 +39,8 @@ class Points(msgspec.Struct, frozen=True):
 class SystemMetrics:
     """Samples of all trials."""
 
-    def __init__(self, pool: asyncpg.Pool) -> None:
-        self._pool = pool
+    def __init__(self, db: asyncpg.Pool) -> None:
+        self._db = db
 
     async def report(self, caller: Caller, samples: Sequence[SystemSample]) -> None:
         """Store samples.
@@ -54,7 +54,7 @@ class SystemMetrics:
             raise InvalidArgument(
                 f"{len(samples)} samples in one request: at most {MAX_SAMPLES}, split it"
             )
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             named = sorted({sample.trial_id for sample in samples})
             for trial_id in set(named) - await trials.list_existing(conn, named):
                 raise NotFound(f"trial '{trial_id}' not found")
@@ -68,7 +68,7 @@ class SystemMetrics:
         sent = -1
         while True:
             is_over = await self._is_over(trial_id)
-            async with self._pool.acquire() as conn:
+            async with self._db.acquire() as conn:
                 found = await rows.list_series(conn, trial_id)
             if len(found) > sent:
                 sent = len(found)
@@ -89,7 +89,7 @@ class SystemMetrics:
         after: dict[SeriesLabel, int] = {}
         while True:
             is_over = await self._is_over(trial_id)
-            async with self._pool.acquire() as conn:
+            async with self._db.acquire() as conn:
                 found = [s for s in await rows.list_series(conn, trial_id) if _fits(s, wanted)]
             for label in found:
                 async for last, points in self._pages(trial_id, label, after.get(label, 0)):
@@ -103,7 +103,7 @@ class SystemMetrics:
         self, trial_id: int, label: SeriesLabel, after: int
     ) -> AsyncIterator[tuple[int, Points]]:
         while True:
-            async with self._pool.acquire() as conn:
+            async with self._db.acquire() as conn:
                 page = await rows.list_samples(
                     conn, trial_id, label.metric_group, after=after, limit=PAGE
                 )
@@ -123,7 +123,7 @@ class SystemMetrics:
                 return
 
     async def _is_over(self, trial_id: int) -> bool:
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             row = await trials.find_trial(conn, trial_id)
         if row is None:
             raise NotFound(f"trial '{trial_id}' not found")

@@ -28,7 +28,7 @@ DEFAULT_WORKSPACE_ID = 1
 MAX_NAME_CHARACTERS = 500
 
 
-class Model(msgspec.Struct, frozen=True, kw_only=True):
+class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A model as a user asks for it; the workspace by name or id, or the first one."""
 
     name: str
@@ -55,8 +55,8 @@ class ModelChanges(msgspec.Struct, frozen=True, kw_only=True):
 class Models:
     """Models of all workspaces; names are unique in the cluster, with their case."""
 
-    def __init__(self, pool: asyncpg.Pool) -> None:
-        self._pool = pool
+    def __init__(self, db: asyncpg.Pool) -> None:
+        self._db = db
 
     async def get(self, caller: Caller, name: str) -> ModelRow:
         """A model by its name or id.
@@ -65,7 +65,7 @@ class Models:
             NotFound: there is none.
         """
         access.may(caller, "read", "model")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             return await get_model(conn, name)
 
     async def find(
@@ -73,7 +73,7 @@ class Models:
     ) -> list[ModelRow]:
         """Models that match, in order."""
         access.may(caller, "read", "model")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             return await rows.list_models(
                 conn,
                 wanted,
@@ -85,12 +85,12 @@ class Models:
     async def labels(self, caller: Caller, workspace_id: int | None) -> list[str]:
         """Labels of models, the most used first."""
         access.may(caller, "read", "model")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             return await rows.list_labels(
                 conn, workspace_id, among=access.visible(caller, "model")
             )
 
-    async def create(self, caller: Caller, model: Model) -> ModelRow:
+    async def create(self, caller: Caller, model: ModelRequest) -> ModelRow:
         """Make a model.
 
         Raises:
@@ -99,7 +99,7 @@ class Models:
         """
         access.may(caller, "create", "model")
         _check_name(model.name)
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             workspace_id = (
                 await _workspace(conn, caller, model.workspace_name, model.workspace_id)
                 or DEFAULT_WORKSPACE_ID
@@ -131,7 +131,7 @@ class Models:
         access.may(caller, "edit", "model")
         if changes.name is not None:
             _check_name(changes.name)
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             model = await get_open_model(conn, name)
             plain = msgspec.structs.asdict(changes)
             workspace = await _workspace(
@@ -153,7 +153,7 @@ class Models:
     async def archive(self, caller: Caller, name: str, *, archived: bool) -> None:
         """Close a model to changes, or open it again; doing so twice changes nothing."""
         access.may(caller, "edit", "model")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             model = await get_model(conn, name)
             if model.archived is not archived:
                 await rows.update_model(conn, model.id, {"archived": archived}, clock.now())
@@ -164,7 +164,7 @@ class Models:
         Raises:
             NotFound: there is none. PermissionDenied: it is somebody else's.
         """
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             model = await get_model(conn, name)
             access.may(
                 caller,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from determined_master.store.models.versions import VersionRow
 
 
-class Registration(msgspec.Struct, frozen=True, kw_only=True):
+class VersionRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What a user says of a checkpoint when it becomes a version."""
 
     checkpoint_uuid: str
@@ -58,8 +58,8 @@ class Version(msgspec.Struct, frozen=True):
 class ModelVersions:
     """Versions of all models, numbered from 1 in each."""
 
-    def __init__(self, pool: asyncpg.Pool) -> None:
-        self._pool = pool
+    def __init__(self, db: asyncpg.Pool) -> None:
+        self._db = db
 
     async def get(self, caller: Caller, model_name: str, version: int) -> Version:
         """One version.
@@ -68,7 +68,7 @@ class ModelVersions:
             NotFound: no such model, or it has no such version.
         """
         access.may(caller, "read", "model")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             return await _get(conn, await get_model(conn, model_name), version)
 
     async def list_of(
@@ -76,14 +76,14 @@ class ModelVersions:
     ) -> tuple[ModelRow, list[Version]]:
         """A model and its versions, in order."""
         access.may(caller, "read", "model")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             model = await get_model(conn, model_name)
             found = await rows.list_versions(conn, model.id, sort=sort, descending=descending)
             kept = await checkpoints.list_by_uuids(conn, [row.checkpoint for row in found])
         return model, [Version(row, model, kept[row.checkpoint]) for row in found]
 
     async def register(
-        self, caller: Caller, model_name: str, registration: Registration
+        self, caller: Caller, model_name: str, registration: VersionRequest
     ) -> Version:
         """Make a checkpoint the model's next version; from then on it is not deleted.
 
@@ -93,7 +93,7 @@ class ModelVersions:
         """
         access.may(caller, "edit", "model")
         uuid = checked_uuid(registration.checkpoint_uuid)
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             model = await get_open_model(conn, model_name)
             await _lock_complete(conn, uuid)
             now = clock.now()
@@ -121,7 +121,7 @@ class ModelVersions:
             NotFound: no such model or version. FailedPrecondition: the model is archived.
         """
         access.may(caller, "edit", "model")
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             model = await get_open_model(conn, model_name)
             row = (await _get(conn, model, version)).row
             plain = msgspec.structs.asdict(changes)
@@ -137,7 +137,7 @@ class ModelVersions:
         Raises:
             NotFound: no such model or version. PermissionDenied: it is somebody else's.
         """
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             model = await get_open_model(conn, model_name)
             row = (await _get(conn, model, version)).row
             is_mine = caller.user_id in (row.user_id, model.user_id)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from determined_master.services.cluster.pool_bindings import PoolBindings
     from determined_master.services.cluster.pools import Pools
     from determined_master.services.queue.job_terms import JobTermsSync
-    from determined_master.store.db import Conn, Pool
+    from determined_master.store.db import Conn, Database
 
 
 class JobChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,7 +57,7 @@ class JobChanges:
 
     def __init__(
         self,
-        pool: Pool,
+        db: Database,
         queue: JobQueue,
         pools: Pools,
         bindings: PoolBindings,
@@ -67,7 +67,7 @@ class JobChanges:
     ) -> None:
         """`is_strict`: changing places needs a permission of its own."""
         self._is_strict = is_strict
-        self._pool = pool
+        self._db = db
         self._queue = queue
         self._pools = pools
         self._bindings = bindings
@@ -108,7 +108,7 @@ class JobChanges:
             access.may_control(caller, "task", job)
             await self._change_task(job, _terms(job, change, moved))
             return
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             experiment_id = int(job.entity_id)
             place = await self._place(conn, caller, experiment_id, change, moved)
             await rows.update_place(
@@ -126,7 +126,7 @@ class JobChanges:
             for t in (job.terms, terms)
         )
         changed = {key: value for key, value in then.items() if value != now[key]}
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             policies = await policies_of(conn, job.workspace_id, "NTSC")
             order = self._pools.priorities(job.pool)
             check_change("resources", changed, policies, priorities=order)

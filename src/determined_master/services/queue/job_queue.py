@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from determined_master.domain.allocation.messages import Allocation, AllocationRequest
     from determined_master.pools.live import LiveAllocations
     from determined_master.services.cluster.pools import Pools
-    from determined_master.store.db import Pool
+    from determined_master.store.db import Database
 
 HIDDEN = frozenset({"CHECKPOINT_GC"})
 """Types of tasks that are the master's own: they are not shown in the queue."""
@@ -95,8 +95,8 @@ class PoolStats(msgspec.Struct, frozen=True):
 class JobQueue:
     """Reads the queues."""
 
-    def __init__(self, pool: Pool, live: LiveAllocations, pools: Pools) -> None:
-        self._pool = pool
+    def __init__(self, db: Database, live: LiveAllocations, pools: Pools) -> None:
+        self._db = db
         self._live = live
         self._pools = pools
 
@@ -130,7 +130,7 @@ class JobQueue:
         shown = [a for a in self._live.of_job(job_id) if _is_shown(a)]
         found: list[rows.JobRow] = []
         if is_uuid(job_id):
-            async with self._pool.acquire() as conn:
+            async with self._db.acquire() as conn:
                 found = await rows.list_jobs(conn, [job_id])
         for row in found:
             if shown:
@@ -163,7 +163,7 @@ class JobQueue:
         names = [n for n in self._pools.names if not pools or n in pools]
         today = clock.now().date()
         first = datetime.combine(today - timedelta(days=LOOK_BACK_DAYS), time(), UTC)
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             waits = await rows.list_waits(conn, names, first)
         found = []
         for name in names:
@@ -185,7 +185,7 @@ class JobQueue:
         by_job: dict[str, list[Allocation]] = {}
         for allocation in self._shown(pool):
             by_job.setdefault(allocation.request.job_id, []).append(allocation)
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             known = await rows.list_jobs(conn, by_job)
         found = [_facts(row, pool, by_job[row.job_id]) for row in known]
         priorities = self._pools.priorities(pool)
@@ -199,7 +199,7 @@ class JobQueue:
 
 
 def _limited(caller: Caller, job: JobFacts) -> JobFacts:
-    kind: access.Kind = "experiment" if job.type == "EXPERIMENT" else "task"
+    kind: access.ThingKind = "experiment" if job.type == "EXPERIMENT" else "task"
     if access.can(caller, "read", kind, workspace_id=job.workspace_id):
         return job
     return msgspec.structs.replace(

@@ -15,7 +15,7 @@ from determined_master.store.queue import job_queue
 if TYPE_CHECKING:
     from determined_master.engine import Engine
     from determined_master.pools.live import LiveAllocations
-    from determined_master.store.db import Pool
+    from determined_master.store.db import Database
 
 SYNCED = frozenset({"TRIAL", "GENERIC"}) | INTERACTIVE_KINDS
 """Types of tasks whose jobs have their terms in rows."""
@@ -29,9 +29,9 @@ class JobTermsSync:
     the next comparison, at the begin of a lead and every few seconds.
     """
 
-    def __init__(self, engine: Engine, pool: Pool, live: LiveAllocations) -> None:
+    def __init__(self, engine: Engine, db: Database, live: LiveAllocations) -> None:
         self._engine = engine
-        self._pool = pool
+        self._db = db
         self._live = live
 
     async def sync(self, job_ids: Iterable[str] | None = None) -> None:
@@ -39,7 +39,7 @@ class JobTermsSync:
         chosen = list(self._live.jobs() if job_ids is None else job_ids)
         if not chosen:
             return
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             rows = await job_queue.list_jobs(conn, chosen)
         postings = [
             Posting("allocation", allocation.id, event, f"queue:{entropy.new_uuid()}")

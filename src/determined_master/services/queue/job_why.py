@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from determined_master.domain.allocation.messages import Allocation
     from determined_master.domain.machine_news import MachineNews
     from determined_master.pools.live import LiveAllocations
-    from determined_master.pools.loop import Decision
-    from determined_master.store.db import Pool
+    from determined_master.pools.loop import PoolDecision
+    from determined_master.store.db import Database
 
 MIN_PROGRESS = 0.02
 """Below that, progress tells nothing about the end."""
@@ -32,7 +32,7 @@ MANY = 1000
 """In a longer queue nobody tries for a log line whether less would have started."""
 
 
-class JobState(msgspec.Struct, frozen=True, kw_only=True):
+class JobExplanation(msgspec.Struct, frozen=True, kw_only=True):
     """What a job does, and what holds the first of its requests that wait."""
 
     job_id: str
@@ -48,10 +48,10 @@ class JobWhy:
 
     def __init__(
         self,
-        pool: Pool,
+        db: Database,
         live: LiveAllocations,
-        decision: Callable[[str], Decision | None],
-        machines: Callable[[str], MachineNews | None] = lambda pool: None,
+        decision: Callable[[str], PoolDecision | None],
+        machines: Callable[[str], MachineNews | None] = lambda db: None,
     ) -> None:
         """
         Args:
@@ -60,12 +60,12 @@ class JobWhy:
             decision: the last one of a pool.
             machines: what is known of a pool's machines; None for a pool without.
         """
-        self._pool = pool
+        self._db = db
         self._live = live
         self._decision = decision
         self._machines = machines
 
-    async def why(self, caller: Caller, id: str) -> JobState:
+    async def why(self, caller: Caller, id: str) -> JobExplanation:
         """What holds a job.
 
         Args:
@@ -110,7 +110,7 @@ class JobWhy:
         text = "its requests are newer than the last decision: ask again in a second"
         return _state(request.job_id, request.pool, found, text)
 
-    async def tell(self, decision: Decision, allocation_id: str) -> str | None:
+    async def tell(self, decision: PoolDecision, allocation_id: str) -> str | None:
         """What held a request in a decision, in a few words for all; None when nothing did."""
         ends = await self._ends(decision.view)
         why = await asyncio.to_thread(
@@ -133,14 +133,14 @@ class JobWhy:
             return
         thing: Thing = "allocation" if found else "experiment" if _is_number(id) else "job"
         name = found[0].id if found else id
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             where = await find_workspaces(conn, thing, [name])
         missing = f"job {id} not found: nothing of it waits or runs"
         access.may_see(caller, "task", where.get(name), missing)
 
-    async def _idle(self, id: str) -> JobState:
+    async def _idle(self, id: str) -> JobExplanation:
         """A job of which nothing waits or runs."""
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             job_id = await rows.find_job_id(conn, int(id)) if _is_number(id) else id
             found = await rows.list_jobs(conn, [job_id]) if job_id and is_uuid(job_id) else []
         if not found or found[0].resources is None:
@@ -148,7 +148,7 @@ class JobWhy:
         [row] = found
         thing = f"task {row.task_id}" if row.task_id else f"experiment {row.experiment_id}"
         text = f"{thing} is {row.state}: nothing of it waits or runs now"
-        return JobState(
+        return JobExplanation(
             job_id=row.job_id, pool=row.resource_pool or "", waiting=0, running=0, text=text
         )
 
@@ -157,7 +157,7 @@ class JobWhy:
         if one is not None:
             return [one]
         if _is_number(id):
-            async with self._pool.acquire() as conn:
+            async with self._db.acquire() as conn:
                 id = await rows.find_job_id(conn, int(id)) or id
         return self._live.of_job(id)
 
@@ -168,7 +168,7 @@ class JobWhy:
             live = self._live.find(one.allocation_id)
             if live is not None and live.request.trial_id is not None and live.assigned_at:
                 trials[live.request.trial_id] = one.allocation_id, live.assigned_at
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             progress = await rows.list_progress(conn, list(trials))
         ends = {}
         for trial_id, done in progress.items():
@@ -210,9 +210,9 @@ def sentence(why: Why) -> str:
 
 def _state(
     job_id: str, pool: str, found: Sequence[Allocation], text: str, why: Why | None = None
-) -> JobState:
+) -> JobExplanation:
     waiting = sum(a.state == "PENDING" for a in found)
-    return JobState(
+    return JobExplanation(
         job_id=job_id,
         pool=pool,
         waiting=waiting,

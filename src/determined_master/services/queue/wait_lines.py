@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from determined_master.domain.allocation.messages import Allocation
     from determined_master.pools.live import LiveAllocations
-    from determined_master.pools.loop import Decision
+    from determined_master.pools.loop import PoolDecision
     from determined_master.services.logs.task_logs import TaskLogs
     from determined_master.services.queue.job_why import JobWhy
-    from determined_master.store.db import Pool
+    from determined_master.store.db import Database
 
 log = logging.getLogger(__name__)
 
@@ -37,14 +37,14 @@ LINES_A_ROUND = 5
 class WaitLines:
     """Tells waiting tasks why they wait."""
 
-    def __init__(self, pool: Pool, live: LiveAllocations, why: JobWhy, logs: TaskLogs) -> None:
-        self._pool = pool
+    def __init__(self, db: Database, live: LiveAllocations, why: JobWhy, logs: TaskLogs) -> None:
+        self._db = db
         self._live = live
         self._why = why
         self._logs = logs
         self._told: dict[str, tuple[str, float]] = {}
 
-    async def run(self, decisions: Callable[[], Sequence[Decision]]) -> None:
+    async def run(self, decisions: Callable[[], Sequence[PoolDecision]]) -> None:
         """Tell, for ever."""
         while True:
             await asyncio.sleep(ROUND_S)
@@ -53,7 +53,7 @@ class WaitLines:
             except DATABASE_ERRORS:
                 log.warning("waiting tasks could not be told why they wait")
 
-    async def tell(self, decisions: Sequence[Decision]) -> int:
+    async def tell(self, decisions: Sequence[PoolDecision]) -> int:
         """Tell those who are due; how many lines were written."""
         self._told = {i: told for i, told in self._told.items() if self._live.find(i)}
         lines = []
@@ -71,13 +71,15 @@ class WaitLines:
             for a, text in lines
             for t in [f"{text}\n"]
         ]
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             await task_logs.copy_lines(conn, rows)
         for allocation, _ in lines:
             self._logs.tell(allocation.request.task_id)
         return len(lines)
 
-    def _due(self, decisions: Sequence[Decision]) -> Iterator[tuple[Decision, Allocation, str]]:
+    def _due(
+        self, decisions: Sequence[PoolDecision]
+    ) -> Iterator[tuple[PoolDecision, Allocation, str]]:
         now, now_s, left = clock.now(), clock.monotonic_s(), LINES_A_ROUND
         for decision in decisions:
             for wait in decision.plan.waits:

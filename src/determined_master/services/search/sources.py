@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _PREFIX = "invalid experiment configuration: "
 
 
-async def check_source(pool: asyncpg.Pool, caller: Caller, searcher: SearcherConfig) -> None:
+async def check_source(db: asyncpg.Pool, caller: Caller, searcher: SearcherConfig) -> None:
     """Refuse a search whose trials would start from what is not there.
 
     A trial counts before a checkpoint when both are given, as in `CreateTrial`.
@@ -33,7 +33,7 @@ async def check_source(pool: asyncpg.Pool, caller: Caller, searcher: SearcherCon
     trial_id, uuid = searcher.source_trial_id, searcher.source_checkpoint_uuid
     if not trial_id and not uuid:
         return
-    async with pool.acquire() as conn:
+    async with db.acquire() as conn:
         if trial_id:
             has_checkpoint = await checkpoints.find_resume_point(conn, trial_id) is not None
             if not (has_checkpoint and await _is_seen(conn, caller, "trial", str(trial_id))):

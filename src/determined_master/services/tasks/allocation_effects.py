@@ -13,7 +13,7 @@ from determined_master.domain import ids
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.allocation import texts
 from determined_master.domain.checkpoints import gc
-from determined_master.domain.experiment.messages import CollectionEnded, CollectionLost
+from determined_master.domain.experiment.messages import GcEnded, GcLost
 from determined_master.domain.generic_task.messages import RunEnded
 from determined_master.domain.interactive_task import messages as interactive
 from determined_master.domain.task.spec import device_type_of
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from determined_master.ports import AgentSnapshot, ClusterBackend, PodTerms
     from determined_master.services.containers.pod_terms import PodTermsReader
     from determined_master.services.containers.specs import ContainerSpecs
-    from determined_master.services.logs.policies import LogPolicies
+    from determined_master.services.logs.policies import LogPolicyMatcher
     from determined_master.store.db import Conn
     from determined_wire.agent_link import ContainerSpec
 
@@ -50,7 +50,7 @@ class AllocationEffects:
         engine: Engine,
         backend: ClusterBackend,
         specs: ContainerSpecs,
-        policies: LogPolicies,
+        policies: LogPolicyMatcher,
         pods: PodTermsReader | None = None,
     ) -> None:
         """`pods` is needed where containers are put on Kubernetes clusters."""
@@ -155,7 +155,9 @@ class AllocationEffects:
             return
         if state.request.task_type in interactive.INTERACTIVE_KINDS:
             status = texts.exit_status(state, effect.outcome)
-            over = interactive.RunEnded(allocation_id=ctx.aggregate_id, exit_status=status)
+            over = interactive.InteractiveRunEnded(
+                allocation_id=ctx.aggregate_id, exit_status=status
+            )
             await ctx.post("interactive", state.request.task_id, over)
             return
         if state.request.trial_id is None:
@@ -198,7 +200,7 @@ async def _report_collection(
 ) -> None:
     run = ids.run_of(ctx.aggregate_id)
     if gc.is_run_again(outcome.kind, run):
-        lost = CollectionLost(task_id=request.task_id, run=run)
+        lost = GcLost(task_id=request.task_id, run=run)
         await ctx.post("experiment", str(request.experiment_id), lost)
         return
     error = "" if outcome.kind == "completed" else outcome.message or outcome.kind
@@ -211,5 +213,5 @@ async def _report_collection(
     async def store(conn: Conn) -> None:
         await collections.end_task(conn, request.task_id, clock.now())
 
-    event = CollectionEnded(task_id=request.task_id, error=error)
+    event = GcEnded(task_id=request.task_id, error=error)
     await ctx.post("experiment", str(request.experiment_id), event, within=store)

@@ -37,16 +37,16 @@ class Rendezvous(msgspec.Struct, frozen=True):
 class Allocations:
     """Allocations as their own tasks see them."""
 
-    def __init__(self, engine: Engine, pool: asyncpg.Pool, live: LiveAllocations) -> None:
+    def __init__(self, engine: Engine, db: asyncpg.Pool, live: LiveAllocations) -> None:
         self._engine = engine
-        self._pool = pool
+        self._db = db
         self._live = live
         self._rounds: dict[str, _Round] = {}
 
     async def get(self, caller: Caller, allocation_id: str) -> rows.AllocationRow:
         """One allocation."""
         access.may(caller, "read", "task")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             row = await rows.find_allocation(conn, _checked(allocation_id))
         if row is None:
             raise NotFound(f"allocation '{allocation_id}' not found")
@@ -55,7 +55,7 @@ class Allocations:
     async def list_of(self, caller: Caller, task_id: str) -> list[rows.AllocationRow]:
         """The allocations of a task, newest first."""
         access.may(caller, "read", "task")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             return await rows.list_allocations(conn, task_id)
 
     async def rendezvous(
@@ -137,7 +137,7 @@ class Allocations:
             UPDATE allocations SET accelerators = accelerators || jsonb_build_array($2::jsonb)
              WHERE id = $1 AND NOT accelerators @> jsonb_build_array($2::jsonb)
         """
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             await conn.execute(query, allocation_id, dict(data))
 
     async def accelerators(self, caller: Caller, task_id: str) -> list[dict[str, Any]]:
@@ -149,7 +149,7 @@ class Allocations:
               FROM allocations a, jsonb_array_elements(a.accelerators) WITH ORDINALITY d
              WHERE a.task_id = $1 ORDER BY a.requested_at, a.id, d.ordinality
         """
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             return [row["found"] for row in await conn.fetch(query, task_id)]
 
     async def all_gather(

@@ -20,15 +20,15 @@ from determined_master.store.tasks import generic_tasks
 
 if TYPE_CHECKING:
     from determined_master.engine import EffectContext, Engine
-    from determined_master.store.db import Pool
+    from determined_master.store.db import Database
 
 
 class GenericTaskEffects:
     """Carries out the effects of generic tasks."""
 
-    def __init__(self, engine: Engine, pool: Pool, tokens: TaskTokens) -> None:
+    def __init__(self, engine: Engine, db: Database, tokens: TaskTokens) -> None:
         self._engine = engine
-        self._pool = pool
+        self._db = db
         self._tokens = tokens
 
     def register(self) -> None:
@@ -40,7 +40,7 @@ class GenericTaskEffects:
 
     async def request_run(self, effect: task.RequestRun, ctx: EffectContext) -> None:
         """Store the allocation with its tokens' hashes and let it wait for slots."""
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             row = await generic_tasks.find_generic_task(conn, ctx.aggregate_id)
         if row is None:
             raise RuntimeError(f"the generic task {ctx.aggregate_id} has no row")

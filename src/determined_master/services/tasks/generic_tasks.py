@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
     from determined_master.engine import Engine
     from determined_master.services.cluster.pools import Pools
-    from determined_master.store.db import Conn, Pool
-    from determined_master.store.workspaces.projects import Place
+    from determined_master.store.db import Conn, Database
+    from determined_master.store.workspaces.projects import ProjectRef
 
 
-class Launch(msgspec.Struct, frozen=True, kw_only=True):
+class GenericLaunch(msgspec.Struct, frozen=True, kw_only=True):
     """What a user sends to start one."""
 
     config: str = ""
@@ -56,13 +56,13 @@ class _Context(msgspec.Struct, frozen=True):
 class GenericTasks:
     """Generic tasks of all users."""
 
-    def __init__(self, engine: Engine, pool: Pool, layers: ConfigLayers, pools: Pools) -> None:
+    def __init__(self, engine: Engine, db: Database, layers: ConfigLayers, pools: Pools) -> None:
         self._engine = engine
-        self._pool = pool
+        self._db = db
         self._layers = layers
         self._pools = pools
 
-    async def create(self, caller: Caller, new: Launch) -> tuple[str, bool]:
+    async def create(self, caller: Caller, new: GenericLaunch) -> tuple[str, bool]:
         """Check a configuration and start the task.
 
         Of a fork, top-level keys of the new configuration replace those of the old one.
@@ -82,7 +82,7 @@ class GenericTasks:
         given = (await asyncio.to_thread(parse_yaml, new.config)).value or {}
         if not isinstance(given, Mapping):
             raise InvalidArgument("invalid generic task config: it must be a map of keys")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             forked = await self._related(conn, new.forked_from)
             parent = await self._related(conn, new.parent_id)
             place = await projects.find_place(conn, new.project_id or FIRST_PROJECT_ID)
@@ -110,7 +110,7 @@ class GenericTasks:
     async def get(self, caller: Caller, task_id: str) -> rows.GenericTaskRow:
         """One generic task. Raises NotFound."""
         access.may(caller, "read", "task")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             row = await rows.find_generic_task(conn, task_id)
         if row is None:
             raise NotFound(f"task '{task_id}' not found, or it is no generic task")
@@ -150,7 +150,7 @@ class GenericTasks:
         """
         row = await self._controlled(caller, task_id)
         if from_root:
-            async with self._pool.acquire() as conn:
+            async with self._db.acquire() as conn:
                 root = await rows.find_root(conn, task_id)
             row = await self._controlled(caller, root)
         below = [r.id for r in await self._below(row, None)]
@@ -165,7 +165,10 @@ class GenericTasks:
         return row
 
     async def _context(
-        self, new: Launch, forked: rows.GenericTaskRow | None, parent: rows.GenericTaskRow | None
+        self,
+        new: GenericLaunch,
+        forked: rows.GenericTaskRow | None,
+        parent: rows.GenericTaskRow | None,
     ) -> _Context:
         if new.inherits_context and parent is None:
             raise InvalidArgument("inherit_context needs a parent: name it as parent_id")
@@ -183,10 +186,10 @@ class GenericTasks:
     async def _store(
         self,
         caller: Caller,
-        new: Launch,
+        new: GenericLaunch,
         submitted: Mapping[str, Any],
         built: BuiltTask,
-        place: Place,
+        place: ProjectRef,
         context: _Context,
     ) -> str:
         row = rows.NewGenericTask(
@@ -223,7 +226,7 @@ class GenericTasks:
         self, row: rows.GenericTaskRow, states: Sequence[str] | None
     ) -> list[rows.GenericTaskRow]:
         """The tasks that descend from one, in these states; None for all that are not over."""
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             tree = await rows.list_tree(conn, row.id)
         return [
             r

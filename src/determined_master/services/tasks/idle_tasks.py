@@ -16,7 +16,7 @@ from determined_master.store.tasks import interactive_tasks as rows
 if TYPE_CHECKING:
     from determined_master.services.tasks.interactive_tasks import InteractiveTasks
     from determined_master.services.tasks.proxies import Proxies
-    from determined_master.store.db import Pool
+    from determined_master.store.db import Database
 
 log = logging.getLogger(__name__)
 
@@ -28,8 +28,8 @@ class IdleTasks:
     that it can be reached, so that a restart ends nobody's work.
     """
 
-    def __init__(self, pool: Pool, tasks: InteractiveTasks, proxies: Proxies) -> None:
-        self._pool = pool
+    def __init__(self, db: Database, tasks: InteractiveTasks, proxies: Proxies) -> None:
+        self._db = db
         self._tasks = tasks
         self._proxies = proxies
         self._reached: dict[str, datetime] = {}
@@ -37,7 +37,7 @@ class IdleTasks:
 
     async def end_idle(self) -> list[str]:
         """End what is idle for longer than its configuration says; ids of what was ended."""
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             watched = await rows.list_watched(conn)
         now = clock.now()
         self._reached = {

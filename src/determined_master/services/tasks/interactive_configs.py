@@ -24,7 +24,7 @@ from determined_master.store.workspaces import projects
 if TYPE_CHECKING:
     from determined_master.services.cluster.pools import Pools
     from determined_master.services.configs.task_defaults import IdleTimeouts
-    from determined_master.store.db import Conn, Pool
+    from determined_master.store.db import Conn, Database
 
 FIRST_WORKSPACE_ID = 1
 """Where tasks go whose users do not say."""
@@ -39,7 +39,7 @@ CONFIG_KINDS: Mapping[InteractiveKind, TaskKind] = {
 }
 
 
-class Launch(msgspec.Struct, frozen=True, kw_only=True):
+class InteractiveLaunch(msgspec.Struct, frozen=True, kw_only=True):
     """What a user sends to start one."""
 
     kind: InteractiveKind
@@ -49,7 +49,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     workspace_id: int = 0
 
 
-class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+class PreparedTask(msgspec.Struct, frozen=True, kw_only=True):
     """A checked and completed launch."""
 
     built: BuiltTask
@@ -65,14 +65,14 @@ class InteractiveConfigs:
     """Builds configurations of interactive tasks."""
 
     def __init__(
-        self, pool: Pool, layers: ConfigLayers, pools: Pools, timeouts: IdleTimeouts
+        self, db: Database, layers: ConfigLayers, pools: Pools, timeouts: IdleTimeouts
     ) -> None:
-        self._pool = pool
+        self._db = db
         self._layers = layers
         self._pools = pools
         self._timeouts = timeouts
 
-    async def prepare(self, new: Launch) -> Prepared:
+    async def prepare(self, new: InteractiveLaunch) -> PreparedTask:
         """Check a configuration with what belongs to it, and fill it up.
 
         Raises:
@@ -88,9 +88,9 @@ class InteractiveConfigs:
         except NotFound as error:
             raise NotFound(f"{REFUSED}{error.text}") from error
 
-    async def _prepare(self, new: Launch) -> Prepared:
+    async def _prepare(self, new: InteractiveLaunch) -> PreparedTask:
         workspace_id = new.workspace_id or FIRST_WORKSPACE_ID
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             layers = await self._with_template(conn, new.template)
             found = await projects.find_workspace_place(conn, workspace_id)
             place = check_workspace(workspace_id, found)
@@ -111,7 +111,7 @@ class InteractiveConfigs:
             field="resources.slots",
         )
         tgz = await asyncio.to_thread(pack, new.files) if new.files else None
-        return Prepared(
+        return PreparedTask(
             built=built,
             workspace_id=workspace_id,
             context=hashlib.sha256(tgz).digest() if tgz is not None else None,

@@ -16,15 +16,15 @@ from determined_master.store.tasks import interactive_tasks
 
 if TYPE_CHECKING:
     from determined_master.engine import EffectContext, Engine
-    from determined_master.store.db import Pool
+    from determined_master.store.db import Database
 
 
 class InteractiveEffects:
     """Carries out the effects of interactive tasks; ends are those of generic ones."""
 
-    def __init__(self, engine: Engine, pool: Pool, tokens: TaskTokens) -> None:
+    def __init__(self, engine: Engine, db: Database, tokens: TaskTokens) -> None:
         self._engine = engine
-        self._pool = pool
+        self._db = db
         self._tokens = tokens
 
     def register(self) -> None:
@@ -33,7 +33,7 @@ class InteractiveEffects:
 
     async def request_only_run(self, effect: RequestOnlyRun, ctx: EffectContext) -> None:
         """Store the allocation with its tokens' hashes and let it wait for a place."""
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             row = await interactive_tasks.find_interactive_task(conn, ctx.aggregate_id)
         if row is None:
             raise RuntimeError(f"the interactive task {ctx.aggregate_id} has no row")

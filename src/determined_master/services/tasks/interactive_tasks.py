@@ -15,7 +15,7 @@ from determined_master.domain.config.task import typed_task
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.interactive_task.messages import (
     InteractiveKind,
-    TaskKilled,
+    InteractiveTaskKilled,
     TaskLaunched,
 )
 from determined_master.services.configs.policies import policies_of
@@ -23,8 +23,8 @@ from determined_master.services.tasks.interactive_configs import (
     FIRST_WORKSPACE_ID,
     REFUSED,
     InteractiveConfigs,
-    Launch,
-    Prepared,
+    InteractiveLaunch,
+    PreparedTask,
 )
 from determined_master.services.workspaces.places import hold_workspace
 from determined_master.store.experiments import experiments
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from determined_master.services.cluster.pools import Pools
     from determined_master.services.queue.job_terms import JobTermsSync
     from determined_master.services.tasks.interactive_programs import InteractiveSecrets
-    from determined_master.store.db import Conn, Pool
+    from determined_master.store.db import Conn, Database
 
 SHOWN_FOR = timedelta(hours=24)
 """So long after its end a task is in lists."""
@@ -77,20 +77,20 @@ class InteractiveTasks:
     def __init__(
         self,
         engine: Engine,
-        pool: Pool,
+        db: Database,
         configs: InteractiveConfigs,
         pools: Pools,
         terms: JobTermsSync,
         secrets: InteractiveSecrets,
     ) -> None:
         self._engine = engine
-        self._pool = pool
+        self._db = db
         self._configs = configs
         self._pools = pools
         self._terms = terms
         self.secrets = secrets
 
-    async def preview(self, caller: Caller, new: Launch) -> Prepared:
+    async def preview(self, caller: Caller, new: InteractiveLaunch) -> PreparedTask:
         """Check a configuration and fill it up, and start nothing.
 
         Raises:
@@ -100,7 +100,9 @@ class InteractiveTasks:
         _check_place(caller, new)
         return await self._configs.prepare(new)
 
-    async def launch(self, caller: Caller, new: Launch, sources: Sources = NO_SOURCES) -> Launched:
+    async def launch(
+        self, caller: Caller, new: InteractiveLaunch, sources: Sources = NO_SOURCES
+    ) -> Launched:
         """Check a configuration and start the task.
 
         Args:
@@ -151,14 +153,14 @@ class InteractiveTasks:
             NotFound: there is none.
         """
         access.may(caller, "read", "task")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             row = await rows.find_interactive_task(conn, task_id)
         if row is None or kind not in (None, row.kind):
             raise NotFound(f"{(kind or 'task').lower()} '{task_id}' not found")
         return row
 
     async def find(
-        self, caller: Caller, wanted: rows.Wanted
+        self, caller: Caller, wanted: rows.TaskQuery
     ) -> tuple[list[rows.ListedTask], Page]:
         """Tasks of a kind that are not over, or not for long; a page of them.
 
@@ -166,7 +168,7 @@ class InteractiveTasks:
             InvalidArgument: the page begins before the first, or its length is negative.
         """
         access.may(caller, "read", "task")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             return await rows.list_interactive_tasks(
                 conn, msgspec.structs.replace(wanted, among=access.visible(caller, "task"))
             )
@@ -185,7 +187,9 @@ class InteractiveTasks:
 
     async def end(self, task_id: str, cause: str, reason: str) -> None:
         """End a task at once, without asking who wants it."""
-        await self._engine.post("interactive", task_id, TaskKilled(reason=reason), cause=cause)
+        await self._engine.post(
+            "interactive", task_id, InteractiveTaskKilled(reason=reason), cause=cause
+        )
 
     async def set_priority(
         self, caller: Caller, kind: InteractiveKind, task_id: str, priority: int
@@ -202,7 +206,7 @@ class InteractiveTasks:
         if row.state == "OVER":
             return row
         changes = {"priority": priority}
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             policies = await policies_of(conn, row.workspace_id or 0, "NTSC")
             order = self._pools.priorities(row.resource_pool)
             check_change("resources", changes, policies, priorities=order)
@@ -230,12 +234,12 @@ class InteractiveTasks:
         """
         await self.get(caller, "NOTEBOOK", task_id)
         access.may(caller, "report", "task")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             await rows.update_activity(conn, task_id, clock.now())
 
     async def agent_user(self, row: rows.InteractiveRow) -> TaskUser:
         """Whom a task's program runs as."""
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             linked = await workspaces.find_agent_user(conn, row.user_id, row.workspace_id or 0)
         return msgspec.structs.replace(self.secrets.defaults.user, **linked)
 
@@ -256,7 +260,7 @@ class InteractiveTasks:
         return free[entropy.choice_index(len(free))]
 
 
-def _check_place(caller: Caller, new: Launch) -> None:
+def _check_place(caller: Caller, new: InteractiveLaunch) -> None:
     """Do nothing when the caller may start tasks in the workspace."""
     workspace_id = new.workspace_id or FIRST_WORKSPACE_ID
     missing = f"{REFUSED}workspace '{workspace_id}' not found"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from determined_master.services.containers.tokens import TaskTokens
 
 
-class Target(msgspec.Struct, frozen=True):
+class ServiceTarget(msgspec.Struct, frozen=True):
     """Where a service is, and whose."""
 
     service_id: str
@@ -61,7 +61,7 @@ class Proxies:
         self._last: dict[str, datetime] = {}
         self._ends: dict[str, asyncio.Future[None]] = {}
 
-    def find(self, service_id: str) -> Target | None:
+    def find(self, service_id: str) -> ServiceTarget | None:
         """A service by its name; None when it is not registered (now)."""
         task_id = task_of_service(service_id)
         for allocation in self._live.of_task(task_id):
@@ -71,7 +71,7 @@ class Proxies:
                 continue
             host_port = dict(chief.ports).get(port.port)
             if host_port is not None and chief.host_ip:
-                return Target(
+                return ServiceTarget(
                     service_id=service_id,
                     allocation_id=allocation.id,
                     task_id=task_id,
@@ -84,7 +84,7 @@ class Proxies:
                 )
         return None
 
-    def note_request(self, target: Target) -> None:
+    def note_request(self, target: ServiceTarget) -> None:
         """Somebody uses a service; a connection that stays open counts once."""
         self._last[target.task_id] = clock.now()
 
@@ -99,34 +99,38 @@ class Proxies:
             for a in self._live.of_task(task_id)
         )
 
-    def trust_of(self, target: Target) -> ssl.SSLContext | None:
+    def trust_of(self, target: ServiceTarget) -> ssl.SSLContext | None:
         """By which a service that speaks TLS is known; None for one that does not."""
         return self._authority.client_context if target.port.is_tls else None
 
-    def key_of(self, target: Target) -> str:
+    def key_of(self, target: ServiceTarget) -> str:
         """What a service is shown that lets in nobody else; empty for others."""
         return self._tokens.service_key(target.task_id) if target.port.is_keyed else ""
 
-    def is_own_token(self, target: Target, token: str) -> bool:
+    def is_own_token(self, target: ServiceTarget, token: str) -> bool:
         """Whether a token is the one that a notebook was given for itself."""
         if not target.has_own_token or not token:
             return False
         own = self._tokens.notebook_token(target.task_id)
         return hmac.compare_digest(own.encode(), token.encode())
 
-    def check(self, caller: Caller, service_id: str, target: Target | None) -> Target:
+    def check(
+        self, caller: Caller, service_id: str, target: ServiceTarget | None
+    ) -> ServiceTarget:
         """The service, if there is one and the caller may use it.
 
         Raises:
             NotFound: in one and the same way for a service that there is not and for one that
                 is not the caller's to see.
         """
-        thing: access.Kind = "experiment" if target is not None and target.is_trial else "task"
+        thing: access.ThingKind = (
+            "experiment" if target is not None and target.is_trial else "task"
+        )
         if target is not None and caller.scope is None and access.can(caller, "read", thing):
             return target
         raise unknown(service_id)
 
-    def ending_of(self, target: Target) -> asyncio.Future[None]:
+    def ending_of(self, target: ServiceTarget) -> asyncio.Future[None]:
         """Is done when the service's allocation has ended; to be waited for, not cancelled."""
         end = self._ends.get(target.allocation_id)
         if end is None:

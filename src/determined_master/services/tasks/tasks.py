@@ -35,8 +35,8 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
 class Tasks:
     """Tasks, and the directories that they run in."""
 
-    def __init__(self, pool: asyncpg.Pool) -> None:
-        self._pool = pool
+    def __init__(self, db: asyncpg.Pool) -> None:
+        self._db = db
 
     async def get(self, caller: Caller, task_id: str) -> TaskRow:
         """One task."""
@@ -45,7 +45,7 @@ class Tasks:
             SELECT id, type, job_id::text, trial_id, experiment_id, user_id, started_at, ended_at
               FROM tasks WHERE id = $1
         """
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             row = await conn.fetchrow(query, task_id)
         if row is None:
             raise NotFound(f"task '{task_id}' not found")
@@ -57,7 +57,7 @@ class Tasks:
         It is its own, or the model directory of its experiment.
         """
         task = await self.get(caller, task_id)
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             if task.type == "GENERIC":
                 return await generic_tasks.find_context(conn, task_id) or b""
             if task.type in INTERACTIVE_KINDS:

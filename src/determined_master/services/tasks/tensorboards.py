@@ -9,16 +9,16 @@ import msgspec
 
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument, NotFound
-from determined_master.services.experiments.lists import Wanted, list_ids
+from determined_master.services.experiments.lists import ExperimentQuery, list_ids
 from determined_master.services.tasks.interactive_tasks import Sources
 from determined_master.store.configs import templates
 from determined_master.store.experiments import experiments, trials
 
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
-    from determined_master.services.tasks.interactive_configs import Launch
+    from determined_master.services.tasks.interactive_configs import InteractiveLaunch
     from determined_master.services.tasks.interactive_tasks import InteractiveTasks, Launched
-    from determined_master.store.db import Conn, Pool
+    from determined_master.store.db import Conn, Database
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,18 +26,18 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
 
     experiment_ids: Sequence[int] = ()
     trial_ids: Sequence[int] = ()
-    filter: Wanted | None = None
+    filter: ExperimentQuery | None = None
     """Takes the place of the experiments when given."""
 
 
 class Tensorboards:
     """TensorBoards of experiments and trials."""
 
-    def __init__(self, pool: Pool, tasks: InteractiveTasks) -> None:
-        self._pool = pool
+    def __init__(self, db: Database, tasks: InteractiveTasks) -> None:
+        self._db = db
         self._tasks = tasks
 
-    async def launch(self, caller: Caller, new: Launch, shown: Shown) -> Launched:
+    async def launch(self, caller: Caller, new: InteractiveLaunch, shown: Shown) -> Launched:
         """Start one. It runs in the image of the newest experiment unless its user names another.
 
         Raises:
@@ -47,7 +47,7 @@ class Tensorboards:
         access.may(caller, "read", "experiment")
         if not (shown.experiment_ids or shown.trial_ids or shown.filter is not None):
             raise InvalidArgument("must set experiment, trial ids, or filters")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             experiment_ids = await _experiments(conn, caller, shown)
             of_trials = await _experiments_of(conn, shown.trial_ids)
             newest = max((*experiment_ids, *of_trials))
@@ -93,7 +93,7 @@ async def _experiments(conn: Conn, caller: Caller, shown: Shown) -> list[int]:
             raise InvalidArgument("the filters match no experiment: there is nothing to show")
         return sorted(found)
     asked = sorted(set(shown.experiment_ids))
-    found = await list_ids(conn, Wanted(ids=asked)) if asked else []
+    found = await list_ids(conn, ExperimentQuery(ids=asked)) if asked else []
     _check_found("experiment", asked, found)
     return asked
 

@@ -43,9 +43,9 @@ DELETABLE = (*TERMINAL, "DELETING", "DELETED", "DELETE_FAILED")
 class ProjectDeletions:
     """Projects and workspaces on their way out."""
 
-    def __init__(self, engine: Engine, pool: asyncpg.Pool) -> None:
+    def __init__(self, engine: Engine, db: asyncpg.Pool) -> None:
         self._engine = engine
-        self._pool = pool
+        self._db = db
         self._news = asyncio.Event()
         self._door = asyncio.Lock()
         """Nobody settles between the mark on a project and the deletions that follow."""
@@ -60,10 +60,10 @@ class ProjectDeletions:
             PermissionDenied: an experiment is somebody else's.
         """
         async with self._door:
-            async with self._pool.acquire() as conn, conn.transaction():
+            async with self._db.acquire() as conn, conn.transaction():
                 ids = await _mark(conn, caller, [project_id], f"project {project_id}")
             self._news.set()
-            async with self._pool.acquire() as conn:
+            async with self._db.acquire() as conn:
                 await self._end_tasks(conn, [project_id])
                 await self._delete_experiments(ids)
                 async with conn.transaction():
@@ -72,13 +72,13 @@ class ProjectDeletions:
     async def delete_workspace(self, caller: Caller, workspace_id: int) -> bool:
         """The same for a workspace with all its projects; interactive tasks are killed, too."""
         async with self._door:
-            async with self._pool.acquire() as conn, conn.transaction():
+            async with self._db.acquire() as conn, conn.transaction():
                 projects = [i for i, _ in await rows.list_project_states(conn, workspace_id)]
                 ids = await _mark(conn, caller, projects, f"workspace {workspace_id}")
                 values = {"state": "DELETING", "error_message": ""}
                 await workspaces.update_workspace(conn, workspace_id, values)
             self._news.set()
-            async with self._pool.acquire() as conn:
+            async with self._db.acquire() as conn:
                 await self._end_tasks(conn, projects)
                 await self._end_interactive(conn, workspace_id)
                 await self._delete_experiments(ids)
@@ -104,7 +104,7 @@ class ProjectDeletions:
 
     async def settle(self) -> bool:
         """Remove what is empty now, give up what cannot be; whether something is left to do."""
-        async with self._door, self._pool.acquire() as conn:
+        async with self._door, self._db.acquire() as conn:
             leaving = await rows.list_leaving_projects(conn)
             await self._end_tasks(conn, leaving)
             await self._delete_experiments(
@@ -127,7 +127,7 @@ class ProjectDeletions:
 
     async def _end_interactive(self, conn: Conn, workspace_id: int) -> None:
         """The same for commands, notebooks, shells and TensorBoards of a workspace."""
-        ended = interactive.TaskKilled(reason=f"workspace {workspace_id} is deleted")
+        ended = interactive.InteractiveTaskKilled(reason=f"workspace {workspace_id} is deleted")
         for task_id in await interactive_tasks.list_unended(conn, workspace_id):
             await self._engine.post("interactive", task_id, ended, cause="workspace-deletion")
 

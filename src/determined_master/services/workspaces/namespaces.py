@@ -23,7 +23,7 @@ from determined_master.store.workspaces import workspaces
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
     from determined_master.ports import Namespaces
-    from determined_master.store.db import Pool
+    from determined_master.store.db import Database
 
 log = logging.getLogger(__name__)
 
@@ -64,9 +64,11 @@ class NamespacesOf(msgspec.Struct, frozen=True):
 class WorkspaceNamespaces:
     """The namespaces of workspaces; what is in the cluster is asked for outside transactions."""
 
-    def __init__(self, pool: Pool, clusters: Mapping[str, NamespacesOf], cluster_id: str) -> None:
+    def __init__(
+        self, db: Database, clusters: Mapping[str, NamespacesOf], cluster_id: str
+    ) -> None:
         """`clusters`: by the name of their resource manager; none where all is agents."""
-        self._pool = pool
+        self._db = db
         self._clusters = clusters
         self._cluster_id = cluster_id
 
@@ -125,7 +127,7 @@ class WorkspaceNamespaces:
         """
         self._need_clusters()
         await self._name_of(caller, workspace_id)
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             bound = await rows.list_bindings(conn, workspace_id)
         known = {row.manager: Binding(row.namespace, row.is_made) for row in bound}
         return {
@@ -145,7 +147,7 @@ class WorkspaceNamespaces:
         access.may(caller, "edit", "namespace", refusal=REFUSAL.format("set the namespaces"))
         name = await self._name_of(caller, workspace_id)
         chosen = [self._manager(manager) for manager in managers or ("",)]
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             missing = set(chosen) - await rows.delete_bindings(conn, workspace_id, chosen)
             if missing:
                 raise FailedPrecondition(
@@ -190,7 +192,7 @@ class WorkspaceNamespaces:
     async def with_defaults(self, caller: Caller) -> list[int]:
         """Ids of the workspaces that use the default namespace of any manager."""
         access.may(caller, "read", "workspace")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             found = await rows.list_unbound(conn, self.managers)
         seen = access.visible(caller, "workspace")
         return found if seen is None else [id for id in found if id in set(seen)]
@@ -205,7 +207,7 @@ class WorkspaceNamespaces:
         access.may(caller, "edit", "namespace", refusal=REFUSAL.format("set the namespaces"))
         for workspace_id in workspace_ids:
             name = await self._name_of(caller, workspace_id)
-            async with self._pool.acquire() as conn:
+            async with self._db.acquire() as conn:
                 bound = {row.manager for row in await rows.list_bindings(conn, workspace_id)}
             for manager in self._clusters:
                 if manager not in bound:
@@ -214,7 +216,7 @@ class WorkspaceNamespaces:
 
     async def sweep(self) -> int:
         """Delete the namespaces that were made for workspaces that are gone; how many."""
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             left = await rows.list_left(conn)
         done = 0
         for manager, namespace in left:
@@ -235,7 +237,7 @@ class WorkspaceNamespaces:
                     "the namespace of a deleted workspace is not this master's: it stays",
                     extra={"namespace": namespace, "resource_manager": manager},
                 )
-            async with self._pool.acquire() as conn:
+            async with self._db.acquire() as conn:
                 await rows.delete_made(conn, manager, namespace)
             done += is_gone
         return done
@@ -251,15 +253,15 @@ class WorkspaceNamespaces:
         if not change.namespace:
             release = cluster.default_namespace
             made = auto_name(workspace, workspace_id, release, self._cluster_id)
-            async with self._pool.acquire() as conn:
+            async with self._db.acquire() as conn:
                 kept = await rows.find_made(conn, manager, workspace_id)
                 binding = Binding(kept or made, is_made=True)
                 await rows.insert_made(conn, manager, binding.namespace, workspace_id)
             if not await cluster.calls.create_namespace(binding.namespace):
                 binding = Binding(binding.namespace)  # somebody's who chose the same name
-                async with self._pool.acquire() as conn:
+                async with self._db.acquire() as conn:
                     await rows.delete_unmade(conn, manager, binding.namespace, workspace_id)
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             await rows.upsert_binding(conn, workspace_id, manager, binding.namespace)
         if change.quota is not None:
             await self._set_quota(manager, binding, change.quota)
@@ -317,7 +319,7 @@ class WorkspaceNamespaces:
 
     async def _name_of(self, caller: Caller, workspace_id: int) -> str:
         access.may(caller, "read", "workspace")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             row = await workspaces.find_workspace(conn, workspace_id, caller.user_id)
         if row is None:
             raise NotFound(f"workspace '{workspace_id}' not found")

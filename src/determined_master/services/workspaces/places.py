@@ -14,10 +14,10 @@ from determined_master.store.workspaces import projects
 
 if TYPE_CHECKING:
     from determined_master.store.db import Conn
-    from determined_master.store.workspaces.projects import Place
+    from determined_master.store.workspaces.projects import ProjectRef
 
 
-async def hold_project(conn: Conn, place: Place) -> None:
+async def hold_project(conn: Conn, place: ProjectRef) -> None:
     """Keep a project, and its workspace, where they were found.
 
     Raises:
@@ -48,7 +48,7 @@ async def hold_workspace(conn: Conn, workspace_id: int) -> None:
     )
 
 
-def check_workspace(workspace_id: int, place: Place | None) -> Place:
+def check_workspace(workspace_id: int, place: ProjectRef | None) -> ProjectRef:
     """The place of a workspace's tasks.
 
     Raises:
@@ -62,7 +62,7 @@ def check_workspace(workspace_id: int, place: Place | None) -> Place:
     return place
 
 
-def check_place(place: Place) -> None:
+def check_place(place: ProjectRef) -> None:
     """Do nothing when experiments may be put there.
 
     Raises:

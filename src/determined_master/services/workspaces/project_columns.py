@@ -11,8 +11,8 @@ from determined_master.domain.errors import NotFound
 from determined_master.domain.listing.columns import (
     EXPERIMENT_COLUMNS,
     RUN_COLUMNS,
+    ColumnLocation,
     ColumnType,
-    Place,
     Table,
 )
 from determined_master.store.workspaces import project_columns as rows
@@ -28,7 +28,7 @@ class ListedColumn(msgspec.Struct, frozen=True):
     """A column as tables offer it."""
 
     name: str
-    place: Place
+    place: ColumnLocation
     type: ColumnType
     title: str
 
@@ -36,8 +36,8 @@ class ListedColumn(msgspec.Struct, frozen=True):
 class ProjectColumns:
     """What the tables of projects can show."""
 
-    def __init__(self, pool: asyncpg.Pool) -> None:
-        self._pool = pool
+    def __init__(self, db: asyncpg.Pool) -> None:
+        self._db = db
 
     async def columns(self, caller: Caller, project_id: int, table: Table) -> list[ListedColumn]:
         """The table's own columns, then hyperparameters, metrics and, of runs, metadata.
@@ -46,11 +46,11 @@ class ProjectColumns:
             NotFound: there is no such project.
         """
         access.may(caller, "read", "project")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             await _must_exist(conn, project_id)
             found = await rows.list_columns(conn, project_id)
         own = RUN_COLUMNS if table == "run" else EXPERIMENT_COLUMNS
-        place: Place = "RUN" if table == "run" else "EXPERIMENT"
+        place: ColumnLocation = "RUN" if table == "run" else "EXPERIMENT"
         listed = [ListedColumn(c.name, place, c.type, c.title) for c in own]
         for row in found:
             where = row.place
@@ -70,7 +70,7 @@ class ProjectColumns:
             NotFound: there is no such project.
         """
         access.may(caller, "read", "project")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             await _must_exist(conn, project_id)
             return await rows.list_ranges(conn, project_id)
 
@@ -81,7 +81,7 @@ class ProjectColumns:
             NotFound: there is no such project.
         """
         access.may(caller, "read", "project")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             await _must_exist(conn, project_id)
             return await rows.list_words(conn, project_id, f"metadata.{key}")
 

@@ -43,7 +43,7 @@ Changes = Mapping[str, Any]
 """Of `name`, `description` and `key`; what is not there stays as it is."""
 
 
-class NewProject(msgspec.Struct, frozen=True, kw_only=True):
+class ProjectRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What a user gives to create a project."""
 
     workspace_id: int
@@ -55,8 +55,8 @@ class NewProject(msgspec.Struct, frozen=True, kw_only=True):
 class Projects:
     """Projects of all workspaces."""
 
-    def __init__(self, pool: asyncpg.Pool, deletions: ProjectDeletions, moves: Moves) -> None:
-        self._pool = pool
+    def __init__(self, db: asyncpg.Pool, deletions: ProjectDeletions, moves: Moves) -> None:
+        self._db = db
         self._deletions = deletions
         self._moves = moves
 
@@ -67,7 +67,7 @@ class Projects:
             NotFound: there is no such workspace.
         """
         access.may(caller, "read", "project")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             if await workspaces.find_workspace(conn, workspace_id, caller.user_id) is None:
                 raise NotFound(f"workspace '{workspace_id}' not found")
             return await rows.list_projects(conn, workspace_id=workspace_id)
@@ -79,7 +79,7 @@ class Projects:
             NotFound: there is none of that id.
         """
         access.may(caller, "read", "project")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             return await _must_find(conn, project_id)
 
     async def get_by_key(self, caller: Caller, key: str) -> rows.ProjectRow:
@@ -89,13 +89,13 @@ class Projects:
             NotFound: there is none of that key.
         """
         access.may(caller, "read", "project")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             found = await rows.list_projects(conn, key=key.upper())
         if not found:
             raise NotFound(f"project '{key}' not found")
         return found[0]
 
-    async def create(self, caller: Caller, new: NewProject) -> rows.ProjectRow:
+    async def create(self, caller: Caller, new: ProjectRequest) -> rows.ProjectRow:
         """Make a project.
 
         Raises:
@@ -106,7 +106,7 @@ class Projects:
         access.may(caller, "create", "project")
         name = check_project_name(new.name)
         given = check_key(new.key) if new.key else ""
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             workspace = await workspaces.lock_workspace(conn, new.workspace_id, caller.user_id)
             if workspace is None:
                 raise NotFound(f"workspace '{new.workspace_id}' not found")
@@ -144,7 +144,7 @@ class Projects:
             check_project_name(values["name"])
         if "key" in values:
             values["key"] = check_key(values["key"])
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             row = await _lock(conn, project_id, caller)
             _check_changeable(row)
             try:
@@ -158,7 +158,7 @@ class Projects:
         self, caller: Caller, project_id: int, notes: Sequence[Mapping[str, Any]]
     ) -> list[dict[str, Any]]:
         """Replace the notes of a project; they are what it has then."""
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             row = await _lock(conn, project_id, caller, action="control")
             check_open(f"project '{row.name}'", row.archived, row.state)
             values = [dict(note) for note in notes]
@@ -171,7 +171,7 @@ class Projects:
         """Add a note; two at once are both kept. Raises InvalidArgument for an empty one."""
         if not note.get("name") and not note.get("contents"):
             raise InvalidArgument("the note is empty: give it a name or contents")
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             row = await _lock(conn, project_id, caller, action="control")
             check_open(f"project '{row.name}'", row.archived, row.state)
             values = [*row.notes, dict(note)]
@@ -181,7 +181,7 @@ class Projects:
     async def archive(self, caller: Caller, project_id: int, *, archived: bool) -> None:
         """Hide a project with all in it from lists, or show it; again changes nothing."""
         word = "archive" if archived else "unarchive"
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             row = await _lock(conn, project_id, caller)
             if row.immutable:
                 raise FailedPrecondition(
@@ -203,7 +203,7 @@ class Projects:
                 in it is not over and does not fit the workspace.
             AlreadyExists: the workspace has a project of that name.
         """
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             target = await workspaces.lock_workspace(conn, workspace_id, caller.user_id)
             row = await _lock(conn, project_id, caller)
             if target is None:
@@ -230,7 +230,7 @@ class Projects:
             FailedPrecondition: a project is archived, or something is being deleted; or the
                 experiment is not over and does not fit the project's workspace.
         """
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             place = await rows.find_place(conn, project_id)
             await lock_experiment_with_runs(conn, experiment_id)
             found = await experiments.lock_experiment(conn, experiment_id)
@@ -261,7 +261,7 @@ class Projects:
             FailedPrecondition: it is immutable, or an experiment of it is not over.
             PermissionDenied: it, or an experiment of it, is somebody else's.
         """
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             row = await _lock(conn, project_id, caller, action="delete")
             if row.immutable:
                 raise FailedPrecondition(

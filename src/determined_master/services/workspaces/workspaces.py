@@ -11,7 +11,7 @@ import msgspec
 from determined_master import clock
 from determined_master.domain.access import rules as access
 from determined_master.domain.config.masking import keep_masked
-from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.sections.storage import STORAGE
 from determined_master.domain.errors import (
     AlreadyExists,
@@ -62,14 +62,14 @@ class Workspaces:
 
     def __init__(
         self,
-        pool: asyncpg.Pool,
+        db: asyncpg.Pool,
         bindings: PoolBindings,
         deletions: ProjectDeletions,
         roles: Roles,
         namespaces: WorkspaceNamespaces,
     ) -> None:
         self._namespaces = namespaces
-        self._pool = pool
+        self._db = db
         self._roles = roles
         self._bindings = bindings
         self._deletions = deletions
@@ -77,7 +77,7 @@ class Workspaces:
     async def list_all(self, caller: Caller) -> list[rows.WorkspaceRow]:
         """All workspaces that the caller sees, by id."""
         access.may(caller, "read", "workspace")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             return await rows.list_workspaces(
                 conn, caller.user_id, among=access.visible(caller, "workspace")
             )
@@ -89,7 +89,7 @@ class Workspaces:
             NotFound: there is none of that id.
         """
         access.may(caller, "read", "workspace")
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             row = await rows.find_workspace(conn, workspace_id, caller.user_id)
         if row is None:
             raise _missing(workspace_id)
@@ -107,7 +107,7 @@ class Workspaces:
         values = _columns(msgspec.structs.replace(new, name=new.name or ""), None)
         if values.get("agent_user") is not None:
             access.may(caller, "assign", "workspace", refusal=ONLY_ADMINS_ASSIGN)
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             await self._check_pools(conn, values, NOT_YET)
             try:
                 workspace_id = await rows.insert_workspace(conn, caller.user_id, values)
@@ -157,7 +157,7 @@ class Workspaces:
                 its tasks run.
         """
         refusal = "only admins may set other user's workspaces names"
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             row = await _lock(conn, workspace_id, caller, refusal)
             if row.immutable and changes.name not in (None, row.name):
                 raise FailedPrecondition(
@@ -185,7 +185,7 @@ class Workspaces:
         """
         word = "archive" if archived else "unarchive"
         refusal = f"only admins may {word} other user's workspaces"
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             row = await _lock(conn, workspace_id, caller, refusal)
             if row.immutable:
                 raise FailedPrecondition(
@@ -196,7 +196,7 @@ class Workspaces:
     async def pin(self, caller: Caller, workspace_id: int, *, pinned: bool) -> None:
         """Pin a workspace for the caller, or take the pin away; again changes nothing."""
         await self.get(caller, workspace_id)
-        async with self._pool.acquire() as conn:
+        async with self._db.acquire() as conn:
             if pinned:
                 await rows.insert_pin(conn, workspace_id, caller.user_id, clock.now())
             else:
@@ -213,7 +213,7 @@ class Workspaces:
             PermissionDenied: it, or an experiment in it, is somebody else's.
         """
         refusal = "only admins may delete other user's workspaces"
-        async with self._pool.acquire() as conn, conn.transaction():
+        async with self._db.acquire() as conn, conn.transaction():
             row = await _lock(conn, workspace_id, caller, refusal, action="delete")
             if row.immutable:
                 raise FailedPrecondition(
@@ -279,7 +279,7 @@ def _storage(given: Mapping[str, Any], old: rows.WorkspaceRow | None) -> dict[st
     if not given:
         return None
     stored = old.checkpoint_storage if old is not None else None
-    report = Report()
+    report = ProblemReport()
     read = STORAGE.read(keep_masked(given, stored), "checkpoint_storage_config", report)
     if not report.problems:
         STORAGE.find_gaps(read, "checkpoint_storage_config", report)

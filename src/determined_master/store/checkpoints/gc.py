@@ -12,7 +12,7 @@ from determined_master.domain.checkpoints.gc import Saved
 from determined_master.store.db import Conn
 
 
-class NewCollection(msgspec.Struct, frozen=True, kw_only=True):
+class NewGcTask(msgspec.Struct, frozen=True, kw_only=True):
     """One task to come."""
 
     task_id: str
@@ -27,7 +27,7 @@ class NewCollection(msgspec.Struct, frozen=True, kw_only=True):
     removes_tensorboard: bool = False
 
 
-class CollectionRow(msgspec.Struct, frozen=True, kw_only=True):
+class GcTaskRow(msgspec.Struct, frozen=True, kw_only=True):
     """What one task shall delete, and where."""
 
     task_id: str
@@ -51,7 +51,7 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True):
     """The experiment's owner."""
 
 
-async def insert_collection(conn: Conn, new: NewCollection) -> None:
+async def insert_collection(conn: Conn, new: NewGcTask) -> None:
     """Store a task that will delete checkpoints, but those that are registered by now."""
     task = """
         INSERT INTO tasks (id, type, job_id, experiment_id, user_id, started_at)
@@ -83,7 +83,7 @@ async def insert_collection(conn: Conn, new: NewCollection) -> None:
     )
 
 
-async def find_collection(conn: Conn, task_id: str) -> CollectionRow | None:
+async def find_collection(conn: Conn, task_id: str) -> GcTaskRow | None:
     """What the task of that id shall delete."""
     query = """
         SELECT c.task_id, k.job_id::text, c.experiment_id, k.user_id,
@@ -96,7 +96,7 @@ async def find_collection(conn: Conn, task_id: str) -> CollectionRow | None:
          WHERE c.task_id = $1
     """
     row = await conn.fetchrow(query, task_id)
-    return CollectionRow(**row) if row else None
+    return GcTaskRow(**row) if row else None
 
 
 async def end_task(conn: Conn, task_id: str, at: datetime) -> None:
@@ -198,7 +198,7 @@ async def list_collected(conn: Conn, experiment_id: int) -> set[str]:
     return {row["uuid"] for row in await conn.fetch(query, experiment_id)}
 
 
-class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+class WaitingGcTask(msgspec.Struct, frozen=True, kw_only=True):
     """A task that was asked for and found no place yet."""
 
     task_id: str
@@ -207,7 +207,7 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
     requested_at: datetime
 
 
-async def list_waiting(conn: Conn, *, since: datetime, limit: int) -> list[Waiting]:
+async def list_waiting(conn: Conn, *, since: datetime, limit: int) -> list[WaitingGcTask]:
     """Collections that wait for a place since before `since` (UTC), the longest first."""
     query = """
         SELECT c.task_id, c.experiment_id, a.pool, a.requested_at
@@ -216,7 +216,7 @@ async def list_waiting(conn: Conn, *, since: datetime, limit: int) -> list[Waiti
          ORDER BY a.requested_at, a.id
          LIMIT $2
     """
-    return [Waiting(**row) for row in await conn.fetch(query, since, limit)]
+    return [WaitingGcTask(**row) for row in await conn.fetch(query, since, limit)]
 
 
 async def lock_checkpoints(conn: Conn, uuids: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ import msgspec
 from determined_master.store.db import Conn
 
 
-class Here(msgspec.Struct, frozen=True):
+class AgentPresence(msgspec.Struct, frozen=True):
     """An agent that is there."""
 
     agent_id: str
@@ -19,7 +19,7 @@ class Here(msgspec.Struct, frozen=True):
     since: datetime
 
 
-async def end_others(conn: Conn, here: Sequence[Here]) -> None:
+async def end_others(conn: Conn, here: Sequence[AgentPresence]) -> None:
     """End the stays of all but these, as they are, at the instant they were last seen."""
     query = """
         UPDATE agent_stays s SET ended_at = s.seen_at
@@ -31,7 +31,7 @@ async def end_others(conn: Conn, here: Sequence[Here]) -> None:
     await conn.execute(query, *_columns(agents, 3))
 
 
-async def upsert_here(conn: Conn, here: Sequence[Here], now: datetime) -> None:
+async def upsert_here(conn: Conn, here: Sequence[AgentPresence], now: datetime) -> None:
     """Note that these are there; a stay begins with its agent, or after the one before."""
     query = """
         INSERT INTO agent_stays (agent_id, pool, slots, started_at, seen_at)

@@ -11,7 +11,7 @@ from determined_master.domain.scaling import Machine
 from determined_master.store.db import Conn
 
 
-class Stay(msgspec.Struct, frozen=True):
+class MachineStay(msgspec.Struct, frozen=True):
     """A machine that is there, as far as is written down."""
 
     machine: Machine
@@ -20,7 +20,7 @@ class Stay(msgspec.Struct, frozen=True):
     idle_since: datetime | None = None
 
 
-class Order(msgspec.Struct, frozen=True):
+class LaunchOrder(msgspec.Struct, frozen=True):
     """To start machines."""
 
     token: str
@@ -28,7 +28,7 @@ class Order(msgspec.Struct, frozen=True):
     asked_at: datetime
 
 
-async def list_open_stays(conn: Conn, pool: str) -> list[Stay]:
+async def list_open_stays(conn: Conn, pool: str) -> list[MachineStay]:
     """The stays of a pool's machines that have not ended, the oldest first."""
     query = """
         SELECT machine_id, agent_name, state, is_spot, started_at, seen_at,
@@ -36,7 +36,7 @@ async def list_open_stays(conn: Conn, pool: str) -> list[Stay]:
           FROM machine_stays WHERE pool = $1 AND ended_at IS NULL ORDER BY id
     """
     return [
-        Stay(
+        MachineStay(
             Machine(
                 id=row["machine_id"],
                 agent_name=row["agent_name"],
@@ -117,19 +117,19 @@ async def update_idle(conn: Conn, pool: str, since: Mapping[str, datetime]) -> N
     await conn.execute(query, pool, list(since), list(since.values()))
 
 
-async def insert_order(conn: Conn, pool: str, order: Order) -> None:
+async def insert_order(conn: Conn, pool: str, order: LaunchOrder) -> None:
     """Note an order before it is given."""
     query = "INSERT INTO machine_launches (token, pool, count, asked_at) VALUES ($1, $2, $3, $4)"
     await conn.execute(query, order.token, pool, order.count, order.asked_at)
 
 
-async def list_orders(conn: Conn, pool: str) -> list[Order]:
+async def list_orders(conn: Conn, pool: str) -> list[LaunchOrder]:
     """Orders whose answer is not known, the oldest first."""
     query = """
         SELECT token, count, asked_at FROM machine_launches WHERE pool = $1
          ORDER BY asked_at, token
     """
-    return [Order(**row) for row in await conn.fetch(query, pool)]
+    return [LaunchOrder(**row) for row in await conn.fetch(query, pool)]
 
 
 async def delete_order(conn: Conn, token: str) -> None:

@@ -122,7 +122,7 @@ async def list_runs(conn: Conn, ids: Sequence[int]) -> list[RunRow]:
     return [found[i] for i in ids if i in found]
 
 
-class Member(msgspec.Struct, frozen=True):
+class ExperimentRun(msgspec.Struct, frozen=True):
     """A run as one of the runs of its experiment."""
 
     id: int
@@ -139,7 +139,7 @@ async def list_members(
     project_id: int | None = None,
     *,
     among: Sequence[int] | None = None,
-) -> list[Member]:
+) -> list[ExperimentRun]:
     """Those of the runs that are there, in the project and in these workspaces, by id."""
     query = """
         SELECT r.id, r.experiment_id,
@@ -151,4 +151,4 @@ async def list_members(
          ORDER BY r.id
     """
     seen = None if among is None else list(among)
-    return [Member(*row) for row in await conn.fetch(query, ids, project_id, seen)]
+    return [ExperimentRun(*row) for row in await conn.fetch(query, ids, project_id, seen)]

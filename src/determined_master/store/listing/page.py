@@ -25,7 +25,7 @@ _BEGIN = """
 """
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class ListQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Which rows, in which order, and which part of them."""
 
     filter: Filter
@@ -60,7 +60,7 @@ async def planned_for_its_values(conn: Conn) -> AsyncIterator[None]:
     await conn.execute("COMMIT")
 
 
-async def find_page(conn: Conn, table: TableSql, wanted: Wanted) -> tuple[list[int], Page]:
+async def find_page(conn: Conn, table: TableSql, wanted: ListQuery) -> tuple[list[int], Page]:
     """Ids of the rows of a page, in order, and where the page lies.
 
     Raises:
@@ -88,7 +88,7 @@ class _Matches(msgspec.Struct, frozen=True):
     """What is wanted of a table, and what was looked up for it."""
 
     table: TableSql
-    wanted: Wanted
+    wanted: ListQuery
     column_ids: Mapping[str, Sequence[int]]
     experiments: Mapping[Condition, Sequence[int]]
 
@@ -136,7 +136,7 @@ async def _count(conn: Conn, matches: _Matches) -> tuple[int, list[int] | None]:
     return int(total), None
 
 
-async def _read_total(conn: Conn, wanted: Wanted, totals: str) -> int:
+async def _read_total(conn: Conn, wanted: ListQuery, totals: str) -> int:
     """What is counted as rows come and go."""
     shown = "listed" if wanted.filter.show_archived else "listed - archived"
     query = f"""
@@ -181,7 +181,7 @@ async def _find_having(conn: Conn, matches: _Matches) -> tuple[list[int], Page] 
     return ids, wanted.page(total)
 
 
-async def _look_up(conn: Conn, table: TableSql, wanted: Wanted) -> dict[Condition, list[int]]:
+async def _look_up(conn: Conn, table: TableSql, wanted: ListQuery) -> dict[Condition, list[int]]:
     """The experiments that meet conditions on experiments alone, where they are few.
 
     There are far fewer of them than runs, and how many meet a condition on text nobody can
@@ -210,7 +210,7 @@ def _only_condition(node: Group | Condition) -> Condition | None:
     return node
 
 
-async def _find_column_ids(conn: Conn, table: TableSql, wanted: Wanted) -> dict[str, list[int]]:
+async def _find_column_ids(conn: Conn, table: TableSql, wanted: ListQuery) -> dict[str, list[int]]:
     """Ids of the project's own columns that a filter or a sort names; several in all projects."""
     names = {c.column for c in _conditions(wanted.filter.root)} | {s.column for s in wanted.sorts}
     own = [name for name in names if name not in table.expressions]

@@ -18,7 +18,7 @@ _DAYS = """
 """
 
 
-class Kept(msgspec.Struct, frozen=True):
+class TrialRetention(msgspec.Struct, frozen=True):
     """How long a trial's lines are kept, and since when its days are counted."""
 
     days: int
@@ -26,7 +26,7 @@ class Kept(msgspec.Struct, frozen=True):
     ended_at: datetime | None
 
 
-async def find_kept(conn: Conn, trial_id: int, default_days: int) -> Kept | None:
+async def find_kept(conn: Conn, trial_id: int, default_days: int) -> TrialRetention | None:
     """How long the lines of a trial are kept; None when there is no such trial."""
     query = f"""
         SELECT {_DAYS} AS days,
@@ -35,7 +35,7 @@ async def find_kept(conn: Conn, trial_id: int, default_days: int) -> Kept | None
           FROM trials t JOIN experiments e ON e.id = t.experiment_id WHERE t.id = $2
     """
     row = await conn.fetchrow(query, default_days, trial_id)
-    return Kept(**row) if row else None
+    return TrialRetention(**row) if row else None
 
 
 async def update_trial_days(conn: Conn, trial_id: int, days: int) -> None:

@@ -31,7 +31,7 @@ class Block(msgspec.Struct, frozen=True):
     reports: int
 
 
-class Entry(msgspec.Struct, frozen=True):
+class BlockEntry(msgspec.Struct, frozen=True):
     """What a block knows of one metric; reports and steps are those of its group."""
 
     last_id: int
@@ -124,7 +124,7 @@ async def delete_blocks(conn: Conn, trial_id: int, from_id: int) -> None:
         await conn.execute(query, trial_id, from_id)
 
 
-async def list_entries(conn: Conn, trial_id: int, group: str, name: str) -> list[Entry]:
+async def list_entries(conn: Conn, trial_id: int, group: str, name: str) -> list[BlockEntry]:
     """What all blocks of a trial know of a metric, in order."""
     query = """
         SELECT last_id, first_id, reports, first_steps, last_steps,
@@ -133,7 +133,9 @@ async def list_entries(conn: Conn, trial_id: int, group: str, name: str) -> list
          WHERE trial_id = $1 AND metric_group = $2 AND name = $3 ORDER BY last_id
     """
     rows = await conn.fetch(query, trial_id, group, name)
-    return [Entry(r[0], r[1], r[2], r[3], r[4], Extremes(r[5], r[6], r[7], r[8])) for r in rows]
+    return [
+        BlockEntry(r[0], r[1], r[2], r[3], r[4], Extremes(r[5], r[6], r[7], r[8])) for r in rows
+    ]
 
 
 async def list_parts(

@@ -73,7 +73,7 @@ class WatchedTask(msgspec.Struct, frozen=True, kw_only=True):
     active_at: datetime | None
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class TaskQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Which of them a list shows, in which order, and which part of them."""
 
     kind: InteractiveKind
@@ -153,7 +153,7 @@ async def find_interactive_task(conn: Conn, task_id: str) -> InteractiveRow | No
     return InteractiveRow(**row) if row else None
 
 
-async def list_interactive_tasks(conn: Conn, wanted: Wanted) -> tuple[list[ListedTask], Page]:
+async def list_interactive_tasks(conn: Conn, wanted: TaskQuery) -> tuple[list[ListedTask], Page]:
     """Those that match, a page of them, and where it lies among all that do.
 
     Raises:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
-    from determined_master.domain.listing.columns import ColumnType, Place
+    from determined_master.domain.listing.columns import ColumnLocation, ColumnType
     from determined_master.store.db import Conn
 
 MAX_WORDS = 1000
@@ -29,7 +29,7 @@ class ColumnRow(msgspec.Struct, frozen=True):
     """One column of a project."""
 
     name: str
-    place: Place
+    place: ColumnLocation
     type: ColumnType
 
 

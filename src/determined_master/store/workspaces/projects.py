@@ -46,7 +46,7 @@ class NewProject(msgspec.Struct, frozen=True, kw_only=True):
     user_id: int
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class ProjectRef(msgspec.Struct, frozen=True, kw_only=True):
     """Where an experiment is put: a project, and what its workspace says for it."""
 
     project_id: int
@@ -118,16 +118,16 @@ async def lock_project(conn: Conn, project_id: int) -> ProjectRow | None:
     return found[0] if found else None
 
 
-async def find_place(conn: Conn, project_id: int, *, is_held: bool = False) -> Place | None:
+async def find_place(conn: Conn, project_id: int, *, is_held: bool = False) -> ProjectRef | None:
     """Where experiments of a project are put; held, it stays until the transaction ends."""
     lock = "FOR KEY SHARE OF p, w" if is_held else ""
     row = await conn.fetchrow(f"{_PLACE} WHERE p.id = $1 {lock}", project_id)
-    return Place(**row) if row else None
+    return ProjectRef(**row) if row else None
 
 
 async def find_workspace_place(
     conn: Conn, workspace_id: int, *, is_held: bool = False
-) -> Place | None:
+) -> ProjectRef | None:
     """Where tasks of a workspace are put, which belong to no project; held as above."""
     lock = "FOR KEY SHARE" if is_held else ""
     query = f"""
@@ -137,14 +137,14 @@ async def find_workspace_place(
           FROM workspaces w WHERE w.id = $1 {lock}
     """
     row = await conn.fetchrow(query, workspace_id)
-    return Place(**row) if row else None
+    return ProjectRef(**row) if row else None
 
 
-async def find_named_place(conn: Conn, workspace: str, project: str) -> Place | None:
+async def find_named_place(conn: Conn, workspace: str, project: str) -> ProjectRef | None:
     """The same by names, in whatever case: no two differ in that alone."""
     query = f"{_PLACE} WHERE lower(w.name) = lower($1) AND lower(p.name) = lower($2)"
     row = await conn.fetchrow(query, workspace, project)
-    return Place(**row) if row else None
+    return ProjectRef(**row) if row else None
 
 
 async def insert_project(conn: Conn, new: NewProject) -> int:
@@ -211,7 +211,7 @@ async def list_project_states(conn: Conn, workspace_id: int) -> list[tuple[int, 
     return [(row["id"], row["state"]) for row in await conn.fetch(query, workspace_id)]
 
 
-async def move_experiment(conn: Conn, experiment_id: int, place: Place) -> None:
+async def move_experiment(conn: Conn, experiment_id: int, place: ProjectRef) -> None:
     """Put an experiment into another project, with its runs."""
     query = "UPDATE experiments SET project_id = $2, workspace_id = $3 WHERE id = $1"
     await conn.execute(query, experiment_id, place.project_id, place.workspace_id)

@@ -7,11 +7,13 @@ from typing import Any
 
 from determined_master.domain.config.experiment_schema import EXPERIMENT
 from determined_master.domain.config.policies.rules import Policies
-from determined_master.domain.config.schema.problems import ROOT, Problem, Report
+from determined_master.domain.config.schema.problems import ROOT, Problem, ProblemReport
 from determined_master.domain.errors import FailedPrecondition
 
 
-def lay_over(config: Mapping[str, Any], policies: Policies, report: Report) -> dict[str, Any]:
+def lay_over(
+    config: Mapping[str, Any], policies: Policies, report: ProblemReport
+) -> dict[str, Any]:
     """A configuration with all invariants in it; what they replace is warned of.
 
     Args:
@@ -33,7 +35,7 @@ def check_held(config: Mapping[str, Any], policies: Policies) -> None:
     Raises:
         FailedPrecondition: it differs; with every path, without values: they may be secret.
     """
-    merged = _merged(config, policies, Report())
+    merged = _merged(config, policies, ProblemReport())
     found = [
         f"{path} is set to another value by a config policy of {scope}"
         for path, (_, scope) in policies.invariants().items()
@@ -43,7 +45,9 @@ def check_held(config: Mapping[str, Any], policies: Policies) -> None:
         raise FailedPrecondition(f"{'; '.join(found)}. {policies.remedy}")
 
 
-def _merged(config: Mapping[str, Any], policies: Policies, report: Report) -> dict[str, Any]:
+def _merged(
+    config: Mapping[str, Any], policies: Policies, report: ProblemReport
+) -> dict[str, Any]:
     merged = dict(config)
     for policy in reversed(policies.levels):
         if policy.invariant_config:

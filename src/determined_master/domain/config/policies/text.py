@@ -13,7 +13,7 @@ from determined_master.domain.config.policies.rules import (
     find_violations,
 )
 from determined_master.domain.config.schema.containers import Field, Object
-from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.schema.values import Anything, Integer, type_name
 from determined_master.domain.config.sections.resources import PRIORITY
 from determined_master.domain.errors import InvalidArgument
@@ -51,7 +51,7 @@ def workload_type(text: str) -> Workload:
 
 def read_policy(stored: Mapping[str, Any], scope: str) -> Policy:
     """A policy that was checked and stored, ready to be applied."""
-    quiet = Report()
+    quiet = ProblemReport()
     constraints = CONSTRAINTS.read(stored.get("constraints") or {}, "", quiet) or {}
     invariant = EXPERIMENT.read(stored.get("invariant_config") or {}, "", quiet) or {}
     return Policy(
@@ -86,7 +86,7 @@ def check_policies(
     Raises:
         InvalidArgument: with every problem and its path.
     """
-    report = Report()
+    report = ProblemReport()
     if not isinstance(submitted, Mapping):
         report.problem(ROOT, f"expected object, but got {type_name(submitted)}")
     elif not any(value is not None for value in submitted.values()):
@@ -106,7 +106,7 @@ def check_policies(
     return policy
 
 
-def _read(submitted: Mapping[str, Any], workload: Workload, report: Report) -> None:
+def _read(submitted: Mapping[str, Any], workload: Workload, report: ProblemReport) -> None:
     read = _POLICIES.read(submitted, ROOT, report) or {}
     invariant = read.get("invariant_config")
     if invariant is None:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from determined_master.domain.config.schema.problems import Report
-from determined_master.domain.config.schema.values import Kind, expected, type_name
+from determined_master.domain.config.schema.problems import ProblemReport
+from determined_master.domain.config.schema.values import ValueType, expected, type_name
 
-Rule = Callable[[dict[str, Any], str, Report], None]
+Rule = Callable[[dict[str, Any], str, ProblemReport], None]
 """Looks at a read object, its path, and reports what does not fit together."""
 
 LONGEST_KEY = 80
@@ -18,17 +18,17 @@ LONGEST_KEY = 80
 
 
 @dataclass(frozen=True)
-class ListOf(Kind):
+class ListOf(ValueType):
     """A list; a higher layer's replaces a lower one's unless `key` says what is the same.
 
     With `key`, the lower layer's items whose key the higher one lacks are appended.
     """
 
     noun: ClassVar[str] = "array"
-    item: Kind
+    item: ValueType
     key: Callable[[Any], Hashable] | None = None
 
-    def read(self, value: Any, at: str, report: Report) -> list[Any] | None:
+    def read(self, value: Any, at: str, report: ProblemReport) -> list[Any] | None:
         if not isinstance(value, (list, tuple)):
             report.problem(at, expected("array", value))
             return None
@@ -49,7 +49,7 @@ class ListOf(Kind):
     def complete(self, value: Any) -> Any:
         return None if value is None else [self.item.complete(item) for item in value]
 
-    def find_gaps(self, value: Any, at: str, report: Report) -> None:
+    def find_gaps(self, value: Any, at: str, report: ProblemReport) -> None:
         for i, item in enumerate(value or ()):
             self.item.find_gaps(item, f"{at}[{i}]", report)
 
@@ -58,13 +58,13 @@ class ListOf(Kind):
 
 
 @dataclass(frozen=True)
-class MapOf(Kind):
+class MapOf(ValueType):
     """A map with free keys; layers merge key by key."""
 
     noun: ClassVar[str] = "object"
-    item: Kind
+    item: ValueType
 
-    def read(self, value: Any, at: str, report: Report) -> dict[str, Any] | None:
+    def read(self, value: Any, at: str, report: ProblemReport) -> dict[str, Any] | None:
         if not isinstance(value, Mapping):
             report.problem(at, expected("object", value))
             return None
@@ -89,7 +89,7 @@ class MapOf(Kind):
 class Field:
     """One key of an object."""
 
-    kind: Kind
+    kind: ValueType
     default: Any = None
     doc: str = ""
     is_required: bool = False
@@ -101,7 +101,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Object(Kind):
+class Object(ValueType):
     """An object with fixed keys."""
 
     noun: ClassVar[str] = "object"
@@ -110,7 +110,7 @@ class Object(Kind):
     wholesale: bool = False
     """Whether a higher layer's object replaces a lower one's as a whole."""
 
-    def read(self, value: Any, at: str, report: Report) -> dict[str, Any] | None:
+    def read(self, value: Any, at: str, report: ProblemReport) -> dict[str, Any] | None:
         if not isinstance(value, Mapping):
             report.problem(at, expected("object", value))
             return None
@@ -147,7 +147,7 @@ class Object(Kind):
                 completed[key] = filled
         return completed
 
-    def find_gaps(self, value: Any, at: str, report: Report) -> None:
+    def find_gaps(self, value: Any, at: str, report: ProblemReport) -> None:
         if value is None:
             return
         for key, field in self.fields.items():
@@ -172,7 +172,7 @@ class Object(Kind):
 
 
 @dataclass(frozen=True)
-class Tagged(Kind):
+class Tagged(ValueType):
     """An object of one of several types, told apart by one key.
 
     The layers' common keys merge; keys of one type merge only where both are of that type. A
@@ -188,7 +188,7 @@ class Tagged(Kind):
     removed: Mapping[str, str]
     """Types that are known but refused, with what to do instead."""
 
-    def read(self, value: Any, at: str, report: Report) -> dict[str, Any] | None:
+    def read(self, value: Any, at: str, report: ProblemReport) -> dict[str, Any] | None:
         if not isinstance(value, Mapping):
             report.problem(at, expected("object", value))
             return None
@@ -224,7 +224,7 @@ class Tagged(Kind):
         variant = self.variants.get(value.get(self.tag)) if value else None
         return value if variant is None else variant.complete(value)
 
-    def find_gaps(self, value: Any, at: str, report: Report) -> None:
+    def find_gaps(self, value: Any, at: str, report: ProblemReport) -> None:
         if value is None:
             return
         variant = self.variants.get(value.get(self.tag))

@@ -25,7 +25,7 @@ class Problem(NamedTuple):
     """The whole message when this is the only problem; empty for the usual form."""
 
 
-class Report:
+class ProblemReport:
     """Collects problems and warnings while a configuration is read."""
 
     def __init__(self) -> None:

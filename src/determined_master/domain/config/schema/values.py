@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.problems import ProblemReport
 
 MAX_INT = 2**63 - 1
 SHOWN_BITS = 128
@@ -24,13 +24,13 @@ BOOLEAN_WORDS = {
 """Words that YAML 1.1 reads as booleans, in lower case."""
 
 
-class Kind:
+class ValueType:
     """A type of value."""
 
     noun: ClassVar[str] = "value"
     """The type's name in errors, as JSON Schema has it."""
 
-    def read(self, value: Any, at: str, report: Report) -> Any:
+    def read(self, value: Any, at: str, report: ProblemReport) -> Any:
         """The canonical form of a value that is not None; None when it cannot be used."""
         raise NotImplementedError
 
@@ -42,7 +42,7 @@ class Kind:
         """A canonical value with all defaults filled in."""
         return value
 
-    def find_gaps(self, value: Any, at: str, report: Report) -> None:
+    def find_gaps(self, value: Any, at: str, report: ProblemReport) -> None:
         """Report what a completed value still lacks."""
 
     def json_schema(self) -> dict[str, Any]:
@@ -89,13 +89,13 @@ def number_text(number: float) -> str:
 
 
 @dataclass(frozen=True)
-class Text(Kind):
+class Text(ValueType):
     """A text; `check` gives what is wrong with one, None when nothing is."""
 
     noun: ClassVar[str] = "string"
     check: Callable[[str], str | None] | None = None
 
-    def read(self, value: Any, at: str, report: Report) -> str | None:
+    def read(self, value: Any, at: str, report: ProblemReport) -> str | None:
         if not isinstance(value, str):
             report.problem(at, expected("string", value))
             return None
@@ -110,14 +110,14 @@ class Text(Kind):
 
 
 @dataclass(frozen=True)
-class Integer(Kind):
+class Integer(ValueType):
     """A whole number within bounds, both included."""
 
     noun: ClassVar[str] = "integer"
     at_least: int = -MAX_INT - 1
     at_most: int = MAX_INT
 
-    def read(self, value: Any, at: str, report: Report) -> int | None:
+    def read(self, value: Any, at: str, report: ProblemReport) -> int | None:
         number = plain_number(value) if isinstance(value, float) else value
         if isinstance(number, bool) or not isinstance(number, int):
             report.problem(at, expected("integer", value))
@@ -140,13 +140,13 @@ class Integer(Kind):
 
 
 @dataclass(frozen=True)
-class Number(Kind):
+class Number(ValueType):
     """A finite number, above a bound if one is given."""
 
     noun: ClassVar[str] = "number"
     above: float | None = None
 
-    def read(self, value: Any, at: str, report: Report) -> int | float | None:
+    def read(self, value: Any, at: str, report: ProblemReport) -> int | float | None:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             report.problem(at, expected("number", value))
             return None
@@ -166,12 +166,12 @@ class Number(Kind):
 
 
 @dataclass(frozen=True)
-class Boolean(Kind):
+class Boolean(ValueType):
     """true or false; also the words that YAML 1.1 read so, with a warning."""
 
     noun: ClassVar[str] = "boolean"
 
-    def read(self, value: Any, at: str, report: Report) -> bool | None:
+    def read(self, value: Any, at: str, report: ProblemReport) -> bool | None:
         if isinstance(value, bool):
             return value
         if isinstance(value, str) and value.lower() in BOOLEAN_WORDS:
@@ -187,13 +187,13 @@ class Boolean(Kind):
 
 
 @dataclass(frozen=True)
-class OneOf(Kind):
+class OneOf(ValueType):
     """One of some words."""
 
     noun: ClassVar[str] = "string"
     words: Sequence[str]
 
-    def read(self, value: Any, at: str, report: Report) -> str | None:
+    def read(self, value: Any, at: str, report: ProblemReport) -> str | None:
         if value not in self.words:
             choices = ", ".join(f'"{word}"' for word in self.words)
             report.problem(at, f"value must be one of {choices} but found {_quoted(value)}")
@@ -205,10 +205,10 @@ class OneOf(Kind):
 
 
 @dataclass(frozen=True)
-class Anything(Kind):
+class Anything(ValueType):
     """Any JSON value that can be stored."""
 
-    def read(self, value: Any, at: str, report: Report) -> Any:
+    def read(self, value: Any, at: str, report: ProblemReport) -> Any:
         match value:
             case str():
                 return Text().read(value, at, report)
@@ -229,7 +229,7 @@ class Anything(Kind):
                 return None
 
 
-def _any_number(value: float, at: str, report: Report) -> int | float | None:
+def _any_number(value: float, at: str, report: ProblemReport) -> int | float | None:
     """A number of any size: an integer beyond 64 bits is read as JSON's one kind of number."""
     if isinstance(value, int) and abs(value) > MAX_INT:
         report.problem(at, f"must fit in 64 bits but found {number_text(value)}")
@@ -244,7 +244,7 @@ def _is_finite(number: float) -> bool:
         return False
 
 
-def _is_key(key: Any, at: str, report: Report) -> bool:
+def _is_key(key: Any, at: str, report: ProblemReport) -> bool:
     fault = _storable(key) if isinstance(key, str) else f"key {key!r} is not text"
     if fault:
         report.problem(at, f"key: {fault}")

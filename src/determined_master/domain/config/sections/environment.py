@@ -12,8 +12,8 @@ from determined_master.domain.config.schema.containers import (
     Object,
     unknown_key,
 )
-from determined_master.domain.config.schema.problems import Report
-from determined_master.domain.config.schema.values import Boolean, Integer, Kind, Text
+from determined_master.domain.config.schema.problems import ProblemReport
+from determined_master.domain.config.schema.values import Boolean, Integer, Text, ValueType
 from determined_master.domain.config.sections.pod_spec import POD_SPEC
 
 DEVICE_TYPES = ("cpu", "cuda", "rocm")
@@ -26,7 +26,9 @@ DEFAULT_IMAGES = {
 }
 
 
-def _per_device(value: Mapping[str, Any], kind: Kind, at: str, report: Report) -> dict[str, Any]:
+def _per_device(
+    value: Mapping[str, Any], kind: ValueType, at: str, report: ProblemReport
+) -> dict[str, Any]:
     """Read a map by type of device; the older `gpu` stands for an absent `cuda`."""
     read = {}
     for key, item in value.items():
@@ -40,12 +42,12 @@ def _per_device(value: Mapping[str, Any], kind: Kind, at: str, report: Report) -
     return read
 
 
-class Image(Kind):
+class Image(ValueType):
     """An image for all types of device, or one for each."""
 
     noun = "string"
 
-    def read(self, value: Any, at: str, report: Report) -> dict[str, Any] | None:
+    def read(self, value: Any, at: str, report: ProblemReport) -> dict[str, Any] | None:
         if isinstance(value, str):
             text = Text().read(value, at, report)
             return dict.fromkeys(DEVICE_TYPES, text)
@@ -66,7 +68,7 @@ class Image(Kind):
         return {"anyOf": [{"type": "string"}, by_type]}
 
 
-class Variables(Kind):
+class Variables(ValueType):
     """Variables as a list of `NAME=VALUE` for all types of device, or a list for each.
 
     The lower layer's come first, so that a higher one's win and may refer to them.
@@ -74,7 +76,7 @@ class Variables(Kind):
 
     noun = "array"
 
-    def read(self, value: Any, at: str, report: Report) -> dict[str, Any] | None:
+    def read(self, value: Any, at: str, report: ProblemReport) -> dict[str, Any] | None:
         if isinstance(value, list):
             if not all(isinstance(item, str) for item in value):
                 report.problem(at, "is not a list of strings: write each variable as NAME=VALUE")
@@ -153,7 +155,7 @@ _CREDENTIALS = (
 )
 
 
-def _names_its_server(auth: dict[str, Any], at: str, report: Report) -> None:
+def _names_its_server(auth: dict[str, Any], at: str, report: ProblemReport) -> None:
     if any(auth.values()) and not auth.get("serveraddress"):
         text = "lacks serveraddress, the registry that it is for; that is deprecated"
         report.warn(at, text)
@@ -169,7 +171,7 @@ CAPABILITIES = ListOf(Text())
 MAX_PROXY_PORTS = 32
 
 
-def _few_proxy_ports(environment: dict[str, Any], at: str, report: Report) -> None:
+def _few_proxy_ports(environment: dict[str, Any], at: str, report: ProblemReport) -> None:
     """Each port is in the state of every run, and in every listing of tasks."""
     count = len(environment.get("proxy_ports") or ())
     if count > MAX_PROXY_PORTS:

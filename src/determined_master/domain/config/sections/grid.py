@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.problems import ProblemReport
 
 MAX_GRID_POINTS = 10_000_000
 """A larger grid is taken for a mistake: at one trial a second it would run four months."""
@@ -14,7 +14,7 @@ MAX_GRID_POINTS = 10_000_000
 _RANGES = ("int", "double", "log")
 
 
-def check_grid(config: Mapping[str, Any], at: str, report: Report) -> None:
+def check_grid(config: Mapping[str, Any], at: str, report: ProblemReport) -> None:
     """Report what keeps a canonical space from being searched as a grid.
 
     What looks like a range inside a list needs a count too: a list is one constant, so a range in
@@ -38,7 +38,7 @@ def check_grid(config: Mapping[str, Any], at: str, report: Report) -> None:
         )
 
 
-def _points(spec: Mapping[str, Any], path: str, report: Report) -> int:
+def _points(spec: Mapping[str, Any], path: str, report: ProblemReport) -> int:
     """Points on the axis of a range."""
     count = spec.get("count")
     if count is None:

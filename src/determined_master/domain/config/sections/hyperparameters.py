@@ -13,14 +13,14 @@ from typing import Any
 import msgspec
 
 from determined_master.domain.config.schema.containers import Field, Object
-from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.schema.values import (
     Anything,
     Integer,
-    Kind,
     Number,
     OneOf,
     Text,
+    ValueType,
     expected,
 )
 
@@ -48,7 +48,7 @@ class Double(msgspec.Struct, frozen=True, tag_field="type", tag="double"):
     count: int | None = None
 
 
-class Log(msgspec.Struct, frozen=True, tag_field="type", tag="log"):
+class LogScale(msgspec.Struct, frozen=True, tag_field="type", tag="log"):
     """`base` to the power of a number from `minval` to `maxval`."""
 
     minval: float
@@ -69,12 +69,12 @@ class Nested(msgspec.Struct, frozen=True):
     children: dict[str, Hyperparameter]
 
 
-Hyperparameter = Const | Int | Double | Log | Categorical | Nested
+Hyperparameter = Const | Int | Double | LogScale | Categorical | Nested
 HyperparameterSpace = dict[str, Hyperparameter]
 GROUP_NAME = "hyperparameters"
 """Name of the definition of a group in the JSON Schema, which refers to itself."""
 
-_RANGES: dict[str, type[Int | Double | Log]] = {"int": Int, "double": Double, "log": Log}
+_RANGES: dict[str, type[Int | Double | LogScale]] = {"int": Int, "double": Double, "log": LogScale}
 
 
 def typed_space(config: Mapping[str, Any]) -> HyperparameterSpace:
@@ -94,7 +94,7 @@ def _typed(spec: Mapping[str, Any]) -> Hyperparameter:
             return msgspec.convert({**spec, "type": name}, _RANGES[name], strict=False)
 
 
-def _rising(spec: dict[str, Any], at: str, report: Report) -> None:
+def _rising(spec: dict[str, Any], at: str, report: ProblemReport) -> None:
     low, high = spec.get("minval"), spec.get("maxval")
     if low is None or high is None:
         return
@@ -104,7 +104,7 @@ def _rising(spec: dict[str, Any], at: str, report: Report) -> None:
         report.problem(at, f"the range from {low} to {high} is too wide")
 
 
-def _finite_powers(spec: dict[str, Any], at: str, report: Report) -> None:
+def _finite_powers(spec: dict[str, Any], at: str, report: ProblemReport) -> None:
     base, low, high = (spec.get(key) for key in ("base", "minval", "maxval"))
     if base is None or low is None or high is None:
         return
@@ -118,17 +118,17 @@ def _finite_powers(spec: dict[str, Any], at: str, report: Report) -> None:
         report.problem(at, text)
 
 
-def _has_choices(spec: dict[str, Any], at: str, report: Report) -> None:
+def _has_choices(spec: dict[str, Any], at: str, report: ProblemReport) -> None:
     if spec.get("vals") == []:
         report.problem(f"{at}.vals", "must hold at least one value")
 
 
-class _Choices(Kind):
+class _Choices(ValueType):
     """The values of a categorical hyperparameter."""
 
     noun = "array"
 
-    def read(self, value: Any, at: str, report: Report) -> Any:
+    def read(self, value: Any, at: str, report: ProblemReport) -> Any:
         if not isinstance(value, list):
             report.problem(at, expected("array", value))
             return None
@@ -176,12 +176,12 @@ SPECS: dict[str, Object] = {
 }
 
 
-class Hyperparameters(Kind):
+class Hyperparameters(ValueType):
     """The section `hyperparameters`: a group, whose members may be groups."""
 
     noun = "object"
 
-    def read(self, value: Any, at: str, report: Report) -> dict[str, Any] | None:
+    def read(self, value: Any, at: str, report: ProblemReport) -> dict[str, Any] | None:
         if not isinstance(value, Mapping):
             report.problem(at, expected("object", value))
             return None
@@ -216,7 +216,7 @@ class Hyperparameters(Kind):
         constant = {"not": {"type": "object"}}
         return {"type": "object", "additionalProperties": {"anyOf": [*specs, group, constant]}}
 
-    def _read_spec(self, spec: Any, at: str, report: Report) -> Any:
+    def _read_spec(self, spec: Any, at: str, report: ProblemReport) -> Any:
         if not isinstance(spec, Mapping):
             return {"type": "const", "val": Anything().read(spec, at, report)}
         if "type" not in spec:

@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from determined_master.domain.config.schema.problems import Report
-from determined_master.domain.config.schema.values import Integer, Kind
+from determined_master.domain.config.schema.problems import ProblemReport
+from determined_master.domain.config.schema.values import Integer, ValueType
 
 UNITS = ("batches", "records", "epochs")
 
 
 @dataclass(frozen=True)
-class Length(Kind):
+class Length(ValueType):
     """An object with one of the units as its only key; a bare number where that is allowed."""
 
     allows_bare_number: bool = False
 
-    def read(self, value: Any, at: str, report: Report) -> Any:
+    def read(self, value: Any, at: str, report: ProblemReport) -> Any:
         if self.allows_bare_number and isinstance(value, (int, float)):
             return Integer(at_least=0).read(value, at, report)
         if not isinstance(value, Mapping) or len(value) != 1 or next(iter(value)) not in UNITS:

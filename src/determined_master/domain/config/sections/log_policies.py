@@ -9,7 +9,7 @@ import msgspec
 import re2
 
 from determined_master.domain.config.schema.containers import Field, ListOf, Object
-from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.schema.values import OneOf, Text
 
 
@@ -49,13 +49,13 @@ def _compiles(pattern: str) -> str | None:
 class _Action(OneOf):
     """A word; also the older object with the word as its `type`."""
 
-    def read(self, value: Any, at: str, report: Report) -> str | None:
+    def read(self, value: Any, at: str, report: ProblemReport) -> str | None:
         if isinstance(value, Mapping) and set(value) == {"type"}:
             value = value["type"]
         return super().read(value, at, report)
 
 
-def _is_whole(policy: dict[str, Any], at: str, report: Report) -> None:
+def _is_whole(policy: dict[str, Any], at: str, report: ProblemReport) -> None:
     has_name = policy.get("name") is not None
     if not has_name and not (policy.get("pattern") and policy.get("action")):
         report.problem(at, "a log policy needs a name, or a pattern and an action")
@@ -85,7 +85,7 @@ def policy_key(policy: Any) -> Any:
 class LogPolicies(ListOf):
     """Log policies of one layer; names are unique within it."""
 
-    def read(self, value: Any, at: str, report: Report) -> list[Any] | None:
+    def read(self, value: Any, at: str, report: ProblemReport) -> list[Any] | None:
         read = super().read(value, at, report)
         names = [p["name"] for p in read or () if p and p.get("name") is not None]
         twice = sorted({name for name in names if names.count(name) > 1})

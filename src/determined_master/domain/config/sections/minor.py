@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from determined_master.domain.config.schema.containers import Field, ListOf, Object
-from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.schema.values import Boolean, Integer, OneOf, Text
 from determined_master.domain.config.sections.environment import after
 
@@ -15,7 +15,7 @@ _OLD = "has no effect any more: set it in the training script"
 _CLASSES = "is for trial classes (module:Class) alone: a script decides by itself"
 
 
-def _ordered_batches(profiling: dict[str, Any], at: str, report: Report) -> None:
+def _ordered_batches(profiling: dict[str, Any], at: str, report: ProblemReport) -> None:
     begin, end = profiling.get("begin_on_batch"), profiling.get("end_after_batch")
     if begin is not None and end is not None and begin > end:
         text = f"begin_on_batch must be less than end_after_batch, but {begin} is more than {end}"
@@ -98,7 +98,7 @@ INTEGRATIONS = Object(
 )
 
 
-class Arguments(ListOf):
+class BatchArguments(ListOf):
     """Arguments of a batch system; a lower layer's come first."""
 
     def merge(self, high: Any, low: Any) -> Any:
@@ -170,7 +170,7 @@ SLURM = Object(
         "slots_per_node": _SLOTS_PER_NODE,
         "gpu_type": Field(Text(), is_hidden_when_null=True),
         "sbatch_args": Field(
-            Arguments(Text(_refusing(_is_ours_in_slurm))), is_hidden_when_null=True
+            BatchArguments(Text(_refusing(_is_ours_in_slurm))), is_hidden_when_null=True
         ),
     }
 )
@@ -178,7 +178,7 @@ PBS = Object(
     {
         "slots_per_node": _SLOTS_PER_NODE,
         "pbsbatch_args": Field(
-            Arguments(Text(_refusing(_is_ours_in_pbs))), is_hidden_when_null=True
+            BatchArguments(Text(_refusing(_is_ours_in_pbs))), is_hidden_when_null=True
         ),
     }
 )

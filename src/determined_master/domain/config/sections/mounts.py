@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from determined_master.domain.config.schema.containers import Field, ListOf, Object
-from determined_master.domain.config.schema.problems import Report
-from determined_master.domain.config.schema.values import Boolean, Kind, Text
+from determined_master.domain.config.schema.problems import ProblemReport
+from determined_master.domain.config.schema.values import Boolean, Text, ValueType
 
 _DEVICE_TEXT = re.compile(r"(/[^:]*):(/[^:]*)(?::([rwm]+))?")
 
@@ -54,12 +54,12 @@ _DEVICE_MAP = Object(
 )
 
 
-class Device(Kind):
+class Device(ValueType):
     """A device as `HOST:CONTAINER[:MODE]` or as a map."""
 
     noun = "object"
 
-    def read(self, value: Any, at: str, report: Report) -> dict[str, Any] | None:
+    def read(self, value: Any, at: str, report: ProblemReport) -> dict[str, Any] | None:
         if isinstance(value, Mapping):
             return _DEVICE_MAP.read(value, at, report)
         match = _DEVICE_TEXT.fullmatch(value) if isinstance(value, str) else None
@@ -74,7 +74,7 @@ class Device(Kind):
     def complete(self, value: Any) -> Any:
         return _DEVICE_MAP.complete(value)
 
-    def find_gaps(self, value: Any, at: str, report: Report) -> None:
+    def find_gaps(self, value: Any, at: str, report: ProblemReport) -> None:
         _DEVICE_MAP.find_gaps(value, at, report)
 
     def json_schema(self) -> dict[str, Any]:

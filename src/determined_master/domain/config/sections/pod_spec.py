@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from determined_master.domain.config.schema.problems import Report
-from determined_master.domain.config.schema.values import Anything, Kind, expected
+from determined_master.domain.config.schema.problems import ProblemReport
+from determined_master.domain.config.schema.values import Anything, ValueType, expected
 
 CONTAINER = "determined-container"
 _OURS = frozenset(
@@ -29,12 +29,12 @@ _OURS = frozenset(
 """Keys of the task's container that the platform sets."""
 
 
-class PodSpec(Kind):
+class PodSpec(ValueType):
     """A Pod as in Kubernetes' own manuals, less what the platform decides."""
 
     noun = "object"
 
-    def read(self, value: Any, at: str, report: Report) -> Any:
+    def read(self, value: Any, at: str, report: ProblemReport) -> Any:
         if not isinstance(value, Mapping):
             report.problem(at, expected("object", value))
             return None
@@ -46,7 +46,7 @@ class PodSpec(Kind):
             self._check(spec, f"{at}.spec", report)
         return Anything().read(value, at, report)
 
-    def _check(self, spec: Mapping[str, Any], at: str, report: Report) -> None:
+    def _check(self, spec: Mapping[str, Any], at: str, report: ProblemReport) -> None:
         if spec.get("hostNetwork") or spec.get("host_network"):
             text = "is not configurable here: set task_container_defaults.network_mode"
             report.problem(f"{at}.hostNetwork", text)

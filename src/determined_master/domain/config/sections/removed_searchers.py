@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from determined_master.domain.config.schema.containers import Field, ListOf, Object
-from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.schema.values import (
     Anything,
     Boolean,
@@ -64,7 +64,7 @@ _TOLERANT = ("custom", "pbt")
 class _TolerantObject(Object):
     """Keeps keys that nobody knows."""
 
-    def read(self, value: Any, at: str, report: Report) -> dict[str, Any] | None:
+    def read(self, value: Any, at: str, report: ProblemReport) -> dict[str, Any] | None:
         known = {k: v for k, v in value.items() if k in self.fields}
         rest = {k: Anything().read(v, f"{at}.{k}", report) for k, v in value.items()}
         return {**rest, **(super().read(known, at, report) or {})}

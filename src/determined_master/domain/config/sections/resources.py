@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from determined_master.domain.config.schema.containers import Field, ListOf, Object
-from determined_master.domain.config.schema.problems import Report
-from determined_master.domain.config.schema.values import Boolean, Integer, Kind, Number, Text
+from determined_master.domain.config.schema.problems import ProblemReport
+from determined_master.domain.config.schema.values import Boolean, Integer, Number, Text, ValueType
 from determined_master.domain.config.sections.mounts import DEVICE, container_path
 
 DEFAULT_PRIORITY = 42
@@ -47,12 +47,12 @@ def typed_resources(config: Mapping[str, Any]) -> ResourcesConfig:
     )
 
 
-class MemorySize(Kind):
+class MemorySize(ValueType):
     """A number of bytes, or a text such as `64m` or `1.5 GiB` (units of 1024)."""
 
     noun = "integer"
 
-    def read(self, value: Any, at: str, report: Report) -> int | None:
+    def read(self, value: Any, at: str, report: ProblemReport) -> int | None:
         if not isinstance(value, str):
             return Integer(at_least=0).read(value, at, report)
         match = _SIZE.fullmatch(value)
@@ -66,7 +66,7 @@ class MemorySize(Kind):
         return {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string"}]}
 
 
-def _fits_its_limit(resources: dict[str, Any], at: str, report: Report) -> None:
+def _fits_its_limit(resources: dict[str, Any], at: str, report: ProblemReport) -> None:
     slots, limit = resources.get("slots_per_trial"), resources.get("max_slots")
     if slots is not None and limit is not None and slots > limit:
         text = f"slots_per_trial ({slots}) is more than max_slots ({limit}): no trial could start"

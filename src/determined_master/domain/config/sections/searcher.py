@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from determined_master.domain.config.schema.containers import Field, ListOf, Object, Tagged
-from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.schema.values import Boolean, Integer, Number, OneOf, Text
 from determined_master.domain.config.sections import removed_searchers
 from determined_master.domain.config.sections.lengths import Length
@@ -178,7 +178,7 @@ STORED_SEARCHER = replace(
 """With the methods of earlier releases, which only stored configurations may name."""
 
 
-def check_time(searcher: Mapping[str, Any], at: str, report: Report) -> None:
+def check_time(searcher: Mapping[str, Any], at: str, report: ProblemReport) -> None:
     """Report a halving search that does not say how long a full training is.
 
     Without both values no rung can be placed. The older `max_length` does not do: its unit may

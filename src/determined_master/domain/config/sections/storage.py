@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 
 from determined_master.domain.config.schema.containers import Field, Object, Rule, Tagged
-from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.schema.values import Integer, Text
 
 
-class Kept(msgspec.Struct, frozen=True, kw_only=True):
+class KeepCounts(msgspec.Struct, frozen=True, kw_only=True):
     """How many checkpoints outlive their experiment."""
 
     save_experiment_best: int = 0
@@ -21,7 +21,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     save_trial_latest: int = 1
 
 
-class SharedFs(Kept, frozen=True, kw_only=True, tag_field="type", tag="shared_fs"):
+class SharedFs(KeepCounts, frozen=True, kw_only=True, tag_field="type", tag="shared_fs"):
     """A directory that every agent has at the same path."""
 
     host_path: str
@@ -29,13 +29,13 @@ class SharedFs(Kept, frozen=True, kw_only=True, tag_field="type", tag="shared_fs
     propagation: str = "rprivate"
 
 
-class Directory(Kept, frozen=True, kw_only=True, tag_field="type", tag="directory"):
+class Directory(KeepCounts, frozen=True, kw_only=True, tag_field="type", tag="directory"):
     """A directory inside the containers."""
 
     container_path: str
 
 
-class S3(Kept, frozen=True, kw_only=True, tag_field="type", tag="s3"):
+class S3(KeepCounts, frozen=True, kw_only=True, tag_field="type", tag="s3"):
     """A bucket of S3 or of a store that speaks like it."""
 
     bucket: str
@@ -45,14 +45,14 @@ class S3(Kept, frozen=True, kw_only=True, tag_field="type", tag="s3"):
     prefix: str | None = None
 
 
-class Gcs(Kept, frozen=True, kw_only=True, tag_field="type", tag="gcs"):
+class Gcs(KeepCounts, frozen=True, kw_only=True, tag_field="type", tag="gcs"):
     """A bucket of Google Cloud Storage."""
 
     bucket: str
     prefix: str | None = None
 
 
-class Azure(Kept, frozen=True, kw_only=True, tag_field="type", tag="azure"):
+class Azure(KeepCounts, frozen=True, kw_only=True, tag_field="type", tag="azure"):
     """A container of Azure Blob Storage."""
 
     container: str
@@ -70,7 +70,7 @@ def typed_storage(config: Mapping[str, Any]) -> CheckpointStorage:
     return storage
 
 
-def _stays_below(storage: dict[str, Any], at: str, report: Report) -> None:
+def _stays_below(storage: dict[str, Any], at: str, report: ProblemReport) -> None:
     """An absolute storage_path lies in host_path, a relative one does not climb out of it."""
     host, path = storage.get("host_path"), storage.get("storage_path")
     if path is None:
@@ -86,7 +86,7 @@ def _stays_below(storage: dict[str, Any], at: str, report: Report) -> None:
         report.problem(f"{at}.storage_path", text)
 
 
-def _one_credential(storage: dict[str, Any], at: str, report: Report) -> None:
+def _one_credential(storage: dict[str, Any], at: str, report: ProblemReport) -> None:
     if storage.get("credential") and storage.get("connection_string"):
         report.problem(at, "credential and connection_string must not both be set")
     if storage.get("account_url") and storage.get("connection_string"):
@@ -106,7 +106,7 @@ def _absolute(path: str) -> str | None:
 class _Prefix(Text):
     """A prefix without needless slashes and dots."""
 
-    def read(self, value: Any, at: str, report: Report) -> str | None:
+    def read(self, value: Any, at: str, report: ProblemReport) -> str | None:
         read = super().read(value, at, report)
         if not read:
             return read
@@ -146,7 +146,7 @@ class _AzureObject(_StorageObject):
             low = {key: value for key, value in low.items() if key not in self._LOGIN}
         return super().merge(high, low)
 
-    def find_gaps(self, value: Any, at: str, report: Report) -> None:
+    def find_gaps(self, value: Any, at: str, report: ProblemReport) -> None:
         super().find_gaps(value, at, report)
         if value and not value.get("connection_string") and not value.get("account_url"):
             text = "exactly one of connection_string and account_url must be set"
@@ -213,7 +213,7 @@ STORAGE = Tagged(
 class _SeenStorage(Object):
     """Older `tensorboard_storage`: read and shown, never used."""
 
-    def read(self, value: Any, at: str, report: Report) -> dict[str, Any] | None:
+    def read(self, value: Any, at: str, report: ProblemReport) -> dict[str, Any] | None:
         for key in value if isinstance(value, Mapping) else ():
             if str(key).startswith("save_"):
                 report.problem(f"{at}.{key}", "is not allowed here: set it in checkpoint_storage")
