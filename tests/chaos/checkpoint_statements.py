@@ -11,14 +11,14 @@ _COLUMNS = (
 )
 
 
-@statement("services.checkpoints.Checkpoints.report")
+@statement("services.checkpoints.checkpoints.Checkpoints.report")
 async def find_owner(s: Statement) -> list[Row]:
     """Whose task it is."""
     row = s.tx.get("tasks", s.args[0])
     return [] if row is None else [{n: row[n] for n in ("trial_id", "experiment_id")}]
 
 
-@statement("store.checkpoints.insert_checkpoint")
+@statement("store.checkpoints.checkpoints.insert_checkpoint")
 async def insert_checkpoint(s: Statement) -> str:
     """A new one; nothing when it is known."""
     await s.tx.lock("checkpoints", s.args[0])
@@ -28,7 +28,7 @@ async def insert_checkpoint(s: Statement) -> str:
     return "INSERT 0 1"
 
 
-@statement("store.checkpoints._count")
+@statement("store.checkpoints.checkpoints._count")
 async def count_checkpoint(s: Statement) -> None:
     """Count it in its trial and its experiment."""
     table = "trials" if "UPDATE trials" in s.query else "experiments"
@@ -41,7 +41,7 @@ async def count_checkpoint(s: Statement) -> None:
     await s.tx.update(table, s.args[0], **more)
 
 
-@statement("store.collections.list_saved")
+@statement("store.checkpoints.gc.list_saved")
 async def list_saved(s: Statement) -> list[Row]:
     """Complete checkpoints of an experiment, oldest first."""
     found = [
@@ -53,13 +53,13 @@ async def list_saved(s: Statement) -> list[Row]:
     return [{**{n: r[n] for n in ("uuid", "trial_id", "steps")}, "metric": None} for r in found]
 
 
-@statement("store.collections.list_sources", "store.collections.list_kept")
+@statement("store.checkpoints.gc.list_sources", "store.checkpoints.gc.list_kept")
 async def list_none(s: Statement) -> list[Row]:
     """Nothing starts from another's checkpoint here, and none is registered."""
     return []
 
 
-@statement("store.collections.list_stored")
+@statement("store.checkpoints.gc.list_stored")
 async def list_stored(s: Statement) -> list[Row]:
     """Checkpoints by their ids, or of an experiment."""
     uuids, experiment = set(s.args[0]), s.args[1]
@@ -71,14 +71,14 @@ async def list_stored(s: Statement) -> list[Row]:
     ]
 
 
-@statement("store.collections.lock_checkpoints")
+@statement("store.checkpoints.gc.lock_checkpoints")
 async def lock_checkpoints(s: Statement) -> None:
     """Hold them, in their order."""
     for uuid in sorted(s.args[0]):
         await s.tx.lock("checkpoints", uuid)
 
 
-@statement("store.collections.insert_collection")
+@statement("store.checkpoints.gc.insert_collection")
 async def insert_collection(s: Statement) -> None:
     """A task that deletes, and what."""
     if "INTO tasks" in s.query:
@@ -94,7 +94,7 @@ async def insert_collection(s: Statement) -> None:
             await s.tx.lock("checkpoints", uuid)
 
 
-@statement("store.collections.find_collection")
+@statement("store.checkpoints.gc.find_collection")
 async def find_collection(s: Statement) -> list[Row]:
     """What a task shall delete."""
     row, task = s.tx.get("collections", s.args[0]), s.tx.get("tasks", s.args[0])
@@ -104,7 +104,7 @@ async def find_collection(s: Statement) -> list[Row]:
     return [{**owner, **row, "storage": {}}]
 
 
-@statement("store.collections.end_task")
+@statement("store.checkpoints.gc.end_task")
 async def end_task(s: Statement) -> None:
     """It is over."""
     row = s.tx.get("tasks", s.args[0])

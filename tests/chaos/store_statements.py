@@ -60,7 +60,7 @@ _NEW_TRIAL = {
 }
 
 
-@statement("store.projects.find_place")
+@statement("store.workspaces.projects.find_place")
 async def find_place(s: Statement) -> list[Row]:
     """There is one project."""
     return [
@@ -77,52 +77,52 @@ async def find_place(s: Statement) -> list[Row]:
     ]
 
 
-@statement("store.pool_bindings.list_closed_pools", "store.config_policies.list_policies")
+@statement("store.cluster.pool_bindings.list_closed_pools", "store.configs.policies.list_policies")
 async def list_restrictions(s: Statement) -> list[Row]:
     """Every pool is open to all, and no policy restricts configurations."""
     return []
 
 
-@statement("store.experiments.find_answer")
+@statement("store.experiments.experiments.find_answer")
 async def find_answer(s: Statement) -> list[Row]:
     """The answer to a request that came before."""
     row = s.tx.get("requests", s.args)
     return [] if row is None else [row]
 
 
-@statement("store.experiments.insert_answer")
+@statement("store.experiments.experiments.insert_answer")
 async def insert_answer(s: Statement) -> None:
     """Remember an answer."""
     await s.tx.insert("requests", s.args[:2], {"answer": s.args[2]})
 
 
-@statement("store.experiments.next_experiment_id")
+@statement("store.experiments.experiments.next_experiment_id")
 async def next_experiment_id(s: Statement) -> list[Row]:
     """A number."""
     return [{"id": s.server.tables.next_number("experiments")}]
 
 
-@statement("store.experiments.insert_experiment")
+@statement("store.experiments.experiments.insert_experiment")
 async def insert_experiment(s: Statement) -> None:
     """A new one."""
     row = {**_ALWAYS, **dict(zip(_INSERTED, s.args, strict=True))}
     await s.tx.insert("experiments", row["id"], row)
 
 
-@statement("store.experiments.find_experiment")
+@statement("store.experiments.experiments.find_experiment")
 async def find_experiment(s: Statement) -> list[Row]:
     """One by its id."""
     row = s.tx.get("experiments", s.args[0])
     return [] if row is None else [{n: row[n] for n in ExperimentRow.__struct_fields__}]
 
 
-@statement("store.experiments.lock_experiment")
+@statement("store.experiments.experiments.lock_experiment")
 async def lock_experiment(s: Statement) -> None:
     """Hold one."""
     await s.tx.lock("experiments", s.args[0])
 
 
-@statement("store.experiments.update_experiment_states")
+@statement("store.experiments.experiments.update_experiment_states")
 async def update_experiment_states(s: Statement) -> None:
     """States of several."""
     for id, state, reason, ended_at, progress in sorted(zip(*s.args, strict=True)):
@@ -139,7 +139,7 @@ async def update_experiment_states(s: Statement) -> None:
         )
 
 
-@statement("store.job_queue.update_place")
+@statement("store.queue.job_queue.update_place")
 async def update_place(s: Statement) -> None:
     """The place of a job in its queue."""
     id, resources, pool, position = s.args
@@ -151,7 +151,7 @@ async def update_place(s: Statement) -> None:
     )
 
 
-@statement("store.job_queue.list_jobs")
+@statement("store.queue.job_queue.list_jobs")
 async def list_jobs(s: Statement) -> list[Row]:
     """Experiments by their jobs; other tasks have no terms."""
     wanted = set(s.args[0])
@@ -174,13 +174,13 @@ async def list_jobs(s: Statement) -> list[Row]:
     ]
 
 
-@statement("store.trials.next_trial_ids")
+@statement("store.experiments.trials.next_trial_ids")
 async def next_trial_ids(s: Statement) -> list[Row]:
     """Numbers."""
     return [{"id": s.server.tables.next_number("trials")} for _ in range(s.args[0])]
 
 
-@statement("store.trials.insert_trials")
+@statement("store.experiments.trials.insert_trials")
 async def insert_trials(s: Statement) -> None:
     """New ones, their tasks, and their count."""
     if "INTO trials" in s.query:
@@ -203,7 +203,7 @@ async def insert_trials(s: Statement) -> None:
             await s.tx.update("experiments", id, num_trials=row_of["num_trials"] + 1)
 
 
-@statement("store.trials.find_trial", "store.trials.list_trials")
+@statement("store.experiments.trials.find_trial", "store.experiments.trials.list_trials")
 async def list_trials(s: Statement) -> list[Row]:
     """Trials by id."""
     ids = s.args[0] if isinstance(s.args[0], list) else [s.args[0]]
@@ -211,7 +211,7 @@ async def list_trials(s: Statement) -> list[Row]:
     return [{n: row[n] for n in TrialRow.__struct_fields__} for row in rows if row is not None]
 
 
-@statement("store.trials.find_trial_id", "store.trials.list_known_ids")
+@statement("store.experiments.trials.find_trial_id", "store.experiments.trials.list_known_ids")
 async def find_trial_ids(s: Statement) -> list[Row]:
     """Ids of a search's trials by their names in it."""
     experiment, wanted = s.args
@@ -224,7 +224,7 @@ async def find_trial_ids(s: Statement) -> list[Row]:
     return [{"id": row["id"]} for row in found] if isinstance(wanted, str) else found
 
 
-@statement("store.trials.list_open_trial_ids")
+@statement("store.experiments.trials.list_open_trial_ids")
 async def list_open_trial_ids(s: Statement) -> list[Row]:
     """Those that are not over."""
     return [
@@ -234,7 +234,7 @@ async def list_open_trial_ids(s: Statement) -> list[Row]:
     ]
 
 
-@statement("store.trials.update_trial_states")
+@statement("store.experiments.trials.update_trial_states")
 async def update_trial_states(s: Statement) -> None:
     """States of several, and the ends of their tasks."""
     if "UPDATE tasks" in s.query:
@@ -261,7 +261,7 @@ async def lock_rows(s: Statement) -> None:
             await s.tx.lock(table, id)
 
 
-@statement("store.searches.insert_rung_entries")
+@statement("store.experiments.searches.insert_rung_entries")
 async def insert_rung_entries(s: Statement) -> None:
     """Entries of rungs."""
     for experiment, seq, bracket, rung, request, metric, stopped in zip(*s.args, strict=True):
@@ -271,7 +271,7 @@ async def insert_rung_entries(s: Statement) -> None:
         )
 
 
-@statement("store.searches.upsert_bracket_members")
+@statement("store.experiments.searches.upsert_bracket_members")
 async def upsert_bracket_members(s: Statement) -> None:
     """Members of brackets."""
     for experiment, request, bracket, state in zip(*s.args, strict=True):
@@ -281,7 +281,10 @@ async def upsert_bracket_members(s: Statement) -> None:
             await s.tx.insert("bracket_members", at, row)
 
 
-@statement("store.searches.list_bracket_members", "store.searches.list_rung_entries")
+@statement(
+    "store.experiments.searches.list_bracket_members",
+    "store.experiments.searches.list_rung_entries",
+)
 async def list_of_search(s: Statement) -> list[Row]:
     """Rows of a search, as they are ordered there."""
     table = "bracket_members" if "bracket_members" in s.query else "rung_entries"
@@ -289,7 +292,7 @@ async def list_of_search(s: Statement) -> list[Row]:
     return [row for _, row in sorted(found, key=lambda item: item[0])]
 
 
-@statement("store.allocations.insert_allocations")
+@statement("store.tasks.allocations.insert_allocations")
 async def insert_allocations(s: Statement) -> None:
     """New ones."""
     for id, task, pool, slots, *_, at, _ in zip(*s.args, strict=True):
@@ -297,7 +300,7 @@ async def insert_allocations(s: Statement) -> None:
         await s.tx.insert("allocations", id, {**row, "state": "PENDING", "ended_at": None})
 
 
-@statement("store.allocations.update_allocations")
+@statement("store.tasks.allocations.update_allocations")
 async def update_allocations(s: Statement) -> None:
     """States of several."""
     for id, state, is_ready, _, ended_at, *_ in zip(*s.args, strict=True):
@@ -319,7 +322,7 @@ async def copy_lines(s: Statement) -> None:
             await s.tx.insert("task_logs", number, {"container": record[3], "log": record[-1]})
 
 
-@statement("store.task_logs.lock_cursor")
+@statement("store.logs.task_logs.lock_cursor")
 async def lock_cursor(s: Statement) -> list[Row]:
     """How far a container's output is stored."""
     await s.tx.lock("log_cursors", s.args[0])
@@ -331,14 +334,14 @@ async def lock_cursor(s: Statement) -> list[Row]:
     return [{"last_seq": s.tx.get("log_cursors", s.args[0])["last_seq"]}]  # type: ignore[index]
 
 
-@statement("store.task_logs.update_cursor")
+@statement("store.logs.task_logs.update_cursor")
 async def update_cursor(s: Statement) -> None:
     """Move it."""
     id, seq, _ = s.args
     await s.tx.update("log_cursors", id, last_seq=seq)
 
 
-@statement("store.task_logs.complete_cursors")
+@statement("store.logs.task_logs.complete_cursors")
 async def complete_cursors(s: Statement) -> None:
     """All of it is there."""
     for id in s.args[0]:
@@ -346,14 +349,14 @@ async def complete_cursors(s: Statement) -> None:
             await s.tx.update("log_cursors", id, is_complete=True)
 
 
-@statement("store.task_logs.have_completed")
+@statement("store.logs.task_logs.have_completed")
 async def have_completed(s: Statement) -> list[Row]:
     """Is it, of all of these?"""
     rows = [s.tx.get("log_cursors", id) for id in s.args[0]]
     return [{"count": sum(row is not None and row["is_complete"] for row in rows)}]
 
 
-@statement("services.log_policies.LogPolicies._compiled")
+@statement("services.logs.policies.LogPolicyMatcher._compiled")
 async def find_log_policies(s: Statement) -> list[Row]:
     """Of a task."""
     task = s.tx.get("tasks", s.args[0])
@@ -365,19 +368,19 @@ async def find_log_policies(s: Statement) -> list[Row]:
     return [{"trial_id": task["trial_id"], "policies": policies}]
 
 
-@statement("services.log_policies.LogPolicies._act")
+@statement("services.logs.policies.LogPolicyMatcher._act")
 async def note_log_policy(s: Statement) -> None:
     """The name of what has matched."""
     await s.tx.update("trials", s.args[0], log_policy_matched=s.args[1])
 
 
-@statement("store.agent_switches.read_switches")
+@statement("store.cluster.agent_switches.read_switches")
 async def read_switches(s: Statement) -> list[Row]:
     """Of all agents."""
     return [row for _, row in s.tx.scan("agent_switches")]
 
 
-@statement("store.agent_switches.write_switches")
+@statement("store.cluster.agent_switches.write_switches")
 async def write_switches(s: Statement) -> None:
     """Of one agent."""
     names = ("agent_id", "is_enabled", "is_draining", "disabled_slots", "draining_slots")
