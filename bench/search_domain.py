@@ -23,8 +23,8 @@ from determined_master.domain.config.sections.hyperparameters import (
     LogScale,
 )
 from determined_master.domain.config.sections.searcher import AdaptiveAsha, Random, SearcherConfig
-from determined_master.domain.experiment.messages import BracketMember, RungEntry
 from determined_master.domain.search.method import Create, SearchDecision, SearchMemory, build
+from determined_master.domain.search.records import BracketMember, RungEntry
 from determined_master.domain.search.simulate import SearchRun
 
 SPACE: HyperparameterSpace = {

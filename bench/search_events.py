@@ -37,6 +37,7 @@ from determined_master.domain.experiment import messages as exp
 from determined_master.domain.search.decision import Create
 from determined_master.domain.search.memory import SearchMemory
 from determined_master.domain.search.method import SearchContext, SearchMethod, build
+from determined_master.domain.search.records import BracketMember, RungEntry
 from determined_master.domain.search.sampling import draw_trial
 from determined_master.domain.search.stream import Stream
 from determined_master.engine import EffectContext, Engine
@@ -274,7 +275,7 @@ async def _check(db: Database, method: SearchMethod, events: int) -> None:
         for row in told:
             state, produced = machine.step(state, EXPERIMENT.codec.event(row["event"]), context)
             for record in produced:
-                if isinstance(record, exp.RungEntry | exp.BracketMember):
+                if isinstance(record, RungEntry | BracketMember):
                     context.memory.apply(record)
         stored = SearchMemory.rebuild(
             await searches.list_bracket_members(conn, 1), await searches.list_rung_entries(conn, 1)

@@ -13,7 +13,7 @@ from tests.api.samples import Case, World
 from determined_master import entropy
 from determined_master.api.http.exchange import MAX_BODY_BYTES
 from determined_master.domain.allocation import messages as alloc
-from determined_master.services.containers.tokens import TaskTokens
+from determined_master.services.access.task_tokens import TaskTokens
 
 DEADLINE_S = 60
 CONFIG = """name: wirex

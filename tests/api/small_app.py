@@ -17,8 +17,8 @@ from determined_master.api.http.table import all_routes
 from determined_master.domain.access.rules import Caller, TaskScope
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument
 from determined_master.pools.live import LiveAllocations
+from determined_master.services.access.task_tokens import TaskTokens
 from determined_master.services.containers.cluster_authority import ClusterAuthority
-from determined_master.services.containers.tokens import TaskTokens
 from determined_master.services.tasks.proxies import Proxies
 from determined_wire.rest.experiments import (
     GetExperimentRequest,

@@ -24,6 +24,7 @@ from determined_master.engine.kinds import KINDS
 from determined_master.pools.live import LiveAllocations
 from determined_master.pools.loop import PoolDecision
 from determined_master.pools.loops import PoolLoops
+from determined_master.services.access.task_tokens import TaskTokens
 from determined_master.services.checkpoints.checkpoints import Checkpoints
 from determined_master.services.checkpoints.effects import GcEffects
 from determined_master.services.checkpoints.gc import CheckpointGc
@@ -31,7 +32,6 @@ from determined_master.services.cluster.agent_switches import AgentSwitches
 from determined_master.services.cluster.agents import AgentReports, Join
 from determined_master.services.cluster.pools import Pools
 from determined_master.services.configs.defaults import pool_configs
-from determined_master.services.containers.tokens import TaskTokens
 from determined_master.services.experiments.configs import ExperimentConfigs
 from determined_master.services.experiments.effects import ExperimentEffects
 from determined_master.services.experiments.experiments import Experiments

@@ -18,8 +18,8 @@ import determined_agent.socket
 import determined_master.clock
 import determined_master.engine.leader
 import determined_master.entropy
-from determined_master.services.configs.yaml_text import ParsedYaml
 from determined_master.services.experiments import configs as experiment_configs
+from determined_master.settings.yaml_text import ParsedYaml
 
 START_AT = datetime(2026, 1, 1, tzinfo=UTC)
 _LOG_LOOK_S = 20.0

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from determined_master.domain.experiment.messages import RungEntry, TrialEnd
 from determined_master.domain.search.decision import Create, SearchDecision, SearchError, Stop
 from determined_master.domain.search.memory import SearchMemory
 from determined_master.domain.search.method import SearchContext
+from determined_master.domain.search.records import RungEntry, TrialEnd
 
 
 class FakeSearch:

@@ -16,7 +16,11 @@ from tests.harness.conftest import Task
 from tests.harness.master_double import MasterDouble, until
 from tests.interactive.contained import Container
 
-from determined_master.services.tasks.interactive_specs import TaskSecrets, TaskToStart, spec_of
+from determined_master.services.containers.interactive_specs import (
+    TaskSecrets,
+    TaskToStart,
+    spec_of,
+)
 
 RUN_DIR = "/run/determined"
 TOOLS = ("jupyterlab==4.4.*", "tensorboard==2.20.*", "setuptools<81", "obstore>=0.8")

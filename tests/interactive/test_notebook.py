@@ -16,9 +16,9 @@ from tests.harness.master_double import MasterDouble
 from tests.interactive.conftest import Running, Starter, patched
 from websockets.sync.client import connect
 
+from determined_master.services.access.task_tokens import TaskTokens
 from determined_master.services.containers.cluster_authority import ClusterAuthority
-from determined_master.services.containers.tokens import TaskTokens
-from determined_master.services.tasks.interactive_specs import TaskSecrets
+from determined_master.services.containers.interactive_specs import TaskSecrets
 
 pytestmark = [pytest.mark.slow, pytest.mark.e2e]
 AUTHORITY = ClusterAuthority(TaskTokens(b"s" * 32))

@@ -19,8 +19,8 @@ from tests.harness.master_double import MasterDouble
 from tests.interactive.conftest import Running, Starter, patched
 from tests.interactive.contained import PYTHON, WORKER, Container, skip_without_containers
 
+from determined_master.services.containers.interactive_specs import TaskSecrets
 from determined_master.services.containers.ssh_keys import derive_key_pair
-from determined_master.services.tasks.interactive_specs import TaskSecrets
 
 pytestmark = [pytest.mark.slow, pytest.mark.e2e]
 BARE = [sys.executable, "-S"]

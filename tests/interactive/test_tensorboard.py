@@ -19,7 +19,7 @@ from tests.object_server import ObjectServer, object_server
 from determined import tensorboard
 from determined.tensorboard._events import EventFile
 from determined_master.domain.interactive_task.tensorboard_sources import LogSource
-from determined_master.services.tasks.interactive_specs import TaskSecrets
+from determined_master.services.containers.interactive_specs import TaskSecrets
 
 pytestmark = [pytest.mark.slow, pytest.mark.e2e]
 OFTEN = (

@@ -8,7 +8,7 @@ import pytest
 from tests.covers import covers
 
 from determined_master.domain.errors import InvalidArgument
-from determined_master.services.configs.yaml_text import MAX_CHARACTERS, parse_yaml
+from determined_master.settings.yaml_text import MAX_CHARACTERS, parse_yaml
 
 
 @pytest.mark.parametrize(

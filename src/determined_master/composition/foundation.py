@@ -11,9 +11,9 @@ from determined_master.engine import Engine
 from determined_master.engine.kinds import KINDS
 from determined_master.pools.live import LiveAllocations
 from determined_master.services.access.identities import Identities
+from determined_master.services.access.task_tokens import TaskTokens
 from determined_master.services.cluster.agents import AgentReports
 from determined_master.services.cluster.master import MasterFacts
-from determined_master.services.containers.tokens import TaskTokens
 from determined_master.services.logs.policies import LogPolicyMatcher
 from determined_master.services.logs.task_logs import TaskLogs
 

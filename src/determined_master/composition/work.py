@@ -9,12 +9,12 @@ from determined_master.composition.database import default_storage
 from determined_master.services.checkpoints.gc import CheckpointGc
 from determined_master.services.configs.defaults import config_layers, idle_timeouts, task_defaults
 from determined_master.services.containers.cluster_authority import ClusterAuthority
+from determined_master.services.containers.interactive_programs import InteractiveSecrets
 from determined_master.services.experiments.configs import ExperimentConfigs
 from determined_master.services.logs.retention import LogRetention
 from determined_master.services.metrics.flush import Flusher
 from determined_master.services.tasks.generic_tasks import GenericTasks
 from determined_master.services.tasks.interactive_configs import InteractiveConfigs
-from determined_master.services.tasks.interactive_programs import InteractiveSecrets
 from determined_master.services.tasks.interactive_tasks import InteractiveTasks
 from determined_master.services.tasks.proxies import Proxies
 from determined_master.services.workspaces.deletions import ProjectDeletions

@@ -1,6 +1,9 @@
 """Identifiers and how they are built from each other."""
 
+import uuid
 from typing import NewType
+
+from determined_master.domain.errors import InvalidArgument
 
 ExperimentId = NewType("ExperimentId", int)
 RequestId = NewType("RequestId", str)
@@ -23,3 +26,17 @@ def allocation_id(task: TaskId, run: int) -> AllocationId:
 def run_of(allocation: str) -> int:
     """Which run of its task an allocation is."""
     return int(allocation.rpartition(".")[2])
+
+
+def checked_uuid(text: str) -> str:
+    """The UUID in its canonical form.
+
+    Raises:
+        InvalidArgument: it is not one.
+    """
+    try:
+        return str(uuid.UUID(text))
+    except ValueError:
+        raise InvalidArgument(
+            f"invalid UUID length: {len(text)}: {text!r} is not a valid uuid"
+        ) from None

@@ -20,6 +20,7 @@ from determined_master.domain.log_lines import LEVEL_NUMBERS
 from determined_master.domain.messages import Record, WriteTaskLog
 from determined_master.domain.search.memory import SearchMemory
 from determined_master.domain.search.method import SearchContext, build
+from determined_master.domain.search.records import BracketMember, RungEntry
 from determined_master.domain.states import LEAVING, TERMINAL
 from determined_master.domain.trial import machine as trial_machine
 from determined_master.domain.trial import messages as trial
@@ -49,7 +50,7 @@ class SearchContexts:
     def advance(self, context: SearchContext, records: Sequence[Record]) -> SearchContext:
         """The context with the records of one step added."""
         for record in records:
-            if isinstance(record, exp.RungEntry | exp.BracketMember):
+            if isinstance(record, RungEntry | BracketMember):
                 context.memory.apply(record)
         return context
 
@@ -74,10 +75,8 @@ async def project_experiments(
     ]
     if rows:
         await experiments.update_experiment_states(conn, rows)
-    entries = [(c.after.id, r) for c in changes for r in c.records if isinstance(r, exp.RungEntry)]
-    members = [
-        (c.after.id, r) for c in changes for r in c.records if isinstance(r, exp.BracketMember)
-    ]
+    entries = [(c.after.id, r) for c in changes for r in c.records if isinstance(r, RungEntry)]
+    members = [(c.after.id, r) for c in changes for r in c.records if isinstance(r, BracketMember)]
     if members:
         await searches.upsert_bracket_members(conn, members)
     if entries:

@@ -13,14 +13,19 @@ from typing import Any
 
 import httptools
 
-from determined_master.api.http.exchange import TAKEOVER, ClientGone
 from determined_master.server.tls_shutdown import close_when_sent
 from determined_master.server.write_coalescing import CoalescingHttp
 
 PREFIX = b"/proxy/"
+TAKEOVER = "determined.takeover"
+"""Extension of a scope: a request for a WebSocket whose connection may be taken over."""
 _TLS_HANDSHAKE = b"\x16\x03"
 MAX_KEPT_BYTES = 256 * 1024
 """What a client may send before the service has answered."""
+
+
+class ClientGone(Exception):
+    """The client disconnected before its request was read."""
 
 
 class ProxyingHttp(CoalescingHttp):

@@ -13,7 +13,6 @@ from msgspec import Meta
 from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.sections.storage import STORAGE
 from determined_master.domain.errors import InvalidArgument
-from determined_master.services.configs.yaml_text import parse_yaml
 from determined_master.settings.check import SettingsError, check, upgrade
 from determined_master.settings.command import Command, Given, overrides, parse_command_line
 from determined_master.settings.managers import (
@@ -48,6 +47,7 @@ from determined_master.settings.sections import (
     Webhooks,
 )
 from determined_master.settings.security import Security
+from determined_master.settings.yaml_text import parse_yaml
 
 __all__ = ["Command", "Settings", "SettingsError", "load"]
 

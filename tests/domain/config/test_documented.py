@@ -11,7 +11,7 @@ from tests.domain.config.test_json_schema import refused
 
 from determined_master.domain.config.experiment import build_experiment
 from determined_master.domain.config.policies.text import check_policies
-from determined_master.services.configs.yaml_text import parse_yaml
+from determined_master.settings.yaml_text import parse_yaml
 
 PAGE = (Path(__file__).parents[3] / "docs" / "configuration.md").read_text()
 EXAMPLES = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.domain.config.builders import LAYERS, build
 
 from determined_master.domain.config.experiment import ConfigErrors, build_experiment, typed_config
-from determined_master.services.configs.yaml_text import parse_yaml
+from determined_master.settings.yaml_text import parse_yaml
 
 WIRE = Path(__file__).parents[2] / "data" / "wire.json"
 SAMPLES = {s["id"]: s for s in json.loads(WIRE.read_text()) if "id" in s}

@@ -8,6 +8,7 @@ from tests.domain.fake_search import FakeSearch, context
 from determined_master.domain.errors import FailedPrecondition, NotFound
 from determined_master.domain.experiment import messages as e
 from determined_master.domain.experiment.machine import step
+from determined_master.domain.search.records import RungEntry
 
 CREATED = e.ExperimentCreated(experiment_id=7, activate=True)
 
@@ -81,7 +82,7 @@ def test_pause_and_activate_are_told_to_the_trials_once() -> None:
 def test_a_validation_leaves_its_record_and_may_stop_its_trial() -> None:
     state, effects = run(e.ValidationReported(request_id="r0", metric=0.9), state=active())
     assert effects == [
-        e.RungEntry(bracket=0, rung=0, request_id="r0", metric=0.9),
+        RungEntry(bracket=0, rung=0, request_id="r0", metric=0.9),
         e.StopTrial(request_id="r0"),
     ]
     assert state.state == "ACTIVE"
@@ -236,5 +237,5 @@ def test_the_memory_of_the_search_is_left_to_whoever_stores_the_records() -> Non
     _, effects = run(
         e.ValidationReported(request_id="r0", metric=0.1), state=active(search), search=search
     )
-    assert len(of_type(effects, e.RungEntry)) == 1
+    assert len(of_type(effects, RungEntry)) == 1
     assert search.memory.rung(0, 0) == []

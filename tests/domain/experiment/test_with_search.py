@@ -11,6 +11,7 @@ from determined_master.domain.experiment import messages as e
 from determined_master.domain.experiment.machine import step
 from determined_master.domain.search.memory import SearchMemory
 from determined_master.domain.search.method import SearchContext, build
+from determined_master.domain.search.records import BracketMember, RungEntry
 
 
 def test_an_adaptive_search_of_16_trials_stops_some_and_closes_each_once() -> None:
@@ -30,7 +31,7 @@ def test_an_adaptive_search_of_16_trials_stops_some_and_closes_each_once() -> No
         nonlocal state
         state, effects = step(state, event, context)
         state = through_json(state, e.Experiment)
-        for record in of_type(effects, (e.RungEntry, e.BracketMember)):
+        for record in of_type(effects, (RungEntry, BracketMember)):
             context.memory.apply(record)
         waiting.extend(of_type(effects, e.CreateTrial))
         stopped.update(order.request_id for order in of_type(effects, e.StopTrial))

@@ -4,9 +4,9 @@ import pytest
 from tests.covers import covers
 from tests.domain.search.builders import SPACE, adaptive, creates, halving
 
-from determined_master.domain.experiment.messages import BracketMember, RungEntry
 from determined_master.domain.search.asha import FAILED, async_bracket
 from determined_master.domain.search.method import SearchDecision, SearchError, Stop, build
+from determined_master.domain.search.records import BracketMember, RungEntry
 from determined_master.domain.search.simulate import SearchRun
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.covers import covers
 from tests.domain.search.builders import CONFIGS, TOTALS, method
 
-from determined_master.domain.experiment.messages import BracketMember, RungEntry, TrialEnd
 from determined_master.domain.search.method import Create, SearchDecision, SearchMemory, Stop
+from determined_master.domain.search.records import BracketMember, RungEntry, TrialEnd
 from determined_master.domain.search.simulate import SearchRun
 
 ENDS: tuple[TrialEnd, ...] = ("clean", "errored", "user_canceled", "invalid_hp")

@@ -13,6 +13,7 @@ from determined_master.domain.experiment import messages as e
 from determined_master.domain.experiment.machine import step
 from determined_master.domain.search.bounds import MAX_CREATED
 from determined_master.domain.search.method import SearchContext, SearchMemory, build
+from determined_master.domain.search.records import BracketMember, RungEntry
 from determined_master.domain.search.simulate import SearchRun
 
 TRIALS = 2 * MAX_CREATED + 500
@@ -79,7 +80,7 @@ def test_an_experiment_asks_for_the_next_portion_after_the_trials_of_the_one_bef
     while True:
         state, effects = step(state, event, context)
         state = through_json(state, e.Experiment)
-        for record in of_type(effects, (e.RungEntry, e.BracketMember)):
+        for record in of_type(effects, (RungEntry, BracketMember)):
             context.memory.apply(record)
         made += of_type(effects, e.CreateTrial)
         grow = of_type(effects, e.GrowSearch)

@@ -3,8 +3,8 @@ import random
 
 import pytest
 
-from determined_master.domain.experiment.messages import BracketMember, RungEntry
 from determined_master.domain.search.memory import SearchMemory
+from determined_master.domain.search.records import BracketMember, RungEntry
 
 
 def entry(trial: str, rung: int, metric: float, *, stopped: bool = False) -> RungEntry:

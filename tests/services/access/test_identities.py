@@ -9,7 +9,7 @@ import pytest
 from determined_master import clock
 from determined_master.domain.errors import Unauthenticated
 from determined_master.services.access.identities import Identities
-from determined_master.services.containers.tokens import token_hash
+from determined_master.services.access.task_tokens import token_hash
 from determined_master.store.access import sessions, users
 from determined_master.store.access.sessions import SessionKind
 from determined_master.store.db import Database

@@ -12,7 +12,7 @@ from tests.covers import covers
 from determined_master.domain.interactive_task.tensorboard_sources import LogSource
 from determined_master.domain.task.proxy_port import ProxyPort
 from determined_master.domain.task.ssh_files import KeyPair
-from determined_master.services.tasks.interactive_specs import (
+from determined_master.services.containers.interactive_specs import (
     InteractiveSpec,
     TaskSecrets,
     TaskToStart,

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from determined_master.domain.task.ssh_files import ssh_files
+from determined_master.services.access.task_tokens import TaskTokens
 from determined_master.services.containers.ssh_keys import derive_key_pair
-from determined_master.services.containers.tokens import TaskTokens
 
 SEED = bytes(range(32))
 

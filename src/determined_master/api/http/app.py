@@ -19,7 +19,6 @@ from determined_master.api.http.allowlist import PAID_EDITION, is_open
 from determined_master.api.http.errors import plain_body, route_body, status_of
 from determined_master.api.http.exchange import (
     SECURITY_HEADERS,
-    ClientGone,
     Http,
     Receive,
     Scope,
@@ -52,6 +51,7 @@ from determined_master.domain.errors import (
     Unimplemented,
 )
 from determined_master.ports import Authenticator
+from determined_master.server.proxied_http import ClientGone
 from determined_master.services.catalog import Services
 from determined_master.store.connection_errors import DATABASE_AWAY, words_of
 from determined_master.store.constraint_errors import refusal_of, shortage_of

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from determined_master.api.http.reauthorization import AS_LONG_AS_THEY_LIKE, Stay
 from determined_master.domain.errors import ResourceExhausted
+from determined_master.server.proxied_http import TAKEOVER, ClientGone
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -33,10 +34,6 @@ SECURITY_HEADERS: tuple[Header, ...] = (
 )
 
 
-TAKEOVER = "determined.takeover"
-"""Extension of a scope: a request for a WebSocket whose connection may be taken over."""
-
-
 class Takeover(Protocol):
     """The connection of a request, for who wants its bytes instead."""
 
@@ -48,10 +45,6 @@ class Takeover(Protocol):
         self,
     ) -> AbstractAsyncContextManager[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
         """Take it over; it is closed at the end. Raises ClientGone: it is closed already."""
-
-
-class ClientGone(Exception):
-    """The client went away before its request was read."""
 
 
 class Http:

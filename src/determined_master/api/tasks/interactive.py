@@ -13,8 +13,8 @@ from determined_master.domain.config.shown_task import shown_task_config
 from determined_master.domain.experiment.model_definition import ModelFile
 from determined_master.domain.interactive_task.messages import InteractiveKind
 from determined_master.ports import AgentSnapshot
+from determined_master.services.containers.interactive_specs import PROGRAM
 from determined_master.services.tasks.interactive_configs import InteractiveLaunch
-from determined_master.services.tasks.interactive_specs import PROGRAM
 from determined_master.services.tasks.interactive_tasks import SHOWN_FOR
 from determined_master.store.tasks.interactive_tasks import InteractiveRow, ListedTask, TaskQuery
 from determined_wire.proto import WireEnum

@@ -6,11 +6,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from determined_master.domain.messages import Effect, Event, GivenUp, Record, State
+from determined_master.domain.messages import Effect, Event, GivenUp, State
+from determined_master.domain.search.records import BracketMember, RungEntry, TrialEnd
 from determined_master.domain.states import RunState
-
-TrialEnd = Literal["clean", "errored", "user_canceled", "invalid_hp"]
-"""How a trial ended, as the search sees it."""
 
 
 class Experiment(State, frozen=True):
@@ -267,38 +265,6 @@ class StartGc(Effect, frozen=True, tag="start_collection"):
 
 class RemoveExperiment(Effect, frozen=True, tag="remove_experiment"):
     """Its files are gone: delete all that is stored of it."""
-
-
-class RungEntry(Record, frozen=True, tag="rung_entry"):
-    """One metric of one trial in one rung of one bracket of a halving search.
-
-    A trial has at most one entry a rung. `metric` has the sign that makes smaller better and is
-    never NaN; infinities are possible. `stopped` says that the trial goes no further than this
-    rung. `seq` counts the entries of a search from 0; what is rebuilt from the rows does not
-    depend on their order.
-    """
-
-    bracket: int
-    rung: int
-    request_id: str
-    metric: float
-    stopped: bool = False
-    seq: int = 0
-
-
-MemberState = Literal["open", "closed", "invalid"]
-"""`closed`: left by itself, no longer judged. `invalid`: counts as if it had never been."""
-
-
-class BracketMember(Record, frozen=True, tag="bracket_member"):
-    """A trial of a halving search, and the bracket that it belongs to.
-
-    A later record of the same trial replaces the earlier one (insert or update).
-    """
-
-    bracket: int
-    request_id: str
-    state: MemberState = "open"
 
 
 ExperimentEffect = (

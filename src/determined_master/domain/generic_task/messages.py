@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from determined_master.domain.allocation.runs import RunGivenUp, RunOrder, RunOver
 from determined_master.domain.messages import Effect, Event, State, WriteTaskLog
-from determined_master.domain.task.runs import RunGivenUp, RunOrder, RunOver
 
 GenericState = Literal[
     "ACTIVE",

@@ -15,12 +15,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from determined_master.domain.config.sections.hyperparameters import HyperparameterSpace
-from determined_master.domain.experiment.messages import (
-    BracketMember,
-    ExperimentRecord,
-    RungEntry,
-    TrialEnd,
-)
+from determined_master.domain.experiment.messages import ExperimentRecord
 from determined_master.domain.search.bounds import MAX_CREATED, replacements
 from determined_master.domain.search.decision import (
     Create,
@@ -30,6 +25,7 @@ from determined_master.domain.search.decision import (
     TrialCount,
 )
 from determined_master.domain.search.memory import SearchMemory
+from determined_master.domain.search.records import BracketMember, RungEntry, TrialEnd
 from determined_master.domain.search.sampling import draw_trial
 from determined_master.domain.search.stream import Stream
 

@@ -6,12 +6,8 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from determined_master.domain.experiment.messages import (
-    BracketMember,
-    ExperimentRecord,
-    MemberState,
-    RungEntry,
-)
+from determined_master.domain.experiment.messages import ExperimentRecord
+from determined_master.domain.search.records import BracketMember, MemberState, RungEntry
 
 
 @dataclass(slots=True)

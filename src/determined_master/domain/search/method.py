@@ -23,7 +23,6 @@ from determined_master.domain.config.sections.searcher import (
     SearcherConfig,
     Single,
 )
-from determined_master.domain.experiment.messages import TrialEnd
 from determined_master.domain.search.adaptive_asha import (
     adaptive_brackets,
     bracket_sizes,
@@ -41,6 +40,7 @@ from determined_master.domain.search.decision import (
 from determined_master.domain.search.grid import GridSearch
 from determined_master.domain.search.memory import SearchMemory
 from determined_master.domain.search.random import RandomSearch
+from determined_master.domain.search.records import TrialEnd
 from determined_master.domain.search.removed import RemovedSearch
 from determined_master.domain.search.sampling import check_space
 

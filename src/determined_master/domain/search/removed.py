@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from determined_master.domain.experiment.messages import TrialEnd
 from determined_master.domain.search.decision import SearchDecision, SearchError, TrialCount
 from determined_master.domain.search.memory import SearchMemory
+from determined_master.domain.search.records import TrialEnd
 
 
 class RemovedSearch:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
-from determined_master.domain.experiment.messages import TrialEnd
 from determined_master.domain.search.decision import Create, SearchDecision, Stop
 from determined_master.domain.search.memory import SearchMemory
 from determined_master.domain.search.method import SearchMethod
+from determined_master.domain.search.records import TrialEnd
 
 
 class SimulatedReport(NamedTuple):

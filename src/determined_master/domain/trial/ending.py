@@ -13,8 +13,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from determined_master.domain.allocation.messages import AllocationOutcome
-from determined_master.domain.experiment.messages import TrialEnd
 from determined_master.domain.messages import CancelTimer, WriteTaskLog
+from determined_master.domain.search.records import TrialEnd
 from determined_master.domain.states import SEVERITY, STOPPED_AS, RunState
 from determined_master.domain.trial.messages import ReportTrialEnd, Trial, TrialEffect
 from determined_master.domain.trial.running import EARLY_EXIT_TIMER, allocate

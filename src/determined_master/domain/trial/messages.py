@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
-from determined_master.domain.experiment.messages import TrialEnd
+from determined_master.domain.allocation.runs import RunGivenUp, RunOrder, RunOver
 from determined_master.domain.messages import (
     CancelTimer,
     Effect,
@@ -14,8 +14,8 @@ from determined_master.domain.messages import (
     State,
     WriteTaskLog,
 )
+from determined_master.domain.search.records import TrialEnd
 from determined_master.domain.states import RunState
-from determined_master.domain.task.runs import RunGivenUp, RunOrder, RunOver
 
 EarlyExitReason = Literal["INVALID_HP", "INIT_INVALID_HP"]
 DetachedState = Literal["RUNNING", "PAUSED", "COMPLETED", "CANCELED", "ERROR"]

@@ -13,7 +13,7 @@ from determined_master.domain.access import rules as access
 from determined_master.domain.durations import parse_duration
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.listing.paging import Page, page_of
-from determined_master.services.containers.tokens import token_hash
+from determined_master.services.access.task_tokens import token_hash
 from determined_master.store.access import access_tokens as rows
 from determined_master.store.access import users
 

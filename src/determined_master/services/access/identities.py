@@ -16,7 +16,7 @@ from determined_master.domain.access.rights import Rights, rights_of
 from determined_master.domain.access.roles import CLUSTER_ADMIN_ID
 from determined_master.domain.access.rules import Caller, TaskScope
 from determined_master.domain.errors import Unauthenticated
-from determined_master.services.containers.tokens import token_hash
+from determined_master.services.access.task_tokens import token_hash
 from determined_master.store.access.roles import list_grants
 from determined_master.store.access.sessions import find_session
 from determined_master.store.access.users import UserRow, find_user

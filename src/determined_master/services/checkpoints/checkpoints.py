@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid as uuids
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from determined_master import clock
 from determined_master.domain.access import rules as access
 from determined_master.domain.access.checkpoint_scope import may_read
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
+from determined_master.domain.ids import checked_uuid
 from determined_master.services.models.registered import check_unregistered
 from determined_master.store.checkpoints import checkpoints as rows
 from determined_master.store.checkpoints import gc as collections
@@ -216,17 +216,3 @@ async def _is_seen(conn: Conn, caller: Caller, row: rows.CheckpointRow) -> bool:
     if scope.trial_id is not None:
         source = await rows.find_source(conn, scope.trial_id)
     return may_read(scope, row.uuid, row.experiment_id, source)
-
-
-def checked_uuid(text: str) -> str:
-    """The UUID in its usual form.
-
-    Raises:
-        InvalidArgument: it is not one.
-    """
-    try:
-        return str(uuids.UUID(text))
-    except ValueError:
-        raise InvalidArgument(
-            f"invalid UUID length: {len(text)}: {text!r} is not a valid uuid"
-        ) from None

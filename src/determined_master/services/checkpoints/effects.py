@@ -8,8 +8,8 @@ from determined_master import clock
 from determined_master.domain import ids
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.experiment import messages as exp
-from determined_master.services.containers.tokens import TaskTokens
-from determined_master.services.tasks.request_effects import ask_for_room
+from determined_master.services.access.task_tokens import TaskTokens
+from determined_master.services.queue.request_effects import ask_for_room
 from determined_master.store.checkpoints import gc as rows
 from determined_master.store.experiments import removal
 

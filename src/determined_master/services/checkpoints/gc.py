@@ -16,9 +16,9 @@ from determined_master.domain.access import rules as access
 from determined_master.domain.checkpoints import gc
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
 from determined_master.domain.experiment import messages as exp
+from determined_master.domain.ids import checked_uuid
 from determined_master.domain.states import TERMINAL
-from determined_master.services.checkpoints.checkpoints import checked_uuid
-from determined_master.services.experiments.control import controlled
+from determined_master.services.access.experiment_control import controlled
 from determined_master.services.models.registered import check_unregistered
 from determined_master.store.checkpoints import checkpoints
 from determined_master.store.checkpoints import gc as rows

@@ -15,7 +15,7 @@ from determined_master.domain.config.policies.text import (
     workload_type,
 )
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
-from determined_master.services.configs.yaml_text import parse_yaml
+from determined_master.settings.yaml_text import parse_yaml
 from determined_master.store.configs import policies as rows
 from determined_master.store.workspaces import workspaces
 

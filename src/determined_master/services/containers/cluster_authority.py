@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from determined_master.services.containers.tokens import TaskTokens
+from determined_master.services.access.task_tokens import TaskTokens
 
 NAME = "Determined cluster"
 BEGINS_AT = datetime(2020, 1, 1, tzinfo=UTC)

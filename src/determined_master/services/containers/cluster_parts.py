@@ -11,9 +11,9 @@ from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.task import gang_ports
 from determined_master.domain.task import spec as task_spec
 from determined_master.domain.task.ssh_files import ssh_files
+from determined_master.services.access.task_tokens import TaskTokens
 from determined_master.services.configs.task_defaults import TaskDefaults
 from determined_master.services.containers.ssh_keys import derive_key_pair
-from determined_master.services.containers.tokens import TaskTokens
 from determined_wire import agent_link as link
 
 

@@ -10,15 +10,19 @@ from determined_master.domain.interactive_task.tensorboard_sources import LogSou
 from determined_master.domain.task import spec as task_spec
 from determined_master.domain.task.ssh_files import KeyPair
 from determined_master.services.containers.cluster_authority import ClusterAuthority
+from determined_master.services.containers.interactive_specs import (
+    TaskSecrets,
+    TaskToStart,
+    spec_of,
+)
 from determined_master.services.containers.ssh_keys import derive_key_pair
 from determined_master.services.containers.task_programs import TaskProgram
-from determined_master.services.tasks.interactive_specs import TaskSecrets, TaskToStart, spec_of
 from determined_master.store.experiments import experiments, trials
 from determined_wire import agent_link as link
 
 if TYPE_CHECKING:
+    from determined_master.services.access.task_tokens import TaskTokens
     from determined_master.services.configs.task_defaults import TaskDefaults
-    from determined_master.services.containers.tokens import TaskTokens
     from determined_master.store.db import Conn
     from determined_master.store.tasks.interactive_tasks import InteractiveRow
 

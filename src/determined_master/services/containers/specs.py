@@ -12,22 +12,22 @@ from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.interactive_task.messages import INTERACTIVE_KINDS
 from determined_master.domain.task import gang_ports
 from determined_master.domain.task import spec as task_spec
-from determined_master.services.checkpoints import gc_specs as collection_specs
+from determined_master.services.access.task_tokens import TaskTokens
 from determined_master.services.configs.task_defaults import TaskDefaults
+from determined_master.services.containers import gc_specs as collection_specs
+from determined_master.services.containers import generic_specs
 from determined_master.services.containers.cluster_parts import ClusterParts
+from determined_master.services.containers.interactive_programs import (
+    InteractiveSecrets,
+    log_sources,
+    program_of,
+)
 from determined_master.services.containers.options import (
     container_options,
     exposed_ports,
     mounts,
 )
 from determined_master.services.containers.task_programs import TaskProgram
-from determined_master.services.containers.tokens import TaskTokens
-from determined_master.services.tasks import generic_specs
-from determined_master.services.tasks.interactive_programs import (
-    InteractiveSecrets,
-    log_sources,
-    program_of,
-)
 from determined_master.store.checkpoints import checkpoints
 from determined_master.store.checkpoints import gc as collections
 from determined_master.store.experiments import experiments, trials

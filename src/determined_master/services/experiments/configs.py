@@ -13,11 +13,11 @@ from determined_master.domain.access import rules as access
 from determined_master.domain.config.experiment import BuiltExperiment, build_experiment
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.search.method import SearchError, build
+from determined_master.services.configs.names import pet_name
 from determined_master.services.configs.policies import policies_of
-from determined_master.services.configs.yaml_text import parse_yaml
-from determined_master.services.experiments.names import pet_name
+from determined_master.services.configs.workspace_layers import FIRST_PROJECT_ID, in_workspace
 from determined_master.services.workspaces.places import check_place
-from determined_master.store.cluster import pool_bindings
+from determined_master.settings.yaml_text import parse_yaml
 from determined_master.store.configs import templates
 from determined_master.store.workspaces import projects
 from determined_master.store.workspaces.projects import ProjectRef
@@ -27,11 +27,6 @@ if TYPE_CHECKING:
 
     from determined_master.domain.access.rules import Caller
     from determined_master.domain.config.experiment import ConfigLayers
-    from determined_master.domain.config.policies.rules import Workload
-    from determined_master.store.db import Conn
-
-FIRST_PROJECT_ID = 1
-"""Where experiments go whose users do not say."""
 
 
 class PreparedExperiment(msgspec.Struct, frozen=True):
@@ -162,19 +157,3 @@ def _must(found: ProjectRef | None, missing: str, caller: Caller | None) -> Proj
         access.may_see(caller, "project", found.workspace_id, missing)
         access.may(caller, "create", "experiment", workspace_id=found.workspace_id)
     return found
-
-
-async def in_workspace(
-    conn: Conn, layers: ConfigLayers, place: ProjectRef, workload: Workload = "EXPERIMENT"
-) -> ConfigLayers:
-    """The cluster's layers with those of the workspace in which a job is put."""
-    closed = await pool_bindings.list_closed_pools(conn, place.workspace_id)
-    return msgspec.structs.replace(
-        layers,
-        policies=await policies_of(conn, place.workspace_id, workload),
-        pools={name: pool for name, pool in layers.pools.items() if name not in closed},
-        workspace_id=place.workspace_id,
-        workspace_checkpoint_storage=place.checkpoint_storage,
-        default_compute_pool=place.default_compute_pool or layers.default_compute_pool,
-        default_aux_pool=place.default_aux_pool or layers.default_aux_pool,
-    )

@@ -11,9 +11,9 @@ from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.experiment.messages import DetachedTrialMoved, TrialEnded
 from determined_master.domain.task.proxy_port import proxy_ports_of
 from determined_master.domain.trial import messages as trial
+from determined_master.services.access.task_tokens import TaskTokens
 from determined_master.services.batch_loader import BatchLoader
-from determined_master.services.containers.tokens import TaskTokens
-from determined_master.services.tasks.request_effects import (
+from determined_master.services.queue.request_effects import (
     ask_for_room,
     ask_to_leave,
     end_at_once,

@@ -8,7 +8,7 @@ import msgspec
 
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument, NotFound
-from determined_master.services.checkpoints.checkpoints import checked_uuid
+from determined_master.domain.ids import checked_uuid
 from determined_master.services.models.models import get_model
 from determined_master.store.checkpoints import checkpoints
 from determined_master.store.experiments import trial_sources as rows

@@ -10,7 +10,7 @@ import msgspec
 from determined_master import clock
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import FailedPrecondition, NotFound
-from determined_master.services.checkpoints.checkpoints import checked_uuid
+from determined_master.domain.ids import checked_uuid
 from determined_master.services.models.models import get_model, get_open_model
 from determined_master.store.checkpoints import checkpoints
 from determined_master.store.models import models

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from determined_master import clock
 from determined_master.domain.allocation import messages as alloc
 from determined_master.engine import Inserting, Rows
-from determined_master.services.containers.tokens import TaskTokens, token_hash
+from determined_master.services.access.task_tokens import TaskTokens, token_hash
 from determined_master.store.tasks import allocations
 
 if TYPE_CHECKING:
-    from determined_master.domain.task.runs import RunOrder
+    from determined_master.domain.allocation.runs import RunOrder
     from determined_master.engine import EffectContext
 
 USER_TOKEN_LIFE = timedelta(days=7)

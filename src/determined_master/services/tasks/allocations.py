@@ -12,7 +12,7 @@ from determined_master import entropy
 from determined_master.domain.access import rules as access
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
-from determined_master.services.checkpoints.checkpoints import checked_uuid
+from determined_master.domain.ids import checked_uuid
 from determined_master.store.tasks import allocations as rows
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.config.task import typed_task
 from determined_master.domain.interactive_task.messages import RequestOnlyRun
 from determined_master.domain.task.proxy_port import ProxyPort, proxy_ports_of
-from determined_master.services.containers.tokens import TaskTokens
-from determined_master.services.tasks.interactive_specs import own_proxy_ports
-from determined_master.services.tasks.request_effects import ask_for_room
+from determined_master.services.access.task_tokens import TaskTokens
+from determined_master.services.containers.interactive_specs import own_proxy_ports
+from determined_master.services.queue.request_effects import ask_for_room
 from determined_master.store.tasks import interactive_tasks
 
 if TYPE_CHECKING:

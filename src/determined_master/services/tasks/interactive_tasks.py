@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from determined_master.domain.listing.paging import Page
     from determined_master.engine import Engine
     from determined_master.services.cluster.pools import Pools
+    from determined_master.services.containers.interactive_programs import InteractiveSecrets
     from determined_master.services.queue.job_terms import JobTermsSync
-    from determined_master.services.tasks.interactive_programs import InteractiveSecrets
     from determined_master.store.db import Conn, Database
 
 SHOWN_FOR = timedelta(hours=24)

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
     from determined_master.domain.allocation.messages import Allocation, Container
     from determined_master.pools.live import LiveAllocations
+    from determined_master.services.access.task_tokens import TaskTokens
     from determined_master.services.containers.cluster_authority import ClusterAuthority
-    from determined_master.services.containers.tokens import TaskTokens
 
 
 class ServiceTarget(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from determined_master.domain.experiment.messages import BracketMember, RungEntry
+from determined_master.domain.search.records import BracketMember, RungEntry
 from determined_master.store.db import Conn
 
 

@@ -1,0 +1,42 @@
+"""Rows of a search: rung entries and bracket members, and how a trial ended for the search."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from determined_master.domain.messages import Record
+
+TrialEnd = Literal["clean", "errored", "user_canceled", "invalid_hp"]
+"""How a trial ended, as the search sees it."""
+
+
+class RungEntry(Record, frozen=True, tag="rung_entry"):
+    """One metric of one trial in one rung of one bracket of a halving search.
+
+    A trial has at most one entry a rung. `metric` has the sign that makes smaller better and is
+    never NaN; infinities are possible. `stopped` says that the trial goes no further than this
+    rung. `seq` counts the entries of a search from 0; what is rebuilt from the rows does not
+    depend on their order.
+    """
+
+    bracket: int
+    rung: int
+    request_id: str
+    metric: float
+    stopped: bool = False
+    seq: int = 0
+
+
+MemberState = Literal["open", "closed", "invalid"]
+"""`closed`: left by itself, no longer judged. `invalid`: counts as if it had never been."""
+
+
+class BracketMember(Record, frozen=True, tag="bracket_member"):
+    """A trial of a halving search, and the bracket that it belongs to.
+
+    A later record of the same trial replaces the earlier one (insert or update).
+    """
+
+    bracket: int
+    request_id: str
+    state: MemberState = "open"
