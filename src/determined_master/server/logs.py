@@ -96,7 +96,7 @@ def configure_logging(level: str) -> None:
     for one in root.handlers:
         one.filters = [_Passing()]
     set_level(level)
-    for noisy in ("uvicorn.error", "uvicorn.access", "websockets", "asyncio", "alembic"):
+    for noisy in ("uvicorn.error", "uvicorn.access", "websockets", "asyncio"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
 
 

@@ -1,9 +1,9 @@
 """Bring a database to the schema of this release.
 
-Alembic keeps the order and the history (its table `alembic_version`); each revision is a plain
-SQL file of the same name, run in one transaction. Migrations only expand, and contract one
-release later, so that the master of the release before keeps running: a database that is ahead
-of this master is left as it is.
+Each revision is one plain SQL file, `NNNN_subject.sql`, run in one transaction; the table
+`alembic_version` holds the last one that ran (Alembic once kept it). Migrations only expand, and
+contract one release later, so that the master of the release before keeps running: a database
+that is ahead of this master stays as it is.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ async def migrate(conn: Conn, *, upto: str | None = None) -> list[str]:
     try:
         current = await _find_current(conn)
         if current is not None and current >= newest_revision():
-            # Without loading Alembic: this is every start but the first of a release.
             if current > newest_revision():
                 _log.warning("the database is ahead of this master", extra={"at": current})
             return []
@@ -63,7 +62,7 @@ async def migrate(conn: Conn, *, upto: str | None = None) -> list[str]:
 
 def newest_revision() -> str:
     """The revision of this release; revisions are four digits and sort as text."""
-    return max(path.name[:4] for path in (_DIRECTORY / "versions").glob("*.sql"))
+    return max(path.name[:4] for path in _DIRECTORY.glob("*.sql"))
 
 
 async def _find_current(conn: Conn) -> str | None:
@@ -78,13 +77,6 @@ async def _find_current(conn: Conn) -> str | None:
 
 
 def _list_after(current: str | None) -> list[tuple[str, str]]:
-    """Revisions after `current` in Alembic's order, each with its SQL."""
-    from alembic.script import ScriptDirectory
-
-    script = ScriptDirectory(str(_DIRECTORY))
-    found = []
-    for revision in script.walk_revisions():
-        if revision.revision == current:
-            break
-        found.append((revision.revision, Path(revision.path).with_suffix(".sql").read_text()))
-    return list(reversed(found))
+    """Revisions after `current` in their order, each with its SQL."""
+    files = sorted(_DIRECTORY.glob("*.sql"))
+    return [(f.name[:4], f.read_text()) for f in files if current is None or f.name[:4] > current]

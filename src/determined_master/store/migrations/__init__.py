@@ -1,1 +1,1 @@
-"""One plain SQL file a migration, in `versions/`, each beside the revision that orders it."""
+"""One plain SQL file a migration: `NNNN_subject.sql`, run in the order of the numbers."""
