@@ -30,7 +30,7 @@ from determined_master.settings import master as settings
 from determined_master.store.backup import back_up, read_manifest, restore
 from determined_master.store.db import Address, connect, open_database
 from determined_master.store.errors import DatabaseError
-from determined_master.sweeps.running import keep_running
+from determined_master.sweeps.periodic import keep_running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -46,7 +46,7 @@ from determined_master.store.db import Conn
 from determined_master.store.experiments import experiments as experiment_rows
 from determined_master.store.queue import job_queue
 from determined_master.store.row_locks import lock_rows
-from determined_master.sweeps.running import keep_running
+from determined_master.sweeps.periodic import keep_running
 from determined_wire.agent_link import ContainerSpec
 
 RECONNECT_WAIT_S = 25.0

@@ -10,12 +10,14 @@ from determined_master.composition.leader_tasks import LeaderTasks
 from determined_master.services.checkpoints.gc_waits import GcWaitNotices
 from determined_master.services.cluster.agent_stays import AgentStays
 from determined_master.services.tasks.idle_tasks import IdleTasks
-from determined_master.sweeps.collections import watch_collections
-from determined_master.sweeps.idle import watch_idle
 from determined_master.sweeps.maintenance import keep_house
-from determined_master.sweeps.namespaces import watch_namespaces
-from determined_master.sweeps.running import keep_running
-from determined_master.sweeps.silence import watch_silence
+from determined_master.sweeps.periodic import (
+    delete_unused_namespaces,
+    end_idle_tasks,
+    end_silent_trials,
+    keep_running,
+    report_gc_waits,
+)
 from determined_master.sweeps.usage import sum_up_days, watch_agents
 
 if TYPE_CHECKING:
@@ -71,10 +73,10 @@ class Loops:
         way_back_s = max(p.agent_reconnect_wait_s for p in base.settings.all_pools)
         return (
             partial(keep_house, base.db),
-            partial(watch_silence, self._services.detached),
-            partial(watch_collections, waits),
-            partial(watch_idle, idle),
-            partial(watch_namespaces, self._backends.namespaces),
+            partial(end_silent_trials, self._services.detached),
+            partial(report_gc_waits, waits),
+            partial(end_idle_tasks, idle),
+            partial(delete_unused_namespaces, self._backends.namespaces),
             partial(sum_up_days, usage),
             partial(watch_agents, stays, way_back_s),
             partial(queues.wait_lines.run, queues.loops.decisions),

@@ -10,7 +10,7 @@ import pytest
 from tests.agent_link import until
 
 from determined_master import clock
-from determined_master.sweeps.silence import watch_silence
+from determined_master.sweeps.periodic import end_silent_trials
 
 SILENT_S = 0.3
 
@@ -31,7 +31,7 @@ async def test_only_time_counts_in_which_a_master_ran(monkeypatch: pytest.Monkey
     """Also after a jump of the clock, which lets everybody look silent for long."""
     looked: Any = Looked()
     began_s = clock.monotonic_s()
-    watching = asyncio.create_task(watch_silence(looked, silent_s=SILENT_S, period_s=0.01))
+    watching = asyncio.create_task(end_silent_trials(looked, silent_s=SILENT_S, period_s=0.01))
     try:
         await until(lambda: len(looked.at_s) > 3)
         assert looked.at_s[0] - began_s >= SILENT_S

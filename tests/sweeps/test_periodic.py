@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from determined_master.sweeps.running import keep_running
+from determined_master.sweeps.periodic import keep_running
 
 
 async def test_a_loop_that_fails_is_told_of_and_begins_again(
