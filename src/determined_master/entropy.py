@@ -22,3 +22,18 @@ def seed() -> int:
 def choice_index(n: int) -> int:
     """A uniform index in [0, n)."""
     return secrets.randbelow(n)
+
+
+ADVERBS = ("boldly", "brightly", "calmly", "deeply", "eagerly", "gently", "gladly", "keenly")
+
+
+ADJECTIVES = ("amber", "brave", "clever", "fresh", "golden", "lively", "patient", "swift")
+
+
+ANIMALS = ("badger", "crane", "falcon", "heron", "lynx", "marten", "otter", "wren")
+
+
+def pet_name() -> str:
+    """Three words, such as `calmly-golden-otter`; not unique."""
+    words = (ADVERBS, ADJECTIVES, ANIMALS)
+    return "-".join(chosen[choice_index(len(chosen))] for chosen in words)

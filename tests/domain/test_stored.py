@@ -16,6 +16,7 @@ from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.experiment import messages as exp
 from determined_master.domain.generic_task import messages as task
 from determined_master.domain.interactive_task import messages as interactive
+from determined_master.domain.search.records import SearchRecord
 from determined_master.domain.trial import messages as trial
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden"
@@ -34,7 +35,7 @@ UNIONS: dict[str, Any] = {
     "interactive.state": interactive.InteractiveTask,
     "experiment.event": exp.ExperimentEvent,
     "experiment.effect": exp.ExperimentEffect,
-    "experiment.record": exp.ExperimentRecord,
+    "experiment.record": SearchRecord,
     "experiment.state": exp.Experiment,
 }
 MEMBERS = [

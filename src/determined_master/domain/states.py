@@ -1,5 +1,6 @@
 """States of experiments, trials and allocations, and which may follow which."""
 
+from collections.abc import Iterable
 from typing import Literal
 
 RunState = Literal[
@@ -114,3 +115,29 @@ ALLOCATION_ORDER: dict[AllocationState, int] = {
     "TERMINATING": 6,
     "TERMINATED": 7,
 }
+
+
+_SHOWN_AS: dict[AllocationState, str] = {
+    "PENDING": "QUEUED",
+    "ASSIGNED": "QUEUED",
+    "PULLING": "PULLING",
+    "STARTING": "STARTING",
+    "RUNNING": "RUNNING",
+    "WAITING": "QUEUED",
+    "TERMINATING": "RUNNING",
+    "TERMINATED": "QUEUED",
+}
+
+
+_ORDER = ("RUNNING", "STARTING", "PULLING", "QUEUED")
+
+
+SHOWN_WHEN_ACTIVE = frozenset(_ORDER)
+
+
+def shown_state(stored: str, allocations: Iterable[AllocationState]) -> str:
+    """The stored state, but for ACTIVE the furthest of what the open allocations do."""
+    if stored != "ACTIVE":
+        return stored
+    shown = {_SHOWN_AS[state] for state in allocations}
+    return next((state for state in _ORDER if state in shown), "QUEUED")

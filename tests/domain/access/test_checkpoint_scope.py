@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from determined_master.domain.access.checkpoint_scope import may_read
-from determined_master.domain.access.rules import TaskScope
+from determined_master.domain.access.rules import TaskScope, may_read
 
 TRIAL = TaskScope(task_id="1.a", allocation_id="1.a.1", trial_id=3, experiment_id=2)
 COMMAND = TaskScope(task_id="b", allocation_id="b.1")

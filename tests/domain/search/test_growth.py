@@ -11,7 +11,7 @@ from determined_master.domain.config.sections.hyperparameters import Int
 from determined_master.domain.config.sections.searcher import SearcherConfig
 from determined_master.domain.experiment import messages as e
 from determined_master.domain.experiment.machine import step
-from determined_master.domain.search.bounds import MAX_CREATED
+from determined_master.domain.search.decision import MAX_CREATED
 from determined_master.domain.search.method import SearchContext, SearchMemory, build
 from determined_master.domain.search.records import BracketMember, RungEntry
 from determined_master.domain.search.simulate import SearchRun

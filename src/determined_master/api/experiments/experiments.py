@@ -12,7 +12,7 @@ from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import pagination, seconds_between
 from determined_master.domain.config.masking import mask_config
 from determined_master.domain.experiment.model_definition import ModelFile
-from determined_master.domain.task.shown_state import shown_state
+from determined_master.domain.states import shown_state
 from determined_master.services.experiments.edits import ExperimentChanges
 from determined_master.services.experiments.experiments import Submission
 from determined_master.services.experiments.lists import ExperimentQuery, ListItem, Rendered

@@ -14,7 +14,6 @@ from determined_master.domain.experiment.messages import (
     Experiment,
     ExperimentContinued,
     ExperimentEffect,
-    ExperimentRecord,
     GcEnded,
     GcLost,
     GcPlanned,
@@ -24,9 +23,10 @@ from determined_master.domain.experiment.messages import (
     RemoveExperiment,
     StartGc,
 )
+from determined_master.domain.search.records import SearchRecord
 from determined_master.domain.states import TERMINAL
 
-Step = tuple[Experiment, list[ExperimentEffect | ExperimentRecord]]
+Step = tuple[Experiment, list[ExperimentEffect | SearchRecord]]
 
 
 def go_on(state: Experiment, event: ExperimentContinued) -> Step:
@@ -51,7 +51,7 @@ def go_on(state: Experiment, event: ExperimentContinued) -> Step:
         trials_failed=max(state.trials_failed - event.failed, 0),
         trials_canceled=max(state.trials_canceled - event.canceled, 0),
     )
-    effects: list[ExperimentEffect | ExperimentRecord] = [
+    effects: list[ExperimentEffect | SearchRecord] = [
         ContinueTrial(request_id=request_id, hparams=event.hparams)
         for request_id in event.request_ids
     ]
@@ -79,7 +79,7 @@ def delete(state: Experiment) -> Step:
 
 def collect(state: Experiment, event: GcPlanned) -> Step:
     """Start the tasks that delete checkpoints."""
-    effects: list[ExperimentEffect | ExperimentRecord] = [
+    effects: list[ExperimentEffect | SearchRecord] = [
         StartGc(task_id=task_id) for task_id in event.task_ids
     ]
     after = replace(
@@ -126,7 +126,7 @@ def removed(state: Experiment) -> Step:
     return (replace(state, state="DELETED"), []) if state.state == "DELETING" else (state, [])
 
 
-def _settle(state: Experiment, effects: list[ExperimentEffect | ExperimentRecord]) -> Step:
+def _settle(state: Experiment, effects: list[ExperimentEffect | SearchRecord]) -> Step:
     if state.state != "DELETING" or not state.is_deletion_planned or state.collections:
         return state, effects
     if state.collection_error:

@@ -24,14 +24,14 @@ from determined_master.domain.experiment.messages import (
     ExperimentErred,
     ExperimentKilled,
     ExperimentPaused,
-    ExperimentRecord,
     SignalTrials,
     TrialEnded,
     ValidationReported,
 )
+from determined_master.domain.search.records import SearchRecord
 from determined_master.domain.states import DETACHED_WEIGHT, LEAVING, TERMINAL, RunState
 
-Step = tuple[Experiment, list[ExperimentEffect | ExperimentRecord]]
+Step = tuple[Experiment, list[ExperimentEffect | SearchRecord]]
 OwnEvent = (
     ExperimentActivated
     | ExperimentPaused
@@ -100,9 +100,7 @@ def _count(state: Experiment, event: DetachedTrialMoved) -> Step:
     return _move(counted, to, [])
 
 
-def _move(
-    state: Experiment, to: RunState, effects: list[ExperimentEffect | ExperimentRecord]
-) -> Step:
+def _move(state: Experiment, to: RunState, effects: list[ExperimentEffect | SearchRecord]) -> Step:
     if to == state.state:
         return state, effects
     closing = [CloseExperiment(state=to)] if to in TERMINAL else []

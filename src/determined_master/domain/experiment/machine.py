@@ -29,7 +29,6 @@ from determined_master.domain.experiment.messages import (
     ExperimentEvent,
     ExperimentKilled,
     ExperimentPaused,
-    ExperimentRecord,
     ExperimentRemoved,
     GcEnded,
     GcLost,
@@ -44,9 +43,10 @@ from determined_master.domain.experiment.messages import (
 )
 from determined_master.domain.search.decision import Create, SearchDecision, SearchError, Stop
 from determined_master.domain.search.method import SearchContext
+from determined_master.domain.search.records import SearchRecord
 from determined_master.domain.states import LEAVING, STOPPED_AS, STOPPING, TERMINAL, RunState
 
-Step = tuple[Experiment, list[ExperimentEffect | ExperimentRecord]]
+Step = tuple[Experiment, list[ExperimentEffect | SearchRecord]]
 
 _OVER = TERMINAL | LEAVING
 
@@ -275,7 +275,7 @@ def _follow(state: Experiment, decision: SearchDecision) -> Step:
 
     What is left for later is asked for after the trials of this decision, and only once.
     """
-    effects: list[ExperimentEffect | ExperimentRecord] = [*decision.records]
+    effects: list[ExperimentEffect | SearchRecord] = [*decision.records]
     created = 0
     for action in decision.actions:
         match action:
@@ -301,7 +301,7 @@ def _follow(state: Experiment, decision: SearchDecision) -> Step:
     return after, effects
 
 
-def _settle(state: Experiment, effects: list[ExperimentEffect | ExperimentRecord]) -> Step:
+def _settle(state: Experiment, effects: list[ExperimentEffect | SearchRecord]) -> Step:
     """Close the experiment when every trial that was asked for is closed.
 
     ERROR only when all have failed: one that worked is a result.

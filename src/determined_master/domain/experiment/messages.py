@@ -7,7 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from determined_master.domain.messages import Effect, Event, GivenUp, State
-from determined_master.domain.search.records import BracketMember, RungEntry, TrialEnd
+from determined_master.domain.search.records import TrialEnd
 from determined_master.domain.states import RunState
 
 
@@ -278,4 +278,3 @@ ExperimentEffect = (
     | StartGc
     | RemoveExperiment
 )
-ExperimentRecord = RungEntry | BracketMember

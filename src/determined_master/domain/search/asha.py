@@ -15,17 +15,22 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from determined_master.domain.config.sections.hyperparameters import HyperparameterSpace
-from determined_master.domain.experiment.messages import ExperimentRecord
-from determined_master.domain.search.bounds import MAX_CREATED, replacements
 from determined_master.domain.search.decision import (
+    MAX_CREATED,
     Create,
     SearchDecision,
     SearchError,
     Stop,
     TrialCount,
+    replacements,
 )
 from determined_master.domain.search.memory import SearchMemory
-from determined_master.domain.search.records import BracketMember, RungEntry, TrialEnd
+from determined_master.domain.search.records import (
+    BracketMember,
+    RungEntry,
+    SearchRecord,
+    TrialEnd,
+)
 from determined_master.domain.search.sampling import draw_trial
 from determined_master.domain.search.stream import Stream
 
@@ -108,7 +113,7 @@ class HalvingSearch:
         entries = state["entries"]
         thresholds = self._brackets[member.bracket].thresholds
         rung, stopped = member.rung, False
-        records: list[ExperimentRecord] = []
+        records: list[SearchRecord] = []
         while not stopped and spent >= thresholds[rung]:
             is_top = rung == len(thresholds) - 1
             stopped = is_top or self._falls_short(memory.rung(member.bracket, rung), value)
@@ -147,7 +152,7 @@ class HalvingSearch:
         counts = _read_counts(state)
         entries = state["entries"]
         bracket = member.bracket
-        records: list[ExperimentRecord] = []
+        records: list[SearchRecord] = []
         _change(counts, bracket, open=-1 if member.is_open else 0, closed=1)
         if end == "invalid_hp":
             records.append(BracketMember(bracket, request_id, state="invalid"))
@@ -232,7 +237,7 @@ class HalvingSearch:
         entries: int,
         counts: list[_Counts],
         actions: list[Create | Stop],
-        records: list[ExperimentRecord],
+        records: list[SearchRecord],
     ) -> SearchDecision:
         """Complete a decision with new trials wherever a bracket has room and trials left."""
         self._stream.seek(position)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import msgspec
 
-from determined_master.domain.experiment.messages import ExperimentRecord
+from determined_master.domain.search.records import SearchRecord
 
 
 class Create(msgspec.Struct, frozen=True, tag="create", tag_field="action"):
@@ -34,7 +35,7 @@ class SearchDecision(msgspec.Struct, frozen=True):
 
     state: Any
     actions: tuple[Create | Stop, ...] = ()
-    records: tuple[ExperimentRecord, ...] = ()
+    records: tuple[SearchRecord, ...] = ()
     has_more: bool = False
 
 
@@ -51,3 +52,26 @@ class TrialCount(msgspec.Struct, frozen=True):
 
 class SearchError(Exception):
     """The search cannot go on, or cannot start; the text is for its user."""
+
+
+MAX_CREATED = 1000
+"""Trials that one decision makes at most; the rest comes with the next ones. Without a bound a
+search without a limit would make all its trials in one transaction."""
+
+
+MAX_RUNGS = 10_000
+"""Rungs of all brackets of a search: its brackets are walked at every event."""
+
+
+def replacements(trials: int) -> int:
+    """How many invalid trials a search of so many trials replaces.
+
+    A space without any valid point would otherwise be tried for ever. Past the bound an invalid
+    trial counts like any other.
+    """
+    return 100 + 10 * trials
+
+
+def unit_interval(progress: float) -> float:
+    """Progress within 0 and 1; what is not a finite number counts as none."""
+    return min(max(progress, 0.0), 1.0) if math.isfinite(progress) else 0.0

@@ -18,8 +18,13 @@ from determined_master.domain.config.sections.hyperparameters import (
     LogScale,
     Nested,
 )
-from determined_master.domain.search.bounds import MAX_CREATED, unit_interval
-from determined_master.domain.search.decision import SearchDecision, SearchError, TrialCount
+from determined_master.domain.search.decision import (
+    MAX_CREATED,
+    SearchDecision,
+    SearchError,
+    TrialCount,
+    unit_interval,
+)
 from determined_master.domain.search.memory import SearchMemory
 from determined_master.domain.search.records import TrialEnd
 from determined_master.domain.search.sampling import seeded_trial

@@ -6,8 +6,12 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from determined_master.domain.experiment.messages import ExperimentRecord
-from determined_master.domain.search.records import BracketMember, MemberState, RungEntry
+from determined_master.domain.search.records import (
+    BracketMember,
+    MemberState,
+    RungEntry,
+    SearchRecord,
+)
 
 
 @dataclass(slots=True)
@@ -56,7 +60,7 @@ class SearchMemory:
             metrics.sort()
         return memory
 
-    def apply(self, record: ExperimentRecord) -> None:
+    def apply(self, record: SearchRecord) -> None:
         """Take in one stored row. Cost: one bisection and one memmove of the rung's list."""
         match record:
             case RungEntry():

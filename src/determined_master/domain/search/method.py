@@ -29,8 +29,8 @@ from determined_master.domain.search.adaptive_asha import (
     most_rungs,
 )
 from determined_master.domain.search.asha import HalvingSearch, MetricNames, async_bracket
-from determined_master.domain.search.bounds import MAX_RUNGS
 from determined_master.domain.search.decision import (
+    MAX_RUNGS,
     Create,
     SearchDecision,
     SearchError,

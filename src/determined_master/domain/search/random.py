@@ -5,8 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from determined_master.domain.config.sections.hyperparameters import HyperparameterSpace
-from determined_master.domain.search.bounds import MAX_CREATED, replacements, unit_interval
-from determined_master.domain.search.decision import SearchDecision, TrialCount
+from determined_master.domain.search.decision import (
+    MAX_CREATED,
+    SearchDecision,
+    TrialCount,
+    replacements,
+    unit_interval,
+)
 from determined_master.domain.search.memory import SearchMemory
 from determined_master.domain.search.records import TrialEnd
 from determined_master.domain.search.sampling import draw_trial

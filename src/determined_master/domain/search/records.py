@@ -40,3 +40,6 @@ class BracketMember(Record, frozen=True, tag="bracket_member"):
     bracket: int
     request_id: str
     state: MemberState = "open"
+
+
+SearchRecord = RungEntry | BracketMember

@@ -19,6 +19,7 @@ from determined_master.store.workspaces.places import Thing, find_workspaces
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
     from determined_master.store.db import Database
+    from determined_master.store.experiments.experiments import ExperimentRow
 
 HINT = "it does not exist, or no role of yours shows it"
 
@@ -103,3 +104,15 @@ def _check(caller: Caller, claim: Claim, name: str, workspace_id: int | None) ->
     access.may_see(caller, kind, workspace_id, missing)
     if claim.kind is not None:
         access.may(caller, claim.action, claim.kind, workspace_id=workspace_id)
+
+
+def controlled(caller: Caller, row: ExperimentRow | None, experiment_id: int) -> ExperimentRow:
+    """The row of that id as it was read, which the caller may change.
+
+    Raises:
+        NotFound: there is none, or the caller may not know of it. PermissionDenied.
+    """
+    if row is None:
+        raise NotFound(f"experiment '{experiment_id}' not found")
+    access.may_control(caller, "experiment", row)
+    return row

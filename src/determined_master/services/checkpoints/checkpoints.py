@@ -10,7 +10,7 @@ import msgspec
 
 from determined_master import clock
 from determined_master.domain.access import rules as access
-from determined_master.domain.access.checkpoint_scope import may_read
+from determined_master.domain.access.rules import may_read
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
 from determined_master.domain.ids import checked_uuid
 from determined_master.services.models.registered import check_unregistered

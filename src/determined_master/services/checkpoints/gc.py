@@ -18,7 +18,7 @@ from determined_master.domain.errors import FailedPrecondition, InvalidArgument,
 from determined_master.domain.experiment import messages as exp
 from determined_master.domain.ids import checked_uuid
 from determined_master.domain.states import TERMINAL
-from determined_master.services.access.experiment_control import controlled
+from determined_master.services.access.guard import controlled
 from determined_master.services.models.registered import check_unregistered
 from determined_master.store.checkpoints import checkpoints
 from determined_master.store.checkpoints import gc as rows

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from determined_master.domain.config.task import typed_task, work_directory
 from determined_master.domain.task import spec as task_spec
-from determined_master.services.containers.options import exposed_ports, mounts
-from determined_master.services.containers.task_programs import TaskProgram
+from determined_master.services.containers.options import TaskProgram, exposed_ports, mounts
 from determined_master.store.tasks.generic_tasks import GenericTaskRow
 from determined_wire import agent_link as link
 

@@ -15,8 +15,8 @@ from determined_master.services.containers.interactive_specs import (
     TaskToStart,
     spec_of,
 )
+from determined_master.services.containers.options import TaskProgram
 from determined_master.services.containers.ssh_keys import derive_key_pair
-from determined_master.services.containers.task_programs import TaskProgram
 from determined_master.store.experiments import experiments, trials
 from determined_wire import agent_link as link
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from determined_master.domain.task import spec as task_spec
 from determined_master.domain.task.proxy_port import proxy_ports_of
 from determined_wire import agent_link as link
@@ -76,3 +78,18 @@ def registry_auth(given: Mapping[str, Any] | None) -> link.RegistryAuth | None:
 def device(given: Mapping[str, Any]) -> str:
     """A device of the host as `HOST:CONTAINER:MODE`."""
     return f"{given['host_path']}:{given['container_path']}:{given.get('mode') or 'mrw'}"
+
+
+class TaskProgram(msgspec.Struct, frozen=True, kw_only=True):
+    """What one task runs."""
+
+    username: str
+    """Of its owner."""
+    description: str
+    entrypoint: tuple[str, ...]
+    environment: dict[str, str]
+    work_dir: str
+    files: tuple[link.File, ...] = ()
+    mounts: tuple[link.Mount, ...] = ()
+    ports: tuple[int, ...] = ()
+    """All that the container exposes, in order."""

@@ -23,11 +23,11 @@ from determined_master.services.containers.interactive_programs import (
     program_of,
 )
 from determined_master.services.containers.options import (
+    TaskProgram,
     container_options,
     exposed_ports,
     mounts,
 )
-from determined_master.services.containers.task_programs import TaskProgram
 from determined_master.store.checkpoints import checkpoints
 from determined_master.store.checkpoints import gc as collections
 from determined_master.store.experiments import experiments, trials

@@ -13,7 +13,7 @@ from determined_master.domain.access import rules as access
 from determined_master.domain.config.experiment import BuiltExperiment, build_experiment
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.search.method import SearchError, build
-from determined_master.services.configs.names import pet_name
+from determined_master.entropy import pet_name
 from determined_master.services.configs.policies import policies_of
 from determined_master.services.configs.workspace_layers import FIRST_PROJECT_ID, in_workspace
 from determined_master.services.workspaces.places import check_place

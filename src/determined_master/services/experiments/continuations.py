@@ -13,7 +13,7 @@ from determined_master.domain.errors import FailedPrecondition, InvalidArgument
 from determined_master.domain.experiment import messages as exp
 from determined_master.domain.search.method import Create, build
 from determined_master.domain.states import TERMINAL
-from determined_master.services.access.experiment_control import controlled
+from determined_master.services.access.guard import controlled
 from determined_master.services.experiments.configs import ExperimentConfigs, PreparedExperiment
 from determined_master.services.search.sources import check_source
 from determined_master.settings.yaml_text import parse_yaml

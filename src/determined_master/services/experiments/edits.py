@@ -11,7 +11,7 @@ from determined_master.domain.config.edits import edit_section
 from determined_master.domain.config.policies.rules import check_change
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument
 from determined_master.domain.states import LEAVING, TERMINAL
-from determined_master.services.access.experiment_control import controlled
+from determined_master.services.access.guard import controlled
 from determined_master.services.configs.policies import policies_of
 from determined_master.store.experiments import experiments as rows
 from determined_master.store.logs import retention as log_retention

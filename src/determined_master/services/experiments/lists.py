@@ -12,7 +12,7 @@ import msgspec
 
 from determined_master.domain.access import rules as access
 from determined_master.domain.listing.paging import Page, page_of
-from determined_master.domain.task.shown_state import SHOWN_WHEN_ACTIVE
+from determined_master.domain.states import SHOWN_WHEN_ACTIVE
 from determined_master.store.experiments import experiments as rows
 from determined_master.store.listing.page import FEW, planned_for_its_values
 

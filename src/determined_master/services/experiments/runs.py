@@ -10,7 +10,7 @@ import msgspec
 from determined_master.domain.access import rules as access
 from determined_master.domain.listing.filters import parse_filter, parse_sort
 from determined_master.domain.listing.paging import Page
-from determined_master.domain.task.shown_state import shown_state
+from determined_master.domain.states import shown_state
 from determined_master.store.experiments import run_lists as rows
 from determined_master.store.listing.page import ListQuery, find_page
 

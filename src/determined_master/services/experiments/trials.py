@@ -10,8 +10,7 @@ import msgspec
 from determined_master import entropy
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
-from determined_master.domain.states import TERMINAL
-from determined_master.domain.task.shown_state import shown_state
+from determined_master.domain.states import TERMINAL, shown_state
 from determined_master.domain.trial import messages as trial
 from determined_master.services.batch_loader import BatchLoader
 from determined_master.store.checkpoints import checkpoints

@@ -17,7 +17,7 @@ from determined_master.domain.errors import FailedPrecondition, InvalidArgument,
 from determined_master.domain.experiment.model_definition import ModelFile, pack
 from determined_master.domain.generic_task import messages as task
 from determined_master.engine import Posting
-from determined_master.services.configs.names import pet_name
+from determined_master.entropy import pet_name
 from determined_master.services.configs.workspace_layers import FIRST_PROJECT_ID, in_workspace
 from determined_master.services.workspaces.places import check_place, hold_project
 from determined_master.settings.yaml_text import parse_yaml

@@ -15,7 +15,7 @@ from determined_master.domain.config.task_schema import TaskKind
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.experiment.model_definition import ModelFile, pack
 from determined_master.domain.interactive_task.messages import InteractiveKind
-from determined_master.services.configs.names import pet_name
+from determined_master.entropy import pet_name
 from determined_master.services.configs.workspace_layers import in_workspace
 from determined_master.services.workspaces.places import check_workspace
 from determined_master.store.configs import templates

@@ -24,7 +24,7 @@ from determined_master.domain.workspaces.naming import (
     check_project_name,
     made_up_key,
 )
-from determined_master.services.access.experiment_control import controlled
+from determined_master.services.access.guard import controlled
 from determined_master.services.workspaces.places import check_open, check_place
 from determined_master.store.experiments import experiments
 from determined_master.store.row_locks import lock_experiment_with_runs

@@ -17,7 +17,7 @@ import msgspec
 from determined_master.domain.listing.columns import ColumnType, columns_of, split_metric
 from determined_master.domain.listing.filters import Condition, Group, Sort
 from determined_master.domain.metrics.summary import group_key
-from determined_master.domain.task.shown_state import SHOWN_WHEN_ACTIVE
+from determined_master.domain.states import SHOWN_WHEN_ACTIVE
 
 _ALIAS = re.compile(r"\b([a-z])\.")
 _ISO = "%Y-%m-%dT%H:%M:%S"
