@@ -17,7 +17,7 @@ from tools.settings_page import settings_page  # noqa: E402
 
 from determined_master.api.http.allowlist import TASK, is_open  # noqa: E402 - needs the path above
 from determined_master.api.http.routes import Route  # noqa: E402
-from determined_master.api.http.table import OURS, all_routes  # noqa: E402
+from determined_master.api.table import OURS, all_routes  # noqa: E402
 from determined_wire.rest.endpoints import ENDPOINTS  # noqa: E402
 
 STATUS = Path("docs/api-status.md")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from determined_master.api.http.app import Api
+from determined_master.api.app import Api
 from determined_master.api.http.cors import Cors
-from determined_master.api.http.table import all_routes
+from determined_master.api.table import all_routes
 from determined_master.composition.backends import NO_TEST_BACKENDS, TestBackends, join_backends
 from determined_master.composition.effects import register_effects
 from determined_master.composition.foundation import lay_foundation

@@ -10,8 +10,8 @@ from tests.api.master import PASSWORD, running_services
 from tests.api.samples import World
 from tests.api.several_pools import several_pools
 
-from determined_master.api.http.app import Api
-from determined_master.api.http.table import all_routes
+from determined_master.api.app import Api
+from determined_master.api.table import all_routes
 from determined_master.services.access.passwords import Passwords
 from determined_master.services.catalog import Services
 from determined_master.store.db import Address, Database

@@ -10,8 +10,8 @@ from tests.api.master import PASSWORD, SETTINGS, OneAgent, running_services
 from tests.api.samples import World
 
 from determined_master import clock
-from determined_master.api.http.app import Api
-from determined_master.api.http.table import all_routes
+from determined_master.api.app import Api
+from determined_master.api.table import all_routes
 from determined_master.domain.machines.agent_switches import Switches
 from determined_master.ports import AgentSnapshot
 from determined_master.services.access.passwords import Passwords

@@ -10,8 +10,8 @@ from tests.api.master import PASSWORD, running_services
 from tests.api.samples import World
 from tests.postgres import new_database
 
-from determined_master.api.http.app import Api
-from determined_master.api.http.table import all_routes
+from determined_master.api.app import Api
+from determined_master.api.table import all_routes
 from determined_master.services.access.passwords import Passwords
 from determined_master.store.db import Address, open_database
 

@@ -11,9 +11,9 @@ from typing import Any, cast
 import asyncpg
 from starlette.websockets import WebSocket
 
-from determined_master.api.http.app import Api
+from determined_master.api.app import Api
 from determined_master.api.http.routes import Call, plain_route, route, socket_route, stream_route
-from determined_master.api.http.table import all_routes
+from determined_master.api.table import all_routes
 from determined_master.domain.access.rules import Caller, TaskScope
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument
 from determined_master.pools.live import LiveAllocations

@@ -13,8 +13,8 @@ import pytest
 from tests.api.client import Client
 from tests.api.small_app import HERE, ROUTES, seen, small_app
 
+from determined_master.api.app import Api
 from determined_master.api.http.allowlist import OPEN, TASK
-from determined_master.api.http.app import Api
 from determined_master.api.http.exchange import MAX_BODY_BYTES, MAX_STRANGERS_BODY_BYTES
 from determined_master.api.http.gateway import PRETTY_TO_BYTES
 from determined_master.api.http.protojson.marks import MAX_MARKS

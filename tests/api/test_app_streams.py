@@ -11,7 +11,7 @@ import pytest
 from tests.api.client import Client
 from tests.api.small_app import seen, small_app, tokens
 
-from determined_master.api.http.app import Api
+from determined_master.api.app import Api
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from tests.api.samples import World
 from tests.api.scenes import trials_of
 
 from determined_master import entropy
-from determined_master.api.http.app import Api
-from determined_master.api.http.table import all_routes
+from determined_master.api.app import Api
+from determined_master.api.table import all_routes
 from determined_master.domain.allocation import messages as alloc
 from determined_master.services.access.passwords import Passwords
 from determined_master.settings.pools import ResourcePool

@@ -13,7 +13,7 @@ from tests.api.samples import World
 
 from determined_master.api.http.access_table import RULES
 from determined_master.api.http.routes import Route
-from determined_master.api.http.table import all_routes
+from determined_master.api.table import all_routes
 from determined_master.domain.access.rights import Grant, rights_of
 from determined_master.domain.access.rules import Caller, can
 from determined_master.services.access.passwords import Passwords

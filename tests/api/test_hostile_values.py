@@ -14,7 +14,7 @@ from tests.api.samples import World
 
 from determined_master.api.http.protojson.shape import shape_of
 from determined_master.api.http.routes import Route
-from determined_master.api.http.table import all_routes
+from determined_master.api.table import all_routes
 from determined_master.services.access.passwords import Passwords
 from determined_master.store.db import Address
 

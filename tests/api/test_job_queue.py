@@ -26,8 +26,8 @@ from tests.api.scenes import reaches, run, run_to_end
 from tests.covers import covers
 
 from determined_master import clock
-from determined_master.api.http.app import Api
-from determined_master.api.http.table import all_routes
+from determined_master.api.app import Api
+from determined_master.api.table import all_routes
 from determined_master.services.access.passwords import Passwords
 from determined_master.store.db import Address, Database
 

@@ -32,10 +32,10 @@ from tests.api.master import PASSWORD, running_services
 from tests.api.samples import PLACEHOLDER, Case, World, check, load, send
 from tests.postgres import new_database
 
-from determined_master.api.http.app import Api, build_table
+from determined_master.api.app import Api, build_table
 from determined_master.api.http.cors import Cors
 from determined_master.api.http.routes import Route
-from determined_master.api.http.table import all_routes
+from determined_master.api.table import all_routes
 from determined_master.services.access.passwords import Passwords
 from determined_master.store.db import Address, open_database
 from determined_wire.proto import Endpoint

@@ -39,8 +39,8 @@ from determined_master.api.http.middleware import (
 from determined_master.api.http.reauthorization import AS_LONG_AS_THEY_LIKE, RECHECK_S, Stay, Visit
 from determined_master.api.http.routes import ANONYMOUS, Call, Route
 from determined_master.api.proxy.heads import query_token
-from determined_master.api.proxy.kept import Kept
 from determined_master.api.proxy.routes import find_service
+from determined_master.api.upstream.idle_connections import IdleConnections
 from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import (
     DetError,
@@ -81,13 +81,13 @@ class Api:
         self._services = services
         self._authenticator = authenticator
         self._recheck_s = recheck_s
-        self._kept = Kept()
+        self._idle = IdleConnections()
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="api")
         self._table = build_table(routes)
 
     def close(self) -> None:
         """Wait for the threads that read and compress large bodies; close what was kept open."""
-        self._kept.close()
+        self._idle.close()
         self._threads.shutdown()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -193,7 +193,7 @@ class Api:
             in_query=query_token(http.raw_query),
         )
         who = entry.caller or ANONYMOUS
-        call = Call(who, self._services, http, parameters, kept=self._kept)
+        call = Call(who, self._services, http, parameters, idle=self._idle)
         if entry.caller is not None:
             entry = msgspec.structs.replace(entry, visit=self._visit(http))
         await route.handler(call, entry, receive, send)

@@ -12,7 +12,7 @@ import os
 import ssl
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from cryptography import x509
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
@@ -21,8 +21,6 @@ from determined_master import clock
 
 if TYPE_CHECKING:
     from websockets.http11 import Request
-
-    from determined_master.settings.security import Tls
 
 log = logging.getLogger(__name__)
 
@@ -76,7 +74,16 @@ class AgentSocket(WebSocketsSansIOProtocol):
             scope["extensions"]["tls"] = names
 
 
-def server_context(tls: Tls, client_ca: str = "") -> ssl.SSLContext:
+class CertificateFiles(Protocol):
+    """The section `security.tls` of the settings."""
+
+    @property
+    def cert(self) -> str: ...
+    @property
+    def key(self) -> str: ...
+
+
+def server_context(tls: CertificateFiles, client_ca: str = "") -> ssl.SSLContext:
     """What the listener serves TLS with, from version 1.2 on.
 
     Args:
@@ -101,7 +108,7 @@ def server_context(tls: Tls, client_ca: str = "") -> ssl.SSLContext:
 
 
 async def follow_renewals(
-    context: ssl.SSLContext, tls: Tls, *, every_s: float = RENEWALS_EVERY_S
+    context: ssl.SSLContext, tls: CertificateFiles, *, every_s: float = RENEWALS_EVERY_S
 ) -> None:
     """Serve new connections with a certificate once it is renewed on disk; until cancelled.
 
@@ -147,7 +154,7 @@ def lifetime_warning(path: str, now: datetime) -> str | None:
     return None
 
 
-def _load(context: ssl.SSLContext, tls: Tls) -> None:
+def _load(context: ssl.SSLContext, tls: CertificateFiles) -> None:
     _check_readable("cert", tls.cert)
     _check_readable("key", tls.key)
     try:
@@ -161,7 +168,7 @@ def _load(context: ssl.SSLContext, tls: Tls) -> None:
         raise BadCertificate("key", _key_problem(tls, error)) from error
 
 
-def _stamps(tls: Tls) -> tuple[tuple[int, int, int] | None, ...]:
+def _stamps(tls: CertificateFiles) -> tuple[tuple[int, int, int] | None, ...]:
     """Which files they are now; they are replaced when they are renewed."""
     found: list[tuple[int, int, int] | None] = []
     for path in (tls.cert, tls.key):
@@ -187,7 +194,7 @@ def _no_password() -> str:
     return ""  # else OpenSSL asks the terminal, and a service waits for ever
 
 
-def _key_problem(tls: Tls, error: ssl.SSLError) -> str:
+def _key_problem(tls: CertificateFiles, error: ssl.SSLError) -> str:
     if error.reason == "KEY_VALUES_MISMATCH":
         return f"{tls.key} is not the key of {tls.cert}: name the two that were made together"
     if b"ENCRYPTED" in Path(tls.key).read_bytes():

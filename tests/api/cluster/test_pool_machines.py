@@ -13,8 +13,8 @@ from tests.api.master import PASSWORD, SETTINGS, running_services
 from tests.contracts.fake_machines import FakeCloud, FakeMachines
 from tests.covers import covers
 
-from determined_master.api.http.app import Api
-from determined_master.api.http.table import all_routes
+from determined_master.api.app import Api
+from determined_master.api.table import all_routes
 from determined_master.composition.machine_providers import MACHINE_PROVIDERS
 from determined_master.domain.scaling import MachineType
 from determined_master.ports import MachineSite

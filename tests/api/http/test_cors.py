@@ -10,7 +10,7 @@ from tests.api.client import Client
 from tests.api.small_app import small_app
 from tests.scenarios.masters import master
 
-from determined_master.api.http.app import Api
+from determined_master.api.app import Api
 from determined_master.api.http.cors import Cors
 from determined_master.services.access.passwords import Passwords
 from determined_master.settings.master import Settings

@@ -14,7 +14,7 @@ import uvicorn
 from msgspec.structs import replace
 
 from determined_master import clock
-from determined_master.api.http.app import Api
+from determined_master.api.app import Api
 from determined_master.domain.allocation.messages import (
     Allocation,
     AllocationRequest,

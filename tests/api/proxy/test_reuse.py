@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from tests.api.proxy.proxied import DEADLINE_S, Backend, Master, Task
 
-from determined_master.api.proxy import kept
+from determined_master.api.upstream import idle_connections as kept
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module")]
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"

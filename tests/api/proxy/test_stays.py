@@ -13,8 +13,8 @@ from tests.api.proxy.test_sockets import shout, tunnel, upgrade_request, upgrade
 from tests.postgres import new_database
 from websockets.exceptions import ConnectionClosed
 
-from determined_master.api.http.app import Api
-from determined_master.api.http.table import all_routes
+from determined_master.api.app import Api
+from determined_master.api.table import all_routes
 from determined_master.domain.access.rules import Caller
 from determined_master.services.access.identities import Identities
 from determined_master.services.access.passwords import Passwords

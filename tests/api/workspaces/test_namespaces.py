@@ -19,8 +19,8 @@ from tests.covers import covers
 from tests.namespaces_in_memory import ClusterInMemory
 
 from determined_master import clock
-from determined_master.api.http.app import Api
-from determined_master.api.http.table import all_routes
+from determined_master.api.app import Api
+from determined_master.api.table import all_routes
 from determined_master.domain.allocation import messages as alloc
 from determined_master.services.access.passwords import Passwords
 from determined_master.settings.kubernetes import KubernetesManager

@@ -13,8 +13,8 @@ from tests.api.samples import World
 from tests.api.scenes import run
 from tests.covers import covers
 
-from determined_master.api.http.app import Api
-from determined_master.api.http.table import all_routes
+from determined_master.api.app import Api
+from determined_master.api.table import all_routes
 from determined_master.domain.allocation.messages import JobTerms
 from determined_master.services.access.passwords import Passwords
 from determined_master.store.db import Address, Database

@@ -9,14 +9,8 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from typing import Any
 
-from determined_master.api.http.exchange import (
-    SECURITY_HEADERS,
-    Asgi,
-    Header,
-    Receive,
-    Scope,
-    Send,
-)
+from determined_master.api.http.exchange import SECURITY_HEADERS, Asgi, Receive, Scope, Send
+from determined_master.api.upstream.connection import Header
 
 METHODS = b"GET,HEAD,PUT,PATCH,POST,DELETE"
 SERVICES = b"/proxy/"

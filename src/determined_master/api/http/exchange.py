@@ -10,6 +10,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
 from determined_master.api.http.reauthorization import AS_LONG_AS_THEY_LIKE, Stay
+from determined_master.api.upstream.connection import Header
 from determined_master.domain.errors import ResourceExhausted
 from determined_master.server.proxied_http import TAKEOVER, ClientGone
 
@@ -17,7 +18,6 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
-Header = tuple[bytes, bytes]
 
 MAX_BODY_BYTES = 96 * 1024 * 1024
 MAX_STRANGERS_BODY_BYTES = 64 * 1024

@@ -15,7 +15,6 @@ from determined_master.api.http.errors import gateway_body, status_of, stream_bo
 from determined_master.api.http.exchange import (
     GZIP_FROM_BYTES,
     SECURITY_HEADERS,
-    Header,
     Http,
     Receive,
     Send,
@@ -35,6 +34,7 @@ from determined_master.api.http.protojson import (
 )
 from determined_master.api.http.reauthorization import Stay
 from determined_master.api.http.routes import Route
+from determined_master.api.upstream.connection import Header
 from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import DetError, NotFound, PermissionDenied
 from determined_wire.proto import Endpoint, Message

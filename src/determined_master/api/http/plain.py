@@ -12,7 +12,6 @@ import msgspec
 from determined_master.api.http.errors import plain_body, status_of
 from determined_master.api.http.exchange import (
     SECURITY_HEADERS,
-    Header,
     Http,
     Receive,
     Send,
@@ -21,6 +20,7 @@ from determined_master.api.http.exchange import (
 )
 from determined_master.api.http.protojson import check_marks
 from determined_master.api.http.routes import PLAIN_JSON, Call, Reply
+from determined_master.api.upstream.connection import Header
 from determined_master.domain.errors import DetError, InvalidArgument
 
 log = logging.getLogger(__name__)

@@ -21,7 +21,7 @@ import msgspec
 
 from determined_master.api.http.exchange import Http
 from determined_master.api.http.middleware import Entry
-from determined_master.api.proxy.kept import Kept
+from determined_master.api.upstream.idle_connections import IdleConnections
 from determined_master.domain.access.rules import Caller
 from determined_master.services.catalog import Services
 from determined_wire.proto import Message
@@ -46,7 +46,7 @@ class Call(msgspec.Struct, frozen=True):
     """Values of the path, decoded; for plain routes and sockets, others have a message."""
     body: bytes = b""
     """The body of a plain route; others have a message."""
-    kept: Kept | None = None
+    idle: IdleConnections | None = None
     """Connections that wait, for the route that leads to services."""
 
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import msgspec
 
-from determined_master.api.http.exchange import Header, Http, Receive, Send
+from determined_master.api.http.exchange import Http, Receive, Send
 from determined_master.api.http.reauthorization import Stay
 from determined_master.api.proxy import heads
-from determined_master.api.proxy.kept import Kept
-from determined_master.api.proxy.upstream import Upstream, dial
+from determined_master.api.upstream.connection import Header, Upstream, dial
+from determined_master.api.upstream.idle_connections import IdleConnections
 from determined_master.domain.errors import BadGateway, DetError
 from determined_master.services.tasks.proxies import ServiceTarget
 
@@ -33,7 +33,7 @@ class Errand(msgspec.Struct, frozen=True):
     """Done when the service's allocation is over."""
     stay: Stay
     """Of who sent it."""
-    kept: Kept
+    idle: IdleConnections
     spent: Collection[str] = ()
     """The master's own tokens in the request: no service sees them."""
     key: str = ""
@@ -47,7 +47,7 @@ async def forward(errand: Errand, receive: Receive, send: Send) -> None:
         BadGateway: the service does not answer, and nothing was sent to the client yet.
     """
     client = Client(send)
-    upstream = errand.kept.take(errand.target) if _is_repeatable(errand.http) else None
+    upstream = errand.idle.take(errand.target) if _is_repeatable(errand.http) else None
     if upstream is not None:
         try:
             await _exchange(errand, upstream, receive, client)
@@ -71,7 +71,7 @@ async def _exchange(errand: Errand, upstream: Upstream, receive: Receive, client
         uploading = _upload(errand, receive, upstream, sent)
         await while_both(errand, uploading, _answer(errand, upstream, client))
         if sent.is_set() and upstream.is_reusable:
-            errand.kept.put(errand.target, upstream, errand.ending)
+            errand.idle.put(errand.target, upstream, errand.ending)
             is_kept = True
     except ClientLeft:
         pass

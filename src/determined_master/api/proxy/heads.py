@@ -11,8 +11,8 @@ import re
 from collections.abc import Collection, Iterable
 from urllib.parse import unquote_plus
 
-from determined_master.api.http.exchange import Header
 from determined_master.api.http.middleware import COOKIE
+from determined_master.api.upstream.connection import Header
 from determined_master.domain.errors import InvalidArgument
 
 HOP_BY_HOP = frozenset(

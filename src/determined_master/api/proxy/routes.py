@@ -53,14 +53,14 @@ async def proxy(call: Call, entry: Entry, receive: Receive, send: Send) -> None:
         await may(entry.caller)
     proxies.note_request(target)
     takeover = call.http.takeover
-    assert call.kept is not None
+    assert call.idle is not None
     errand = Errand(
         call.http,
         target,
         proxies.trust_of(target),
         proxies.ending_of(target),
         AS_LONG_AS_THEY_LIKE if entry.visit is None else entry.visit.stay(may),
-        call.kept,
+        call.idle,
         entry.spent,
         proxies.key_of(target),
     )

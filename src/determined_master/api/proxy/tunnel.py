@@ -12,7 +12,7 @@ from websockets.server import ServerProtocol
 
 from determined_master.api.http.exchange import Receive, Send, Takeover, send_body
 from determined_master.api.proxy.forwarding import Errand
-from determined_master.api.proxy.upstream import PIECE_BYTES, Upstream, dial
+from determined_master.api.upstream.connection import PIECE_BYTES, Upstream, dial
 from determined_master.domain.errors import DetError, InvalidArgument
 
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024

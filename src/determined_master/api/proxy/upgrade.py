@@ -20,7 +20,7 @@ from determined_master.api.proxy.forwarding import (
     path_of,
     while_both,
 )
-from determined_master.api.proxy.upstream import PIECE_BYTES, Upstream, dial
+from determined_master.api.upstream.connection import PIECE_BYTES, Upstream, dial
 from determined_master.domain.errors import DetError, InvalidArgument
 
 CLOSING_S = 10.0

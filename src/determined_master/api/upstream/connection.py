@@ -10,9 +10,10 @@ from collections.abc import AsyncIterator, Iterable
 
 import httptools
 
-from determined_master.api.http.exchange import Header
 from determined_master.domain.errors import BadGateway
 from determined_master.services.tasks.proxies import ServiceTarget
+
+Header = tuple[bytes, bytes]
 
 CONNECT_S = 10.0
 MAX_HEAD_BYTES = 128 * 1024

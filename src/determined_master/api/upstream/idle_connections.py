@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 
-from determined_master.api.proxy.upstream import Upstream
+from determined_master.api.upstream.connection import Upstream
 from determined_master.services.tasks.proxies import ServiceTarget
 
 IDLE_S = 10.0
@@ -17,16 +17,16 @@ IDLE_S = 10.0
 MAX_OF_SERVICE = 8
 MAX_WAITING = 256
 """Of all services: each is an open file."""
-Key = tuple[str, str]
+ConnectionKey = tuple[str, str]
 
 
-class Kept:
+class IdleConnections:
     """The connections that wait, the latest one used first."""
 
     def __init__(self) -> None:
-        self._waiting: dict[Key, list[Upstream]] = {}
+        self._waiting: dict[ConnectionKey, list[Upstream]] = {}
         self._timers: dict[Upstream, asyncio.TimerHandle] = {}
-        self._watched: set[Key] = set()
+        self._watched: set[ConnectionKey] = set()
         """Those of whose end one is told."""
 
     def __len__(self) -> int:
@@ -69,15 +69,15 @@ class Kept:
         for key in list(self._waiting):
             self._end(key)
 
-    def _expire(self, key: Key, upstream: Upstream) -> None:
+    def _expire(self, key: ConnectionKey, upstream: Upstream) -> None:
         self._remove(key, upstream).drop()
 
-    def _end(self, key: Key) -> None:
+    def _end(self, key: ConnectionKey) -> None:
         self._watched.discard(key)
         for upstream in list(self._waiting.get(key, ())):
             self._remove(key, upstream).drop()
 
-    def _remove(self, key: Key, upstream: Upstream) -> Upstream:
+    def _remove(self, key: ConnectionKey, upstream: Upstream) -> Upstream:
         self._timers.pop(upstream).cancel()
         self._waiting[key].remove(upstream)
         if not self._waiting[key]:
@@ -85,5 +85,5 @@ class Kept:
         return upstream
 
 
-def _key_of(target: ServiceTarget) -> Key:
+def _key_of(target: ServiceTarget) -> ConnectionKey:
     return target.allocation_id, target.service_id
