@@ -23,10 +23,14 @@ from typing import Any
 import uvloop
 
 from bench.plan_ticks import SHAPES, simulated_agent
+from determined_master.aggregates import KINDS
+from determined_master.aggregates.allocations import ALLOCATION
 from determined_master.domain.allocation import messages as alloc
+from determined_master.domain.ids import AllocationId
 from determined_master.domain.schedule.view import Rules
 from determined_master.engine import Changed, EffectContext, Engine, Posting
-from determined_master.engine.kinds import KINDS
+from determined_master.engine.causes import OnlyOnce
+from determined_master.engine.kind import AnyPosting
 from determined_master.pools.live import LiveAllocations
 from determined_master.pools.loop import PoolConfig, PoolDecision, PoolLoop
 from determined_master.store.db import Database, embedded_address, open_database
@@ -57,7 +61,7 @@ class Load:
             self.live,
             self._note,
         )
-        engine.feed.listen("allocation", self._changed)
+        engine.feed.listen(ALLOCATION, self._changed)
         for order in (alloc.StartContainer, alloc.SignalContainer):
             engine.handlers.register(order, self._carry_out)
         for rest in (alloc.ForgetContainer, alloc.ReportAllocationEnd):
@@ -72,7 +76,7 @@ class Load:
                 continue
             await self._engine.post_many([self._ask() for _ in range(min(missing, BATCH))])
 
-    def _ask(self) -> Posting:
+    def _ask(self) -> AnyPosting:
         self._serial += 1
         self._waiting += 1
         job = self._random.randrange(50)
@@ -90,15 +94,15 @@ class Load:
         )
         id = f"t{self._serial}.1"
         event = alloc.AllocationRequested(allocation_id=id, request=request)
-        return Posting("allocation", id, event, "asked")
+        return Posting(ALLOCATION, AllocationId(id), event, OnlyOnce("asked"))
 
     def _note(self, decision: PoolDecision) -> None:
         self.preempted += len(decision.plan.preemptions)
 
-    def _changed(self, change: Changed) -> None:
+    def _changed(self, change: Changed[alloc.Allocation]) -> None:
         before = self.live.find(change.id)
         self.live.changed(change.state, change.version)
-        state: alloc.Allocation = change.state
+        state = change.state
         if before is not None and before.state == "PENDING" and state.state == "ASSIGNED":
             self.starts += 1
             self.gangs += len(state.containers) > 1
@@ -111,7 +115,7 @@ class Load:
         ended = alloc.ContainerChanged(
             container_id=effect.container_id, state="TERMINATED", exit_code=0
         )
-        await context.post("allocation", context.aggregate_id, ended)
+        await context.post(ALLOCATION, AllocationId(context.aggregate_id), ended)
 
     async def _ignore(self, effect: Any, context: EffectContext) -> None:
         """Nobody waits for it."""

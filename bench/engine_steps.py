@@ -25,6 +25,7 @@ import uvloop
 
 from determined_master.domain.messages import Effect, Event, State
 from determined_master.engine import EffectContext, Engine, EngineSettings, Kind
+from determined_master.engine.causes import Occurrence
 from determined_master.store.db import embedded_address, open_database
 from determined_master.store.embedded.files import Layout
 from determined_master.store.embedded.server import EmbeddedServer
@@ -54,7 +55,9 @@ def step(worker: Worker | None, event: Reported, context: Any) -> tuple[Worker, 
     return after, [Notify(after.steps)]
 
 
-KIND = Kind(name="worker", state=Worker, event=Reported, effect=Notify, step=step)
+WORKER: Kind[str, Worker, Reported, Notify] = Kind(
+    name="worker", state=Worker, event=Reported, effect=Notify, step=step, given_up=None
+)
 
 
 class Load:
@@ -71,7 +74,9 @@ class Load:
         serial = self._serial
         id = self._ids[serial % len(self._ids)]
         since = time.perf_counter()
-        await self._engine.post("worker", id, Reported(serial * 0.5), cause=f"report:{serial}")
+        await self._engine.post(
+            WORKER, id, Reported(serial * 0.5), cause=Occurrence("report", serial)
+        )
         self.latencies_s.append(time.perf_counter() - since)
 
     async def saturate(self, clients: int, seconds: float) -> float:
@@ -119,7 +124,7 @@ async def _measure(server: EmbeddedServer, args: argparse.Namespace) -> None:
     async with pool.acquire() as conn:
         await migrate(conn)
     settings = EngineSettings(appliers=args.appliers, batch=args.batch)
-    engine = Engine(address, pool, [KIND], settings=settings)
+    engine = Engine(address, pool, [WORKER], settings=settings)
     handled = 0
 
     async def handle(effect: Notify, context: EffectContext) -> None:

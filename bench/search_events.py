@@ -30,10 +30,13 @@ from typing import Any
 import psutil
 import uvloop
 
+from determined_master.aggregates import KINDS
+from determined_master.aggregates.experiments import EXPERIMENT
 from determined_master.domain.access.rules import Caller
 from determined_master.domain.config.experiment import ConfigLayers, build_experiment
 from determined_master.domain.experiment import machine
 from determined_master.domain.experiment import messages as exp
+from determined_master.domain.ids import ExperimentId
 from determined_master.domain.search.decision import Create
 from determined_master.domain.search.memory import SearchMemory
 from determined_master.domain.search.method import SearchContext, SearchMethod, build
@@ -41,8 +44,8 @@ from determined_master.domain.search.records import BracketMember, RungEntry
 from determined_master.domain.search.sampling import draw_trial
 from determined_master.domain.search.stream import Stream
 from determined_master.engine import EffectContext, Engine
+from determined_master.engine.causes import OnlyOnce
 from determined_master.engine.kind import encode
-from determined_master.engine.kinds import EXPERIMENT, KINDS
 from determined_master.main import spare_the_collector
 from determined_master.services.experiments.detached import Detached
 from determined_master.services.metrics.flush import Flusher
@@ -185,7 +188,7 @@ async def _measure(address: Address, db: Database, trials: int, server_pid: int)
         await engine.wait_until_leading()
         flushing = asyncio.create_task(flusher.run())
         created = exp.ExperimentCreated(experiment_id=1, activate=True)
-        await engine.post("experiment", "1", created, cause="created")
+        await engine.post(EXPERIMENT, ExperimentId(1), created, cause=OnlyOnce("created"))
         spare_the_collector()  # as the master does
         cpu_s, server_cpu_s = time.process_time(), _cpu_s(server_pid)
         seconds = await load.run()

@@ -11,6 +11,7 @@ from tests.api.client import Client
 from tests.api.samples import Case, World
 
 from determined_master import entropy
+from determined_master.aggregates.allocations import ALLOCATION
 from determined_master.api.http.exchange import MAX_BODY_BYTES
 from determined_master.domain.allocation import messages as alloc
 from determined_master.services.access.task_tokens import TaskTokens
@@ -253,7 +254,7 @@ async def container(
 async def post(world: World, names: dict[str, str], event: Any) -> None:
     """Tell the allocation of an event."""
     cause = f"test:{entropy.new_uuid()}"
-    await world.engine.post("allocation", names["allocation_id"], event, cause=cause)
+    await world.engine.post(ALLOCATION, names["allocation_id"], event, cause=cause)
 
 
 async def session_token(world: World, names: dict[str, str]) -> str:

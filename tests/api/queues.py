@@ -10,6 +10,7 @@ from tests.api.client import Answer
 from tests.api.samples import World
 
 from determined_master import clock, entropy
+from determined_master.aggregates.allocations import ALLOCATION
 from determined_master.domain.allocation import messages as alloc
 from determined_master.settings.master import Settings
 from determined_master.settings.pools import ResourceManager, ResourcePool, Scheduler
@@ -78,7 +79,7 @@ async def request_of(world: World, task_type: alloc.TaskType, **overrides: Any) 
         requested_at=now,
     )
     event = alloc.AllocationRequested(allocation_id=allocation_id, request=request)
-    await world.engine.post("allocation", allocation_id, event, cause=f"test:{allocation_id}")
+    await world.engine.post(ALLOCATION, allocation_id, event, cause=f"test:{allocation_id}")
     return Job(job_id, task_id, allocation_id)
 
 

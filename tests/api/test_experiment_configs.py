@@ -13,8 +13,8 @@ from tests.api.samples import World
 from tests.api.scenes import reaches, run_to_end, trials_of
 from tests.covers import covers
 
+from determined_master.aggregates.experiments import SearchContexts
 from determined_master.domain.search.decision import SearchError
-from determined_master.engine.kinds import SearchContexts
 from determined_master.store.db import Database
 
 PATH = "/api/v1/experiments"

@@ -18,6 +18,7 @@ from tests.api.shared_world import shared_world
 from tests.api.workspaces.test_projects import workspace
 from tests.covers import covers
 
+from determined_master.aggregates.allocations import ALLOCATION
 from determined_master.services.access.passwords import Passwords
 from determined_master.store.db import Address
 
@@ -128,7 +129,7 @@ async def test_a_task_keeps_its_slots_on_one_agent(
 ) -> None:
     task = await launched(world, kind, config={"entrypoint": ["x"]})
     await run(world, f"{task['id']}.1")
-    request = (await world.engine.read("allocation", f"{task['id']}.1")).request
+    request = (await world.engine.read(ALLOCATION, f"{task['id']}.1")).request
     assert (request.is_preemptible, request.is_single_node, request.slots) == (False, True, 1)
     assert (request.task_type, request.name) == (kind.upper(), task["description"])
 

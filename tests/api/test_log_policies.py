@@ -12,6 +12,7 @@ from tests.api.samples import World
 from tests.api.scenes import reaches, run, trials_of
 from tests.covers import covers
 
+from determined_master.aggregates.trials import TRIAL
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.trial import messages as t
 from determined_wire import agent_link as link
@@ -51,7 +52,7 @@ async def label(world: World, trial: dict[str, Any]) -> str | None:
 
 
 async def machine(world: World, trial: dict[str, Any]) -> t.Trial:
-    state: t.Trial | None = await world.engine.read("trial", str(trial["id"]))
+    state: t.Trial | None = await world.engine.read(TRIAL, str(trial["id"]))
     assert state is not None
     return state
 

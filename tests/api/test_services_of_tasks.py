@@ -20,6 +20,7 @@ from tests.api.test_interactive_tasks import get, reaches
 from tests.covers import covers
 
 from determined_master import clock, entropy
+from determined_master.aggregates.allocations import ALLOCATION
 from determined_master.domain.allocation import messages as alloc
 from determined_master.services.access.passwords import Passwords
 from determined_master.services.tasks.idle_tasks import IdleTasks
@@ -49,7 +50,7 @@ async def serve(world: World, task_id: str) -> None:
     await scene.until(world.clients["admin"], path, lambda got: got["task"]["allocations"])
     placed = (alloc.Placed(names["container_id"], "a1", ()),)
     await scene.post(world, names, alloc.Assigned(placed))
-    state = await world.engine.read("allocation", f"{task_id}.1")
+    state = await world.engine.read(ALLOCATION, f"{task_id}.1")
     event = alloc.ContainerChanged(
         container_id=names["container_id"],
         state="RUNNING",
@@ -100,7 +101,7 @@ async def test_a_notebook_is_served_at_an_address_with_its_own_token(
     spec = await spec_of(world, task["id"])
     assert spec.environment["DET_NOTEBOOK_TOKEN"] == token
     assert b"BEGIN CERTIFICATE" in b"".join(f.content for f in spec.files)
-    [port] = (await world.engine.read("allocation", f"{task['id']}.1")).request.proxy_ports
+    [port] = (await world.engine.read(ALLOCATION, f"{task['id']}.1")).request.proxy_ports
     assert (port.is_tls, port.is_default, port.is_tcp) == (True, True, False)
 
 
@@ -155,7 +156,7 @@ async def test_a_shell_comes_with_its_keys_its_user_and_its_address(
     spec = await spec_of(world, task["id"])
     assert task["publicKey"].encode() in b"".join(f.content for f in spec.files)
     assert spec.user.user == "ann"
-    [port] = (await world.engine.read("allocation", f"{task['id']}.1")).request.proxy_ports
+    [port] = (await world.engine.read(ALLOCATION, f"{task['id']}.1")).request.proxy_ports
     assert (port.is_tcp, port.is_unauthenticated, port.is_default) == (True, True, True)
 
 
@@ -224,7 +225,7 @@ async def test_a_tensorboard_shows_experiments_and_trials_in_the_newest_ones_ima
     shown = msgspec.json.decode(file.content)
     assert [(s["experiment"], s["trial"]) for s in shown] == [
         (old, None), (old, trial["id"]), (new, None)]  # fmt: skip
-    [port] = (await world.engine.read("allocation", f"{task['id']}.1")).request.proxy_ports
+    [port] = (await world.engine.read(ALLOCATION, f"{task['id']}.1")).request.proxy_ports
     assert (port.is_default, port.is_tls, port.is_unauthenticated) == (True, False, False)
     assert 2600 <= port.port < 2899
 

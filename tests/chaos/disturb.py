@@ -13,6 +13,7 @@ from tests.chaos.loop import Process
 from tests.chaos.tasks import CALLER
 
 from determined_master import entropy
+from determined_master.aggregates.trials import TRIAL
 from determined_master.domain.trial.messages import TrialKilled
 
 _MOST_LIVE = 12
@@ -72,7 +73,7 @@ class Disturber:
             id = live[act.which % len(live)]
             self._cluster.use(
                 lambda m: m.engine.post(
-                    "trial", str(id), TrialKilled(), cause=f"request:{entropy.new_uuid()}"
+                    TRIAL, str(id), TrialKilled(), cause=f"request:{entropy.new_uuid()}"
                 )
             )
 

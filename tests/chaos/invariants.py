@@ -9,11 +9,11 @@ from typing import Any
 from tests.chaos.machine import Container, Machine
 from tests.chaos.tables import Row, RowKey
 
+from determined_master.aggregates import KINDS
 from determined_master.domain.allocation.messages import Allocation
 from determined_master.domain.experiment.messages import Experiment, TrialEnded
 from determined_master.domain.states import ALLOCATION_ORDER, EXPERIMENT_NEXT, TERMINAL, TRIAL_NEXT
 from determined_master.domain.trial.messages import Trial
-from determined_master.engine.kinds import KINDS
 
 Changes = dict[RowKey, tuple[Row | None, Row | None]]
 _CODECS = {kind.name: kind.codec for kind in KINDS}

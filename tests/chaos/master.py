@@ -12,6 +12,9 @@ from tests.chaos.loop import Process, SimLoop
 from tests.chaos.server import Server, SimPool, Statement, statement
 
 from determined_master import clock
+from determined_master.aggregates import KINDS
+from determined_master.aggregates.allocations import ALLOCATION
+from determined_master.aggregates.experiments import EXPERIMENT
 from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
 from determined_master.composition.leader_tasks import LeaderTasks
 from determined_master.domain.allocation import messages as alloc
@@ -20,7 +23,6 @@ from determined_master.domain.errors import DetError, FailedPrecondition
 from determined_master.domain.experiment.messages import ValidationReported
 from determined_master.domain.states import TERMINAL
 from determined_master.engine import Changed, Engine, EngineSettings, Rows
-from determined_master.engine.kinds import KINDS
 from determined_master.pools.live import LiveAllocations
 from determined_master.pools.loop import PoolDecision
 from determined_master.pools.loops import PoolLoops
@@ -128,7 +130,7 @@ class Master:
         self.allocations = Allocations(engine, pool, live)
         self.checkpoints = Checkpoints(pool)
         self._pools = pools
-        engine.feed.listen("allocation", self._on_allocation)
+        engine.feed.listen(ALLOCATION, self._on_allocation)
 
     async def _run(self) -> None:
         switches, engine = self.switches, self.engine
@@ -177,7 +179,7 @@ class Master:
         v = validation
         cause = f"validation:{v.trial_id}:{v.run_id}:{v.steps}"
         experiment_id = str(owner["experiment_id"])
-        await self.engine.post("experiment", experiment_id, event, cause=cause, within=rows)
+        await self.engine.post(EXPERIMENT, experiment_id, event, cause=cause, within=rows)
 
     def _nudge(self, pool: str) -> None:
         self.pool_loops.nudge(pool)

@@ -32,6 +32,7 @@ COUNT = Kind(
     event=toy.TallyEvent,
     effect=toy.TALLY.effect,
     step=toy.step,
+    given_up=toy.given_up,
 )
 """The toy without tables of its own."""
 SECONDS = 60.0
@@ -126,11 +127,11 @@ class DatabaseContract:
         await applied(conn, added("a", 1))
         changing = asyncio.create_task(applied(conn, added("a", 2, within=held)))
         await held.begins()
-        assert (await engine.read("count", "a")).total == 1
+        assert (await engine.read(COUNT, "a")).total == 1
         held.let_go()
         [outcome] = await changing
         assert (outcome.version, outcome.state.total) == (2, 3)
-        assert (await engine.read("count", "a")).total == 3
+        assert (await engine.read(COUNT, "a")).total == 3
 
     async def test_a_transaction_that_fails_leaves_nothing_and_its_connection_is_good(
         self, store: Store
@@ -141,10 +142,10 @@ class DatabaseContract:
         conn, engine = await store.connect(), store.engine()
         with refused(FailedPrecondition):
             await applied(conn, added("a", 1), added("b", 2, within=fail))
-        assert await engine.read("count", "a") is None
+        assert await engine.read(COUNT, "a") is None
         await applied(conn, added("a", 1), added("b", 2))
-        assert (await engine.read("count", "a")).total == 1
-        assert (await engine.read("count", "b")).total == 2
+        assert (await engine.read(COUNT, "a")).total == 1
+        assert (await engine.read(COUNT, "b")).total == 2
 
     async def test_who_locks_an_aggregate_holds_up_those_who_want_it_and_no_others(
         self, store: Store
@@ -314,11 +315,11 @@ class DatabaseContract:
         async with store.engine() as one:
             first = await one.wait_until_leading()
             async with store.engine() as two:
-                outcome = await two.post("count", "a", toy.Added(1), cause="by the inbox")
+                outcome = await two.post(COUNT, "a", toy.Added(1), cause="by the inbox")
                 assert (outcome.version, two.is_leader) == (1, False)
                 await one.stop()
                 assert await two.wait_until_leading() > first
-                outcome = await two.post("count", "a", toy.Added(2), cause="by itself")
+                outcome = await two.post(COUNT, "a", toy.Added(2), cause="by itself")
                 assert outcome.version == 2
 
     async def test_orders_and_timers_of_an_engine_that_ended_are_taken_up_by_the_next(
@@ -334,24 +335,24 @@ class DatabaseContract:
                 await asyncio.Event().wait()
 
             one.handlers.register(toy.Echo, never)
-            await one.post("count", "a", event, cause="1")
+            await one.post(COUNT, "a", event, cause="1")
             await asyncio.wait_for(hindered.wait(), SECONDS)
         async with store.engine() as two:
 
             async def echo(effect: Any, context: Any) -> None:
-                await context.post("count", context.aggregate_id, toy.Echoed(effect.text))
+                await context.post(COUNT, context.aggregate_id, toy.Echoed(effect.text))
 
             two.handlers.register(toy.Echo, echo)
             state = await two.wait_for(
-                "count", "a", lambda t: t.echoes == 2 and t.ticks == 1, SECONDS
+                COUNT, "a", lambda t: t.echoes == 2 and t.ticks == 1, SECONDS
             )
             assert state.total == 1
 
     async def test_an_engine_settles_a_lost_answer_by_itself(self, store: Store) -> None:
         async with store.engine() as engine:
             await engine.wait_until_leading()
-            await engine.post("count", "a", toy.Added(1), cause="1")
+            await engine.post(COUNT, "a", toy.Added(1), cause="1")
             store.lose_next_answer()
-            outcome = await engine.post("count", "a", toy.Added(10), cause="2")
+            outcome = await engine.post(COUNT, "a", toy.Added(10), cause="2")
             assert outcome.version == 2
-            assert (await engine.read("count", "a")).total == 11
+            assert (await engine.read(COUNT, "a")).total == 11

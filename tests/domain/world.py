@@ -149,9 +149,9 @@ class World:
             return
         self.outbox[key].popleft()
         kinds: dict[str, Any] = {
-            "experiment": exp.EffectFailed,
-            "trial": trial.EffectFailed,
-            "allocation": alloc.EffectFailed,
+            "experiment": exp.ExperimentEffectFailed,
+            "trial": trial.TrialEffectFailed,
+            "allocation": alloc.AllocationEffectFailed,
         }
         failed = kinds[key[0]]
         shared = {

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 from tests.engine import toy
+from tests.engine.toy import TALLY
 
 from determined_master.engine import Engine, EngineSettings, Patience
 from determined_master.store.db import Address, Database
@@ -33,7 +34,7 @@ def make_engine(database: Address, pool: Database, *, echo: bool = True, **optio
     made = Engine(database, pool, [toy.TALLY], settings=QUICK, **options)
 
     async def send_back(effect, context):
-        await context.post("tally", context.aggregate_id, toy.Echoed(effect.text))
+        await context.post(TALLY, context.aggregate_id, toy.Echoed(effect.text))
 
     if echo:
         made.handlers.register(toy.Echo, send_back)

@@ -13,12 +13,13 @@ import random
 import sys
 from collections.abc import Sequence
 
+from determined_master.aggregates import KINDS
+from determined_master.aggregates.experiments import EXPERIMENT
 from determined_master.domain.config.experiment import ConfigLayers, build_experiment
 from determined_master.domain.experiment import messages as exp
 from determined_master.domain.search.method import build
 from determined_master.domain.search.simulate import SearchRun
 from determined_master.engine import Engine
-from determined_master.engine.kinds import KINDS
 from determined_master.store.db import Address, open_database
 
 CONFIG = build_experiment(
@@ -71,7 +72,7 @@ def events(seed: int) -> Sequence[exp.ExperimentEvent]:
 async def tell(engine: Engine, told: Sequence[exp.ExperimentEvent]) -> None:
     """Post the events in their order."""
     for n, event in enumerate(told):
-        await engine.post("experiment", "1", event, cause=f"told:{n}")
+        await engine.post(EXPERIMENT, "1", event, cause=f"told:{n}")
 
 
 def search_engine(address: Address, pool) -> Engine:

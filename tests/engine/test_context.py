@@ -34,6 +34,16 @@ class Entries:
 
     def __init__(self) -> None:
         self.loads = 0
+        self.kind: Kind[str, Ranking, Entered, Record] = Kind(
+            name="ranking",
+            state=Ranking,
+            event=Entered,
+            effect=Record,
+            step=step,
+            given_up=None,
+            project=project,
+            context=self,
+        )
 
     async def load(self, conn: Conn, id: str, state: Ranking | None) -> list[int]:
         self.loads += 1
@@ -63,16 +73,7 @@ async def project(conn: Conn, changes: Sequence[Change[Ranking, Entered]]) -> No
 
 
 def ranking_engine(database: Address, pool: Database, entries: Entries, **options: Any) -> Engine:
-    kind = Kind(
-        name="ranking",
-        state=Ranking,
-        event=Entered,
-        effect=Record,
-        step=step,
-        project=project,
-        context=entries,
-    )
-    return Engine(database, pool, [kind], settings=QUICK, **options)
+    return Engine(database, pool, [entries.kind], settings=QUICK, **options)
 
 
 @pytest.fixture
@@ -87,11 +88,11 @@ async def test_a_context_is_loaded_once_and_sees_every_earlier_record(
     async with ranking_engine(database, pool, entries) as engine:
         await engine.wait_until_leading()
         for n, value in enumerate([50, 10, 90, 20]):
-            outcome = await engine.post("ranking", "a", Entered(value), cause=str(n))
+            outcome = await engine.post(entries.kind, "a", Entered(value), cause=str(n))
         assert outcome.state == Ranking(count=4, last_place=1)
         with pytest.raises(FailedPrecondition):
-            await engine.post("ranking", "a", Entered(90), cause="again")
-        await engine.post("ranking", "a", Entered(91), cause="last")
+            await engine.post(entries.kind, "a", Entered(90), cause="again")
+        await engine.post(entries.kind, "a", Entered(91), cause="last")
     assert entries.loads == 1
 
 
@@ -102,15 +103,15 @@ async def test_a_context_is_dropped_when_its_commit_fails(
     connect = breaking_connect(database, plan)
     async with ranking_engine(database, pool, entries, connect=connect) as engine:
         await engine.wait_until_leading()
-        await engine.post("ranking", "a", Entered(1), cause="first")
+        await engine.post(entries.kind, "a", Entered(1), cause="first")
         for at in range(1, 7):
             for is_after in (False, True):
                 plan.arm(at, is_after=is_after)
                 value = 10 * at + is_after
-                await engine.post("ranking", "a", Entered(value), cause=str(value))
+                await engine.post(entries.kind, "a", Entered(value), cause=str(value))
                 assert plan.has_broken or at == 6
         stored = await pool.fetch("SELECT value FROM entries ORDER BY value")
-        outcome = await engine.post("ranking", "a", Entered(1000), cause="last")
+        outcome = await engine.post(entries.kind, "a", Entered(1000), cause="last")
     assert outcome.state.last_place == len(stored) == 13
     assert entries.loads > 5
 
@@ -120,8 +121,8 @@ async def test_a_context_of_another_version_is_not_used(
 ) -> None:
     async with ranking_engine(database, pool, entries) as engine:
         await engine.wait_until_leading()
-        await engine.post("ranking", "a", Entered(1), cause="1")
+        await engine.post(entries.kind, "a", Entered(1), cause="1")
         await pool.execute("INSERT INTO entries VALUES ('a', 2)")
         await pool.execute("UPDATE aggregates SET version = version + 1")
-        outcome = await engine.post("ranking", "a", Entered(3), cause="2")
+        outcome = await engine.post(entries.kind, "a", Entered(3), cause="2")
     assert outcome.state.last_place == 2

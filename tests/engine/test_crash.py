@@ -6,6 +6,7 @@ import pytest
 from tests.engine import toy
 from tests.engine.breaking import BreakPlan, Proxy, breaking_connect
 from tests.engine.conftest import make_engine
+from tests.engine.toy import TALLY
 
 from determined_master.engine import EngineUnavailable
 from determined_master.store.db import Address, Database
@@ -36,9 +37,9 @@ async def post_all(engine, id: str) -> None:
         await conn.execute("INSERT INTO lines (id, amount) VALUES ($1, 1)", f"within {id}")
 
     first = toy.Added(3, echoes=("x", "y"), tick_s=0.0)
-    assert (await engine.post("tally", id, first, cause="1")).version == 1
-    await engine.post("tally", id, toy.Added(4), cause="2", within=within)
-    state = await engine.wait_for("tally", id, lambda t: t.echoes == 2 and t.ticks == 1, 60)
+    assert (await engine.post(TALLY, id, first, cause="1")).version == 1
+    await engine.post(TALLY, id, toy.Added(4), cause="2", within=within)
+    state = await engine.wait_for(TALLY, id, lambda t: t.echoes == 2 and t.ticks == 1, 60)
     assert state == toy.Tally(total=7, echoes=2, ticks=1)
 
 
@@ -54,7 +55,7 @@ async def test_a_connection_lost_at_any_statement_changes_nothing_in_the_end(
         for at in range(1, MOST_STATEMENTS):
             plan.arm(at, is_after=is_after)
             await post_all(engine, f"t{at}")
-            await engine.post("tally", f"t{at}", toy.Added(0), cause="last")
+            await engine.post(TALLY, f"t{at}", toy.Added(0), cause="last")
             broken += plan.has_broken
             plan.at = None
             await toy_pool.execute("DELETE FROM lines WHERE amount = 0")
@@ -66,8 +67,8 @@ async def begin(engine, id: str) -> None:
     """The same first event, by an engine that may fail at it or at what follows."""
     first = toy.Added(3, echoes=("x", "y"), tick_s=0.0)
     with contextlib.suppress(EngineUnavailable, TimeoutError):
-        await engine.post("tally", id, first, cause="1", deadline_s=0.2)
-        await engine.wait_for("tally", id, lambda t: t.echoes == 2 and t.ticks == 1, 0.2)
+        await engine.post(TALLY, id, first, cause="1", deadline_s=0.2)
+        await engine.wait_for(TALLY, id, lambda t: t.echoes == 2 and t.ticks == 1, 0.2)
 
 
 @pytest.mark.slow
@@ -94,7 +95,7 @@ async def test_an_engine_that_ends_at_any_statement_is_resumed_by_the_next(
         async with make_engine(database, toy_pool) as second:
             await second.wait_until_leading()
             await post_all(second, id)
-            await second.post("tally", id, toy.Added(0), cause="last")
+            await second.post(TALLY, id, toy.Added(0), cause="last")
             await toy_pool.execute("DELETE FROM lines WHERE amount = 0")
             await assert_counted_once(toy_pool, id, 6)
 
@@ -110,10 +111,10 @@ async def test_a_commit_whose_answer_is_lost_is_settled_by_its_cause(
         ):
             await engine.wait_until_leading()
             proxy.is_armed = True
-            outcome = await engine.post("tally", "a", toy.Added(3, echoes=("x",)), cause="1")
+            outcome = await engine.post(TALLY, "a", toy.Added(3, echoes=("x",)), cause="1")
 
             assert proxy.cuts == 1
             assert outcome.version == 1
-            state = await engine.wait_for("tally", "a", lambda t: t.echoes == 1, 60)
+            state = await engine.wait_for(TALLY, "a", lambda t: t.echoes == 1, 60)
             assert state.total == 3
     assert await toy_pool.fetchval("SELECT count(*) FROM journal") == 2

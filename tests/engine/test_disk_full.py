@@ -10,6 +10,7 @@ import pytest
 from tests.engine import toy
 from tests.engine.conftest import make_engine
 from tests.engine.test_kill import durable_server
+from tests.engine.toy import TALLY
 
 from determined_master.composition.database import database as own_database
 from determined_master.domain.errors import DetError
@@ -109,7 +110,7 @@ async def test_a_disk_that_fills_up_refuses_events_and_loses_none(small_disk: Pa
 
     async def post(n: int, deadline_s: float) -> None:
         event = toy.Added(n, padding="x" * 8000)
-        await engine.post("tally", f"t{n}", event, cause="1", deadline_s=deadline_s)
+        await engine.post(TALLY, f"t{n}", event, cause="1", deadline_s=deadline_s)
         answered.append(n)
 
     async with (

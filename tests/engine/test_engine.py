@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.engine import toy
 from tests.engine.conftest import make_engine
+from tests.engine.toy import TALLY
 
 from determined_master.domain.errors import FailedPrecondition
 from determined_master.engine import Changed, Engine, InternalError, Posting, list_story
@@ -11,10 +12,10 @@ from determined_master.store.db import Address, Database
 
 
 async def test_an_event_changes_the_state_and_its_rows(engine: Engine, toy_pool: Database) -> None:
-    outcome = await engine.post("tally", "a", toy.Added(3), cause="request:1")
+    outcome = await engine.post(TALLY, "a", toy.Added(3), cause="request:1")
 
     assert (outcome.version, outcome.is_duplicate) == (1, False)
-    current = await engine.find("tally", "a")
+    current = await engine.find(TALLY, "a")
     assert current is not None
     assert (current.version, current.state) == (1, toy.Tally(total=3))
     assert await toy_pool.fetchval("SELECT total FROM tallies WHERE id = 'a'") == 3
@@ -22,60 +23,60 @@ async def test_an_event_changes_the_state_and_its_rows(engine: Engine, toy_pool:
 
 
 async def test_a_cause_counts_once_and_is_answered_as_the_first_time(engine: Engine) -> None:
-    first = await engine.post("tally", "a", toy.Added(3), cause="request:1")
-    await engine.post("tally", "a", toy.Added(4), cause="request:2")
-    again = await engine.post("tally", "a", toy.Added(3), cause="request:1")
+    first = await engine.post(TALLY, "a", toy.Added(3), cause="request:1")
+    await engine.post(TALLY, "a", toy.Added(4), cause="request:2")
+    again = await engine.post(TALLY, "a", toy.Added(3), cause="request:1")
 
     assert (again.version, again.is_duplicate) == (first.version, True)
-    assert (await engine.find("tally", "a")).state.total == 7
+    assert (await engine.find(TALLY, "a")).state.total == 7
 
 
 async def test_a_cause_that_is_posted_twice_at_once_counts_once(engine: Engine) -> None:
     outcomes = await asyncio.gather(
-        *(engine.post("tally", "a", toy.Added(3), cause="request:1") for _ in range(20))
+        *(engine.post(TALLY, "a", toy.Added(3), cause="request:1") for _ in range(20))
     )
 
     assert sorted(outcome.is_duplicate for outcome in outcomes) == [False] + [True] * 19
-    assert (await engine.find("tally", "a")).state.total == 3
+    assert (await engine.find(TALLY, "a")).state.total == 3
 
 
 async def test_events_that_wait_together_are_applied_in_their_order(engine: Engine) -> None:
     outcomes = await engine.post_many(
-        [Posting("tally", "a", toy.Added(n), cause=f"request:{n}") for n in range(1, 301)]
+        [Posting(TALLY, "a", toy.Added(n), cause=f"request:{n}") for n in range(1, 301)]
     )
 
     assert [outcome.version for outcome in outcomes] == list(range(1, 301))
-    assert (await engine.find("tally", "a")).state.total == 300 * 301 // 2
+    assert (await engine.find(TALLY, "a")).state.total == 300 * 301 // 2
 
 
 async def test_a_refused_event_reaches_its_caller_and_changes_nothing(engine: Engine) -> None:
     results = await engine.post_many(
         [
-            Posting("tally", "a", toy.Added(1), cause="1"),
-            Posting("tally", "a", toy.Added(-1), cause="2"),
-            Posting("tally", "b", toy.Added(2), cause="3"),
-            Posting("tally", "a", toy.Added(4), cause="4"),
+            Posting(TALLY, "a", toy.Added(1), cause="1"),
+            Posting(TALLY, "a", toy.Added(-1), cause="2"),
+            Posting(TALLY, "b", toy.Added(2), cause="3"),
+            Posting(TALLY, "a", toy.Added(4), cause="4"),
         ]
     )
 
     assert isinstance(results[1], FailedPrecondition)
-    assert (await engine.find("tally", "a")).state.total == 5
-    assert (await engine.find("tally", "b")).state.total == 2
+    assert (await engine.find(TALLY, "a")).state.total == 5
+    assert (await engine.find(TALLY, "b")).state.total == 2
 
 
 async def test_a_defect_in_one_event_costs_its_neighbours_nothing(engine: Engine) -> None:
     results = await engine.post_many(
         [
-            Posting("tally", "a", toy.Added(1), cause="1"),
-            Posting("tally", "a", toy.Exploded(), cause="2"),
-            Posting("tally", "a", toy.Added(4), cause="3"),
-            Posting("tally", "b", toy.Added(2), cause="4"),
+            Posting(TALLY, "a", toy.Added(1), cause="1"),
+            Posting(TALLY, "a", toy.Exploded(), cause="2"),
+            Posting(TALLY, "a", toy.Added(4), cause="3"),
+            Posting(TALLY, "b", toy.Added(2), cause="4"),
         ]
     )
 
     assert isinstance(results[1], InternalError)
-    assert (await engine.find("tally", "a")).state.total == 5
-    assert (await engine.find("tally", "b")).state.total == 2
+    assert (await engine.find(TALLY, "a")).state.total == 5
+    assert (await engine.find(TALLY, "b")).state.total == 2
 
 
 async def test_sql_within_the_event_commits_with_it_and_once(
@@ -85,7 +86,7 @@ async def test_sql_within_the_event_commits_with_it_and_once(
         await conn.execute("INSERT INTO lines (id, amount) VALUES ('within', 1)")
 
     for _ in range(2):
-        await engine.post("tally", "a", toy.Added(1), cause="1", within=within)
+        await engine.post(TALLY, "a", toy.Added(1), cause="1", within=within)
 
     assert await toy_pool.fetchval("SELECT count(*) FROM lines WHERE id = 'within'") == 1
 
@@ -96,13 +97,13 @@ async def test_sql_within_a_refused_event_leaves_nothing(
     async def within(conn):
         await conn.execute("INSERT INTO lines (id, amount) VALUES ('within', 1)")
 
-    neighbour = asyncio.ensure_future(engine.post("tally", "b", toy.Added(2), cause="1"))
+    neighbour = asyncio.ensure_future(engine.post(TALLY, "b", toy.Added(2), cause="1"))
     with pytest.raises(FailedPrecondition):
-        await engine.post("tally", "a", toy.Added(-1), cause="1", within=within)
+        await engine.post(TALLY, "a", toy.Added(-1), cause="1", within=within)
 
     assert (await neighbour).version == 1
     assert await toy_pool.fetchval("SELECT count(*) FROM lines WHERE id = 'within'") == 0
-    assert await engine.find("tally", "a") is None
+    assert await engine.find(TALLY, "a") is None
 
 
 async def test_broken_sql_within_an_event_costs_its_neighbours_nothing(engine: Engine) -> None:
@@ -111,28 +112,28 @@ async def test_broken_sql_within_an_event_costs_its_neighbours_nothing(engine: E
 
     results = await engine.post_many(
         [
-            Posting("tally", "a", toy.Added(1), cause="1"),
-            Posting("tally", "a", toy.Added(2), cause="2", within=within),
-            Posting("tally", "a", toy.Added(4), cause="3"),
+            Posting(TALLY, "a", toy.Added(1), cause="1"),
+            Posting(TALLY, "a", toy.Added(2), cause="2", within=within),
+            Posting(TALLY, "a", toy.Added(4), cause="3"),
         ]
     )
 
     assert isinstance(results[1], InternalError)
-    assert (await engine.find("tally", "a")).state.total == 5
+    assert (await engine.find(TALLY, "a")).state.total == 5
 
 
 async def test_a_state_over_ten_kib_is_refused(engine: Engine) -> None:
     with pytest.raises(InternalError):
-        await engine.post("tally", "a", toy.Added(1, padding="x" * 11_000), cause="1")
-    assert await engine.find("tally", "a") is None
+        await engine.post(TALLY, "a", toy.Added(1, padding="x" * 11_000), cause="1")
+    assert await engine.find(TALLY, "a") is None
 
 
 async def test_the_story_tells_events_causes_and_effects_page_by_page(
     engine: Engine, toy_pool: Database
 ) -> None:
-    await engine.post("tally", "a", toy.Added(1, echoes=("hey",)), cause="request:1")
-    await engine.wait_for("tally", "a", lambda tally: tally.echoes == 1, 60)
-    await engine.post("tally", "b", toy.Added(2), cause="request:2")
+    await engine.post(TALLY, "a", toy.Added(1, echoes=("hey",)), cause="request:1")
+    await engine.wait_for(TALLY, "a", lambda tally: tally.echoes == 1, 60)
+    await engine.post(TALLY, "b", toy.Added(2), cause="request:2")
 
     async with toy_pool.acquire() as conn:
         keys = [("tally", "a"), ("tally", "b")]
@@ -152,29 +153,29 @@ async def test_who_listens_hears_of_each_version_before_its_event_is_answered(
     engine: Engine,
 ) -> None:
     heard = []
-    stop = engine.feed.listen("tally", lambda c: heard.append((c.id, c.version, c.state.total)))
-    await engine.post("tally", "a", toy.Added(3), cause="1")
+    stop = engine.feed.listen(TALLY, lambda c: heard.append((c.id, c.version, c.state.total)))
+    await engine.post(TALLY, "a", toy.Added(3), cause="1")
     assert heard == [("a", 1, 3)]
     stop()
-    await engine.post("tally", "a", toy.Added(4), cause="2")
+    await engine.post(TALLY, "a", toy.Added(4), cause="2")
     assert heard == [("a", 1, 3)]
 
 
 async def test_waiting_for_a_state_ends_when_it_is_reached(engine: Engine) -> None:
-    waiting = asyncio.ensure_future(engine.wait_for("tally", "a", lambda t: t.total >= 3, 60))
+    waiting = asyncio.ensure_future(engine.wait_for(TALLY, "a", lambda t: t.total >= 3, 60))
     for n in range(3):
-        await engine.post("tally", "a", toy.Added(1), cause=str(n))
+        await engine.post(TALLY, "a", toy.Added(1), cause=str(n))
 
     assert (await waiting).total == 3
     with pytest.raises(TimeoutError):
-        await engine.wait_for("tally", "a", lambda t: t.total >= 4, 0.02)
+        await engine.wait_for(TALLY, "a", lambda t: t.total >= 4, 0.02)
 
 
 async def test_what_is_settled_by_its_cause_is_told_by_the_feed(engine: Engine) -> None:
-    await engine.post("tally", "a", toy.Added(3), cause="1")
+    await engine.post(TALLY, "a", toy.Added(3), cause="1")
     told: list[Changed] = []
-    engine.feed.listen("tally", told.append)
-    outcome = await engine.post("tally", "a", toy.Added(3), cause="1")
+    engine.feed.listen(TALLY, told.append)
+    outcome = await engine.post(TALLY, "a", toy.Added(3), cause="1")
     assert outcome.is_duplicate
     assert [(change.version, change.state.total) for change in told] == [(1, 3)]
 
@@ -187,5 +188,5 @@ async def test_an_event_that_fails_first_in_a_new_month_does_not_cost_those_afte
         await engine.wait_until_leading()
         ahead = timedelta(days=70)  # no upkeep has made the journal's partition yet
         with pytest.raises(InternalError):
-            await engine.post("tally", "a", toy.Exploded(), cause="1")
-        assert (await engine.post("tally", "b", toy.Added(1), cause="1")).version == 1
+            await engine.post(TALLY, "a", toy.Exploded(), cause="1")
+        assert (await engine.post(TALLY, "b", toy.Added(1), cause="1")).version == 1

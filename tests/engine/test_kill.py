@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.engine import toy
 from tests.engine.conftest import make_engine
+from tests.engine.toy import TALLY
 
 from determined_master.store.db import Address, Database, connect, embedded_address, open_database
 from determined_master.store.embedded.files import Layout
@@ -125,7 +126,7 @@ async def _post_all(engine) -> None:
     async def one(id: str) -> None:
         for n in range(EVENTS):
             event = toy.Added(n, echoes=(str(n),), tick_s=0.0 if n == 0 else None)
-            await engine.post("tally", id, event, cause=f"request:{n}", deadline_s=LIMIT_S)
-        await engine.wait_for("tally", id, lambda t: t == END, LIMIT_S)
+            await engine.post(TALLY, id, event, cause=f"request:{n}", deadline_s=LIMIT_S)
+        await engine.wait_for(TALLY, id, lambda t: t == END, LIMIT_S)
 
     await asyncio.gather(*(one(f"t{n}") for n in range(AGGREGATES)))

@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 from tests.engine import toy
 from tests.engine.conftest import make_engine
+from tests.engine.toy import TALLY
 
 from determined_master import clock
 from determined_master.domain.errors import FailedPrecondition
@@ -39,12 +40,12 @@ async def test_a_second_engine_takes_over_when_the_first_ends(
     first, second = make_engine(database, toy_pool), make_engine(database, toy_pool)
     async with second, first:
         leader, other = await _leader_and_other(first, second)
-        await leader.post("tally", "a", toy.Added(1), cause="1")
+        await leader.post(TALLY, "a", toy.Added(1), cause="1")
         assert not other.is_leader
         epoch = leader.epoch
         await leader.stop()
         assert await other.wait_until_leading() == epoch + 1
-        assert (await other.post("tally", "a", toy.Added(2), cause="2")).version == 2
+        assert (await other.post(TALLY, "a", toy.Added(2), cause="2")).version == 2
 
 
 @pytest.mark.slow
@@ -55,13 +56,13 @@ async def test_a_process_that_does_not_lead_posts_through_the_leader(
     async with first, second:
         leader, other = await _leader_and_other(first, second)
 
-        assert (await other.post("tally", "a", toy.Added(1), cause="1")).version == 1
-        again = await other.post("tally", "a", toy.Added(1), cause="1")
+        assert (await other.post(TALLY, "a", toy.Added(1), cause="1")).version == 1
+        again = await other.post(TALLY, "a", toy.Added(1), cause="1")
         assert (again.version, again.is_duplicate) == (1, True)
         with pytest.raises(FailedPrecondition, match="cannot take -1"):
-            await other.post("tally", "a", toy.Added(-1), cause="2")
-        assert (await other.wait_for("tally", "a", lambda t: t.total == 1, 60)).total == 1
-        assert (await leader.read("tally", "a")).total == 1
+            await other.post(TALLY, "a", toy.Added(-1), cause="2")
+        assert (await other.wait_for(TALLY, "a", lambda t: t.total == 1, 60)).total == 1
+        assert (await leader.read(TALLY, "a")).total == 1
 
 
 @pytest.mark.slow
@@ -71,12 +72,12 @@ async def test_who_waits_sees_what_another_leader_has_done(
     first, second = make_engine(database, toy_pool), make_engine(database, toy_pool)
     async with first, second:
         leader, other = await _leader_and_other(first, second)
-        await leader.post("tally", "a", toy.Added(1), cause="1")
-        waiting = asyncio.ensure_future(leader.wait_for("tally", "a", lambda t: t.total == 3, 60))
+        await leader.post(TALLY, "a", toy.Added(1), cause="1")
+        waiting = asyncio.ensure_future(leader.wait_for(TALLY, "a", lambda t: t.total == 3, 60))
         await _until_heard(leader, "a", waiting)
         await leader.stop()
         await other.wait_until_leading()
-        await other.post("tally", "a", toy.Added(2), cause="2")
+        await other.post(TALLY, "a", toy.Added(2), cause="2")
         assert (await waiting).total == 3
 
 
@@ -86,20 +87,20 @@ async def test_who_waits_sees_what_was_committed_between_two_leads(
 ) -> None:
     async with make_engine(database, toy_pool) as engine:
         await engine.wait_until_leading()
-        await engine.post("tally", "a", toy.Added(1), cause="1")
-        waiting = asyncio.ensure_future(engine.wait_for("tally", "a", lambda t: t.total == 3, 60))
+        await engine.post(TALLY, "a", toy.Added(1), cause="1")
+        waiting = asyncio.ensure_future(engine.wait_for(TALLY, "a", lambda t: t.total == 3, 60))
         await _until_heard(engine, "a", waiting)
         await engine.stop()
         async with make_engine(database, toy_pool) as other:
             await other.wait_until_leading()
-            await other.post("tally", "a", toy.Added(2), cause="2")
+            await other.post(TALLY, "a", toy.Added(2), cause="2")
         engine.start()
         assert (await waiting).total == 3
 
 
 async def _until_heard(engine: Engine, id: str, waiting: asyncio.Future[Any]) -> None:
     """Until a wait has seen an event that does not end it, so that nothing is on its way."""
-    await engine.post("tally", id, toy.Added(0), cause="heard")
+    await engine.post(TALLY, id, toy.Added(0), cause="heard")
     for _ in range(10):
         await asyncio.sleep(0)
     assert not waiting.done()
@@ -114,7 +115,7 @@ async def test_sql_cannot_travel_to_the_leader(database: Address, toy_pool: Data
     async with first, second:
         _, other = await _leader_and_other(first, second)
         with pytest.raises(NotLeader):
-            await other.post("tally", "a", toy.Added(1), cause="1", within=within, deadline_s=0.1)
+            await other.post(TALLY, "a", toy.Added(1), cause="1", within=within, deadline_s=0.1)
 
 
 async def test_a_transaction_of_a_former_leader_is_refused(
@@ -129,7 +130,7 @@ async def test_a_transaction_of_a_former_leader_is_refused(
             await apply_batch(conn, stale, [post], [])
     finally:
         await conn.close()
-    assert await engine.read("tally", "a") is None
+    assert await engine.read(TALLY, "a") is None
 
 
 async def test_raising_the_epoch_waits_for_open_transactions_and_stops_new_ones(
@@ -141,7 +142,7 @@ async def test_raising_the_epoch_waits_for_open_transactions_and_stops_new_ones(
         await transaction.start()
         await taker.execute("SELECT pg_advisory_xact_lock($1)", 0x64657402)
         epoch = await taker.fetchval("UPDATE leader SET epoch = epoch + 10 RETURNING epoch")
-        post = asyncio.ensure_future(engine.post("tally", "a", toy.Added(1), cause="1"))
+        post = asyncio.ensure_future(engine.post(TALLY, "a", toy.Added(1), cause="1"))
         async with asyncio.timeout(60):
             while engine.epoch == epoch - 10:  # noqa: ASYNC110 - until the refusal is noticed
                 await asyncio.sleep(0.001)
@@ -156,18 +157,18 @@ async def test_a_leader_that_loses_its_connection_settles_what_was_posted(
 ) -> None:
     epoch = engine.epoch
     posts = [
-        asyncio.ensure_future(engine.post("tally", "a", toy.Added(1), cause=str(n)))
+        asyncio.ensure_future(engine.post(TALLY, "a", toy.Added(1), cause=str(n)))
         for n in range(50)
     ]
     await toy_pool.execute(END_LOCK_HOLDER)
     posts += [
-        asyncio.ensure_future(engine.post("tally", "a", toy.Added(1), cause=str(n)))
+        asyncio.ensure_future(engine.post(TALLY, "a", toy.Added(1), cause=str(n)))
         for n in range(50, 100)
     ]
     outcomes = await asyncio.gather(*posts)
 
     assert sorted(outcome.version for outcome in outcomes) == list(range(1, 101))
-    assert (await engine.read("tally", "a")).total == 100
+    assert (await engine.read(TALLY, "a")).total == 100
     async with asyncio.timeout(60):  # the server may take its time to end a connection
         await engine.wait_while_leading(epoch)
     assert await engine.wait_until_leading() > epoch

@@ -4,6 +4,7 @@ import pytest
 from tests.engine import toy
 from tests.engine.conftest import make_engine
 from tests.engine.refusing import DISK_FULL, refusing_updates, until_told
+from tests.engine.toy import TALLY
 
 from determined_master.domain.errors import FailedPrecondition
 from determined_master.engine import Deferred, Engine, EngineSettings, outbox
@@ -37,7 +38,7 @@ async def test_effects_of_one_aggregate_are_carried_out_in_their_order(
         await engine.wait_until_leading()
         for n in range(5):
             echoes = tuple(str(10 * n + k) for k in range(10))
-            await engine.post("tally", "a", toy.Added(1, echoes=echoes), cause=str(n))
+            await engine.post(TALLY, "a", toy.Added(1, echoes=echoes), cause=str(n))
 
         async def are_closed():
             return await toy_pool.fetchval("SELECT count(*) FROM outbox") == 0
@@ -56,13 +57,13 @@ async def test_a_failing_effect_is_retried_and_holds_back_its_followers(
         seen.append((effect.text, context.attempt))
         if effect.text == "x" and context.attempt < 3:
             raise RuntimeError("not yet")
-        await context.post("tally", context.aggregate_id, toy.Echoed(effect.text))
+        await context.post(TALLY, context.aggregate_id, toy.Echoed(effect.text))
 
     engine.handlers.register(toy.Echo, handle)
     async with engine:
         await engine.wait_until_leading()
-        await engine.post("tally", "a", toy.Added(1, echoes=("x", "y")), cause="1")
-        await engine.wait_for("tally", "a", lambda tally: tally.echoes == 2, 60)
+        await engine.post(TALLY, "a", toy.Added(1, echoes=("x", "y")), cause="1")
+        await engine.wait_for(TALLY, "a", lambda tally: tally.echoes == 2, 60)
     assert seen == [("x", 1), ("x", 2), ("x", 3), ("y", 1)]
 
 
@@ -78,8 +79,8 @@ async def test_an_effect_given_up_becomes_an_event_with_the_effects_fields(
     engine.handlers.register(toy.Echo, handle)
     async with engine:
         await engine.wait_until_leading()
-        await engine.post("tally", "a", toy.Added(1, echoes=("x", "y")), cause="1")
-        tally = await engine.wait_for("tally", "a", lambda tally: tally.failures, 60)
+        await engine.post(TALLY, "a", toy.Added(1, echoes=("x", "y")), cause="1")
+        tally = await engine.wait_for(TALLY, "a", lambda tally: tally.failures, 60)
     assert tally.failures == ("x",)
     told = await toy_pool.fetchval("SELECT event FROM journal WHERE version = 2")
     assert '"error":"never"' in told
@@ -90,12 +91,12 @@ async def test_an_effect_given_up_while_the_disk_is_full_is_told_when_there_is_r
 ) -> None:
     async with silent_engine(database, toy_pool) as engine:  # nobody carries the effect out
         await engine.wait_until_leading()
-        await engine.post("tally", "a", toy.Added(1), cause="1")
+        await engine.post(TALLY, "a", toy.Added(1), cause="1")
         await toy_pool.execute(refusing_updates(DISK_FULL, "new.total = old.total"))
-        await engine.post("tally", "a", toy.Added(1, echoes=("x",)), cause="2")
+        await engine.post(TALLY, "a", toy.Added(1, echoes=("x",)), cause="2")
         await until_told(caplog, "an aggregate could not be told of a failed effect", times=2)
         await toy_pool.execute("DROP TRIGGER refusing ON tallies")
-        tally = await engine.wait_for("tally", "a", lambda tally: tally.failures, 60)
+        tally = await engine.wait_for(TALLY, "a", lambda tally: tally.failures, 60)
     assert tally.failures == ("x",)
 
 
@@ -104,8 +105,8 @@ async def test_an_effect_that_nobody_carries_out_is_given_up_at_once(
 ) -> None:
     async with silent_engine(database, toy_pool) as engine:
         await engine.wait_until_leading()
-        await engine.post("tally", "a", toy.Added(1, echoes=("x",)), cause="1")
-        tally = await engine.wait_for("tally", "a", lambda tally: tally.failures, 60)
+        await engine.post(TALLY, "a", toy.Added(1, echoes=("x",)), cause="1")
+        tally = await engine.wait_for(TALLY, "a", lambda tally: tally.failures, 60)
     assert tally.failures == ("x",)
 
 
@@ -120,12 +121,12 @@ async def test_a_deferred_effect_waits_for_a_nudge_and_does_not_count(
         attempts.append(context.attempt)
         if not is_ready:
             raise Deferred("the agent is away", retry_s=3600)
-        await context.post("tally", context.aggregate_id, toy.Echoed(effect.text))
+        await context.post(TALLY, context.aggregate_id, toy.Echoed(effect.text))
 
     engine.handlers.register(toy.Echo, handle)
     async with engine:
         await engine.wait_until_leading()
-        await engine.post("tally", "a", toy.Added(1, echoes=("x",)), cause="1")
+        await engine.post(TALLY, "a", toy.Added(1, echoes=("x",)), cause="1")
 
         async def was_asked():
             engine.retry_deferred()
@@ -150,12 +151,12 @@ async def test_open_effects_are_handed_out_again_after_a_restart(
     first.handlers.register(toy.Echo, hang)
     async with first:
         await first.wait_until_leading()
-        await first.post("tally", "a", toy.Added(1, echoes=("x", "y")), cause="1")
+        await first.post(TALLY, "a", toy.Added(1, echoes=("x", "y")), cause="1")
         await started.wait()
 
     async with make_engine(database, toy_pool) as second:
         await second.wait_until_leading()
-        tally = await second.wait_for("tally", "a", lambda tally: tally.echoes == 2, 60)
+        tally = await second.wait_for(TALLY, "a", lambda tally: tally.echoes == 2, 60)
     assert tally.failures == ()
 
 
@@ -167,16 +168,16 @@ async def test_an_outcome_and_the_end_of_its_effect_commit_together(
 
     async def handle(effect, context):
         try:
-            await context.post("tally", context.aggregate_id, toy.Added(-1))
+            await context.post(TALLY, context.aggregate_id, toy.Added(-1))
         except FailedPrecondition:
             open_after.append(await toy_pool.fetchval("SELECT count(*) FROM outbox"))
-        await context.post("tally", context.aggregate_id, toy.Echoed("x"))
+        await context.post(TALLY, context.aggregate_id, toy.Echoed("x"))
         open_after.append(await toy_pool.fetchval("SELECT count(*) FROM outbox"))
 
     engine.handlers.register(toy.Echo, handle)
     async with engine:
         await engine.wait_until_leading()
-        await engine.post("tally", "a", toy.Added(1, echoes=("x",)), cause="1")
+        await engine.post(TALLY, "a", toy.Added(1, echoes=("x",)), cause="1")
 
         async def has_ended():
             return len(open_after) == 2
@@ -200,13 +201,13 @@ async def test_sql_that_closes_an_effect_is_run_once(
     engine.handlers.register(toy.Echo, handle)
     async with engine:
         await engine.wait_until_leading()
-        await engine.post("tally", "a", toy.Added(1, echoes=("x",)), cause="1")
+        await engine.post(TALLY, "a", toy.Added(1, echoes=("x",)), cause="1")
 
         async def is_closed():
             return await toy_pool.fetchval("SELECT count(*) FROM outbox") == 0
 
         await until(is_closed)
-        await engine.post("tally", "a", toy.Added(1), cause="2")
+        await engine.post(TALLY, "a", toy.Added(1), cause="2")
     assert await toy_pool.fetchval("SELECT count(*) FROM lines WHERE id = 'closed'") == 1
 
 
@@ -223,14 +224,14 @@ async def test_effects_about_different_things_do_not_wait_for_each_other(
         seen.append(effect.text)
         if effect.text == "2@b":
             is_b_done.set()
-        await context.post("tally", context.aggregate_id, toy.Echoed(effect.text))
+        await context.post(TALLY, context.aggregate_id, toy.Echoed(effect.text))
 
     engine.handlers.register(toy.Echo, handle)
     async with engine:
         await engine.wait_until_leading()
         echoes = ("1@a", "2@b", "3@a", "4", "5@c")
-        await engine.post("tally", "a", toy.Added(1, echoes=echoes), cause="1")
-        await engine.wait_for("tally", "a", lambda tally: tally.echoes == 5, 60)
+        await engine.post(TALLY, "a", toy.Added(1, echoes=echoes), cause="1")
+        await engine.wait_for(TALLY, "a", lambda tally: tally.echoes == 5, 60)
     assert seen == ["2@b", "1@a", "3@a", "4", "5@c"]
 
 
@@ -245,14 +246,14 @@ async def test_a_group_handler_gets_what_waits_and_then_alone_what_it_left_open(
         for effect, context in orders:
             if effect.text == "2@b" and len(calls) < 3:
                 raise RuntimeError("not yet")
-            await context.post("tally", context.aggregate_id, toy.Echoed(effect.text))
+            await context.post(TALLY, context.aggregate_id, toy.Echoed(effect.text))
 
     engine.handlers.register_group(toy.Echo, handle)
     async with engine:
         await engine.wait_until_leading()
         echoes = ("1@a", "2@b", "3@c")
-        await engine.post("tally", "a", toy.Added(1, echoes=echoes), cause="1")
-        await engine.wait_for("tally", "a", lambda tally: tally.echoes == 3, 60)
+        await engine.post(TALLY, "a", toy.Added(1, echoes=echoes), cause="1")
+        await engine.wait_for(TALLY, "a", lambda tally: tally.echoes == 3, 60)
     together, *alone = calls
     assert together == [("1@a", 1), ("2@b", 1), ("3@c", 1)]
     assert sorted(alone) == [[("2@b", 1)], [("2@b", 2)], [("3@c", 1)]]
@@ -271,8 +272,8 @@ async def test_more_open_effects_than_a_page_are_handed_out_in_order_after_a_res
     async with first:
         await first.wait_until_leading()
         echoes = tuple(str(n) for n in range(30))
-        await first.post("tally", "a", toy.Added(1, echoes=echoes), cause="1")
-        await first.post("tally", "b", toy.Added(1, echoes=("b",)), cause="1")
+        await first.post(TALLY, "a", toy.Added(1, echoes=echoes), cause="1")
+        await first.post(TALLY, "b", toy.Added(1, echoes=("b",)), cause="1")
 
     second = silent_engine(database, toy_pool)
     seen = []
@@ -283,7 +284,7 @@ async def test_more_open_effects_than_a_page_are_handed_out_in_order_after_a_res
     second.handlers.register(toy.Echo, handle)
     async with second:
         await second.wait_until_leading()
-        await second.post("tally", "a", toy.Added(1, echoes=("last",)), cause="2")
+        await second.post(TALLY, "a", toy.Added(1, echoes=("last",)), cause="2")
 
         async def are_closed():
             return await toy_pool.fetchval("SELECT count(*) FROM outbox") == 0
@@ -299,12 +300,12 @@ async def test_an_old_effect_that_no_lane_has_is_taken_up_by_the_sweep(
     engine = Engine(database, toy_pool, [toy.TALLY], settings=settings)
 
     async def handle(effect, context):
-        await context.post("tally", context.aggregate_id, toy.Echoed(effect.text))
+        await context.post(TALLY, context.aggregate_id, toy.Echoed(effect.text))
 
     engine.handlers.register(toy.Echo, handle)
     async with engine:
         await engine.wait_until_leading()
-        await engine.post("tally", "a", toy.Added(1), cause="1")
+        await engine.post(TALLY, "a", toy.Added(1), cause="1")
         await toy_pool.execute(
             "INSERT INTO outbox (kind, id, version, n, effect, ordered_at, claimed_epoch) VALUES "
             """('tally', 'a', 1, 0, '{"effect":"echo","text":"x"}', now() - interval '1 hour',"""
@@ -314,4 +315,4 @@ async def test_an_old_effect_that_no_lane_has_is_taken_up_by_the_sweep(
 
 
 async def _echoed(engine: Engine) -> bool:
-    return (await engine.read("tally", "a")).echoes == 1
+    return (await engine.read(TALLY, "a")).echoes == 1

@@ -58,6 +58,7 @@ CHOIR = Kind(
     event=Joined | Sang,
     effect=None,
     step=step,
+    given_up=None,
     parts=Parts(Singer, split, lambda c: c.rows, lambda c, parts: Choir(tuple(parts))),
 )
 
@@ -75,9 +76,9 @@ async def stored(pool: Database, id: str) -> tuple[str, list[str]]:
 async def test_a_small_state_has_no_rows_beside_it(database: Address, pool: Database) -> None:
     async with engine_on(database, pool) as engine:
         await engine.wait_until_leading()
-        await engine.post("choir", "a", Joined(("x", "y")), cause="1")
+        await engine.post(CHOIR, "a", Joined(("x", "y")), cause="1")
         assert await stored(pool, "a") == ('{"singers":[{"name":"x"},{"name":"y"}]}', [])
-        await engine.post("choir", "a", Joined(("z",)), cause="2")
+        await engine.post(CHOIR, "a", Joined(("z",)), cause="2")
     assert await stored(pool, "a") == (
         '{"rows":3}',
         ['{"name":"x"}', '{"name":"y"}', '{"name":"z"}'],
@@ -91,10 +92,10 @@ async def test_a_state_of_a_thousand_parts_is_stored_below_the_bound_and_read_wh
     heard: list[Choir] = []
     async with engine_on(database, pool) as engine:
         await engine.wait_until_leading()
-        engine.feed.listen("choir", lambda change: heard.append(change.state))
-        await engine.post("choir", "a", Joined(names), cause="1")
-        outcome = await engine.post("choir", "a", Sang(names[7]), cause="2")
-        choir = await engine.read("choir", "a")
+        engine.feed.listen(CHOIR, lambda change: heard.append(change.state))
+        await engine.post(CHOIR, "a", Joined(names), cause="1")
+        outcome = await engine.post(CHOIR, "a", Sang(names[7]), cause="2")
+        choir = await engine.read(CHOIR, "a")
     assert choir == outcome.state == heard[-1]
     assert [s.name for s in choir.singers] == list(names)
     assert [n for n, s in enumerate(choir.singers) if s.songs] == [7]
@@ -105,9 +106,9 @@ async def test_only_parts_that_have_changed_are_written(database: Address, pool:
     versions = "SELECT n, xmin::text FROM aggregate_parts ORDER BY n"
     async with engine_on(database, pool) as engine:
         await engine.wait_until_leading()
-        await engine.post("choir", "a", Joined(tuple("abcde")), cause="1")
+        await engine.post(CHOIR, "a", Joined(tuple("abcde")), cause="1")
         before = dict(await pool.fetch(versions))
-        await engine.post("choir", "a", Sang("c"), cause="2")
+        await engine.post(CHOIR, "a", Sang("c"), cause="2")
     after = dict(await pool.fetch(versions))
     assert [n for n in after if after[n] != before[n]] == [2]
 
@@ -117,10 +118,10 @@ async def test_a_state_stored_whole_by_an_earlier_release_is_taken_apart(
 ) -> None:
     async with engine_on(database, pool) as engine:
         await engine.wait_until_leading()
-        await engine.post("choir", "a", Joined(("x",)), cause="1")
+        await engine.post(CHOIR, "a", Joined(("x",)), cause="1")
         whole = '{"singers":[{"name":"x"},{"name":"y"},{"name":"z"}]}'
         await pool.execute("UPDATE aggregates SET state = $1", whole)
-        await engine.post("choir", "a", Sang("z"), cause="2")
+        await engine.post(CHOIR, "a", Sang("z"), cause="2")
     state, parts = await stored(pool, "a")
     assert (state, len(parts)) == ('{"rows":3}', 3)
     assert parts[2] == '{"name":"z","songs":1}'
@@ -138,12 +139,12 @@ async def test_a_connection_that_breaks_at_any_statement_costs_no_part_and_doubl
         for at in range(1, 18):
             plan.arm(at, is_after=is_after)
             id = f"c{at}"
-            await engine.post("choir", id, Joined(tuple("abcd")), cause="1")
-            await engine.post("choir", id, Sang("b"), cause="2")
-            await engine.post("choir", id, Sang("b"), cause="3")
+            await engine.post(CHOIR, id, Joined(tuple("abcd")), cause="1")
+            await engine.post(CHOIR, id, Sang("b"), cause="2")
+            await engine.post(CHOIR, id, Sang("b"), cause="3")
             broken += plan.has_broken
             plan.at = None
-            choir = await engine.read("choir", id)
+            choir = await engine.read(CHOIR, id)
             assert [(s.name, s.songs) for s in choir.singers] == [
                 ("a", 0),
                 ("b", 2),

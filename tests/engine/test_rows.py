@@ -10,6 +10,7 @@ import pytest
 from tests.engine import toy
 from tests.engine.breaking import BreakPlan, breaking_connect
 from tests.engine.conftest import make_engine
+from tests.engine.toy import TALLY
 
 from determined_master.domain.errors import DetError, FailedPrecondition, InvalidArgument
 from determined_master.engine import Engine, Inserting, Rows
@@ -33,10 +34,10 @@ class Lines:
 async def post_all(engine: Engine, writer: Any, items: Sequence[int]) -> list[Any]:
     """One event an item, posted at once so that they wait together behind a first one."""
     posts = [
-        engine.post("tally", "a", toy.Added(item), cause=f"c{n}", within=Rows(writer, item))
+        engine.post(TALLY, "a", toy.Added(item), cause=f"c{n}", within=Rows(writer, item))
         for n, item in enumerate(items)
     ]
-    first = engine.post("tally", "a", toy.Added(0), cause="first")
+    first = engine.post(TALLY, "a", toy.Added(0), cause="first")
     _, *outcomes = await asyncio.gather(first, *posts, return_exceptions=True)
     return outcomes
 
@@ -84,7 +85,7 @@ async def test_the_rows_of_an_event_that_the_domain_refuses_are_taken_back(
 
 async def test_rows_are_written_once_for_a_cause(engine: Engine, toy_pool: Database) -> None:
     posts = [
-        engine.post("tally", "a", toy.Added(1), cause="same", within=Rows(Lines(), 1))
+        engine.post(TALLY, "a", toy.Added(1), cause="same", within=Rows(Lines(), 1))
         for _ in range(3)
     ]
     assert {outcome.version for outcome in await asyncio.gather(*posts)} == {1}
@@ -109,7 +110,7 @@ async def test_rows_are_written_once_whatever_statement_loses_the_connection(
         for at in range(1, 12):
             plan.arm(at, is_after=is_after)
             await engine.post(
-                "tally", "a", toy.Added(1), cause=str(at), within=Rows(Inserting(insert), at)
+                TALLY, "a", toy.Added(1), cause=str(at), within=Rows(Inserting(insert), at)
             )
             count += plan.has_broken
             plan.at = None

@@ -114,15 +114,20 @@ async def project(conn: Conn, changes: Sequence[Change[Tally, TallyEvent]]) -> N
     await conn.executemany("INSERT INTO lines (id, amount) VALUES ($1, $2)", lines)
 
 
+def given_up(effect: Echo, error: str) -> TallyEvent:
+    return EffectFailed(effect="echo", error=error, text=effect.text)
+
+
 TABLES = """
     CREATE TABLE tallies (id text PRIMARY KEY, total bigint NOT NULL);
     CREATE TABLE lines (id text NOT NULL, amount bigint NOT NULL);
 """
-TALLY = Kind(
+TALLY: Kind[str, Tally, TallyEvent, Echo | SetTimer | CancelTimer] = Kind(
     name="tally",
     state=Tally,
     event=TallyEvent,
     effect=Echo | SetTimer | CancelTimer,
     step=step,
+    given_up=given_up,
     project=project,
 )

@@ -13,6 +13,7 @@ import sys
 
 from tests.engine import toy
 from tests.engine.conftest import make_engine
+from tests.engine.toy import TALLY
 
 from determined_master.engine import Outcome
 from determined_master.store.db import Address, open_database
@@ -33,11 +34,11 @@ class Allowance:
 async def post_events(engine, id: str, events: int, ledger, allowance: Allowance) -> None:
     for n in range(events):
         event = toy.Added(n, echoes=(str(n),), tick_s=0.0 if n == 0 else None)
-        outcome = await engine.post("tally", id, event, cause=f"request:{n}")
+        outcome = await engine.post(TALLY, id, event, cause=f"request:{n}")
         ledger.write(f"{id} request:{n}\n")
         ledger.flush()
         await allowance.use(outcome)
-    await engine.wait_for("tally", id, lambda t: t.echoes == events and t.ticks == 1, 60)
+    await engine.wait_for(TALLY, id, lambda t: t.echoes == events and t.ticks == 1, 60)
 
 
 async def main() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from tests.engine import toy
 from tests.engine.conftest import make_engine
+from tests.engine.toy import TALLY
 from tests.store.rows import add_experiment, add_project, add_trial
 
 from determined_master.engine.story import list_story
@@ -27,7 +28,7 @@ async def fill(database: Address, pool: Database) -> None:
     async with make_engine(database, pool) as engine:
         await engine.wait_until_leading()
         for n in range(20):
-            await engine.post("tally", "a", toy.Added(n, tick_s=3600), cause=f"request:{n}")
+            await engine.post(TALLY, "a", toy.Added(n, tick_s=3600), cause=f"request:{n}")
     await pool.execute(
         "INSERT INTO users (username, modified_at) VALUES ($1, now()), ('b', now())", 'a\t"\\\n'
     )
@@ -65,9 +66,9 @@ async def test_a_restored_database_has_the_same_rows_and_goes_on(
         await restored.execute(toy.TABLES)
         async with make_engine(empty_database, restored) as engine:
             await engine.wait_until_leading()
-            again = await engine.post("tally", "a", toy.Added(19), cause="request:19")
+            again = await engine.post(TALLY, "a", toy.Added(19), cause="request:19")
             assert again.is_duplicate
-            assert (await engine.post("tally", "a", toy.Added(1), cause="new")).version == 21
+            assert (await engine.post(TALLY, "a", toy.Added(1), cause="new")).version == 21
         async with restored.acquire() as conn:
             assert len(await list_story(conn, [("tally", "a")])) == 21
     finally:
@@ -99,7 +100,7 @@ async def test_journal_partitions_of_other_months_are_restored(
     past = make_engine(database, toy_pool, now=lambda: datetime(2031, 12, 5, tzinfo=UTC))
     async with past:
         await past.wait_until_leading()
-        await past.post("tally", "old", toy.Added(1), cause="1")
+        await past.post(TALLY, "old", toy.Added(1), cause="1")
     await toy_pool.execute("DROP TABLE tallies, lines")
     async with toy_pool.acquire() as conn:
         await back_up(conn, tmp_path / "backup")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from determined_master import __version__, entropy
+from determined_master.aggregates import KINDS
 from determined_master.engine import Engine
-from determined_master.engine.kinds import KINDS
 from determined_master.pools.live import LiveAllocations
 from determined_master.services.access.identities import Identities
 from determined_master.services.access.task_tokens import TaskTokens

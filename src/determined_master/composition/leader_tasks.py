@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from determined_master.aggregates.allocations import ALLOCATION
 from determined_master.domain.errors import DetError
 from determined_master.engine import PARTS
-from determined_master.engine.kinds import ALLOCATION
 from determined_master.store.connection_errors import DATABASE_ERRORS
 
 if TYPE_CHECKING:

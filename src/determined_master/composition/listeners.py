@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from determined_master.aggregates.allocations import ALLOCATION
+from determined_master.aggregates.generic_tasks import GENERIC_TASK
+from determined_master.aggregates.interactive_tasks import INTERACTIVE_TASK
+from determined_master.aggregates.trials import TRIAL
 from determined_master.domain.states import TERMINAL
 
 if TYPE_CHECKING:
     from determined_master.composition.foundation import Foundation
+    from determined_master.domain.allocation.messages import Allocation
+    from determined_master.domain.generic_task.messages import GenericTask
+    from determined_master.domain.interactive_task.messages import InteractiveTask
+    from determined_master.domain.trial.messages import Trial
     from determined_master.engine import Changed
     from determined_master.services.tasks.proxies import Proxies
 
@@ -25,12 +33,12 @@ class Listeners:
 
     def listen(self) -> None:
         """Hear what is committed from now on."""
-        self._feed.listen("allocation", self._on_allocation)
-        self._feed.listen("trial", self._on_trial)
-        self._feed.listen("task", self._on_generic_task)
-        self._feed.listen("interactive", self._on_interactive_task)
+        self._feed.listen(ALLOCATION, self._on_allocation)
+        self._feed.listen(TRIAL, self._on_trial)
+        self._feed.listen(GENERIC_TASK, self._on_generic_task)
+        self._feed.listen(INTERACTIVE_TASK, self._on_interactive_task)
 
-    def _on_allocation(self, change: Changed) -> None:
+    def _on_allocation(self, change: Changed[Allocation]) -> None:
         self._live.changed(change.state, change.version)
         self._logs.tell(change.state.request.task_id)
         if change.state.state == "TERMINATED":
@@ -38,14 +46,14 @@ class Listeners:
             self._identities.forget_token(self._tokens.user_token(change.id))
             self._proxies.ended(change.id, change.state.request.task_id)
 
-    def _on_trial(self, change: Changed) -> None:
+    def _on_trial(self, change: Changed[Trial]) -> None:
         if change.state.state in TERMINAL:  # its task has ended: logs may have come to their end
             self._logs.tell(change.state.task_id)
 
-    def _on_generic_task(self, change: Changed) -> None:
+    def _on_generic_task(self, change: Changed[GenericTask]) -> None:
         if change.state.state in TERMINAL:
             self._logs.tell(change.id)
 
-    def _on_interactive_task(self, change: Changed) -> None:
+    def _on_interactive_task(self, change: Changed[InteractiveTask]) -> None:
         if change.state.state == "OVER":
             self._logs.tell(change.id)

@@ -6,6 +6,7 @@ from typing import NewType
 from determined_master.domain.errors import InvalidArgument
 
 ExperimentId = NewType("ExperimentId", int)
+TrialId = NewType("TrialId", int)
 RequestId = NewType("RequestId", str)
 """A trial's name inside its search: a UUID drawn from the search's own generator."""
 TaskId = NewType("TaskId", str)

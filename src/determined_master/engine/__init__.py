@@ -5,10 +5,10 @@ from determined_master.engine.engine import PARTS, Current, Engine
 from determined_master.engine.errors import Deferred, EngineUnavailable, InternalError, NotLeader
 from determined_master.engine.feed import Changed, Feed
 from determined_master.engine.handlers import EffectContext, Handlers
+from determined_master.engine.ids import EffectId
 from determined_master.engine.kind import (
     Change,
     ContextLoader,
-    EffectId,
     Inserting,
     Kind,
     Outcome,

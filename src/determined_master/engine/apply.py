@@ -17,7 +17,8 @@ from determined_master.engine.batch import Applied, Subject, Writes, columns
 from determined_master.engine.closing import close_all
 from determined_master.engine.connection import abandon, is_connection_loss
 from determined_master.engine.errors import StaleEpoch
-from determined_master.engine.kind import Key, Outcome, Rows, RowWriter
+from determined_master.engine.ids import Key
+from determined_master.engine.kind import Outcome, Rows, RowWriter
 from determined_master.engine.queue import Closing, Post
 from determined_master.engine.refusing import as_refusal
 from determined_master.store.db import Conn
@@ -114,7 +115,7 @@ class _Transaction:
         self._subjects: dict[Key, Subject] = {}
         self._told: dict[tuple[str, str, str], int] = {}
         self._writes = Writes(term.now())
-        self._outcomes: list[tuple[Post, Outcome | Exception]] = []
+        self._outcomes: list[tuple[Post, Outcome[Any] | Exception]] = []
         self._duplicates: list[tuple[Subject, int]] = []
         self._refused: dict[tuple[str, str, str], Exception] = {}
 
@@ -249,7 +250,7 @@ class _Transaction:
         changed = [s for s in self._subjects.values() if s.version > s.first_version]
         return sorted(changed, key=lambda subject: subject.key)
 
-    async def _step(self, post: Post) -> Outcome | Exception:
+    async def _step(self, post: Post) -> Outcome[Any] | Exception:
         """Apply one event; what the domain raises is returned unless `within` has written."""
         subject = self._subjects[post.key]
         told = self._told.get((*post.key, post.cause))

@@ -8,12 +8,11 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from determined_master.domain.messages import CancelTimer, Effect, Record, SetTimer
+from determined_master.engine.ids import EffectId, Key
 from determined_master.engine.kind import (
     STATE_LIMIT_BYTES,
+    AnyKind,
     Change,
-    EffectId,
-    Key,
-    Kind,
     Outcome,
     encode,
     tag_of,
@@ -28,7 +27,7 @@ _TOLD_EFFECT_CHARS = 400
 class Subject:
     """One aggregate as the transaction sees it, after the events applied so far."""
 
-    kind: Kind[Any, Any, Any]
+    kind: AnyKind
     id: str
     version: int
     born: date
@@ -78,7 +77,7 @@ class TimerChange:
 class Applied:
     """What a committed transaction has done."""
 
-    outcomes: list[tuple[Post, Outcome | Exception]]
+    outcomes: list[tuple[Post, Outcome[Any] | Exception]]
     subjects: list[Subject]
     """Those that have changed, in the order of their keys."""
     duplicates: list[tuple[Subject, int]]

@@ -12,6 +12,7 @@ from typing import Any
 from determined_master.domain.errors import DetError, Unavailable
 from determined_master.engine.apply import Term
 from determined_master.engine.batch import OpenEffect
+from determined_master.engine.causes import GaveUp
 from determined_master.engine.errors import Deferred
 from determined_master.engine.handlers import (
     EffectContext,
@@ -20,7 +21,8 @@ from determined_master.engine.handlers import (
     Poster,
     Registration,
 )
-from determined_master.engine.kind import EffectId, Kind
+from determined_master.engine.ids import EffectId
+from determined_master.engine.kind import AnyKind
 from determined_master.store.db import Database
 
 _log = logging.getLogger(__name__)
@@ -53,7 +55,7 @@ class Carrier:
     def __init__(
         self,
         term: Term,
-        kinds: dict[str, Kind[Any, Any, Any]],
+        kinds: dict[str, AnyKind],
         handlers: Handlers,
         engine: Poster,
         patience: Patience,
@@ -201,15 +203,14 @@ class Carrier:
     async def _tell_failure(self, open_effect: OpenEffect, words: str) -> None:
         """Let the aggregate know, however long the database is away or full; then close it."""
         id = open_effect.id
+        kind = self._kinds[id.kind]
         event = None
-        if open_effect.effect is not None:
-            event = self._kinds[id.kind].codec.effect_failed(open_effect.effect, words)
+        if open_effect.effect is not None and kind.given_up is not None:
+            event = kind.given_up(open_effect.effect, words)
         tries = 0
         while event is not None:
             try:
-                await self._engine.post(
-                    id.kind, id.aggregate, event, cause=f"failed:{id}", closes=id
-                )
+                await self._engine.post(kind, id.aggregate, event, cause=GaveUp(id), closes=id)
                 return
             except Unavailable as error:
                 tries += 1

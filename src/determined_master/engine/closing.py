@@ -8,7 +8,7 @@ from determined_master.engine import statements
 from determined_master.engine.batch import columns
 from determined_master.engine.connection import abandon
 from determined_master.engine.errors import StaleEpoch
-from determined_master.engine.kind import EffectId
+from determined_master.engine.ids import EffectId
 from determined_master.store.db import Conn
 
 

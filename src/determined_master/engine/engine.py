@@ -7,16 +7,28 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
-from typing import Any
+from typing import Any, Generic
 
 from determined_master import clock
 from determined_master.engine.apply import Term
+from determined_master.engine.causes import Cause
 from determined_master.engine.connection import Connect, engine_connect
 from determined_master.engine.errors import EngineUnavailable, NotLeader, TermEnded
 from determined_master.engine.feed import Changed, Feed
 from determined_master.engine.handlers import Handlers
+from determined_master.engine.ids import EffectId
 from determined_master.engine.inbox import POSTED, InboxClient
-from determined_master.engine.kind import EffectId, Kind, Outcome, Posting, Within
+from determined_master.engine.kind import (
+    AnyKind,
+    AnyPosting,
+    E,
+    Id,
+    Kind,
+    Outcome,
+    Posting,
+    S,
+    Within,
+)
 from determined_master.engine.leader import Leadership
 from determined_master.engine.queue import Closing, Post
 from determined_master.engine.term import EngineSettings, LeaderTerm
@@ -32,11 +44,11 @@ _GET = f"SELECT a.version, a.state, {PARTS} FROM aggregates a WHERE a.kind = $1 
 
 
 @dataclass(frozen=True)
-class Current:
+class Current(Generic[S]):
     """An aggregate as it is stored."""
 
     version: int
-    state: Any
+    state: S
 
 
 class Engine:
@@ -55,7 +67,7 @@ class Engine:
         self,
         address: Address,
         db: Database,
-        kinds: Iterable[Kind[Any, Any, Any]],
+        kinds: Iterable[AnyKind],
         *,
         settings: EngineSettings | None = None,
         now: Callable[[], datetime] = clock.now,
@@ -129,15 +141,15 @@ class Engine:
 
     async def post(
         self,
-        kind: str,
-        id: str,
-        event: Any,
+        kind: Kind[Id, S, E, Any],
+        id: Id,
+        event: E,
         *,
-        cause: str,
+        cause: Cause,
         closes: EffectId | None = None,
         within: Within | None = None,
         deadline_s: float = 30,
-    ) -> Outcome:
+    ) -> Outcome[S]:
         """Apply one event to one aggregate, once for its cause.
 
         Args:
@@ -155,8 +167,8 @@ class Engine:
         return await self._post_until(posting, clock.monotonic_s() + deadline_s)
 
     async def post_many(
-        self, postings: Sequence[Posting], *, deadline_s: float = 30
-    ) -> list[Outcome | Exception]:
+        self, postings: Sequence[AnyPosting], *, deadline_s: float = 30
+    ) -> list[Outcome[Any] | Exception]:
         """Post several events at once; an error takes the place of the outcome that it denies.
 
         Events of one aggregate are applied in the given order.
@@ -190,30 +202,30 @@ class Engine:
         if error is not None:
             raise error
 
-    async def find(self, kind: str, id: str) -> Current | None:
+    async def find(self, kind: Kind[Id, S, Any, Any], id: Id) -> Current[S] | None:
         """An aggregate as it is stored now; None when it does not exist."""
-        row = await self._db.fetchrow(_GET, kind, id)
+        row = await self._db.fetchrow(_GET, kind.name, str(id))
         if row is None:
             return None
-        return Current(row["version"], self._kinds[kind].codec.state(row["state"], row["parts"]))
+        return Current(row["version"], kind.codec.state(row["state"], row["parts"]))
 
-    async def read(self, kind: str, id: str) -> Any:
+    async def read(self, kind: Kind[Id, S, Any, Any], id: Id) -> S | None:
         """The stored state of an aggregate; None when it does not exist."""
         current = await self.find(kind, id)
         return None if current is None else current.state
 
     async def wait_for(
-        self, kind: str, id: str, predicate: Callable[[Any], bool], timeout_s: float
-    ) -> Any:
+        self, kind: Kind[Id, S, Any, Any], id: Id, predicate: Callable[[S], bool], timeout_s: float
+    ) -> S:
         """The aggregate's state once it is as wanted; TimeoutError after `timeout_s`.
 
         It is looked at again when the lead changes: what was committed while its answer was lost,
         or by another leader, is told by no feed.
         """
         changed = asyncio.Event()
-        newest: list[Changed] = []
+        newest: list[Changed[S]] = []
 
-        def notice(change: Changed) -> None:
+        def notice(change: Changed[S]) -> None:
             newest[:] = [change]
             changed.set()
 
@@ -244,15 +256,17 @@ class Engine:
         if self._term is not None:
             self._term.carrier.retry_deferred(topic)
 
-    async def _look(self, kind: str, id: str, newest: list[Changed]) -> Any:
+    async def _look(
+        self, kind: Kind[Id, S, Any, Any], id: Id, newest: list[Changed[S]]
+    ) -> S | None:
         if newest and self.is_leader:
             return newest[0].state
         return await self.read(kind, id)
 
-    async def _post_until(self, posting: Posting, until_s: float) -> Outcome:
+    async def _post_until(self, posting: AnyPosting, until_s: float) -> Outcome[Any]:
         """Try until it is settled; the journal knows what an earlier try has done."""
-        if posting.kind not in self._kinds:
-            raise ValueError(f"there is no kind {posting.kind!r}")
+        if self._kinds.get(posting.kind.name) is not posting.kind:
+            raise ValueError(f"this engine has no such kind {posting.kind.name!r}")
         while True:
             try:
                 outcome = await self._post_once(posting, until_s)
@@ -268,7 +282,7 @@ class Engine:
                 )
             await self._wait_for_term(_AGAIN_S)
 
-    async def _post_once(self, posting: Posting, until_s: float) -> Outcome | Exception:
+    async def _post_once(self, posting: AnyPosting, until_s: float) -> Outcome[Any] | Exception:
         """The outcome, or what refused it; `TermEnded` when it must be tried again."""
         term = self._term
         if term is not None:
@@ -279,8 +293,8 @@ class Engine:
         return TermEnded() if outcome is None else outcome
 
     async def _post_here(
-        self, term: LeaderTerm, posting: Posting, until_s: float
-    ) -> Outcome | Exception:
+        self, term: LeaderTerm, posting: AnyPosting, until_s: float
+    ) -> Outcome[Any] | Exception:
         future = asyncio.get_running_loop().create_future()
         timer = future.get_loop().call_later(
             max(until_s - clock.monotonic_s(), 0), _answer_late, future
@@ -292,16 +306,16 @@ class Engine:
                     return TermEnded()
             term.queue.put(
                 Post(
-                    self._kinds[posting.kind],
-                    posting.id,
+                    posting.kind,
+                    str(posting.id),
                     posting.event,
-                    posting.cause,
+                    str(posting.cause),
                     future,
                     posting.closes,
                     posting.within,
                 )
             )
-            outcome: Outcome | Exception = await future
+            outcome: Outcome[Any] | Exception = await future
             return outcome
         finally:
             timer.cancel()
@@ -334,19 +348,19 @@ class Engine:
             self._inbox.note_settled()
 
 
-def _answer_late(future: asyncio.Future[Outcome | Exception]) -> None:
+def _answer_late(future: asyncio.Future[Outcome[Any] | Exception]) -> None:
     if not future.done():
         future.set_result(TermEnded())
 
 
-def _too_late(posting: Posting, *, is_leader_needed: bool) -> EngineUnavailable | NotLeader:
+def _too_late(posting: AnyPosting, *, is_leader_needed: bool) -> EngineUnavailable | NotLeader:
     if is_leader_needed:
         return NotLeader(
-            f"this process does not lead, and an event of {posting.kind} {posting.id} must be "
-            "applied by the leader; try again"
+            f"this process does not lead, and an event of {posting.kind.name} {posting.id} "
+            "must be applied by the leader; try again"
         )
     return EngineUnavailable(
-        f"an event of {posting.kind} {posting.id} was not settled in time; sending the same "
+        f"an event of {posting.kind.name} {posting.id} was not settled in time; sending the same "
         "request again is safe"
     )
 

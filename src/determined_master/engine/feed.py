@@ -5,41 +5,42 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic
 
 from determined_master.engine.batch import Subject
+from determined_master.engine.kind import Id, Kind, S
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class Changed(Generic[S]):
     """An aggregate has a new version."""
 
     kind: str
     id: str
     version: int
-    state: Any
+    state: S
 
 
-Listener = Callable[[Changed], None]
+Listener = Callable[[Changed[S]], None]
 
 
 class Feed:
     """Tells listeners in the order of each aggregate's versions."""
 
     def __init__(self) -> None:
-        self._listeners: dict[tuple[str, str | None], list[Listener]] = {}
+        self._listeners: dict[tuple[str, str | None], list[Listener[Any]]] = {}
 
     def listen(
-        self, kind: str, listener: Listener, *, id: str | None = None
+        self, kind: Kind[Id, S, Any, Any], listener: Listener[S], *, id: Id | None = None
     ) -> Callable[[], None]:
         """Call `listener`, which must not block, for each change of a kind or of one aggregate.
 
         Returns:
             How to stop that.
         """
-        key = (kind, id)
+        key = (kind.name, None if id is None else str(id))
         self._listeners.setdefault(key, []).append(listener)
 
         def stop() -> None:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
+from determined_master.engine.causes import CarriedOut, Cause
 from determined_master.engine.errors import Deferred
-from determined_master.engine.kind import EffectId, Outcome, Within
+from determined_master.engine.ids import EffectId
+from determined_master.engine.kind import E, Id, Kind, Outcome, S, Within
 
 Handler = Callable[[Any, "EffectContext"], Awaitable[None]]
 GroupHandler = Callable[[Sequence[tuple[Any, "EffectContext"]]], Awaitable[None]]
@@ -21,15 +23,15 @@ class Poster(Protocol):
 
     async def post(
         self,
-        kind: str,
-        id: str,
-        event: Any,
+        kind: Kind[Id, S, E, Any],
+        id: Id,
+        event: E,
         *,
-        cause: str,
+        cause: Cause,
         closes: EffectId | None = None,
         within: Within | None = None,
         deadline_s: float = 30,
-    ) -> Outcome: ...
+    ) -> Outcome[S]: ...
 
     async def close(self, effect: EffectId) -> None: ...
 
@@ -54,9 +56,9 @@ class EffectContext:
         return self.effect_id.aggregate
 
     @property
-    def cause(self) -> str:
+    def cause(self) -> CarriedOut:
         """The cause of any event that comes of this effect: the same at every attempt."""
-        return f"effect:{self.effect_id}"
+        return CarriedOut(self.effect_id)
 
     def deferred(self, reason: str) -> Deferred:
         """To raise when the world is not ready: ask again later, this does not count."""
@@ -64,12 +66,12 @@ class EffectContext:
 
     async def post(
         self,
-        kind: str,
-        id: str,
-        event: Any,
+        kind: Kind[Id, S, E, Any],
+        id: Id,
+        event: E,
         *,
         within: Within | None = None,
-    ) -> Outcome:
+    ) -> Outcome[S]:
         """Report the outcome and close the effect, in one transaction."""
         return await self.engine.post(
             kind, id, event, cause=self.cause, closes=self.effect_id, within=within

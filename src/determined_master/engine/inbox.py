@@ -12,7 +12,8 @@ from determined_master import clock
 from determined_master.engine import inbox_codec
 from determined_master.engine.apply import Term
 from determined_master.engine.errors import InternalError
-from determined_master.engine.kind import EffectId, Kind, Outcome, Posting, encode
+from determined_master.engine.ids import EffectId
+from determined_master.engine.kind import AnyKind, AnyPosting, Outcome, encode
 from determined_master.engine.queue import Post
 from determined_master.store.db import Database
 
@@ -49,7 +50,7 @@ class InboxDrain:
     def __init__(
         self,
         term: Term,
-        kinds: dict[str, Kind[Any, Any, Any]],
+        kinds: dict[str, AnyKind],
         put: Callable[[Post], None],
     ) -> None:
         self._term = term
@@ -72,7 +73,7 @@ class InboxDrain:
     async def _drain(self, db: Database) -> bool:
         """Settle one page; a row whose number committed late is seen by the next look."""
         rows = await db.fetch(_LIST, 0, _PAGE)
-        waiting: list[asyncio.Future[Outcome | Exception]] = []
+        waiting: list[asyncio.Future[Outcome[Any] | Exception]] = []
         for row in rows:
             kind = self._kinds.get(row["kind"])
             try:
@@ -108,7 +109,7 @@ class InboxClient:
         self._settled.set()
         self._settled = asyncio.Event()
 
-    async def post(self, posting: Posting, until_s: float) -> Outcome | Exception | None:
+    async def post(self, posting: AnyPosting, until_s: float) -> Outcome[Any] | Exception | None:
         """Post one event.
 
         Args:
@@ -120,7 +121,7 @@ class InboxClient:
         """
         seq = await self._db.fetchval(
             _INSERT,
-            *(posting.kind, posting.id, posting.cause, encode(posting.event)),
+            *(posting.kind.name, str(posting.id), str(posting.cause), encode(posting.event)),
             *(None if posting.closes is None else str(posting.closes), clock.now()),
         )
         await self._db.execute(f"NOTIFY {POSTED}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
@@ -19,7 +20,7 @@ class _Stored(msgspec.Struct, omit_defaults=True):
     message: str = ""
 
 
-def encode_outcome(outcome: Outcome | Exception) -> str:
+def encode_outcome(outcome: Outcome[Any] | Exception) -> str:
     """Text of an outcome or of the refusal; the state does not travel."""
     if isinstance(outcome, Outcome):
         stored = _Stored(outcome.version, outcome.is_duplicate)
@@ -28,7 +29,7 @@ def encode_outcome(outcome: Outcome | Exception) -> str:
     return msgspec.json.encode(stored).decode()
 
 
-def decode_outcome(text: str) -> Outcome | DetError:
+def decode_outcome(text: str) -> Outcome[Any] | DetError:
     """The inverse; an error of a class that this process does not know is an internal one."""
     stored = msgspec.json.decode(text, type=_Stored)
     if stored.error is None:

@@ -5,42 +5,23 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Generic, Literal, Protocol, TypeVar, get_args
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
 from determined_master.domain.errors import DetError
-from determined_master.domain.messages import Effect, Event, Record, State
+from determined_master.domain.messages import Event, Record, State
+from determined_master.engine.causes import Cause
+from determined_master.engine.ids import EffectId
 from determined_master.store.db import Conn
 
+Id = TypeVar("Id")
 S = TypeVar("S", bound=State)
 E = TypeVar("E", bound=Event)
 F = TypeVar("F")
 
-Key = tuple[str, str]
-"""Kind and id of one aggregate."""
-
 STATE_LIMIT_BYTES = 10 << 10
 """What grows with the number of trials is rows, never a part of a state."""
-
-
-class EffectId(msgspec.Struct, frozen=True, order=True):
-    """Names one effect for ever: the `n`-th that the event of that version ordered."""
-
-    kind: str
-    aggregate: str
-    version: int
-    n: int
-
-    def __str__(self) -> str:
-        return f"{self.kind}/{self.aggregate}/{self.version}/{self.n}"
-
-    @classmethod
-    def parse(cls, text: str) -> EffectId:
-        """The inverse of `str`; ValueError when it is not one."""
-        kind, _, rest = text.partition("/")
-        aggregate, version, n = rest.rsplit("/", 2)
-        return cls(kind, aggregate, int(version), int(n))
 
 
 class RowWriter(Protocol):
@@ -134,19 +115,24 @@ class Parts(Generic[S]):
     """The inverse of `split`."""
 
 
-@dataclass(frozen=True)
-class Kind(Generic[S, E, F]):
-    """One kind of aggregate.
+@dataclass(frozen=True, kw_only=True)
+class Kind(Generic[Id, S, E, F]):
+    """One kind of aggregate: the types of its id, state, events and effects, and their rules.
 
     `step` may return records among the effects: rows to add, which `project` writes. `project`
     writes all changes of a transaction to the resource's own tables, in the order of ids.
     """
 
     name: str
+    """Stored with each state, event and effect."""
     state: type[S]
     event: Any
+    """The union of the events, for their decoder."""
     effect: Any
-    step: Callable[[S | None, E, Any], tuple[S, Sequence[F]]]
+    """The union of the effects that are stored, for their decoder."""
+    step: Callable[[S | None, E, Any], tuple[S, Sequence[F | Record]]]
+    given_up: Callable[[F, str], E] | None
+    """The event for an effect that failed for the last time with this error; None: no event."""
     project: Callable[[Conn, Sequence[Change[S, E]]], Awaitable[None]] | None = None
     context: ContextLoader | None = None
     rows: Literal["trials", "experiments"] | None = None
@@ -158,6 +144,9 @@ class Kind(Generic[S, E, F]):
         if "/" in self.name:
             raise ValueError(f"a kind's name has no slash, got {self.name!r}")
         object.__setattr__(self, "codec", Codec(self.state, self.event, self.effect, self.parts))
+
+
+AnyKind = Kind[Any, Any, Any, Any]
 
 
 class Codec:
@@ -173,9 +162,6 @@ class Codec:
         self._state: msgspec.json.Decoder[Any] = msgspec.json.Decoder(state)
         self._event: msgspec.json.Decoder[Any] = msgspec.json.Decoder(event)
         self._effect: msgspec.json.Decoder[Any] = msgspec.json.Decoder(effect)
-        members = get_args(event) or (event,)
-        named = [member for member in members if member.__name__ == "EffectFailed"]
-        self._effect_failed: type[Any] | None = named[0] if named else None
 
     def state(self, text: str, parts: Sequence[str] | None = None) -> Any:
         """A stored state with the parts that lie beside it, in their order."""
@@ -217,24 +203,10 @@ class Codec:
         """A stored effect."""
         return self._effect.decode(text)
 
-    def effect_failed(self, effect: Effect, error: str) -> Any | None:
-        """The event that tells an aggregate of an effect given up; None when it has none.
-
-        Fields of the event beyond `effect` and `error` are those of the effect.
-        """
-        if self._effect_failed is None:
-            return None
-        shared = {
-            name: getattr(effect, name)
-            for name in self._effect_failed.__struct_fields__
-            if name not in ("effect", "error") and hasattr(effect, name)
-        }
-        return self._effect_failed(effect=tag_of(effect), error=error, **shared)
-
 
 @dataclass(frozen=True)
-class Outcome:
-    """What became of an event.
+class Outcome(Generic[S]):
+    """The result of an event.
 
     `version` is the aggregate's after this event. `state` is the newest when the event was
     applied here, None when another process applied it.
@@ -242,19 +214,22 @@ class Outcome:
 
     version: int
     is_duplicate: bool = False
-    state: Any = None
+    state: S | None = None
 
 
 @dataclass(frozen=True)
-class Posting:
+class Posting(Generic[Id, S, E]):
     """One event for `Engine.post_many`."""
 
-    kind: str
-    id: str
-    event: Any
-    cause: str
+    kind: Kind[Id, S, E, Any]
+    id: Id
+    event: E
+    cause: Cause
     closes: EffectId | None = None
     within: Within | None = None
+
+
+AnyPosting = Posting[Any, Any, Any]
 
 
 _encoder = msgspec.json.Encoder()

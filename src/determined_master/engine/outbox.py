@@ -13,7 +13,8 @@ from typing import Any
 from determined_master.engine.apply import Term
 from determined_master.engine.batch import OpenEffect, columns
 from determined_master.engine.carrier import Carrier
-from determined_master.engine.kind import EffectId, Key, Kind
+from determined_master.engine.ids import EffectId, Key
+from determined_master.engine.kind import AnyKind
 from determined_master.store.db import Database
 
 _log = logging.getLogger(__name__)
@@ -57,9 +58,7 @@ _LIST_OF_EVENTS = """
 class Outbox:
     """The effects of one term in memory, a lane for each aggregate that has any."""
 
-    def __init__(
-        self, term: Term, kinds: dict[str, Kind[Any, Any, Any]], carrier: Carrier
-    ) -> None:
+    def __init__(self, term: Term, kinds: dict[str, AnyKind], carrier: Carrier) -> None:
         self._term = term
         self._kinds = kinds
         self._carrier = carrier

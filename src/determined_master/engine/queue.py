@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from determined_master.engine.errors import TermEnded
-from determined_master.engine.kind import EffectId, Key, Kind, Outcome, Within
+from determined_master.engine.ids import EffectId, Key
+from determined_master.engine.kind import AnyKind, Outcome, Within
 from determined_master.store.db import Conn
 
 
@@ -17,11 +18,11 @@ from determined_master.store.db import Conn
 class Post:
     """One event on its way; the result of `future` is its outcome or what refused it."""
 
-    kind: Kind[Any, Any, Any]
+    kind: AnyKind
     id: str
     event: Any
     cause: str
-    future: asyncio.Future[Outcome | Exception]
+    future: asyncio.Future[Outcome[Any] | Exception]
     closes: EffectId | None = None
     within: Within | None = None
     timer: tuple[str, int] | None = None
@@ -33,7 +34,7 @@ class Post:
         """The aggregate that it is for."""
         return self.kind.name, self.id
 
-    def answer(self, outcome: Outcome | Exception) -> None:
+    def answer(self, outcome: Outcome[Any] | Exception) -> None:
         """Tell the caller, if it still waits."""
         if not self.future.done():
             self.future.set_result(outcome)

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from determined_master.engine.kind import Key
+from determined_master.engine.ids import Key
 from determined_master.store.db import Conn
 
 _READ = """

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any
 
 from determined_master.engine.applier import Applier
 from determined_master.engine.apply import Term, ensure_partition
@@ -15,7 +14,7 @@ from determined_master.engine.connection import Connect
 from determined_master.engine.feed import Feed
 from determined_master.engine.handlers import Handlers, Poster
 from determined_master.engine.inbox import DELETE_OLD, KEEP, InboxDrain
-from determined_master.engine.kind import Kind
+from determined_master.engine.kind import AnyKind
 from determined_master.engine.outbox import Outbox
 from determined_master.engine.queue import PostQueue, end_all
 from determined_master.engine.timers import Timers
@@ -39,7 +38,7 @@ class LeaderTerm:
     def __init__(
         self,
         term: Term,
-        kinds: dict[str, Kind[Any, Any, Any]],
+        kinds: dict[str, AnyKind],
         handlers: Handlers,
         engine: Poster,
         feed: Feed,

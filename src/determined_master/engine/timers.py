@@ -11,8 +11,9 @@ from typing import Any
 from determined_master import clock
 from determined_master.domain.errors import Unavailable
 from determined_master.engine.apply import Term
+from determined_master.engine.causes import TimerFired
 from determined_master.engine.errors import InternalError, TermEnded
-from determined_master.engine.kind import Kind
+from determined_master.engine.kind import AnyKind
 from determined_master.engine.queue import Post
 from determined_master.store.db import Database
 
@@ -46,7 +47,7 @@ class Timers:
     def __init__(
         self,
         term: Term,
-        kinds: dict[str, Kind[Any, Any, Any]],
+        kinds: dict[str, AnyKind],
         put: Callable[[Post], None],
     ) -> None:
         self._term = term
@@ -118,7 +119,7 @@ class Timers:
         except ValueError as error:
             _log.error("a timer's event cannot be read", extra={"id": id, "error": str(error)})
             return  # stays in flight: not tried again in this term
-        cause = f"timer:{name}:{version}"
+        cause = str(TimerFired(name, version))
         self._put(Post(of_kind, id, event, cause, future, timer=(name, version)))
 
     def _settle(self, timer: _Timer, outcome: Any) -> None:

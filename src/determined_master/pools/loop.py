@@ -12,15 +12,18 @@ import msgspec
 from msgspec.structs import replace
 
 from determined_master import entropy
+from determined_master.aggregates.allocations import ALLOCATION
 from determined_master.domain.allocation.messages import (
     Assigned,
     Placed,
     PreemptRequested,
 )
 from determined_master.domain.errors import DetError
+from determined_master.domain.ids import AllocationId
 from determined_master.domain.schedule import planner
 from determined_master.domain.schedule.plan import Plan
 from determined_master.domain.schedule.view import PoolView, Rules
+from determined_master.engine.causes import Occurrence
 
 if TYPE_CHECKING:
     from determined_master.domain.schedule.plan import Preempt, Start
@@ -148,8 +151,8 @@ class PoolLoop:
         await self._post(preempt.allocation_id, PreemptRequested(reason=preempt.reason))
 
     async def _post(self, allocation_id: str, event: Assigned | PreemptRequested) -> None:
-        cause = f"plan:{entropy.new_uuid()}"
+        cause = Occurrence("plan", entropy.new_uuid())
         try:
-            await self._engine.post("allocation", allocation_id, event, cause=cause)
+            await self._engine.post(ALLOCATION, AllocationId(allocation_id), event, cause=cause)
         except DetError as error:
             log.info("a plan went stale: %s", error, extra={"allocation": allocation_id})

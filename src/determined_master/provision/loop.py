@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from determined_master import clock, entropy
+from determined_master.aggregates.allocations import ALLOCATION
 from determined_master.domain.allocation.messages import Refused
 from determined_master.domain.errors import DetError
+from determined_master.domain.ids import AllocationId
 from determined_master.domain.launch_errors import (
     LaunchErrors,
     Patience,
@@ -25,6 +27,7 @@ from determined_master.domain.machine_demand import demand
 from determined_master.domain.machine_news import MachineNews
 from determined_master.domain.machine_size import Size
 from determined_master.domain.scaling import Clocks, Ending, Limits, Scaling, scale
+from determined_master.engine.causes import Occurrence
 from determined_master.engine.errors import NotLeader
 from determined_master.ports import ProviderFailed
 from determined_master.provision.fleet import ACTIVE
@@ -307,9 +310,9 @@ class MachineLoop:
                 f"{machines}: {failure}"
             )
             event = Refused(reason=reason, is_for_now=True)
-            cause = f"launch:{entropy.new_uuid()}"
+            cause = Occurrence("launch", entropy.new_uuid())
             try:
-                await self._pool.engine.post("allocation", live.id, event, cause=cause)
+                await self._pool.engine.post(ALLOCATION, AllocationId(live.id), event, cause=cause)
             except DetError as error:
                 log.info("a request has gone: %s", error, extra={"allocation": live.id})
 

@@ -17,6 +17,8 @@ from tests.api.scenes import run
 from tests.api.workspaces.test_projects import project, workspace
 from tests.covers import covers
 
+from determined_master.aggregates.allocations import ALLOCATION
+
 TASKS = "/api/v1/generic-tasks"
 QUEUES = "/api/v1/job-queues"
 CONFIG = "entrypoint: [python3, go.py]\nresources: {slots: 0}\n"
@@ -130,9 +132,9 @@ async def test_a_task_is_paused_and_goes_on_as_the_same_task(world, client) -> N
     await reaches(client, task_id, "PAUSED")
     await done(client, task_id, "unpause")
     second = await run(world, f"{task_id}.2")
-    state = await world.engine.read("allocation", f"{task_id}.2")
+    state = await world.engine.read(ALLOCATION, f"{task_id}.2")
     assert state.request.is_preemptible is True
-    first = await world.engine.read("allocation", f"{task_id}.1")
+    first = await world.engine.read(ALLOCATION, f"{task_id}.1")
     assert first.request.is_preemptible is False
     await leaves(world, second, 0)
     over = await reaches(client, task_id, "COMPLETED")
@@ -280,7 +282,7 @@ async def test_the_next_run_knows_what_its_job_was_given_in_the_queue(world, cli
     await reaches(client, task_id, "PAUSED")
     await done(client, task_id, "unpause")
     await run(world, f"{task_id}.2")
-    request = (await world.engine.read("allocation", f"{task_id}.2")).request
+    request = (await world.engine.read(ALLOCATION, f"{task_id}.2")).request
     assert (request.priority, request.weight) == (7, 2.5)
 
 
@@ -300,7 +302,7 @@ async def test_a_paused_task_keeps_its_place_and_is_given_another(world, client)
         await done(client, third, "unpause")
         is_whole = _queued(third)
         found = await scene.until(client, QUEUES, is_whole)
-        request = (await world.engine.read("allocation", f"{third}.{run_id}")).request
+        request = (await world.engine.read(ALLOCATION, f"{third}.{run_id}")).request
         return request.priority, [job["entityId"] for job in found]
 
     async def changed(**change: Any) -> None:

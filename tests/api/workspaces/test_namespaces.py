@@ -19,6 +19,7 @@ from tests.covers import covers
 from tests.namespaces_in_memory import ClusterInMemory
 
 from determined_master import clock
+from determined_master.aggregates.allocations import ALLOCATION
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
 from determined_master.domain.allocation import messages as alloc
@@ -374,7 +375,7 @@ async def test_pods_go_to_the_namespace_of_their_workspace(one: Clusters) -> Non
     await one.ask("POST", path(1), meta(namespace="team"))
     placed = alloc.Placed(container_id="c", agent_id="node", slot_ids=(0,))
     await world.engine.post(
-        "allocation",
+        ALLOCATION,
         job.allocation_id,
         alloc.Assigned(containers=(placed,), at=clock.now()),
         cause="test:assigned",

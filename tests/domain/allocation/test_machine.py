@@ -302,7 +302,7 @@ def test_a_lone_container_is_no_daemon() -> None:
 
 def test_a_container_that_cannot_be_started_is_a_counted_failure() -> None:
     state, _ = run(assigned("a"), state=waiting())
-    event = alloc.EffectFailed(
+    event = alloc.AllocationEffectFailed(
         effect="start_container", error="no image is configured", container_id="c-a"
     )
     state, effects = step(state, event)
@@ -316,12 +316,15 @@ def test_a_container_that_cannot_be_started_is_a_counted_failure() -> None:
 
 def test_other_failed_effects_are_left_to_what_repeats_them() -> None:
     state = running()
-    assert step(state, alloc.EffectFailed(effect="signal_container", error="e")) == (state, [])
+    assert step(state, alloc.AllocationEffectFailed(effect="signal_container", error="e")) == (
+        state,
+        [],
+    )
 
 
 def test_an_end_that_could_not_be_told_is_logged() -> None:
     over, _ = step(running(), exited("a", 0))
-    event = alloc.EffectFailed(effect="report_allocation_end", error="the disk is full")
+    event = alloc.AllocationEffectFailed(effect="report_allocation_end", error="the disk is full")
     state, effects = step(over, event)
     assert state == over
     assert [level for level, _ in log_of(effects)] == ["ERROR"]

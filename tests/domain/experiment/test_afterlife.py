@@ -71,7 +71,7 @@ def test_it_goes_on_with_trials_that_it_has(request_ids) -> None:
 
 
 def test_a_trial_that_cannot_be_opened_again_counts_as_failed() -> None:
-    failed = e.EffectFailed(effect="continue_trial", error="no disk", request_id="r1")
+    failed = e.ExperimentEffectFailed(effect="continue_trial", error="no disk", request_id="r1")
     state, effects = run(ENDED, GO_ON, failed)
     assert (state.state, state.trials_closed) == ("STOPPING_ERROR", 2)
     assert "trial r1 could not be continued: no disk" in state.reason
@@ -79,7 +79,7 @@ def test_a_trial_that_cannot_be_opened_again_counts_as_failed() -> None:
 
 
 def test_a_late_failure_to_collect_garbage_does_not_spoil_what_goes_on() -> None:
-    failed = e.EffectFailed(effect="close_experiment", error="no disk")
+    failed = e.ExperimentEffectFailed(effect="close_experiment", error="no disk")
     assert run(ENDED, GO_ON, failed) == (run(ENDED, GO_ON)[0], [])
 
 
@@ -150,14 +150,14 @@ def test_a_collection_whose_machine_was_lost_begins_anew_and_is_waited_for() -> 
 
 @pytest.mark.parametrize("effect", ["plan_deletion", "remove_experiment"])
 def test_an_order_that_is_given_up_fails_the_deletion(effect) -> None:
-    state, effects = run(deleting(), e.EffectFailed(effect=effect, error="no disk"))
+    state, effects = run(deleting(), e.ExperimentEffectFailed(effect=effect, error="no disk"))
     assert (state.state, effects) == ("DELETE_FAILED", [])
     assert "no disk" in state.reason
 
 
 def test_a_collection_that_cannot_start_counts_as_ended() -> None:
     planned = e.GcPlanned(task_ids=("g1",), is_deletion=True)
-    failed = e.EffectFailed(effect="start_collection", error="no disk", task_id="g1")
+    failed = e.ExperimentEffectFailed(effect="start_collection", error="no disk", task_id="g1")
     assert run(deleting(), planned, failed)[0].state == "DELETE_FAILED"
 
 

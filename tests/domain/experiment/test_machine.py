@@ -188,7 +188,7 @@ def test_ending_an_ended_experiment_changes_nothing() -> None:
         e.ExperimentErred(reason="r"),
         e.ValidationReported(request_id="r0", metric=0.1),
         ended(0),
-        e.EffectFailed(effect="close_experiment", error="e"),
+        e.ExperimentEffectFailed(effect="close_experiment", error="e"),
     ):
         assert run(event, state=over) == (over, []), event
 
@@ -204,7 +204,7 @@ def test_an_ended_or_stopping_experiment_neither_runs_nor_pauses(event) -> None:
 
 
 def test_a_trial_that_cannot_be_made_ends_it_and_is_not_waited_for() -> None:
-    event = e.EffectFailed(effect="create_trial", error="disk full", request_id="r0")
+    event = e.ExperimentEffectFailed(effect="create_trial", error="disk full", request_id="r0")
     state, effects = run(event, state=active())
     assert state.state == "STOPPING_ERROR"
     assert state.reason == "trial r0 could not be created: disk full"
@@ -215,7 +215,7 @@ def test_a_trial_that_cannot_be_made_ends_it_and_is_not_waited_for() -> None:
 
 def test_when_no_trial_can_be_made_it_ends_at_once() -> None:
     events = [
-        e.EffectFailed(effect="create_trial", error="disk full", request_id=r)
+        e.ExperimentEffectFailed(effect="create_trial", error="disk full", request_id=r)
         for r in ("r0", "r1")
     ]
     state, effects = run(*events, state=active())
@@ -223,7 +223,7 @@ def test_when_no_trial_can_be_made_it_ends_at_once() -> None:
 
 
 def test_an_order_that_cannot_be_carried_out_ends_it_once() -> None:
-    event = e.EffectFailed(effect="signal_trials", error="database gone")
+    event = e.ExperimentEffectFailed(effect="signal_trials", error="database gone")
     state, effects = run(event, state=active())
     assert state.state == "STOPPING_ERROR"
     assert "signal_trials" in state.reason

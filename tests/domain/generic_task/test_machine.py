@@ -135,7 +135,7 @@ def test_what_was_never_created_is_not_found() -> None:
 
 
 def test_slots_that_cannot_be_asked_for_are_an_error_with_a_line_in_the_log() -> None:
-    failed = t.EffectFailed(effect="request_run", error="x", allocation_id=f"{TASK}.1")
+    failed = t.TaskEffectFailed(effect="request_run", error="x", allocation_id=f"{TASK}.1")
     state, effects = step(ACTIVE, failed)
     assert (state.state, state.allocation_id) == ("ERROR", None)
     assert log_of(effects) == [("ERROR", "request run failed: x")]
@@ -145,7 +145,7 @@ def test_slots_that_cannot_be_asked_for_are_an_error_with_a_line_in_the_log() ->
 
 def test_what_cannot_be_asked_to_leave_is_ended() -> None:
     pausing, _ = step(AGAIN, t.TaskPaused())
-    failed = t.EffectFailed(effect="preempt_run", error="x", allocation_id=f"{TASK}.2")
+    failed = t.TaskEffectFailed(effect="preempt_run", error="x", allocation_id=f"{TASK}.2")
     state, effects = step(pausing, failed)
     assert state == pausing
     assert [e.allocation_id for e in of_type(effects, t.KillRun)] == [f"{TASK}.2"]
@@ -155,7 +155,7 @@ events = st.one_of(
     st.sampled_from([CREATED, t.TaskPaused(), t.TaskUnpaused(), t.TaskKilled()]),
     st.builds(ended, st.sampled_from(KINDS), st.integers(1, 4)),
     st.builds(
-        t.EffectFailed,
+        t.TaskEffectFailed,
         effect=st.sampled_from(["request_run", "preempt_run", "kill_run"]),
         error=st.just("x"),
         allocation_id=st.builds(f"{TASK}.{{}}".format, st.integers(1, 4)),

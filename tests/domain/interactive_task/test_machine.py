@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.domain.builders import log_of
 
 from determined_master.domain.errors import NotFound
-from determined_master.domain.generic_task.messages import EffectFailed, KillRun
+from determined_master.domain.generic_task.messages import KillRun, TaskEffectFailed
 from determined_master.domain.interactive_task import messages as i
 from determined_master.domain.interactive_task.machine import step
 
@@ -52,14 +52,14 @@ def test_what_is_over_stays_so(event: i.InteractiveEvent) -> None:
 
 
 def test_a_task_that_cannot_ask_for_its_run_ends_with_the_reason_in_its_log() -> None:
-    failed = EffectFailed(effect="request_only_run", error="no", allocation_id=RUN)
+    failed = TaskEffectFailed(effect="request_only_run", error="no", allocation_id=RUN)
     state, effects = step(ACTIVE, failed)
     assert (state.state, state.exit_status) == ("OVER", "request only run failed: no")
     assert log_of(effects) == [("ERROR", "request only run failed: no")]
 
 
 def test_a_kill_that_fails_is_told_and_can_be_said_again() -> None:
-    failed = EffectFailed(effect="kill_run", error="no", allocation_id=RUN)
+    failed = TaskEffectFailed(effect="kill_run", error="no", allocation_id=RUN)
     state, effects = step(STOPPING, failed)
     assert state == STOPPING
     assert log_of(effects) == [("ERROR", "kill run failed: no")]
@@ -76,8 +76,8 @@ EVENTS = st.sampled_from(
         LAUNCHED,
         KILLED,
         ENDED,
-        EffectFailed(effect="request_only_run", error="no", allocation_id=RUN),
-        EffectFailed(effect="kill_run", error="no", allocation_id=RUN),
+        TaskEffectFailed(effect="request_only_run", error="no", allocation_id=RUN),
+        TaskEffectFailed(effect="kill_run", error="no", allocation_id=RUN),
     ]
 )
 

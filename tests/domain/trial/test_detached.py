@@ -31,7 +31,7 @@ EVENTS = [
     trial.EarlyExitReported(reason="INVALID_HP"),
     trial.EarlyExitExpired(),
     trial.RetriesCanceled(pattern="p", line="l"),
-    trial.EffectFailed(effect="report_detached_state", error="gone"),
+    trial.TrialEffectFailed(effect="report_detached_state", error="gone"),
 ]
 
 

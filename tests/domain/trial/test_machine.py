@@ -217,7 +217,7 @@ def test_the_end_of_an_earlier_run_changes_nothing() -> None:
 
 
 def test_it_cannot_go_on_when_slots_cannot_even_be_asked_for() -> None:
-    event = t.EffectFailed(
+    event = t.TrialEffectFailed(
         effect="request_allocation", error="no such pool", allocation_id=f"{TASK}.1"
     )
     state, effects = step(active(), event)
@@ -230,16 +230,16 @@ def test_it_cannot_go_on_when_slots_cannot_even_be_asked_for() -> None:
 
 def test_a_failed_order_of_an_earlier_run_changes_nothing() -> None:
     state, _ = step(active(), ended("lost"))
-    event = t.EffectFailed(effect="kill_allocation", error="e", allocation_id=f"{TASK}.1")
+    event = t.TrialEffectFailed(effect="kill_allocation", error="e", allocation_id=f"{TASK}.1")
     assert step(state, event) == (state, [])
 
 
 def test_who_cannot_be_asked_to_leave_is_killed_and_a_failed_kill_is_logged() -> None:
-    event = t.EffectFailed(effect="preempt_allocation", error="e", allocation_id=f"{TASK}.1")
+    event = t.TrialEffectFailed(effect="preempt_allocation", error="e", allocation_id=f"{TASK}.1")
     assert [type(e) for e in step(PAUSED, event)[1]] == [t.KillAllocation]
-    event = t.EffectFailed(effect="kill_allocation", error="e", allocation_id=f"{TASK}.1")
+    event = t.TrialEffectFailed(effect="kill_allocation", error="e", allocation_id=f"{TASK}.1")
     assert [level for level, _ in log_of(step(PAUSED, event)[1])] == ["ERROR"]
-    event = t.EffectFailed(effect="write_task_log", error="e")
+    event = t.TrialEffectFailed(effect="write_task_log", error="e")
     assert step(PAUSED, event) == (PAUSED, [])
 
 
@@ -263,7 +263,7 @@ def test_nothing_changes_a_closed_trial() -> None:
 
 def test_an_end_that_could_not_be_told_is_logged() -> None:
     closed, _ = step(active(), ended("completed"))
-    state, effects = step(closed, t.EffectFailed(effect="report_trial_end", error="e"))
+    state, effects = step(closed, t.TrialEffectFailed(effect="report_trial_end", error="e"))
     assert state == closed
     assert [level for level, _ in log_of(effects)] == ["ERROR"]
 

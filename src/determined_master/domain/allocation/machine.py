@@ -18,6 +18,7 @@ from determined_master.domain.allocation.messages import (
     AgentLost,
     Allocation,
     AllocationEffect,
+    AllocationEffectFailed,
     AllocationEvent,
     AllocationRequested,
     Assigned,
@@ -27,7 +28,6 @@ from determined_master.domain.allocation.messages import (
     ContainerChanged,
     ContainerFailure,
     DaemonMarked,
-    EffectFailed,
     ForgetContainer,
     KillExpired,
     KillRequested,
@@ -87,7 +87,7 @@ def _step_open(state: Allocation, event: AllocationEvent) -> Step:
             | Refused()
         ):
             return leave(state, event)
-        case EffectFailed():
+        case AllocationEffectFailed():
             return _effect_failed(state, event)
         case AllocationRequested() | Assigned() | ContainerChanged():
             raise AssertionError("taken care of before")
@@ -213,7 +213,7 @@ def _mark_daemon(state: Allocation, event: DaemonMarked) -> Step:
     return ending.settle(ending.with_container(state, replace(marked, is_daemon=True)))
 
 
-def _effect_failed(state: Allocation, event: EffectFailed) -> Step:
+def _effect_failed(state: Allocation, event: AllocationEffectFailed) -> Step:
     """A container that cannot be started is the task's failure: a bound to the attempts."""
     if event.effect != "start_container":
         return state, []  # a kill is repeated by its timer, what is forgotten by the welcome
@@ -228,7 +228,7 @@ def _effect_failed(state: Allocation, event: EffectFailed) -> Step:
 
 
 def _after_the_end(state: Allocation, event: AllocationEvent) -> list[AllocationEffect]:
-    if isinstance(event, EffectFailed) and event.effect == "report_allocation_end":
+    if isinstance(event, AllocationEffectFailed) and event.effect == "report_allocation_end":
         said = f"the end of {state.request.name} could not be told to its owner: {event.error}"
         return [texts.line(state, said, "ERROR")]
     return []

@@ -248,7 +248,7 @@ class Refused(Event, frozen=True, tag="refused"):
     """It is nobody's fault but the cluster's: asking again later may help."""
 
 
-class EffectFailed(GivenUp, frozen=True, tag="effect_failed"):
+class AllocationEffectFailed(GivenUp, frozen=True, tag="effect_failed"):
     """An effect was given up after its last retry."""
 
     container_id: str = ""
@@ -269,7 +269,7 @@ AllocationEvent = (
     | KillRequested
     | KillExpired
     | Refused
-    | EffectFailed
+    | AllocationEffectFailed
 )
 
 

@@ -17,7 +17,6 @@ from determined_master.domain.experiment.messages import (
     CreateTrial,
     DeletionRequested,
     DetachedTrialMoved,
-    EffectFailed,
     Experiment,
     ExperimentActivated,
     ExperimentCanceled,
@@ -25,6 +24,7 @@ from determined_master.domain.experiment.messages import (
     ExperimentCreated,
     ExperimentDetached,
     ExperimentEffect,
+    ExperimentEffectFailed,
     ExperimentErred,
     ExperimentEvent,
     ExperimentKilled,
@@ -87,7 +87,7 @@ def step(  # noqa: C901 (one case an event)
             return _grow(state, context)
         case TrialEnded():
             return _trial_ended(state, event, context)
-        case EffectFailed():
+        case ExperimentEffectFailed():
             return _effect_failed(state, event)
         case DetachedTrialMoved():
             return state, []  # it is told of detached experiments alone
@@ -235,7 +235,7 @@ def _trial_ended(state: Experiment, event: TrialEnded, context: SearchContext) -
     return _settle(*_follow(_measure(counted, context), decision))
 
 
-def _effect_failed(state: Experiment, event: EffectFailed) -> Step:
+def _effect_failed(state: Experiment, event: ExperimentEffectFailed) -> Step:
     """What was ordered and cannot be done makes going on impossible.
 
     A trial that could not be made counts as closed: nobody else will close it.

@@ -161,7 +161,7 @@ class TrialEnded(Event, frozen=True, tag="trial_ended"):
     end: TrialEnd
 
 
-class EffectFailed(GivenUp, frozen=True, tag="effect_failed"):
+class ExperimentEffectFailed(GivenUp, frozen=True, tag="effect_failed"):
     """An effect was given up after its last retry."""
 
     request_id: str = ""
@@ -189,7 +189,7 @@ ExperimentEvent = (
     | ValidationReported
     | SearchGrown
     | TrialEnded
-    | EffectFailed
+    | ExperimentEffectFailed
 )
 
 

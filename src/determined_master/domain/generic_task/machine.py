@@ -17,7 +17,6 @@ from determined_master.domain import ids
 from determined_master.domain.errors import FailedPrecondition, NotFound
 from determined_master.domain.generic_task.messages import (
     OVER,
-    EffectFailed,
     GenericState,
     GenericTask,
     KillRun,
@@ -26,6 +25,7 @@ from determined_master.domain.generic_task.messages import (
     RunEnded,
     TaskCreated,
     TaskEffect,
+    TaskEffectFailed,
     TaskEvent,
     TaskKilled,
     TaskPaused,
@@ -61,7 +61,7 @@ def step(state: GenericTask | None, event: TaskEvent, context: None = None) -> S
             return _kill(state)
         case RunEnded():
             return _run_ended(state, event)
-        case EffectFailed():
+        case TaskEffectFailed():
             return _effect_failed(state, event)
         case _:
             assert_never(event)
@@ -125,7 +125,7 @@ def _run_ended(state: GenericTask, event: RunEnded) -> Step:
             assert_never(outcome.kind)
 
 
-def _effect_failed(state: GenericTask, event: EffectFailed) -> Step:
+def _effect_failed(state: GenericTask, event: TaskEffectFailed) -> Step:
     if state.state in OVER or event.allocation_id not in ("", state.allocation_id):
         return state, []
     said = f"{event.effect.replace('_', ' ')} failed: {event.error}"

@@ -53,11 +53,11 @@ class RunEnded(RunOver, frozen=True, tag="run_ended"):
     """Its allocation is over and the slots are back."""
 
 
-class EffectFailed(RunGivenUp, frozen=True, tag="effect_failed"):
+class TaskEffectFailed(RunGivenUp, frozen=True, tag="effect_failed"):
     """An effect was given up after its last retry."""
 
 
-TaskEvent = TaskCreated | TaskPaused | TaskUnpaused | TaskKilled | RunEnded | EffectFailed
+TaskEvent = TaskCreated | TaskPaused | TaskUnpaused | TaskKilled | RunEnded | TaskEffectFailed
 
 
 class RequestRun(Effect, frozen=True, tag="request_run"):

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from determined_master.domain import ids
 from determined_master.domain.errors import NotFound
-from determined_master.domain.generic_task.messages import EffectFailed, KillRun
+from determined_master.domain.generic_task.messages import KillRun, TaskEffectFailed
 from determined_master.domain.interactive_task.messages import (
     InteractiveEffect,
     InteractiveEvent,
@@ -48,7 +48,7 @@ def step(state: InteractiveTask | None, event: InteractiveEvent, context: None =
             return stopping, [KillRun(allocation_id=state.allocation_id, reason=event.reason)]
         case InteractiveRunEnded():
             return _end(state, event.exit_status), []
-        case EffectFailed():
+        case TaskEffectFailed():
             return _effect_failed(state, event)
         case _:
             assert_never(event)
@@ -62,7 +62,7 @@ def _launch(event: TaskLaunched) -> Step:
     return launched, [RequestOnlyRun(allocation_id=allocation_id)]
 
 
-def _effect_failed(state: InteractiveTask, event: EffectFailed) -> Step:
+def _effect_failed(state: InteractiveTask, event: TaskEffectFailed) -> Step:
     """Without a request there is nothing to wait for; a kill can be said again."""
     said = f"{event.effect.replace('_', ' ')} failed: {event.error}"
     logged = WriteTaskLog(task_id=state.id, text=said, level="ERROR")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-from determined_master.domain.generic_task.messages import EffectFailed, KillRun
+from determined_master.domain.generic_task.messages import KillRun, TaskEffectFailed
 from determined_master.domain.messages import Effect, Event, State, WriteTaskLog
 
 InteractiveKind = Literal["COMMAND", "NOTEBOOK", "SHELL", "TENSORBOARD"]
@@ -44,7 +44,7 @@ class InteractiveRunEnded(Event, frozen=True, tag="run_ended"):
     exit_status: str
 
 
-InteractiveEvent = TaskLaunched | InteractiveTaskKilled | InteractiveRunEnded | EffectFailed
+InteractiveEvent = TaskLaunched | InteractiveTaskKilled | InteractiveRunEnded | TaskEffectFailed
 
 
 class RequestOnlyRun(Effect, frozen=True, tag="request_only_run"):

@@ -25,7 +25,6 @@ from determined_master.domain.trial.messages import (
     DetachedStateReported,
     EarlyExitExpired,
     EarlyExitReported,
-    EffectFailed,
     ReportDetachedState,
     RetriesCanceled,
     RoomLacked,
@@ -36,6 +35,7 @@ from determined_master.domain.trial.messages import (
     TrialCreated,
     TrialDetached,
     TrialEffect,
+    TrialEffectFailed,
     TrialErred,
     TrialEvent,
     TrialKilled,
@@ -85,7 +85,7 @@ def step(state: Trial, event: TrialEvent) -> Step:
             return _end(
                 state, "COMPLETED", f"its code reported invalid hyperparameters ({event.reason})"
             )
-        case EffectFailed():
+        case TrialEffectFailed():
             return state, [
                 WriteTaskLog(
                     task_id=state.task_id,

@@ -23,7 +23,6 @@ from determined_master.domain.trial.messages import (
     DetachedStateReported,
     EarlyExitExpired,
     EarlyExitReported,
-    EffectFailed,
     KillAllocation,
     PreemptAllocation,
     RetriesCanceled,
@@ -35,6 +34,7 @@ from determined_master.domain.trial.messages import (
     TrialCreated,
     TrialDetached,
     TrialEffect,
+    TrialEffectFailed,
     TrialErred,
     TrialEvent,
     TrialKilled,
@@ -79,7 +79,7 @@ def step(state: Trial | None, event: TrialEvent, context: None = None) -> Step:
             return _run_changed(state, event)
         case RetriesCanceled() | AgentExcluded() | RoomLacked():
             return _noted(state, event)
-        case EffectFailed():
+        case TrialEffectFailed():
             return _effect_failed(state, event)
         case _:
             return _steer(state, event)
@@ -180,7 +180,7 @@ def _run_changed(
             assert_never(event)
 
 
-def _effect_failed(state: Trial, event: EffectFailed) -> Step:
+def _effect_failed(state: Trial, event: TrialEffectFailed) -> Step:
     if event.allocation_id not in ("", state.allocation_id):
         return state, []
     match event.effect:
@@ -204,7 +204,7 @@ def _effect_failed(state: Trial, event: EffectFailed) -> Step:
 
 
 def _after_the_end(state: Trial, event: TrialEvent) -> list[TrialEffect]:
-    if isinstance(event, EffectFailed) and event.effect == "report_trial_end":
+    if isinstance(event, TrialEffectFailed) and event.effect == "report_trial_end":
         said = f"the end of trial {state.id} could not be told to its experiment: {event.error}"
         return [WriteTaskLog(task_id=state.task_id, text=said, level="ERROR")]
     return []

@@ -156,7 +156,7 @@ class RoomLacked(Event, frozen=True, tag="room_lacked"):
     reason: str
 
 
-class EffectFailed(RunGivenUp, frozen=True, tag="effect_failed"):
+class TrialEffectFailed(RunGivenUp, frozen=True, tag="effect_failed"):
     """An effect was given up after its last retry."""
 
 
@@ -179,7 +179,7 @@ TrialEvent = (
     | RetriesCanceled
     | AgentExcluded
     | RoomLacked
-    | EffectFailed
+    | TrialEffectFailed
 )
 
 

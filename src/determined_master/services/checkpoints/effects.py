@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from determined_master import clock
+from determined_master.aggregates.experiments import EXPERIMENT
 from determined_master.domain import ids
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.experiment import messages as exp
+from determined_master.domain.ids import ExperimentId
 from determined_master.services.access.task_tokens import TaskTokens
 from determined_master.services.queue.request_effects import ask_for_room
 from determined_master.store.checkpoints import gc as rows
@@ -98,4 +100,4 @@ class GcEffects:
             async with conn.transaction():
                 await removal.remove_rest(conn, experiment_id, kept)
                 await removal.remove_heirless(conn, heirless)
-        await ctx.post("experiment", ctx.aggregate_id, exp.ExperimentRemoved())
+        await ctx.post(EXPERIMENT, ExperimentId(int(ctx.aggregate_id)), exp.ExperimentRemoved())

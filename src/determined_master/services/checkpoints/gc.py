@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from determined_master import clock, entropy
+from determined_master.aggregates.experiments import EXPERIMENT
 from determined_master.domain.access import rules as access
 from determined_master.domain.checkpoints import gc
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
 from determined_master.domain.experiment import messages as exp
-from determined_master.domain.ids import checked_uuid
+from determined_master.domain.ids import ExperimentId, checked_uuid
 from determined_master.domain.states import TERMINAL
+from determined_master.engine.causes import Cause, Occurrence, UserRequest
 from determined_master.services.access.guard import controlled
 from determined_master.services.models.registered import check_unregistered
 from determined_master.store.checkpoints import checkpoints
@@ -107,7 +109,7 @@ class CheckpointGc:
                 globs=globs,
                 spares_own=False,
             )
-            await self._post(plan, f"request:{caller.user_id}:{entropy.new_uuid()}")
+            await self._post(plan, UserRequest(caller.user_id, entropy.new_uuid()))
 
     async def remove_tensorboard(self, caller: Caller, experiment_id: int) -> None:
         """Delete the TensorBoard files of an ended experiment.
@@ -126,13 +128,13 @@ class CheckpointGc:
         plan = GcPlan(
             experiment_id=experiment_id, uuids_by_storage={None: ()}, removes_tensorboard=True
         )
-        await self._post(plan, f"request:{caller.user_id}:{entropy.new_uuid()}")
+        await self._post(plan, UserRequest(caller.user_id, entropy.new_uuid()))
 
     async def apply_policy(self, experiment_id: int) -> None:
         """Delete what the policy of an ended experiment does not keep."""
         plan = await self._garbage(experiment_id)
         if plan is not None:
-            await self._post(plan, f"policy:{entropy.new_uuid()}")
+            await self._post(plan, Occurrence("policy", entropy.new_uuid()))
 
     async def at_end(self, experiment_id: int, ctx: EffectContext) -> None:
         """The same for an experiment that has just ended."""
@@ -186,7 +188,7 @@ class CheckpointGc:
             stored = await rows.list_stored(conn, uuids=garbage)
         return GcPlan(experiment_id=experiment_id, uuids_by_storage=_by_storage(stored))
 
-    async def _post(self, plan: GcPlan, cause: str, ctx: EffectContext | None = None) -> None:
+    async def _post(self, plan: GcPlan, cause: Cause, ctx: EffectContext | None = None) -> None:
         async with self._db.acquire() as conn:
             experiment = await experiments.find_experiment(conn, plan.experiment_id)
         if experiment is None:
@@ -220,8 +222,8 @@ class CheckpointGc:
             task_ids=tuple(t.task_id for t in tasks), is_deletion=plan.is_deletion
         )
         await self._engine.post(
-            "experiment",
-            str(plan.experiment_id),
+            EXPERIMENT,
+            ExperimentId(plan.experiment_id),
             event,
             cause=cause,
             closes=None if ctx is None else ctx.effect_id,

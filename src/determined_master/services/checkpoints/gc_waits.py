@@ -7,8 +7,11 @@ import hashlib
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from determined_master.aggregates.experiments import EXPERIMENT
 from determined_master.domain.errors import NotFound
 from determined_master.domain.experiment import messages as exp
+from determined_master.domain.ids import ExperimentId
+from determined_master.engine.causes import Occurrence
 from determined_master.store.checkpoints import gc as rows
 
 if TYPE_CHECKING:
@@ -38,9 +41,11 @@ class GcWaitNotices:
             reason = self._reason(one)
             event = exp.GcWaits(task_id=one.task_id, reason=reason)
             digest = hashlib.sha256(reason.encode()).hexdigest()[:16]
-            cause = f"waits:{one.task_id}:{digest}"
+            cause = Occurrence("waits", f"{one.task_id}:{digest}")
             with contextlib.suppress(NotFound):  # gone meanwhile
-                await self._engine.post("experiment", str(one.experiment_id), event, cause=cause)
+                await self._engine.post(
+                    EXPERIMENT, ExperimentId(one.experiment_id), event, cause=cause
+                )
         return len(waiting)
 
     def _reason(self, waiting: rows.WaitingGcTask) -> str:

@@ -6,11 +6,14 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from determined_master import entropy
+from determined_master.aggregates.allocations import ALLOCATION
 from determined_master.domain.access import rules as access
 from determined_master.domain.allocation.messages import KillRequested
 from determined_master.domain.errors import InvalidArgument, NotFound
+from determined_master.domain.ids import AllocationId
 from determined_master.domain.machines import agent_switches
 from determined_master.domain.machines.agent_switches import ALL_ON, Switches
+from determined_master.engine.causes import Occurrence
 from determined_master.store.cluster.agent_switches import read_switches, write_switches
 
 if TYPE_CHECKING:
@@ -57,9 +60,11 @@ class AgentSwitches:
                 reason = agent_switches.reason_to_end(switches, container.slot_ids)
                 is_over = container.state == "TERMINATED" or allocation.kill_reason is not None
                 if reason is not None and not is_over:
-                    cause = f"switched off:{entropy.new_uuid()}"
+                    cause = Occurrence("switched off", entropy.new_uuid())
                     event = KillRequested(reason=reason)
-                    await self._engine.post("allocation", allocation.id, event, cause=cause)
+                    await self._engine.post(
+                        ALLOCATION, AllocationId(allocation.id), event, cause=cause
+                    )
                     break
 
     async def enable_agent(self, caller: Caller, agent_id: str) -> AgentSnapshot:

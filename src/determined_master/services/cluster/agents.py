@@ -7,9 +7,12 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from determined_master.aggregates.allocations import ALLOCATION
 from determined_master.domain.access import rules as access
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.errors import NotFound
+from determined_master.domain.ids import AllocationId
+from determined_master.engine.causes import AgentReported, Cause, FoundEnded, Occurrence
 
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
@@ -48,7 +51,7 @@ class AgentReports:
         reported = {c.container_id: c for c in containers}
         for report in containers:
             if report.state == "TERMINATED":
-                cause = f"agent:{agent.id}:ended:{report.container_id}"
+                cause = FoundEnded(agent.id, report.container_id)
                 await self._post(agent.id, report, cause)
         keep: list[str] = []
         for allocation, expected in self._live.on_agent(agent.id):
@@ -81,7 +84,7 @@ class AgentReports:
         self, agent_id: str, boot_id: str, number: int, report: ContainerReport
     ) -> None:
         """A container has reached a state."""
-        await self._post(agent_id, report, f"agent:{agent_id}:{boot_id}:{number}")
+        await self._post(agent_id, report, AgentReported(agent_id, boot_id, number))
 
     async def store_logs(self, agent_id: str, batch: LogBatch) -> int:
         """Store lines; the number of the last one stored."""
@@ -95,7 +98,7 @@ class AgentReports:
         """Write a line of the backend's own into the log of a task; one with a key once."""
         await self._logs.note(note)
 
-    async def _post(self, agent_id: str, report: ContainerReport, cause: str) -> None:
+    async def _post(self, agent_id: str, report: ContainerReport, cause: Cause) -> None:
         if report.state == "ASSIGNED":
             return
         failure = None
@@ -115,7 +118,9 @@ class AgentReports:
             exit_code=report.exit_code,
         )
         try:
-            await self._engine.post("allocation", report.allocation_id, event, cause=cause)
+            await self._engine.post(
+                ALLOCATION, AllocationId(report.allocation_id), event, cause=cause
+            )
         except NotFound:
             log.warning(
                 "an agent reports a container of an unknown allocation",
@@ -130,8 +135,8 @@ class AgentReports:
             type="agent_failed", message=f"agent {agent_id} was lost: {reason}"
         )
         event = alloc.AgentLost(agent_id=agent_id, container_ids=containers, failure=failure)
-        cause = f"lost:{agent_id}:{','.join(containers)[:400]}"
-        await self._engine.post("allocation", allocation_id, event, cause=cause)
+        cause = Occurrence("lost", f"{agent_id}:{','.join(containers)[:400]}")
+        await self._engine.post(ALLOCATION, AllocationId(allocation_id), event, cause=cause)
 
 
 class Join:

@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from determined_master import entropy
+from determined_master.aggregates.experiments import EXPERIMENT
+from determined_master.aggregates.trials import TRIAL
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument
 from determined_master.domain.experiment import messages as exp
+from determined_master.domain.ids import ExperimentId, TrialId
 from determined_master.domain.search.method import Create, build
 from determined_master.domain.states import TERMINAL
+from determined_master.engine.causes import UserRequest
 from determined_master.services.access.guard import controlled
 from determined_master.services.experiments.configs import ExperimentConfigs, PreparedExperiment
 from determined_master.services.search.sources import check_source
@@ -114,7 +118,7 @@ class Continuations:
             return
         is_open = lambda state: state.task_id != earlier.task_id  # noqa: E731
         with contextlib.suppress(TimeoutError):
-            await self._engine.wait_for("trial", str(earlier.id), is_open, OPENING_S)
+            await self._engine.wait_for(TRIAL, TrialId(earlier.id), is_open, OPENING_S)
 
     async def _post(
         self,
@@ -146,8 +150,8 @@ class Continuations:
             canceled=reopening.canceled,
             hparams=hparams,
         )
-        cause = f"request:{caller.user_id}:{entropy.new_uuid()}"
-        await self._engine.post("experiment", str(row.id), event, cause=cause, within=store)
+        cause = UserRequest(caller.user_id, entropy.new_uuid())
+        await self._engine.post(EXPERIMENT, ExperimentId(row.id), event, cause=cause, within=store)
 
 
 async def _has_keys(override: str) -> bool:

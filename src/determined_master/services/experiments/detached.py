@@ -13,10 +13,13 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from determined_master import clock, entropy
+from determined_master.aggregates.trials import TRIAL
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import Aborted, FailedPrecondition, InvalidArgument, NotFound
+from determined_master.domain.ids import TrialId
 from determined_master.domain.states import LEAVING
 from determined_master.domain.trial import messages as trial
+from determined_master.engine.causes import Occurrence, OnlyOnce
 from determined_master.store.checkpoints import checkpoints
 from determined_master.store.experiments import detached as rows
 from determined_master.store.experiments import experiments, trials
@@ -135,9 +138,9 @@ class Detached:
             await rows.reopen_task(conn, trial_id)
             await rows.update_activity(conn, trial_id, clock.now())
 
-        cause = f"start:{entropy.new_uuid()}"
+        cause = Occurrence("start", entropy.new_uuid())
         event = trial.DetachedRunStarted()
-        await self._engine.post("trial", str(trial_id), event, cause=cause, within=store)
+        await self._engine.post(TRIAL, TrialId(trial_id), event, cause=cause, within=store)
         async with self._db.acquire() as conn:
             after = await rows.find_trial(conn, trial_id)
             found = await checkpoints.find_resume_point(conn, trial_id) if resumes else None
@@ -184,17 +187,17 @@ class Detached:
             found = await rows.list_silent(conn, since=now - SILENT_AFTER, limit=MAX_AT_ONCE)
         for silent in found:
             await self._engine.post(
-                "trial",
-                str(silent.id),
+                TRIAL,
+                TrialId(silent.id),
                 trial.DetachedFellSilent(since=silent.last_activity_at),
-                cause=f"silent:{silent.last_activity_at.isoformat()}",
+                cause=Occurrence("silent", silent.last_activity_at.isoformat()),
             )
         return len(found)
 
     async def _post(self, trial_id: int, state: trial.DetachedState | None) -> None:
         event = trial.DetachedStateReported(state=state)
-        cause = f"reported:{entropy.new_uuid()}"
-        await self._engine.post("trial", str(trial_id), event, cause=cause)
+        cause = Occurrence("reported", entropy.new_uuid())
+        await self._engine.post(TRIAL, TrialId(trial_id), event, cause=cause)
 
     async def _trial(self, caller: Caller, trial_id: int) -> rows.DetachedTrial:
         async with self._db.acquire() as conn:
@@ -259,5 +262,7 @@ class Detached:
             request_id=request_id,
             task_id=task_id,
         )
-        await self._engine.post("trial", str(trial_id), event, cause="created", within=store)
+        await self._engine.post(
+            TRIAL, TrialId(trial_id), event, cause=OnlyOnce("created"), within=store
+        )
         return trial_id

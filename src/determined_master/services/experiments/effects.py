@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from determined_master import clock
+from determined_master.aggregates.experiments import EXPERIMENT
+from determined_master.aggregates.trials import TRIAL
 from determined_master.domain.errors import FailedPrecondition
 from determined_master.domain.experiment import messages as exp
-from determined_master.domain.ids import ExperimentId, RequestId, trial_task_id
+from determined_master.domain.ids import ExperimentId, RequestId, TrialId, trial_task_id
 from determined_master.domain.trial import messages as trial
 from determined_master.engine import Inserting, Posting, Rows
 from determined_master.store.checkpoints import checkpoints
@@ -74,7 +76,7 @@ class ExperimentEffects:
                 activate=is_active,
             )
             within = Rows(TRIALS, new, experiments=[experiment_id])
-            await ctx.post("trial", str(new.id), created, within=within)
+            await ctx.post(TRIAL, TrialId(new.id), created, within=within)
 
         results = await asyncio.gather(*(create(*o) for o in orders), return_exceptions=True)
         for result in results:
@@ -107,7 +109,7 @@ class ExperimentEffects:
             max_restarts=int(row.config["max_restarts"]),
             activate=await self._is_active(experiment_id),
         )
-        await ctx.post("trial", str(trial_id), continued, within=store)
+        await ctx.post(TRIAL, TrialId(trial_id), continued, within=store)
 
     async def stop_trial(self, effect: exp.StopTrial, ctx: EffectContext) -> None:
         """Tell the trial that the search has seen enough of it."""
@@ -115,11 +117,11 @@ class ExperimentEffects:
             trial_id = await trials.find_trial_id(conn, int(ctx.aggregate_id), effect.request_id)
         if trial_id is None:
             raise RuntimeError(f"trial {effect.request_id} to be stopped does not exist")
-        await ctx.post("trial", str(trial_id), trial.TrialStopped())
+        await ctx.post(TRIAL, TrialId(trial_id), trial.TrialStopped())
 
     async def grow_search(self, effect: exp.GrowSearch, ctx: EffectContext) -> None:
         """Let the search make its next trials: those before are made, by the order of effects."""
-        await ctx.post("experiment", ctx.aggregate_id, exp.SearchGrown())
+        await ctx.post(EXPERIMENT, ExperimentId(int(ctx.aggregate_id)), exp.SearchGrown())
 
     async def signal_trials(self, effect: exp.SignalTrials, ctx: EffectContext) -> None:
         """Tell every live trial; each once, however often this is repeated."""
@@ -127,7 +129,7 @@ class ExperimentEffects:
             open_ids = await trials.list_open_trial_ids(conn, int(ctx.aggregate_id))
         event = SIGNALS.get(effect.signal) or trial.TrialErred(reason=effect.reason)
         outcomes = await self._engine.post_many(
-            [Posting("trial", str(trial_id), event, ctx.cause) for trial_id in open_ids]
+            [Posting(TRIAL, TrialId(trial_id), event, ctx.cause) for trial_id in open_ids]
         )
         for outcome in outcomes:
             if isinstance(outcome, Exception) and not isinstance(outcome, FailedPrecondition):
@@ -152,7 +154,9 @@ class ExperimentEffects:
         return found[0]
 
     async def _is_active(self, experiment_id: int) -> bool:
-        state: exp.Experiment | None = await self._engine.read("experiment", str(experiment_id))
+        state: exp.Experiment | None = await self._engine.read(
+            EXPERIMENT, ExperimentId(experiment_id)
+        )
         return state is not None and state.state == "ACTIVE"
 
 

@@ -11,13 +11,16 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from determined_master import clock, entropy
+from determined_master.aggregates.experiments import EXPERIMENT
 from determined_master.domain.access import rules as access
 from determined_master.domain.config.masking import mask_config
 from determined_master.domain.errors import Aborted, FailedPrecondition, InvalidArgument, NotFound
 from determined_master.domain.experiment import messages as exp
 from determined_master.domain.experiment.model_definition import ModelFile, pack
+from determined_master.domain.ids import ExperimentId
 from determined_master.domain.states import TERMINAL
 from determined_master.domain.workspaces.naming import check_length
+from determined_master.engine.causes import OnlyOnce, UserRequest
 from determined_master.services.cluster.pools import Pools
 from determined_master.services.experiments.configs import ExperimentConfigs, PreparedExperiment
 from determined_master.services.search.sources import check_source, hold_source
@@ -256,8 +259,8 @@ class Experiments:
     async def _steer(self, caller: Caller, experiment_id: int, event: exp.ExperimentEvent) -> None:
         row = await self.get(caller, experiment_id)
         access.may_control(caller, "experiment", row)
-        cause = f"request:{caller.user_id}:{entropy.new_uuid()}"
-        await self._engine.post("experiment", str(experiment_id), event, cause=cause)
+        cause = UserRequest(caller.user_id, entropy.new_uuid())
+        await self._engine.post(EXPERIMENT, ExperimentId(experiment_id), event, cause=cause)
 
     async def _check_parent(self, caller: Caller, parent_id: int) -> None:
         parent = await self.get(caller, parent_id)
@@ -319,10 +322,10 @@ class Experiments:
 
         try:
             await self._engine.post(
-                "experiment",
-                str(experiment_id),
+                EXPERIMENT,
+                ExperimentId(experiment_id),
                 _creation(experiment_id, submission),
-                cause="created",
+                cause=OnlyOnce("created"),
                 within=store,
             )
         except Aborted:

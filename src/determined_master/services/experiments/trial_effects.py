@@ -7,10 +7,14 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from determined_master import clock
+from determined_master.aggregates.experiments import EXPERIMENT
+from determined_master.aggregates.trials import TRIAL
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.experiment.messages import DetachedTrialMoved, TrialEnded
+from determined_master.domain.ids import ExperimentId, TrialId
 from determined_master.domain.task.proxy_port import proxy_ports_of
 from determined_master.domain.trial import messages as trial
+from determined_master.engine.causes import CarriedOut
 from determined_master.services.access.task_tokens import TaskTokens
 from determined_master.services.batch_loader import BatchLoader
 from determined_master.services.queue.request_effects import (
@@ -61,15 +65,15 @@ class TrialEffects:
         request = _request(row, experiment, now, effect.excluded_agents)
         shortage = self._find_shortage(request)
         if shortage and effect.follows_failure and self._pools.refuses_large:
-            failed = trial.EffectFailed(
+            failed = trial.TrialEffectFailed(
                 effect="request_allocation", error=shortage, allocation_id=effect.allocation_id
             )
-            await ctx.post("trial", ctx.aggregate_id, failed)
+            await ctx.post(TRIAL, TrialId(int(ctx.aggregate_id)), failed)
             return
         if shortage:
             told = trial.RoomLacked(reason=shortage)
-            cause = f"{ctx.cause}:room"
-            await self._engine.post("trial", ctx.aggregate_id, told, cause=cause)
+            cause = CarriedOut(ctx.effect_id, "room")
+            await self._engine.post(TRIAL, TrialId(int(ctx.aggregate_id)), told, cause=cause)
         await ask_for_room(ctx, self._tokens, effect.allocation_id, experiment.user_id, request)
 
     def _find_shortage(self, request: alloc.AllocationRequest) -> str | None:
@@ -86,14 +90,14 @@ class TrialEffects:
     async def report_trial_end(self, effect: trial.ReportTrialEnd, ctx: EffectContext) -> None:
         """Tell the experiment, and through it the search, that the trial is closed."""
         event = TrialEnded(request_id=effect.request_id, end=effect.end)
-        await ctx.post("experiment", str(effect.experiment_id), event)
+        await ctx.post(EXPERIMENT, ExperimentId(effect.experiment_id), event)
 
     async def report_detached_state(
         self, effect: trial.ReportDetachedState, ctx: EffectContext
     ) -> None:
         """Tell the experiment what its detached trial has become."""
         event = DetachedTrialMoved(before=effect.before, after=effect.after)
-        await ctx.post("experiment", str(effect.experiment_id), event)
+        await ctx.post(EXPERIMENT, ExperimentId(effect.experiment_id), event)
 
     async def _fetch_trials(self, ids: Sequence[int]) -> dict[int, trials.TrialRow]:
         async with self._db.acquire() as conn:

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from determined_master import entropy
+from determined_master.aggregates.trials import TRIAL
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
+from determined_master.domain.ids import TrialId
 from determined_master.domain.states import TERMINAL, shown_state
 from determined_master.domain.trial import messages as trial
+from determined_master.engine.causes import Occurrence, UserRequest
 from determined_master.services.batch_loader import BatchLoader
 from determined_master.store.checkpoints import checkpoints
 from determined_master.store.experiments import trials as rows
@@ -96,8 +99,8 @@ class Trials:
         access.may(caller, "control", "experiment")
         if page.row.state in TERMINAL:
             return
-        cause = f"request:{caller.user_id}:{entropy.new_uuid()}"
-        await self._engine.post("trial", str(trial_id), trial.TrialKilled(), cause=cause)
+        cause = UserRequest(caller.user_id, entropy.new_uuid())
+        await self._engine.post(TRIAL, TrialId(trial_id), trial.TrialKilled(), cause=cause)
 
     async def report_early_exit(
         self, caller: Caller, trial_id: int, reason: trial.EarlyExitReason
@@ -108,8 +111,8 @@ class Trials:
         if page.row.state in TERMINAL:
             raise FailedPrecondition(f"trial {trial_id} is in terminal state {page.row.state}")
         event = trial.EarlyExitReported(reason=reason)
-        cause = f"early exit:{page.row.run_id}"
-        await self._engine.post("trial", str(trial_id), event, cause=cause)
+        cause = Occurrence("early exit", page.row.run_id)
+        await self._engine.post(TRIAL, TrialId(trial_id), event, cause=cause)
 
     async def report_progress(self, caller: Caller, trial_id: int, progress: float) -> None:
         """Store how far the trial is, 0 to 1."""

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import re2
 
+from determined_master.aggregates.trials import TRIAL
+from determined_master.domain.ids import TrialId
 from determined_master.domain.trial.messages import AgentExcluded, RetriesCanceled, TrialEvent
+from determined_master.engine.causes import LogPolicyMatched
 from determined_master.store.logs import task_logs
 
 if TYPE_CHECKING:
@@ -100,8 +103,8 @@ class LogPolicyMatcher:
         elif policy.get("action") == "exclude_node" and agent_id:
             event = AgentExcluded(agent_id=agent_id, pattern=policy["pattern"], line=said)
         if event is not None:
-            cause = f"log policy {index} of {task_id} on {agent_id}"
-            await self._engine.post("trial", str(compiled.trial_id), event, cause=cause)
+            cause = LogPolicyMatched(index, task_id, agent_id)
+            await self._engine.post(TRIAL, TrialId(compiled.trial_id), event, cause=cause)
         if policy.get("name"):
             query = "UPDATE trials SET log_policy_matched = $2 WHERE id = $1"
             async with self._db.acquire() as conn:

@@ -9,12 +9,15 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
 
+from determined_master.aggregates.experiments import EXPERIMENT
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import PASSING, DetError, InvalidArgument, NotFound
 from determined_master.domain.experiment.messages import ValidationReported
+from determined_master.domain.ids import ExperimentId
 from determined_master.domain.metrics.limits import find_problem
 from determined_master.domain.metrics.summary import SYSTEM_GROUPS, as_number
 from determined_master.engine import Rows
+from determined_master.engine.causes import Occurrence
 from determined_master.services.batch_loader import BatchLoader
 from determined_master.services.metrics.flush import Flusher
 from determined_master.services.metrics.reports import MetricReport, TrialFacts
@@ -218,11 +221,11 @@ class Metrics:
             reported=tuple(sorted(report.metrics)[:20]),
         )
 
-        cause = f"validation:{report.trial_id}:{report.run_id}:{report.steps}"
+        cause = Occurrence("validation", f"{report.trial_id}:{report.run_id}:{report.steps}")
         rows_of = Rows(self._flusher.store, (report, facts), [report.trial_id])
         try:
             outcome = await self._engine.post(
-                "experiment", str(facts.experiment_id), event, cause=cause, within=rows_of
+                EXPERIMENT, ExperimentId(facts.experiment_id), event, cause=cause, within=rows_of
             )
         except BaseException:
             self._flusher.summaries.forget([report.trial_id])

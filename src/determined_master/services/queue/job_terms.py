@@ -6,10 +6,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from determined_master import entropy
+from determined_master.aggregates.allocations import ALLOCATION
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.errors import DetError
+from determined_master.domain.ids import AllocationId
 from determined_master.domain.interactive_task.messages import INTERACTIVE_KINDS
 from determined_master.engine import Posting
+from determined_master.engine.causes import Occurrence
+from determined_master.engine.kind import AnyPosting
 from determined_master.store.queue import job_queue
 
 if TYPE_CHECKING:
@@ -42,7 +46,12 @@ class JobTermsSync:
         async with self._db.acquire() as conn:
             rows = await job_queue.list_jobs(conn, chosen)
         postings = [
-            Posting("allocation", allocation.id, event, f"queue:{entropy.new_uuid()}")
+            Posting(
+                ALLOCATION,
+                AllocationId(allocation.id),
+                event,
+                Occurrence("queue", entropy.new_uuid()),
+            )
             for row in rows
             if row.resources is not None
             for allocation in self._live.of_job(row.job_id)
@@ -55,12 +64,17 @@ class JobTermsSync:
         """Give all live allocations of a job its terms; they are stored with them."""
         event = alloc.TermsChanged(terms=terms)
         postings = [
-            Posting("allocation", allocation.id, event, f"queue:{entropy.new_uuid()}")
+            Posting(
+                ALLOCATION,
+                AllocationId(allocation.id),
+                event,
+                Occurrence("queue", entropy.new_uuid()),
+            )
             for allocation in self._live.of_job(job_id)
         ]
         await self._post(postings)
 
-    async def _post(self, postings: list[Posting]) -> None:
+    async def _post(self, postings: list[AnyPosting]) -> None:
         """Post them all; who ended meanwhile needs no terms."""
         if not postings:
             return

@@ -6,7 +6,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from determined_master import clock
+from determined_master.aggregates.allocations import ALLOCATION
 from determined_master.domain.allocation import messages as alloc
+from determined_master.domain.ids import AllocationId
 from determined_master.engine import Inserting, Rows
 from determined_master.services.access.task_tokens import TaskTokens, token_hash
 from determined_master.store.tasks import allocations
@@ -46,16 +48,16 @@ async def ask_for_room(
         token_expires_at=requested_at + USER_TOKEN_LIFE,
     )
     event = alloc.AllocationRequested(allocation_id=allocation_id, request=request)
-    await ctx.post("allocation", allocation_id, event, within=Rows(ALLOCATIONS, new))
+    await ctx.post(ALLOCATION, AllocationId(allocation_id), event, within=Rows(ALLOCATIONS, new))
 
 
 async def ask_to_leave(effect: RunOrder, ctx: EffectContext) -> None:
     """Ask an allocation to save its work and leave."""
     event = alloc.PreemptRequested(reason=effect.reason)
-    await ctx.post("allocation", effect.allocation_id, event)
+    await ctx.post(ALLOCATION, AllocationId(effect.allocation_id), event)
 
 
 async def end_at_once(effect: RunOrder, ctx: EffectContext) -> None:
     """End an allocation at once."""
     event = alloc.KillRequested(reason=effect.reason)
-    await ctx.post("allocation", effect.allocation_id, event)
+    await ctx.post(ALLOCATION, AllocationId(effect.allocation_id), event)

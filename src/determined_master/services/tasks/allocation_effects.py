@@ -9,12 +9,18 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from determined_master import clock
+from determined_master.aggregates.allocations import ALLOCATION
+from determined_master.aggregates.experiments import EXPERIMENT
+from determined_master.aggregates.generic_tasks import GENERIC_TASK
+from determined_master.aggregates.interactive_tasks import INTERACTIVE_TASK
+from determined_master.aggregates.trials import TRIAL
 from determined_master.domain import ids
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.allocation import texts
 from determined_master.domain.checkpoints import gc
 from determined_master.domain.experiment.messages import GcEnded, GcLost
 from determined_master.domain.generic_task.messages import RunEnded
+from determined_master.domain.ids import AllocationId, ExperimentId, TaskId, TrialId
 from determined_master.domain.interactive_task import messages as interactive
 from determined_master.domain.task.spec import device_type_of
 from determined_master.domain.trial.messages import AllocationEnded
@@ -151,21 +157,21 @@ class AllocationEffects:
             return
         if state.request.task_type == "GENERIC":
             ended = RunEnded(allocation_id=ctx.aggregate_id, outcome=effect.outcome)
-            await ctx.post("task", state.request.task_id, ended)
+            await ctx.post(GENERIC_TASK, TaskId(state.request.task_id), ended)
             return
         if state.request.task_type in interactive.INTERACTIVE_KINDS:
             status = texts.exit_status(state, effect.outcome)
             over = interactive.InteractiveRunEnded(
                 allocation_id=ctx.aggregate_id, exit_status=status
             )
-            await ctx.post("interactive", state.request.task_id, over)
+            await ctx.post(INTERACTIVE_TASK, TaskId(state.request.task_id), over)
             return
         if state.request.trial_id is None:
             return
         if effect.outcome.kind == "failed":
             await self._wait_for_output(state, ctx)
         event = AllocationEnded(allocation_id=ctx.aggregate_id, outcome=effect.outcome)
-        await ctx.post("trial", str(state.request.trial_id), event)
+        await ctx.post(TRIAL, TrialId(state.request.trial_id), event)
 
     async def _wait_for_output(self, state: alloc.Allocation, ctx: EffectContext) -> None:
         """What a container said last may decide whether and where there is a next run.
@@ -181,7 +187,9 @@ class AllocationEffects:
             raise Deferred(f"output of {ctx.aggregate_id} is on its way", retry_s=OUTPUT_POLL_S)
 
     async def _state(self, ctx: EffectContext) -> alloc.Allocation | None:
-        state: alloc.Allocation | None = await self._engine.read("allocation", ctx.aggregate_id)
+        state: alloc.Allocation | None = await self._engine.read(
+            ALLOCATION, AllocationId(ctx.aggregate_id)
+        )
         return state
 
 
@@ -199,9 +207,11 @@ async def _report_collection(
     request: alloc.AllocationRequest, outcome: alloc.AllocationOutcome, ctx: EffectContext
 ) -> None:
     run = ids.run_of(ctx.aggregate_id)
+    assert request.experiment_id is not None  # every GC task has one
+    experiment_id = ExperimentId(request.experiment_id)
     if gc.is_run_again(outcome.kind, run):
         lost = GcLost(task_id=request.task_id, run=run)
-        await ctx.post("experiment", str(request.experiment_id), lost)
+        await ctx.post(EXPERIMENT, experiment_id, lost)
         return
     error = "" if outcome.kind == "completed" else outcome.message or outcome.kind
     if error:
@@ -214,4 +224,4 @@ async def _report_collection(
         await collections.end_task(conn, request.task_id, clock.now())
 
     event = GcEnded(task_id=request.task_id, error=error)
-    await ctx.post("experiment", str(request.experiment_id), event, within=store)
+    await ctx.post(EXPERIMENT, experiment_id, event, within=store)

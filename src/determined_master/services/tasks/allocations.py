@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from determined_master import entropy
+from determined_master.aggregates.allocations import ALLOCATION
 from determined_master.domain.access import rules as access
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
-from determined_master.domain.ids import checked_uuid
+from determined_master.domain.ids import AllocationId, checked_uuid
+from determined_master.engine.causes import Cause, Occurrence, OnlyOnce
 from determined_master.store.tasks import allocations as rows
 
 if TYPE_CHECKING:
@@ -78,7 +80,7 @@ class Allocations:
             state = await self._wait(allocation_id, _all_run_or_over, RENDEZVOUS_DEADLINE_S)
         if not _all_run(state):
             raise NotFound(f"allocation '{allocation_id}' has ended before all of it had started")
-        await self._post(allocation_id, alloc.BecameReady(), "ready")
+        await self._post(allocation_id, alloc.BecameReady(), OnlyOnce("ready"))
         ranked = sorted(state.containers, key=lambda c: c.rank)
         own = next(c for c in ranked if c.id == container_id)
         return Rendezvous(
@@ -104,29 +106,33 @@ class Allocations:
     async def acknowledge_preemption(self, caller: Caller, allocation_id: str) -> None:
         """The task has seen that it should leave, and will."""
         access.may(caller, "report", "task")
-        await self._post(allocation_id, alloc.PreemptAcknowledged(), "preemption acknowledged")
+        await self._post(
+            allocation_id, alloc.PreemptAcknowledged(), OnlyOnce("preemption acknowledged")
+        )
 
     async def request_preemption(self, caller: Caller, allocation_id: str) -> None:
         """The task says that something outside asks it to leave."""
         access.may(caller, "report", "task")
         event = alloc.PreemptRequested(reason="the resource manager asks the task to leave")
-        await self._post(allocation_id, event, "pending preemption")
+        await self._post(allocation_id, event, OnlyOnce("pending preemption"))
 
     async def report_ready(self, caller: Caller, allocation_id: str) -> None:
         """The task answers requests now."""
         access.may(caller, "report", "task")
-        await self._post(allocation_id, alloc.BecameReady(), "ready")
+        await self._post(allocation_id, alloc.BecameReady(), OnlyOnce("ready"))
 
     async def report_waiting(self, caller: Caller, allocation_id: str) -> None:
         """The task waits for something of its own."""
         access.may(caller, "report", "task")
-        await self._post(allocation_id, alloc.BeganWaiting(), f"waiting:{entropy.new_uuid()}")
+        await self._post(
+            allocation_id, alloc.BeganWaiting(), Occurrence("waiting", entropy.new_uuid())
+        )
 
     async def mark_daemon(self, caller: Caller, allocation_id: str, container_id: str) -> None:
         """A container only serves the others: it may be ended when they are done."""
         access.may(caller, "report", "task")
         event = alloc.DaemonMarked(container_id=container_id)
-        await self._post(allocation_id, event, f"daemon:{container_id}")
+        await self._post(allocation_id, event, Occurrence("daemon", container_id))
 
     async def report_accelerators(
         self, caller: Caller, allocation_id: str, data: Mapping[str, Any]
@@ -168,7 +174,7 @@ class Allocations:
         if len(current.data) >= peers:
             self._rounds.pop(allocation_id, None)
             current.done.set()
-            await self._post(allocation_id, alloc.BecameReady(), "ready")
+            await self._post(allocation_id, alloc.BecameReady(), OnlyOnce("ready"))
         await asyncio.wait_for(current.done.wait(), RENDEZVOUS_DEADLINE_S)
         return list(current.data.values())
 
@@ -176,20 +182,19 @@ class Allocations:
         live = self._live.find(_checked(allocation_id))
         if live is not None:
             return live
-        state: alloc.Allocation | None = await self._engine.read("allocation", allocation_id)
+        state = await self._engine.read(ALLOCATION, AllocationId(allocation_id))
         if state is None:
             raise NotFound(f"allocation '{allocation_id}' not found")
         return state
 
     async def _wait(self, allocation_id: str, until: Any, timeout_s: float) -> alloc.Allocation:
-        state: alloc.Allocation = await self._engine.wait_for(
-            "allocation", allocation_id, until, timeout_s
+        return await self._engine.wait_for(
+            ALLOCATION, AllocationId(allocation_id), until, timeout_s
         )
-        return state
 
-    async def _post(self, allocation_id: str, event: alloc.AllocationEvent, cause: str) -> None:
+    async def _post(self, allocation_id: str, event: alloc.AllocationEvent, cause: Cause) -> None:
         await self._state(allocation_id)
-        await self._engine.post("allocation", allocation_id, event, cause=cause)
+        await self._engine.post(ALLOCATION, AllocationId(allocation_id), event, cause=cause)
 
 
 class _Round:

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from determined_master import clock, entropy
+from determined_master.aggregates.generic_tasks import GENERIC_TASK
 from determined_master.domain.access import rules as access
 from determined_master.domain.config.layers import ConfigLayers
 from determined_master.domain.config.task import BuiltTask, TaskOptions, build_task
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
 from determined_master.domain.experiment.model_definition import ModelFile, pack
 from determined_master.domain.generic_task import messages as task
+from determined_master.domain.ids import TaskId
 from determined_master.engine import Posting
+from determined_master.engine.causes import OnlyOnce, UserRequest
 from determined_master.entropy import pet_name
 from determined_master.services.configs.workspace_layers import FIRST_PROJECT_ID, in_workspace
 from determined_master.services.workspaces.places import check_place, hold_project
@@ -214,7 +217,9 @@ class GenericTasks:
             await rows.insert_generic_task(conn, row)
 
         event = task.TaskCreated(task_id=row.id)
-        await self._engine.post("task", row.id, event, cause="created", within=store)
+        await self._engine.post(
+            GENERIC_TASK, TaskId(row.id), event, cause=OnlyOnce("created"), within=store
+        )
         return row.id
 
     async def _controlled(self, caller: Caller, task_id: str) -> rows.GenericTaskRow:
@@ -240,8 +245,10 @@ class GenericTasks:
 
         Those below may have changed meanwhile: what they refuse is no failure of the request.
         """
-        cause = f"request:{caller.user_id}:{entropy.new_uuid()}"
+        cause = UserRequest(caller.user_id, entropy.new_uuid())
         first, *others = task_ids
-        await self._engine.post("task", first, event, cause=cause)
+        await self._engine.post(GENERIC_TASK, TaskId(first), event, cause=cause)
         if others:
-            await self._engine.post_many([Posting("task", i, event, cause) for i in others])
+            await self._engine.post_many(
+                [Posting(GENERIC_TASK, TaskId(i), event, cause) for i in others]
+            )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from determined_master import clock, entropy
 from determined_master.domain.durations import format_duration, parse_duration
+from determined_master.engine.causes import Occurrence
 from determined_master.store.tasks import interactive_tasks as rows
 
 if TYPE_CHECKING:
@@ -53,7 +54,9 @@ class IdleTasks:
             idle = now - self._last_use(task)
             if idle <= timeout:
                 continue
-            await self._tasks.end(task.id, f"idle:{entropy.new_uuid()}", _reason(idle, timeout))
+            await self._tasks.end(
+                task.id, Occurrence("idle", entropy.new_uuid()), _reason(idle, timeout)
+            )
             log.info("an idle task is ended", extra={"task_id": task.id})
             ended.append(task.id)
         return ended

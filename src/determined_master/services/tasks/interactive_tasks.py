@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from determined_master import clock, entropy
+from determined_master.aggregates.interactive_tasks import INTERACTIVE_TASK
 from determined_master.domain.access import rules as access
 from determined_master.domain.config.policies.rules import check_change
 from determined_master.domain.config.task import typed_task
 from determined_master.domain.errors import InvalidArgument, NotFound
+from determined_master.domain.ids import TaskId
 from determined_master.domain.interactive_task.messages import (
     InteractiveKind,
     InteractiveTaskKilled,
     TaskLaunched,
 )
+from determined_master.engine.causes import Cause, OnlyOnce, UserRequest
 from determined_master.services.configs.policies import policies_of
 from determined_master.services.tasks.interactive_configs import (
     FIRST_WORKSPACE_ID,
@@ -141,7 +144,9 @@ class InteractiveTasks:
             await rows.insert_interactive_task(conn, row)
 
         event = TaskLaunched(task_id=task_id, kind=new.kind)
-        await self._engine.post("interactive", task_id, event, cause="launched", within=store)
+        await self._engine.post(
+            INTERACTIVE_TASK, TaskId(task_id), event, cause=OnlyOnce("launched"), within=store
+        )
         return Launched(await self.get(caller, new.kind, task_id), prepared.exceeds_slots)
 
     async def get(
@@ -182,13 +187,13 @@ class InteractiveTasks:
             NotFound: there is no such task of that kind.
         """
         await self._controlled(caller, kind, task_id)
-        await self.end(task_id, f"request:{caller.user_id}:{entropy.new_uuid()}", USER_KILL)
+        await self.end(task_id, UserRequest(caller.user_id, entropy.new_uuid()), USER_KILL)
         return await self.get(caller, kind, task_id)
 
-    async def end(self, task_id: str, cause: str, reason: str) -> None:
+    async def end(self, task_id: str, cause: Cause, reason: str) -> None:
         """End a task at once, without asking who wants it."""
         await self._engine.post(
-            "interactive", task_id, InteractiveTaskKilled(reason=reason), cause=cause
+            INTERACTIVE_TASK, TaskId(task_id), InteractiveTaskKilled(reason=reason), cause=cause
         )
 
     async def set_priority(

@@ -14,12 +14,17 @@ from typing import TYPE_CHECKING
 import asyncpg
 
 from determined_master import entropy
+from determined_master.aggregates.experiments import EXPERIMENT
+from determined_master.aggregates.generic_tasks import GENERIC_TASK
+from determined_master.aggregates.interactive_tasks import INTERACTIVE_TASK
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import FailedPrecondition
 from determined_master.domain.experiment.messages import DeletionRequested
 from determined_master.domain.generic_task.messages import TaskKilled
+from determined_master.domain.ids import ExperimentId, TaskId
 from determined_master.domain.interactive_task import messages as interactive
 from determined_master.domain.states import TERMINAL
+from determined_master.engine.causes import Occurrence, OnlyOnce
 from determined_master.services.cluster.pool_bindings import warn_of_nobody
 from determined_master.store.cluster import pool_bindings
 from determined_master.store.connection_errors import DATABASE_ERRORS
@@ -123,20 +128,24 @@ class ProjectDeletions:
     async def _end_tasks(self, conn: Conn, project_ids: Sequence[int]) -> None:
         """Order the end of tasks that nobody ends yet; what is ordered outlives this master."""
         for task_id in await generic_tasks.list_unended(conn, project_ids):
-            await self._engine.post("task", task_id, TaskKilled(), cause="project-deletion")
+            await self._engine.post(
+                GENERIC_TASK, TaskId(task_id), TaskKilled(), cause=OnlyOnce("project-deletion")
+            )
 
     async def _end_interactive(self, conn: Conn, workspace_id: int) -> None:
         """The same for commands, notebooks, shells and TensorBoards of a workspace."""
         ended = interactive.InteractiveTaskKilled(reason=f"workspace {workspace_id} is deleted")
         for task_id in await interactive_tasks.list_unended(conn, workspace_id):
-            await self._engine.post("interactive", task_id, ended, cause="workspace-deletion")
+            await self._engine.post(
+                INTERACTIVE_TASK, TaskId(task_id), ended, cause=OnlyOnce("workspace-deletion")
+            )
 
     async def _delete_experiments(self, ids: Sequence[int]) -> None:
         for experiment_id in ids:
-            cause = f"project-deletion:{entropy.new_uuid()}"
+            cause = Occurrence("project-deletion", entropy.new_uuid())
             try:
                 await self._engine.post(
-                    "experiment", str(experiment_id), DeletionRequested(), cause=cause
+                    EXPERIMENT, ExperimentId(experiment_id), DeletionRequested(), cause=cause
                 )
             except FailedPrecondition as error:  # continued meanwhile: the project waits for it
                 log.warning("experiment is not deleted: %s", error, extra={"id": experiment_id})

@@ -1,0 +1,74 @@
+"""The aggregate of an allocation: its kind and rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from determined_master.aggregates.rows import write_log_lines
+from determined_master.domain.allocation import container_rows
+from determined_master.domain.allocation import machine as allocation_machine
+from determined_master.domain.allocation import messages as alloc
+from determined_master.domain.ids import AllocationId
+from determined_master.engine.kind import Change, Kind, Parts, tag_of
+from determined_master.store.db import Conn
+from determined_master.store.tasks import allocations
+
+
+async def project_allocations(
+    conn: Conn, changes: Sequence[Change[alloc.Allocation, alloc.AllocationEvent]]
+) -> None:
+    """Write the states of allocations and the lines in their tasks' logs."""
+    await allocations.update_allocations(conn, [_allocation_change(c) for c in changes])
+    await write_log_lines(conn, changes)
+
+
+def _allocation_change(
+    change: Change[alloc.Allocation, alloc.AllocationEvent],
+) -> allocations.AllocationChange:
+    state = change.after
+    outcome = state.outcome
+    is_failed = outcome is not None and outcome.kind in ("failed", "lost", "refused")
+    has_started = any(c.state in ("PULLING", "STARTING", "RUNNING") for c in state.containers)
+    is_pulling = any(c.state == "PULLING" for c in state.containers)
+    waits_for_images = any(c.state in ("ASSIGNED", "PULLING") for c in state.containers)
+    return allocations.AllocationChange(
+        id=state.id,
+        state=state.state,
+        is_ready=state.is_ready,
+        started_at=change.at if has_started else None,
+        ended_at=change.at if state.state == "TERMINATED" else None,
+        exit_reason=outcome.message if outcome is not None else None,
+        exit_error=outcome.message if outcome is not None and is_failed else None,
+        status_code=outcome.exit_code if outcome is not None else None,
+        pulling_at=change.at if is_pulling else None,
+        pulled_at=change.at if has_started and not waits_for_images else None,
+    )
+
+
+def _given_up(effect: alloc.AllocationOrder, error: str) -> alloc.AllocationEvent:
+    """Names the container that the effect was about."""
+    container_id = ""
+    match effect:
+        case alloc.StartContainer() | alloc.SignalContainer() | alloc.ForgetContainer():
+            container_id = effect.container_id
+        case _:
+            pass
+    return alloc.AllocationEffectFailed(
+        effect=tag_of(effect), error=error, container_id=container_id
+    )
+
+
+ALLOCATION: Kind[AllocationId, alloc.Allocation, alloc.AllocationEvent, alloc.AllocationOrder] = (
+    Kind(
+        name="allocation",
+        state=alloc.Allocation,
+        event=alloc.AllocationEvent,
+        effect=alloc.AllocationOrder,
+        step=allocation_machine.step,
+        given_up=_given_up,
+        project=project_allocations,
+        parts=Parts(
+            alloc.Container, container_rows.split, container_rows.count, container_rows.join
+        ),
+    )
+)
