@@ -1,0 +1,1 @@
+"""Applies events: one transaction for those that wait together."""

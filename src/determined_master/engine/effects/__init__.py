@@ -1,0 +1,1 @@
+"""Hands effects to their handlers, with retries."""

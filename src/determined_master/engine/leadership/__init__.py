@@ -1,0 +1,1 @@
+"""One leader at a time, and what runs while a process leads."""
