@@ -11,7 +11,7 @@ from tests.chaos.tables import Row
 _OUTBOX = ("kind", "id", "version", "n")
 
 
-@statement("engine.apply._Transaction.lock")
+@statement("engine.applying.transaction._Transaction.lock")
 async def lock(s: Statement) -> list[Row]:
     """Lock aggregates by key, look causes up, share the epoch."""
     kinds, ids, of_kind, of_id, causes, _ = s.args
@@ -37,7 +37,7 @@ async def lock(s: Statement) -> list[Row]:
     return rows
 
 
-@statement("engine.apply._Transaction.write")
+@statement("engine.applying.transaction._Transaction.write")
 async def write(s: Statement) -> list[Row]:
     """Save states, journal and outbox; or what lies beside states; or settle posted events."""
     if "aggregate_parts" in s.query:
@@ -73,7 +73,7 @@ async def write(s: Statement) -> list[Row]:
     return [{"epoch": s.tx.get("leader", "leader")["epoch"]}]  # type: ignore[index]
 
 
-@statement("engine.apply._Transaction._join_parts")
+@statement("engine.applying.transaction._Transaction._join_parts")
 async def list_parts(s: Statement) -> list[Row]:
     """What lies beside states."""
     return [
@@ -83,13 +83,13 @@ async def list_parts(s: Statement) -> list[Row]:
     ]
 
 
-@statement("engine.apply._Transaction._close")
+@statement("engine.applying.transaction._Transaction._close")
 async def close_one(s: Statement) -> list[Row]:
     """Close an effect that has rows with it."""
     return [{"is_first": True}] if await s.tx.delete("outbox", s.args) else []
 
 
-@statement("engine.closing.close_all")
+@statement("engine.applying.closing.close_all")
 async def close_many(s: Statement) -> list[Row]:
     """Close effects that no later lead has claimed."""
     *columns, epoch = s.args
@@ -100,7 +100,7 @@ async def close_many(s: Statement) -> list[Row]:
     return [{"epoch": s.tx.get("leader", "leader")["epoch"]}]  # type: ignore[index]
 
 
-@statement("engine.apply._Transaction._find_timers")
+@statement("engine.applying.transaction._Transaction._find_timers")
 async def find_timers(s: Statement) -> list[Row]:
     """Timers by their names."""
     found = []
@@ -111,7 +111,7 @@ async def find_timers(s: Statement) -> list[Row]:
     return found
 
 
-@statement("engine.apply._Transaction._write_timers")
+@statement("engine.applying.transaction._Transaction._write_timers")
 async def write_timers(s: Statement) -> None:
     """Set timers, or drop them."""
     for row in zip(*s.args, strict=True):
@@ -121,12 +121,12 @@ async def write_timers(s: Statement) -> None:
             await s.tx.insert("timers", row[:3], made)
 
 
-@statement("engine.apply.ensure_partition")
+@statement("engine.applying.transaction.ensure_partition")
 async def ensure_partition(s: Statement) -> None:
     """Rows have one place here."""
 
 
-@statement("engine.timers.Timers.run")
+@statement("engine.leadership.timers.Timers.run")
 async def list_timers(s: Statement) -> list[Row]:
     """The next timers."""
     rows = sorted(s.tx.scan("timers"), key=lambda item: item[1]["due_at"])
@@ -136,14 +136,14 @@ async def list_timers(s: Statement) -> list[Row]:
     ]
 
 
-@statement("engine.timers.Timers._keep_lengths")
+@statement("engine.leadership.timers.Timers._keep_lengths")
 async def shift_timers(s: Statement) -> None:
     """The clock has jumped."""
     for at, row in list(s.tx.scan("timers")):
         await s.tx.update("timers", at, due_at=row["due_at"] + s.args[0])
 
 
-@statement("engine.outbox.Outbox._claim")
+@statement("engine.effects.outbox.Outbox._claim")
 async def claim(s: Statement) -> list[Row]:
     """Take effects of earlier leads."""
     after, epoch, limit = tuple(s.args[:4]), s.args[4], s.args[5]
@@ -156,7 +156,7 @@ async def claim(s: Statement) -> list[Row]:
     return claimed
 
 
-@statement("engine.outbox.Outbox.sweep")
+@statement("engine.effects.outbox.Outbox.sweep")
 async def list_old(s: Statement) -> list[Row]:
     """Effects that were ordered long ago."""
     after, before, limit = tuple(s.args[:4]), s.args[4], s.args[5]
@@ -164,7 +164,7 @@ async def list_old(s: Statement) -> list[Row]:
     return [_effect(key, row) for key, row in sorted(found, key=lambda item: item[0])[:limit]]
 
 
-@statement("engine.outbox.Outbox.reload")
+@statement("engine.effects.outbox.Outbox.reload")
 async def list_of_events(s: Statement) -> list[Row]:
     """Effects of some events."""
     wanted = set(zip(*s.args, strict=True))
@@ -172,7 +172,7 @@ async def list_of_events(s: Statement) -> list[Row]:
     return [_effect(key, row) for key, row in sorted(found, key=lambda item: item[0])]
 
 
-@statement("engine.carrier.Carrier._has_given_up")
+@statement("engine.effects.executor.EffectExecutor._has_given_up")
 async def note_failure(s: Statement) -> None:
     """Note that an effect has failed."""
     row = s.tx.get("outbox", s.args[:4])
@@ -208,14 +208,14 @@ async def drain_inbox(s: Statement) -> list[Row]:
     return [{"seq": k, **{n: r[n] for n in names}} for k, r in waiting[: s.args[1]]]
 
 
-@statement("engine.applier.Applier._refuse")
+@statement("engine.applying.applier.Applier._refuse")
 async def refuse_inbox(s: Statement) -> None:
     """The outcome of an event that was taken out of its transaction."""
     for seq, outcome in zip(s.args[0], s.args[1], strict=True):
         await s.tx.update("inbox", seq, done_at=s.args[2], outcome=outcome)
 
 
-@statement("engine.term.LeaderTerm._sweep")
+@statement("engine.leadership.term.LeaderTerm._sweep")
 async def delete_old_inbox(s: Statement) -> None:
     """Outcomes that nobody waits for any more."""
     for key, row in list(s.tx.scan("inbox")):
@@ -233,7 +233,7 @@ async def find_aggregate(s: Statement) -> list[Row]:
     return [{"version": row["version"], "state": row["state"], **parts}]
 
 
-@statement("engine.leader.Leadership._campaign")
+@statement("engine.leadership.leader.Leadership._campaign")
 async def try_to_lead(s: Statement) -> list[Row]:
     """The lock of the lead belongs to a connection."""
     if s.server.leader is None:
@@ -241,7 +241,7 @@ async def try_to_lead(s: Statement) -> list[Row]:
     return [{"is_mine": s.server.leader is s.conn}]
 
 
-@statement("engine.leader._raise_epoch")
+@statement("engine.leadership.leader._raise_epoch")
 async def raise_epoch(s: Statement) -> list[Row]:
     """Wait until nobody shares the epoch, then raise it."""
     if s.query.startswith("SELECT"):
@@ -256,7 +256,7 @@ async def raise_epoch(s: Statement) -> list[Row]:
     return [{"epoch": row["epoch"] + 1}]
 
 
-@statement("engine.leader._watch")
+@statement("engine.leadership.leader._watch")
 async def beat(s: Statement) -> None:
     """Is the server there?"""
 

@@ -16,7 +16,7 @@ import determined_agent.entropy
 import determined_agent.logs
 import determined_agent.socket
 import determined_master.clock
-import determined_master.engine.leader
+import determined_master.engine.leadership.leader
 import determined_master.entropy
 from determined_master.services.experiments import configs as experiment_configs
 from determined_master.settings.yaml_text import ParsedYaml
@@ -66,7 +66,7 @@ def simulated(
         stack.enter_context(patch.object(determined_agent.socket, "connect", dial))
         stack.enter_context(patch.object(determined_agent.logs, "_LATEST_S", _LOG_LOOK_S))
         stack.enter_context(
-            patch.object(determined_master.engine.leader, "connect", connect_database)
+            patch.object(determined_master.engine.leadership.leader, "connect", connect_database)
         )
         stack.enter_context(patch.object(experiment_configs, "parse_yaml", _read_json))
         yield

@@ -14,7 +14,7 @@ from tests.chaos.server import Server, SimPool
 from tests.contracts.database_contract import COUNT, DatabaseContract
 from tests.engine.conftest import QUICK
 
-import determined_master.engine.leader
+import determined_master.engine.leadership.leader
 from determined_master.engine import Engine
 
 
@@ -48,7 +48,7 @@ def store() -> Iterator[Simulated]:
     async def connect(_: Any) -> Any:
         return await made.connect()
 
-    with patch.object(determined_master.engine.leader, "connect", connect):
+    with patch.object(determined_master.engine.leadership.leader, "connect", connect):
         yield made
     made.server.cut_all()
     assert made.defects == []

@@ -14,7 +14,7 @@ from tests.chaos.run import Result, run_seed
 
 from determined_master.domain.schedule.planning_pass import PlanningPass
 from determined_master.domain.schedule.victims import Victims
-from determined_master.engine.outbox import Outbox
+from determined_master.engine.effects.outbox import Outbox
 from determined_master.pools.live import LiveAllocations
 from determined_master.services.tasks.allocation_effects import AllocationEffects
 

@@ -19,12 +19,12 @@ from tests.engine import toy
 from determined_master import clock
 from determined_master.domain.errors import FailedPrecondition
 from determined_master.engine import Engine, Kind
-from determined_master.engine.apply import Poisoned, Term, _Transaction, apply_batch
+from determined_master.engine.applying.queue import Post
+from determined_master.engine.applying.transaction import Poisoned, Term, _Transaction, apply_batch
 from determined_master.engine.connection import is_connection_loss
 from determined_master.engine.errors import StaleEpoch
 from determined_master.engine.kind import Outcome
-from determined_master.engine.leader import _raise_epoch
-from determined_master.engine.queue import Post
+from determined_master.engine.leadership.leader import _raise_epoch
 
 COUNT = Kind(
     name="count",

@@ -6,8 +6,8 @@ from datetime import date
 
 import pytest
 
-from determined_master.engine import statements
-from determined_master.engine.apply import ensure_partition
+from determined_master.engine.applying import statements
+from determined_master.engine.applying.transaction import ensure_partition
 from determined_master.engine.connection import engine_connect
 from determined_master.store.db import Address, Database
 

@@ -1,10 +1,10 @@
 """The one entry and the one applier of events; journal, outbox, timers, leadership."""
 
-from determined_master.engine.carrier import Patience
+from determined_master.engine.effects.executor import RetryPolicy
+from determined_master.engine.effects.handlers import EffectContext, Handlers
 from determined_master.engine.engine import PARTS, Current, Engine
 from determined_master.engine.errors import Deferred, EngineUnavailable, InternalError, NotLeader
 from determined_master.engine.feed import Changed, Feed
-from determined_master.engine.handlers import EffectContext, Handlers
 from determined_master.engine.ids import EffectId
 from determined_master.engine.kind import (
     Change,
@@ -18,8 +18,8 @@ from determined_master.engine.kind import (
     RowWriter,
     Within,
 )
+from determined_master.engine.leadership.term import EngineSettings
 from determined_master.engine.story import StoryLine, list_story
-from determined_master.engine.term import EngineSettings
 
 __all__ = [
     "PARTS",
@@ -41,7 +41,7 @@ __all__ = [
     "NotLeader",
     "Outcome",
     "Parts",
-    "Patience",
+    "RetryPolicy",
     "Posting",
     "RowWriter",
     "Rows",

@@ -10,12 +10,13 @@ from types import TracebackType
 from typing import Any, Generic
 
 from determined_master import clock
-from determined_master.engine.apply import Term
+from determined_master.engine.applying.queue import Closing, Post
+from determined_master.engine.applying.transaction import Term
 from determined_master.engine.causes import Cause
 from determined_master.engine.connection import Connect, engine_connect
+from determined_master.engine.effects.handlers import Handlers
 from determined_master.engine.errors import EngineUnavailable, NotLeader, TermEnded
 from determined_master.engine.feed import Changed, Feed
-from determined_master.engine.handlers import Handlers
 from determined_master.engine.ids import EffectId
 from determined_master.engine.inbox import POSTED, InboxClient
 from determined_master.engine.kind import (
@@ -29,9 +30,8 @@ from determined_master.engine.kind import (
     S,
     Within,
 )
-from determined_master.engine.leader import Leadership
-from determined_master.engine.queue import Closing, Post
-from determined_master.engine.term import EngineSettings, LeaderTerm
+from determined_master.engine.leadership.leader import Leadership
+from determined_master.engine.leadership.term import EngineSettings, LeaderTerm
 from determined_master.store.connection_errors import DATABASE_ERRORS
 from determined_master.store.db import Address, Conn, Database
 
@@ -254,7 +254,7 @@ class Engine:
     def retry_deferred(self, topic: str = "") -> None:
         """Ask again for the effects that wait for that, as for an agent that connects."""
         if self._term is not None:
-            self._term.carrier.retry_deferred(topic)
+            self._term.executor.retry_deferred(topic)
 
     async def _look(
         self, kind: Kind[Id, S, Any, Any], id: Id, newest: list[Changed[S]]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic
 
-from determined_master.engine.batch import Subject
+from determined_master.engine.applying.batch import Subject
 from determined_master.engine.kind import Id, Kind, S
 
 _log = logging.getLogger(__name__)

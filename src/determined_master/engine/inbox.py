@@ -10,11 +10,11 @@ from typing import Any
 
 from determined_master import clock
 from determined_master.engine import inbox_codec
-from determined_master.engine.apply import Term
+from determined_master.engine.applying.queue import Post
+from determined_master.engine.applying.transaction import Term
 from determined_master.engine.errors import InternalError
 from determined_master.engine.ids import EffectId
 from determined_master.engine.kind import AnyKind, AnyPosting, Outcome, encode
-from determined_master.engine.queue import Post
 from determined_master.store.db import Database
 
 _log = logging.getLogger(__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from determined_master.engine.closing import close_all
+from determined_master.engine.applying.closing import close_all
 from determined_master.engine.errors import StaleEpoch
 from determined_master.engine.kind import EffectId
 from determined_master.store.db import Database

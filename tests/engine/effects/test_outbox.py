@@ -7,7 +7,8 @@ from tests.engine.refusing import DISK_FULL, refusing_updates, until_told
 from tests.engine.toy import TALLY
 
 from determined_master.domain.errors import FailedPrecondition
-from determined_master.engine import Deferred, Engine, EngineSettings, outbox
+from determined_master.engine import Deferred, Engine, EngineSettings
+from determined_master.engine.effects import outbox
 from determined_master.store.db import Address, Database
 
 

@@ -9,10 +9,10 @@ from tests.engine.toy import TALLY
 from determined_master import clock
 from determined_master.domain.errors import FailedPrecondition
 from determined_master.engine import Engine, NotLeader
-from determined_master.engine.apply import Term, apply_batch
+from determined_master.engine.applying.queue import Post
+from determined_master.engine.applying.transaction import Term, apply_batch
 from determined_master.engine.connection import engine_connect
 from determined_master.engine.errors import StaleEpoch
-from determined_master.engine.queue import Post
 from determined_master.store.db import Address, Database
 
 END_LOCK_HOLDER = """

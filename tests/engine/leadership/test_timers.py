@@ -13,7 +13,8 @@ from tests.engine.refusing import (
 )
 from tests.engine.toy import TALLY
 
-from determined_master.engine import Engine, timers
+from determined_master.engine import Engine
+from determined_master.engine.leadership import timers
 from determined_master.store.db import Address, Database
 
 

@@ -9,13 +9,14 @@ from typing import Any, Protocol
 
 import asyncpg
 
-from determined_master.engine import inbox_codec, statements
-from determined_master.engine.apply import Poisoned, Term, apply_batch
-from determined_master.engine.batch import Applied
+from determined_master.engine import inbox_codec
+from determined_master.engine.applying import statements
+from determined_master.engine.applying.batch import Applied
+from determined_master.engine.applying.queue import Closing, Post, PostQueue, end_all
+from determined_master.engine.applying.refusal import as_refusal
+from determined_master.engine.applying.transaction import Poisoned, Term, apply_batch
 from determined_master.engine.connection import Connect, is_connection_loss
 from determined_master.engine.errors import StaleEpoch, TermEnded
-from determined_master.engine.queue import Closing, Post, PostQueue, end_all
-from determined_master.engine.refusing import as_refusal
 from determined_master.store.connection_errors import DATABASE_ERRORS
 
 _log = logging.getLogger(__name__)

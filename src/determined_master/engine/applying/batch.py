@@ -8,6 +8,7 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from determined_master.domain.messages import CancelTimer, Effect, Record, SetTimer
+from determined_master.engine.applying.queue import Post
 from determined_master.engine.ids import EffectId, Key
 from determined_master.engine.kind import (
     STATE_LIMIT_BYTES,
@@ -17,7 +18,6 @@ from determined_master.engine.kind import (
     encode,
     tag_of,
 )
-from determined_master.engine.queue import Post
 
 _TOLD_EFFECT_CHARS = 400
 """Longer effects appear in the journal by their name alone."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from determined_master.engine import statements
-from determined_master.engine.batch import columns
+from determined_master.engine.applying import statements
+from determined_master.engine.applying.batch import columns
 from determined_master.engine.connection import abandon
 from determined_master.engine.errors import StaleEpoch
 from determined_master.engine.ids import EffectId

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 
 from determined_master.domain.errors import DetError
+from determined_master.engine.applying.queue import Post
 from determined_master.engine.errors import InternalError
 from determined_master.engine.kind import tag_of
-from determined_master.engine.queue import Post
 from determined_master.store.constraint_errors import refusal_of, shortage_of
 
 _log = logging.getLogger(__name__)

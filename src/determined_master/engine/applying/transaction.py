@@ -12,15 +12,16 @@ from typing import Any
 
 from determined_master import clock
 from determined_master.domain.errors import DetError
-from determined_master.engine import inbox_codec, statements
-from determined_master.engine.batch import Applied, Subject, Writes, columns
-from determined_master.engine.closing import close_all
+from determined_master.engine import inbox_codec
+from determined_master.engine.applying import statements
+from determined_master.engine.applying.batch import Applied, Subject, Writes, columns
+from determined_master.engine.applying.closing import close_all
+from determined_master.engine.applying.queue import Closing, Post
+from determined_master.engine.applying.refusal import as_refusal
 from determined_master.engine.connection import abandon, is_connection_loss
 from determined_master.engine.errors import StaleEpoch
 from determined_master.engine.ids import Key
 from determined_master.engine.kind import Outcome, Rows, RowWriter
-from determined_master.engine.queue import Closing, Post
-from determined_master.engine.refusing import as_refusal
 from determined_master.store.db import Conn
 from determined_master.store.row_locks import lock_rows
 

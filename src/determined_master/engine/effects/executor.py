@@ -10,17 +10,17 @@ from datetime import timedelta
 from typing import Any
 
 from determined_master.domain.errors import DetError, Unavailable
-from determined_master.engine.apply import Term
-from determined_master.engine.batch import OpenEffect
+from determined_master.engine.applying.batch import OpenEffect
+from determined_master.engine.applying.transaction import Term
 from determined_master.engine.causes import GaveUp
-from determined_master.engine.errors import Deferred
-from determined_master.engine.handlers import (
+from determined_master.engine.effects.handlers import (
     EffectContext,
     GroupHandler,
+    HandlerRegistration,
     Handlers,
     Poster,
-    Registration,
 )
+from determined_master.engine.errors import Deferred
 from determined_master.engine.ids import EffectId
 from determined_master.engine.kind import AnyKind
 from determined_master.store.db import Database
@@ -35,7 +35,7 @@ _NOTE_FAILURE = """
 
 
 @dataclass(frozen=True)
-class Patience:
+class RetryPolicy:
     """Bounds of retrying, unless a handler has its own."""
 
     attempts: int = 8
@@ -49,7 +49,7 @@ class Patience:
         return min(self.first_s * 2.0 ** (failures - 1), self.longest_s)
 
 
-class Carrier:
+class EffectExecutor:
     """Brings effects to their handlers until each is closed, by success or by giving up."""
 
     def __init__(
@@ -58,14 +58,14 @@ class Carrier:
         kinds: dict[str, AnyKind],
         handlers: Handlers,
         engine: Poster,
-        patience: Patience,
+        retry: RetryPolicy,
     ) -> None:
         self._term = term
         self._kinds = kinds
         self._handlers = handlers
         self._engine = engine
-        self._patience = patience
-        self._slots = asyncio.Semaphore(patience.concurrency)
+        self._retry = retry
+        self._slots = asyncio.Semaphore(retry.concurrency)
         self._active: dict[EffectId, EffectContext] = {}
         self._wakes: dict[str, asyncio.Event] = {}
         self._woken: dict[str, int] = {}
@@ -111,14 +111,17 @@ class Carrier:
                 tasks.create_task(self._carry_out(open_effect))
 
     async def _attempt_together(
-        self, registration: Registration, handler: GroupHandler, effects: Sequence[OpenEffect]
+        self,
+        registration: HandlerRegistration,
+        handler: GroupHandler,
+        effects: Sequence[OpenEffect],
     ) -> set[EffectId]:
         """Ids of those that are closed then."""
         contexts = [self._context(open_effect) for open_effect in effects]
         self._active.update({context.effect_id: context for context in contexts})
         try:
             async with self._slots:
-                async with asyncio.timeout(registration.timeout_s or self._patience.timeout_s):
+                async with asyncio.timeout(registration.timeout_s or self._retry.timeout_s):
                     await handler([(e.effect, c) for e, c in zip(effects, contexts, strict=True)])
             left = [context for context in contexts if not context.is_closed]
             await asyncio.gather(*(self._engine.close(context.effect_id) for context in left))
@@ -169,14 +172,14 @@ class Carrier:
             raise LookupError("its stored form cannot be read")
         registration = self._handlers.get(type(open_effect.effect))
         async with self._slots:
-            async with asyncio.timeout(registration.timeout_s or self._patience.timeout_s):
+            async with asyncio.timeout(registration.timeout_s or self._retry.timeout_s):
                 await registration.handler(open_effect.effect, context)
 
     async def _has_given_up(self, open_effect: OpenEffect, error: Exception) -> bool:
         """Note a failure and wait, or tell the aggregate after the last one."""
         open_effect.attempts += 1
         effect = open_effect.effect
-        limit = self._patience.attempts
+        limit = self._retry.attempts
         if effect is not None:
             try:
                 limit = self._handlers.get(type(effect)).attempts or limit
@@ -188,7 +191,7 @@ class Carrier:
             await self._tell_failure(open_effect, _words(error))
             return True
         _log.warning("an effect failed", extra={**facts, "error": repr(error)})
-        wait_s = self._patience.wait_s(open_effect.attempts)
+        wait_s = self._retry.wait_s(open_effect.attempts)
         id = open_effect.id
         assert self.db is not None
         await self.db.execute(
@@ -216,7 +219,7 @@ class Carrier:
                 tries += 1
                 facts = {"effect": str(id), "error": str(error)}
                 _log.warning("an aggregate could not be told of a failed effect", extra=facts)
-                await asyncio.sleep(self._patience.wait_s(tries))
+                await asyncio.sleep(self._retry.wait_s(tries))
             except DetError as error:
                 _log.error(
                     "an aggregate refused to hear of a failed effect",

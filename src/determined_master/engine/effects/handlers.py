@@ -83,7 +83,7 @@ class EffectContext:
 
 
 @dataclass(frozen=True)
-class Registration:
+class HandlerRegistration:
     """A handler and the bounds of its patience; None leaves the engine's own."""
 
     handler: Handler
@@ -96,7 +96,7 @@ class Handlers:
     """The registry; filled by the composition root before the engine runs."""
 
     def __init__(self) -> None:
-        self._by_type: dict[type[Any], Registration] = {}
+        self._by_type: dict[type[Any], HandlerRegistration] = {}
 
     def register(
         self,
@@ -111,7 +111,7 @@ class Handlers:
         Raises:
             ValueError: the type has one already.
         """
-        self._add(effect, Registration(handler, attempts, timeout_s))
+        self._add(effect, HandlerRegistration(handler, attempts, timeout_s))
 
     def register_group(self, effect: type[Any], handler: GroupHandler) -> None:
         """Let `handler` carry out effects of that type, those that wait together in one call.
@@ -125,20 +125,20 @@ class Handlers:
         async def carry_out_one(one: Any, context: EffectContext) -> None:
             await handler([(one, context)])
 
-        self._add(effect, Registration(carry_out_one, group=handler))
+        self._add(effect, HandlerRegistration(carry_out_one, group=handler))
 
-    def find(self, effect: type[Any]) -> Registration | None:
+    def find(self, effect: type[Any]) -> HandlerRegistration | None:
         """None when nobody carries out such effects."""
         return self._by_type.get(effect)
 
-    def get(self, effect: type[Any]) -> Registration:
+    def get(self, effect: type[Any]) -> HandlerRegistration:
         """Raises LookupError when nobody carries out such effects."""
         try:
             return self._by_type[effect]
         except KeyError:
             raise LookupError(f"no handler is registered for {effect.__name__}") from None
 
-    def _add(self, effect: type[Any], registration: Registration) -> None:
+    def _add(self, effect: type[Any], registration: HandlerRegistration) -> None:
         if effect in self._by_type:
             raise ValueError(f"{effect.__name__} has a handler already")
         self._by_type[effect] = registration

@@ -10,9 +10,9 @@ from datetime import timedelta
 from itertools import islice
 from typing import Any
 
-from determined_master.engine.apply import Term
-from determined_master.engine.batch import OpenEffect, columns
-from determined_master.engine.carrier import Carrier
+from determined_master.engine.applying.batch import OpenEffect, columns
+from determined_master.engine.applying.transaction import Term
+from determined_master.engine.effects.executor import EffectExecutor
 from determined_master.engine.ids import EffectId, Key
 from determined_master.engine.kind import AnyKind
 from determined_master.store.db import Database
@@ -58,10 +58,10 @@ _LIST_OF_EVENTS = """
 class Outbox:
     """The effects of one term in memory, a lane for each aggregate that has any."""
 
-    def __init__(self, term: Term, kinds: dict[str, AnyKind], carrier: Carrier) -> None:
+    def __init__(self, term: Term, kinds: dict[str, AnyKind], executor: EffectExecutor) -> None:
         self._term = term
         self._kinds = kinds
-        self._carrier = carrier
+        self._executor = executor
         self._lanes: dict[Key, deque[OpenEffect]] = {}
         self._held: list[OpenEffect] | None = []
         """What is ordered while older effects are still being read; it comes behind those."""
@@ -87,7 +87,7 @@ class Outbox:
     async def run(self, db: Database) -> None:
         """Claim what is open and hand out effects until cancelled."""
         self._db = db
-        self._carrier.db = db
+        self._executor.db = db
         async with asyncio.TaskGroup() as lanes:
             self._start_lane = lambda key: _discard(lanes.create_task(self._run_lane(key)))
             await self._claim(db)
@@ -159,7 +159,7 @@ class Outbox:
         lane = self._lanes[key]
         while lane:
             group = _side_by_side(lane)
-            await self._carrier.carry_out(group)
+            await self._executor.carry_out(group)
             for _ in group:
                 lane.popleft()
         del self._lanes[key]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from determined_master.engine.applying.statements import EPOCH_LOCK
 from determined_master.engine.errors import NotLeader
-from determined_master.engine.statements import EPOCH_LOCK
 from determined_master.store.db import Conn
 
 

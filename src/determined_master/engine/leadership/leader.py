@@ -8,8 +8,8 @@ import socket
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from determined_master.engine.applying.statements import EPOCH_LOCK
 from determined_master.engine.inbox import POSTED, SETTLED
-from determined_master.engine.statements import EPOCH_LOCK
 from determined_master.store.connection_errors import DATABASE_ERRORS
 from determined_master.store.db import Address, connect
 
@@ -22,7 +22,7 @@ _BEAT_S = 5.0
 _BEAT_DEADLINE_S = 10.0
 _KEEP_ALIVE_S = 10
 
-Lead = Callable[[int], Awaitable[None]]
+LeadCallback = Callable[[int], Awaitable[None]]
 """Acts under an epoch until cancelled; an exception ends the term."""
 
 
@@ -33,7 +33,9 @@ class Leadership:
         notified: called with a channel's name for every notification on the engine's channels.
     """
 
-    def __init__(self, address: Address, lead: Lead, notified: Callable[[str], None]) -> None:
+    def __init__(
+        self, address: Address, lead: LeadCallback, notified: Callable[[str], None]
+    ) -> None:
         self._address = address
         self._lead = lead
         self._notified = notified

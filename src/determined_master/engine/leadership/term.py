@@ -6,18 +6,18 @@ import asyncio
 from dataclasses import dataclass, field
 from datetime import date
 
-from determined_master.engine.applier import Applier
-from determined_master.engine.apply import Term, ensure_partition
-from determined_master.engine.batch import Applied
-from determined_master.engine.carrier import Carrier, Patience
+from determined_master.engine.applying.applier import Applier
+from determined_master.engine.applying.batch import Applied
+from determined_master.engine.applying.queue import PostQueue, end_all
+from determined_master.engine.applying.transaction import Term, ensure_partition
 from determined_master.engine.connection import Connect
+from determined_master.engine.effects.executor import EffectExecutor, RetryPolicy
+from determined_master.engine.effects.handlers import Handlers, Poster
+from determined_master.engine.effects.outbox import Outbox
 from determined_master.engine.feed import Feed
-from determined_master.engine.handlers import Handlers, Poster
 from determined_master.engine.inbox import DELETE_OLD, KEEP, InboxDrain
 from determined_master.engine.kind import AnyKind
-from determined_master.engine.outbox import Outbox
-from determined_master.engine.queue import PostQueue, end_all
-from determined_master.engine.timers import Timers
+from determined_master.engine.leadership.timers import Timers
 from determined_master.store.db import Database
 
 
@@ -29,7 +29,7 @@ class EngineSettings:
     batch: int = 128
     queue_limit: int = 20_000
     sweep_s: float = 300.0
-    patience: Patience = field(default_factory=Patience)
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
 
 
 class LeaderTerm:
@@ -48,8 +48,8 @@ class LeaderTerm:
         self._feed = feed
         self._settings = settings
         self.queue = PostQueue(limit=settings.queue_limit, batch=settings.batch)
-        self.carrier = Carrier(term, kinds, handlers, engine, settings.patience)
-        self.outbox = Outbox(term, kinds, self.carrier)
+        self.executor = EffectExecutor(term, kinds, handlers, engine, settings.retry)
+        self.outbox = Outbox(term, kinds, self.executor)
         self.timers = Timers(term, kinds, self.queue.put)
         self.inbox = InboxDrain(term, kinds, self.queue.put)
 
@@ -71,7 +71,7 @@ class LeaderTerm:
 
     def note_applied(self, applied: Applied) -> None:
         """Hand out the effects, wake the timers, tell the feed; see `applier.Sink`."""
-        self.carrier.note_closed(applied.closed)
+        self.executor.note_closed(applied.closed)
         self.outbox.take(applied.effects)
         self.timers.note(applied.next_timer_at)
         self._feed.publish(applied.subjects)

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from determined_master.domain.scaling import Machine
-from determined_master.engine.fence import hold_lead
+from determined_master.engine.leadership.epoch_check import hold_lead
 from determined_master.store.cluster import machines as rows
 
 if TYPE_CHECKING:
