@@ -15,7 +15,6 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 from tools.config_page import config_page  # noqa: E402
 from tools.settings_page import settings_page  # noqa: E402
 
-from determined_master.api.http.allowlist import TASK, is_open  # noqa: E402 - needs the path above
 from determined_master.api.http.routes import Route  # noqa: E402
 from determined_master.api.table import OURS, all_routes  # noqa: E402
 from determined_wire.rest.endpoints import ENDPOINTS  # noqa: E402
@@ -46,7 +45,7 @@ def api_status() -> str:
     ]
     for method, path in sorted(public, key=lambda key: (key[1], key[0])):
         status = "served" if (method, path) in routes else "501"
-        lines.append(f"| {method} | `{path}` | {status} | {_access(method, path)} |")
+        lines.append(f"| {method} | `{path}` | {status} | {_access(routes.get((method, path)))} |")
     lines += ["", "## Our own", "", "| method | path | what | access |", "|---|---|---|---|"]
     for (method, path), route in sorted(routes.items(), key=lambda item: item[0][1]):
         if (method, path) in OURS:
@@ -91,13 +90,13 @@ def _pages() -> dict[Path, str]:
 
 def _row(route: Route) -> str:
     what = (route.handler.__doc__ or "").split("\n")[0]
-    return f"| {route.method} | `{route.path}` | {what} | {_access(route.method, route.path)} |"
+    return f"| {route.method} | `{route.path}` | {what} | {_access(route)} |"
 
 
-def _access(method: str, path: str) -> str:
-    if is_open(method, path):
+def _access(route: Route | None) -> str:
+    if route is not None and route.is_public:
         return "open"
-    return "task" if (method, path) in TASK else ""
+    return "" if route is None or route.task is None else "task"
 
 
 if __name__ == "__main__":

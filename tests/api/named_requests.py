@@ -9,8 +9,7 @@ import msgspec
 from tests.api.client import Answer
 from tests.api.samples import World
 
-from determined_master.api.http.access_rules import Need, Rule
-from determined_master.api.http.access_table import RULES
+from determined_master.api.http.access import Need, Rule
 from determined_master.api.http.routes import Route
 from determined_wire.rest.endpoints import ENDPOINTS
 
@@ -90,7 +89,7 @@ class Named(msgspec.Struct, frozen=True):
 
 
 def rule_of(route: Route) -> Rule:
-    return RULES[route.method, route.path]
+    return route.access
 
 
 def needs_of(route: Route) -> tuple[Need, ...]:

@@ -12,6 +12,7 @@ import asyncpg
 from starlette.websockets import WebSocket
 
 from determined_master.api.app import Api
+from determined_master.api.http.access import SIGNED_IN, of_task
 from determined_master.api.http.routes import Call, plain_route, route, socket_route, stream_route
 from determined_master.api.table import all_routes
 from determined_master.domain.access.rules import Caller, TaskScope
@@ -70,7 +71,7 @@ class Seen:
 seen = Seen()
 
 
-@route("GET", "/api/v1/experiments/{experiment_id}")
+@route("GET", "/api/v1/experiments/{experiment_id}", access=SIGNED_IN)
 async def get_experiment(call: Call, request: GetExperimentRequest) -> GetExperimentResponse:
     """Answers with a text of the length that the id says, but for three that fail."""
     if request.experiment_id == 0:
@@ -83,7 +84,7 @@ async def get_experiment(call: Call, request: GetExperimentRequest) -> GetExperi
     return GetExperimentResponse(experiment=Experiment(id=request.experiment_id), config=config)
 
 
-@route("POST", "/api/v1/experiments/{id}/pause")
+@route("POST", "/api/v1/experiments/{id}/pause", access=SIGNED_IN)
 async def pause(call: Call, request: PauseExperimentRequest) -> PauseExperimentResponse:
     """Fails for odd ids."""
     if request.id % 2:
@@ -91,21 +92,26 @@ async def pause(call: Call, request: PauseExperimentRequest) -> PauseExperimentR
     return PauseExperimentResponse()
 
 
-@route("POST", "/api/v1/trials/{metrics.trial_id}/metrics")
+@route(
+    "POST",
+    "/api/v1/trials/{metrics.trial_id}/metrics",
+    access=SIGNED_IN,
+    task=of_task("metrics.trial_id", "trial_id"),
+)
 async def report(call: Call, request: ReportTrialMetricsRequest) -> ReportTrialMetricsResponse:
     """Remembers the request."""
     seen.requests.append(request)
     return ReportTrialMetricsResponse()
 
 
-@route("POST", "/api/v1/task/logs")
+@route("POST", "/api/v1/task/logs", access=SIGNED_IN, task=of_task("logs.task_id", "task_id"))
 async def logs(call: Call, request: PostTaskLogsRequest) -> PostTaskLogsResponse:
     """Remembers the request."""
     seen.requests.append(request)
     return PostTaskLogsResponse()
 
 
-@stream_route("GET", "/api/v1/master/logs", MasterLogsResponse)
+@stream_route("GET", "/api/v1/master/logs", MasterLogsResponse, access=SIGNED_IN)
 async def master_logs(call: Call, request: MasterLogsRequest) -> AsyncIterator[Any]:
     """`limit` entries; a negative limit is an error, an offset one after the first entry."""
     if request.limit < 0:
@@ -124,13 +130,13 @@ async def master_logs(call: Call, request: MasterLogsRequest) -> AsyncIterator[A
         seen.followers -= 1
 
 
-@plain_route("POST", "/things/{name}/{path*}")
+@plain_route("POST", "/things/{name}/{path*}", access=SIGNED_IN)
 async def thing(call: Call) -> Any:
     """Says what it was given."""
     return {**call.parameters, "body": call.body.decode(), "user": call.caller.username}
 
 
-@socket_route("/echo/{name}")
+@socket_route("/echo/{name}", access=SIGNED_IN)
 async def echo(call: Call, socket: WebSocket) -> None:
     """Says who is there, then ends."""
     await socket.accept()

@@ -23,6 +23,7 @@ from determined_master.api.experiments import (
     trials,
 )
 from determined_master.api.experiments import search_query as experiment_search
+from determined_master.api.http.access import SIGNED_IN
 from determined_master.api.http.openapi import document
 from determined_master.api.http.routes import Call, Reply, Route, plain_route, routes_of
 from determined_master.api.logs import task_logs as logs
@@ -114,13 +115,13 @@ OURS: frozenset[tuple[str, str]] = frozenset(
 """Routes below `/api/v1` that the public API does not have."""
 
 
-@plain_route("GET", "/api/v1/openapi.json")
+@plain_route("GET", "/api/v1/openapi.json", access=SIGNED_IN, public=True)
 async def openapi(call: Call) -> Reply:
     """This API as an OpenAPI document."""
     return _document(call)
 
 
-@plain_route("GET", "/api/v1/api.swagger.json")
+@plain_route("GET", "/api/v1/api.swagger.json", access=SIGNED_IN, public=True)
 async def swagger(call: Call) -> Reply:
     """The same at the path that clients know."""
     return _document(call)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from determined_master.api.http.access import FILTERED, IN_SERVICE
 from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import pagination
 from determined_master.services.access.users import ListOrder
@@ -22,7 +23,7 @@ SORTS = {
 }
 
 
-@route("POST", "/api/v1/tokens")
+@route("POST", "/api/v1/tokens", access=IN_SERVICE)
 async def post_access_token(
     call: Call, request: wire.PostAccessTokenRequest
 ) -> wire.PostAccessTokenResponse:
@@ -33,7 +34,7 @@ async def post_access_token(
     return wire.PostAccessTokenResponse(token=token, token_id=token_id)
 
 
-@route("GET", "/api/v1/tokens")
+@route("GET", "/api/v1/tokens", access=FILTERED)
 async def get_access_tokens(
     call: Call, request: wire.GetAccessTokensRequest
 ) -> wire.GetAccessTokensResponse:
@@ -55,7 +56,7 @@ async def get_access_tokens(
     )
 
 
-@route("PATCH", "/api/v1/tokens/{token_id}")
+@route("PATCH", "/api/v1/tokens/{token_id}", access=IN_SERVICE)
 async def patch_access_token(
     call: Call, request: wire.PatchAccessTokenRequest
 ) -> wire.PatchAccessTokenResponse:

@@ -7,6 +7,7 @@ from datetime import datetime
 import msgspec
 
 from determined_master.api.access.user_shapes import user_message
+from determined_master.api.http.access import SIGNED_IN
 from determined_master.api.http.middleware import login_cookie
 from determined_master.api.http.plain import plain_json
 from determined_master.api.http.routes import Call, Reply, plain_route, route
@@ -28,7 +29,7 @@ from determined_wire.rest.auth import (
 EPOCH = "Thu, 01 Jan 1970 00:00:00 GMT"
 
 
-@route("POST", "/api/v1/auth/login")
+@route("POST", "/api/v1/auth/login", access=SIGNED_IN, public=True)
 async def login(call: Call, request: LoginRequest) -> LoginResponse:
     """Open a session of seven days with a user's name and password."""
     opened = await call.services.auth.login(
@@ -38,13 +39,13 @@ async def login(call: Call, request: LoginRequest) -> LoginResponse:
     return LoginResponse(token=opened.token, user=user_message(opened.user))
 
 
-@route("GET", "/api/v1/auth/user")
+@route("GET", "/api/v1/auth/user", access=SIGNED_IN)
 async def current_user(call: Call, request: CurrentUserRequest) -> CurrentUserResponse:
     """The caller."""
     return CurrentUserResponse(user=user_message(await call.services.users.me(call.caller)))
 
 
-@route("POST", "/api/v1/auth/logout")
+@route("POST", "/api/v1/auth/logout", access=SIGNED_IN)
 async def logout(call: Call, request: LogoutRequest) -> LogoutResponse:
     """End the session that the request was made with."""
     await call.services.auth.logout(call.caller, call.http.token)
@@ -59,7 +60,7 @@ class PlainLogin(msgspec.Struct):
     password: str = ""
 
 
-@plain_route("POST", "/login")
+@plain_route("POST", "/login", access=SIGNED_IN, public=True)
 async def plain_login(call: Call) -> dict[str, str] | Reply:
     """As older clients log in: the password comes hashed, a refusal is a 403."""
     request = await plain_json(call, PlainLogin)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from determined_master.api.access.user_shapes import group_message
+from determined_master.api.http.access import FILTERED, IN_SERVICE
 from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import pagination
 from determined_wire.rest.groups import (
@@ -21,7 +22,7 @@ from determined_wire.rest.types.group import Group, GroupSearchResult
 from determined_wire.rest.users import AssignMultipleGroupsRequest, AssignMultipleGroupsResponse
 
 
-@route("POST", "/api/v1/groups/search")
+@route("POST", "/api/v1/groups/search", access=FILTERED)
 async def get_groups(call: Call, request: GetGroupsRequest) -> GetGroupsResponse:
     """Groups by name and by member."""
     found, page = await call.services.groups.search(
@@ -38,21 +39,21 @@ async def get_groups(call: Call, request: GetGroupsRequest) -> GetGroupsResponse
     )
 
 
-@route("GET", "/api/v1/groups/{group_id}")
+@route("GET", "/api/v1/groups/{group_id}", access=IN_SERVICE)
 async def get_group(call: Call, request: GetGroupRequest) -> GetGroupResponse:
     """One group with its members."""
     found = await call.services.groups.get(call.caller, request.group_id)
     return GetGroupResponse(group=group_message(*found))
 
 
-@route("POST", "/api/v1/groups")
+@route("POST", "/api/v1/groups", access=IN_SERVICE)
 async def create_group(call: Call, request: CreateGroupRequest) -> CreateGroupResponse:
     """Make a group."""
     made = await call.services.groups.create(call.caller, request.name, request.add_users)
     return CreateGroupResponse(group=group_message(*made))
 
 
-@route("PUT", "/api/v1/groups/{group_id}")
+@route("PUT", "/api/v1/groups/{group_id}", access=IN_SERVICE)
 async def update_group(call: Call, request: UpdateGroupRequest) -> UpdateGroupResponse:
     """Rename a group, or change who is in it."""
     changed = await call.services.groups.change(
@@ -65,14 +66,14 @@ async def update_group(call: Call, request: UpdateGroupRequest) -> UpdateGroupRe
     return UpdateGroupResponse(group=group_message(*changed))
 
 
-@route("DELETE", "/api/v1/groups/{group_id}")
+@route("DELETE", "/api/v1/groups/{group_id}", access=IN_SERVICE)
 async def delete_group(call: Call, request: DeleteGroupRequest) -> DeleteGroupResponse:
     """Forget a group with the roles that it has."""
     await call.services.groups.delete(call.caller, request.group_id)
     return DeleteGroupResponse()
 
 
-@route("PATCH", "/api/v1/users/assignments")
+@route("PATCH", "/api/v1/users/assignments", access=IN_SERVICE)
 async def assign_multiple_groups(
     call: Call, request: AssignMultipleGroupsRequest
 ) -> AssignMultipleGroupsResponse:

@@ -11,6 +11,7 @@ from determined_master.api.access.role_shapes import (
     summaries,
 )
 from determined_master.api.access.user_shapes import group_message, user_message
+from determined_master.api.http.access import FILTERED, IN_SERVICE, SIGNED_IN, on
 from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import pagination
 from determined_master.domain.access.roles import ROLES
@@ -19,7 +20,7 @@ from determined_wire.rest import roles as wire
 from determined_wire.rest.types.rbac import Role
 
 
-@route("GET", "/api/v1/permissions/summary")
+@route("GET", "/api/v1/permissions/summary", access=SIGNED_IN)
 async def get_permissions_summary(
     call: Call, request: wire.GetPermissionsSummaryRequest
 ) -> wire.GetPermissionsSummaryResponse:
@@ -28,7 +29,7 @@ async def get_permissions_summary(
     return wire.GetPermissionsSummaryResponse(roles=_roles(found), assignments=summaries(found))
 
 
-@route("GET", "/api/v1/roles/workspace/{workspace_id}")
+@route("GET", "/api/v1/roles/workspace/{workspace_id}", access=on("workspace", "workspace_id"))
 async def get_groups_and_users_assigned_to_workspace(
     call: Call, request: wire.GetGroupsAndUsersAssignedToWorkspaceRequest
 ) -> wire.GetGroupsAndUsersAssignedToWorkspaceResponse:
@@ -41,7 +42,7 @@ async def get_groups_and_users_assigned_to_workspace(
     )
 
 
-@route("POST", "/api/v1/roles/search/by-ids")
+@route("POST", "/api/v1/roles/search/by-ids", access=FILTERED)
 async def get_roles_by_id(
     call: Call, request: wire.GetRolesByIDRequest
 ) -> wire.GetRolesByIDResponse:
@@ -50,7 +51,7 @@ async def get_roles_by_id(
     return wire.GetRolesByIDResponse(roles=[assigned_message(*one) for one in found])
 
 
-@route("GET", "/api/v1/roles/search/by-user/{user_id}")
+@route("GET", "/api/v1/roles/search/by-user/{user_id}", access=FILTERED)
 async def get_roles_assigned_to_user(
     call: Call, request: wire.GetRolesAssignedToUserRequest
 ) -> wire.GetRolesAssignedToUserResponse:
@@ -59,7 +60,7 @@ async def get_roles_assigned_to_user(
     return wire.GetRolesAssignedToUserResponse(roles=[assigned_message(*one) for one in found])
 
 
-@route("GET", "/api/v1/roles/search/by-group/{group_id}")
+@route("GET", "/api/v1/roles/search/by-group/{group_id}", access=FILTERED)
 async def get_roles_assigned_to_group(
     call: Call, request: wire.GetRolesAssignedToGroupRequest
 ) -> wire.GetRolesAssignedToGroupResponse:
@@ -68,7 +69,7 @@ async def get_roles_assigned_to_group(
     return wire.GetRolesAssignedToGroupResponse(roles=_roles(found), assignments=summaries(found))
 
 
-@route("POST", "/api/v1/roles/search/by-assignability")
+@route("POST", "/api/v1/roles/search/by-assignability", access=SIGNED_IN)
 async def search_roles_assignable_to_scope(
     call: Call, request: wire.SearchRolesAssignableToScopeRequest
 ) -> wire.SearchRolesAssignableToScopeResponse:
@@ -84,7 +85,7 @@ async def search_roles_assignable_to_scope(
     )
 
 
-@route("POST", "/api/v1/roles/search")
+@route("POST", "/api/v1/roles/search", access=SIGNED_IN)
 async def list_roles(call: Call, request: wire.ListRolesRequest) -> wire.ListRolesResponse:
     """All roles by name."""
     found, page = await call.services.roles.list_all(
@@ -95,14 +96,14 @@ async def list_roles(call: Call, request: wire.ListRolesRequest) -> wire.ListRol
     )
 
 
-@route("POST", "/api/v1/roles/add-assignments")
+@route("POST", "/api/v1/roles/add-assignments", access=IN_SERVICE)
 async def assign_roles(call: Call, request: wire.AssignRolesRequest) -> wire.AssignRolesResponse:
     """Give roles to users and groups."""
     await call.services.roles.assign(call.caller, rows_of(request))
     return wire.AssignRolesResponse()
 
 
-@route("POST", "/api/v1/roles/remove-assignments")
+@route("POST", "/api/v1/roles/remove-assignments", access=IN_SERVICE)
 async def remove_assignments(
     call: Call, request: wire.RemoveAssignmentsRequest
 ) -> wire.RemoveAssignmentsResponse:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from determined_master.api.access.user_shapes import change_of, change_of_new, user_message
+from determined_master.api.http.access import IN_SERVICE, SIGNED_IN, of_task
 from determined_master.api.http.routes import Call, plain_route, route
 from determined_master.api.shapes import pagination
 from determined_master.domain.errors import InvalidArgument
@@ -52,13 +53,13 @@ SORTS = {
 }
 
 
-@route("GET", "/api/v1/me")
+@route("GET", "/api/v1/me", access=SIGNED_IN, task=of_task())
 async def get_me(call: Call, request: GetMeRequest) -> GetMeResponse:
     """The caller."""
     return GetMeResponse(user=user_message(await call.services.users.me(call.caller)))
 
 
-@route("GET", "/api/v1/users")
+@route("GET", "/api/v1/users", access=SIGNED_IN)
 async def get_users(call: Call, request: GetUsersRequest) -> GetUsersResponse:
     """Users by filter, all of them without a limit."""
     found, page = await call.services.users.list_all(
@@ -81,7 +82,7 @@ async def get_users(call: Call, request: GetUsersRequest) -> GetUsersResponse:
     )
 
 
-@route("GET", "/api/v1/users/{user_id}")
+@route("GET", "/api/v1/users/{user_id}", access=SIGNED_IN)
 async def get_user(call: Call, request: GetUserRequest) -> GetUserResponse:
     """One user by id."""
     return GetUserResponse(
@@ -89,7 +90,7 @@ async def get_user(call: Call, request: GetUserRequest) -> GetUserResponse:
     )
 
 
-@route("GET", "/api/v1/users/{username}/by-username")
+@route("GET", "/api/v1/users/{username}/by-username", access=SIGNED_IN)
 async def get_user_by_username(
     call: Call, request: GetUserByUsernameRequest
 ) -> GetUserByUsernameResponse:
@@ -98,7 +99,7 @@ async def get_user_by_username(
     return GetUserByUsernameResponse(user=user_message(row))
 
 
-@route("POST", "/api/v1/users")
+@route("POST", "/api/v1/users", access=IN_SERVICE)
 async def post_user(call: Call, request: PostUserRequest) -> PostUserResponse:
     """Make a user; for admins."""
     if request.user is None:
@@ -107,7 +108,7 @@ async def post_user(call: Call, request: PostUserRequest) -> PostUserResponse:
     return PostUserResponse(user=user_message(await call.services.users.create(call.caller, new)))
 
 
-@route("PATCH", "/api/v1/users/{user_id}")
+@route("PATCH", "/api/v1/users/{user_id}", access=IN_SERVICE)
 async def patch_user(call: Call, request: PatchUserRequest) -> PatchUserResponse:
     """Change a user; the body is the changed fields themselves."""
     change = UserChange() if request.user is None else change_of(request.user)
@@ -115,7 +116,7 @@ async def patch_user(call: Call, request: PatchUserRequest) -> PatchUserResponse
     return PatchUserResponse(user=user_message(row))
 
 
-@route("PATCH", "/api/v1/users")
+@route("PATCH", "/api/v1/users", access=IN_SERVICE)
 async def patch_users(call: Call, request: PatchUsersRequest) -> PatchUsersResponse:
     """Let several users in or keep them out; each item tells how it went."""
     ids = list(request.user_ids)
@@ -128,7 +129,7 @@ async def patch_users(call: Call, request: PatchUsersRequest) -> PatchUsersRespo
     return PatchUsersResponse(results=items)
 
 
-@route("POST", "/api/v1/users/{user_id}/password")
+@route("POST", "/api/v1/users/{user_id}/password", access=IN_SERVICE)
 async def set_user_password(
     call: Call, request: SetUserPasswordRequest
 ) -> SetUserPasswordResponse:
@@ -138,7 +139,7 @@ async def set_user_password(
     return SetUserPasswordResponse(user=user_message(row))
 
 
-@route("GET", "/api/v1/users/setting")
+@route("GET", "/api/v1/users/setting", access=SIGNED_IN)
 async def get_user_setting(call: Call, request: GetUserSettingRequest) -> GetUserSettingResponse:
     """The caller's settings of the web interface."""
     stored = await call.services.users.settings(call.caller)
@@ -147,7 +148,7 @@ async def get_user_setting(call: Call, request: GetUserSettingRequest) -> GetUse
     )
 
 
-@route("POST", "/api/v1/users/setting")
+@route("POST", "/api/v1/users/setting", access=SIGNED_IN)
 async def post_user_setting(
     call: Call, request: PostUserSettingRequest
 ) -> PostUserSettingResponse:
@@ -157,7 +158,7 @@ async def post_user_setting(
     return PostUserSettingResponse()
 
 
-@route("POST", "/api/v1/users/setting/reset")
+@route("POST", "/api/v1/users/setting/reset", access=SIGNED_IN)
 async def reset_user_setting(
     call: Call, request: ResetUserSettingRequest
 ) -> ResetUserSettingResponse:
@@ -166,13 +167,13 @@ async def reset_user_setting(
     return ResetUserSettingResponse()
 
 
-@plain_route("GET", "/users/me")
+@plain_route("GET", "/users/me", access=SIGNED_IN)
 async def plain_me(call: Call) -> dict[str, Any]:
     """The caller, as older clients read it."""
     return _plain_user(await call.services.users.me(call.caller))
 
 
-@plain_route("GET", "/users")
+@plain_route("GET", "/users", access=SIGNED_IN)
 async def plain_users(call: Call) -> list[dict[str, Any]]:
     """All users, as older clients read them."""
     found, _ = await call.services.users.list_all(call.caller, UserFilter(), ListOrder())

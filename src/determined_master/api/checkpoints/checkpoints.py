@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from determined_master.api.http.access import of_task, on
 from determined_master.api.http.long_lists import written
 from determined_master.api.http.routes import Call, Reply, plain_route, route
 from determined_master.api.shapes import checkpoint, cut
@@ -33,7 +34,12 @@ ARCHIVES: dict[str, Form] = {
 }
 
 
-@route("POST", "/api/v1/checkpoints")
+@route(
+    "POST",
+    "/api/v1/checkpoints",
+    access=on("task", "checkpoint.task_id", "report", "task"),
+    task=of_task("checkpoint.task_id", "task_id"),
+)
 async def report_checkpoint(
     call: Call, request: wire.ReportCheckpointRequest
 ) -> wire.ReportCheckpointResponse:
@@ -55,7 +61,12 @@ async def report_checkpoint(
     return wire.ReportCheckpointResponse()
 
 
-@route("GET", "/api/v1/checkpoints/{checkpoint_uuid}")
+@route(
+    "GET",
+    "/api/v1/checkpoints/{checkpoint_uuid}",
+    access=on("checkpoint", "checkpoint_uuid"),
+    task=of_task(),
+)
 async def get_checkpoint(
     call: Call, request: wire.GetCheckpointRequest
 ) -> wire.GetCheckpointResponse:
@@ -64,7 +75,7 @@ async def get_checkpoint(
     return wire.GetCheckpointResponse(checkpoint=checkpoint(row))
 
 
-@plain_route("GET", "/checkpoints/{uuid}")
+@plain_route("GET", "/checkpoints/{uuid}", access=on("checkpoint", "uuid", "read", "checkpoint"))
 async def download_checkpoint(call: Call) -> Reply:
     """The files of a checkpoint, as the archive that `Accept` names first; else as tar."""
     accepted = [part.partition(";")[0].strip() for part in call.http.header("accept").split(",")]
@@ -75,14 +86,20 @@ async def download_checkpoint(call: Call) -> Reply:
     return Reply(pieces, content_type=kind)
 
 
-@plain_route("GET", "/checkpoints/{uuid}/manifest")
+@plain_route(
+    "GET", "/checkpoints/{uuid}/manifest", access=on("checkpoint", "uuid", "read", "checkpoint")
+)
 async def checkpoint_manifest(call: Call) -> Reply:
     """Sizes and hashes of a checkpoint's files, as they were when they were stored."""
     content = await call.services.checkpoint_files.manifest(call.caller, call.parameters["uuid"])
     return Reply(content, content_type="application/json")
 
 
-@route("POST", "/api/v1/checkpoints/{checkpoint.uuid}/metadata")
+@route(
+    "POST",
+    "/api/v1/checkpoints/{checkpoint.uuid}/metadata",
+    access=on("checkpoint", "checkpoint.uuid", "edit", "experiment"),
+)
 async def post_metadata(
     call: Call, request: wire.PostCheckpointMetadataRequest
 ) -> wire.PostCheckpointMetadataResponse:
@@ -96,7 +113,12 @@ async def post_metadata(
     return wire.PostCheckpointMetadataResponse(checkpoint=checkpoint(row))
 
 
-@route("PATCH", "/api/v1/checkpoints")
+@route(
+    "PATCH",
+    "/api/v1/checkpoints",
+    access=on("checkpoint", "checkpoints.uuid", "delete", "checkpoint"),
+    task=of_task(),
+)
 async def patch_checkpoints(
     call: Call, request: wire.PatchCheckpointsRequest
 ) -> wire.PatchCheckpointsResponse:
@@ -106,7 +128,7 @@ async def patch_checkpoints(
     return wire.PatchCheckpointsResponse()
 
 
-@route("GET", "/api/v1/experiments/{id}/checkpoints")
+@route("GET", "/api/v1/experiments/{id}/checkpoints", access=on("experiment", "id"))
 async def get_experiment_checkpoints(
     call: Call, request: experiment_wire.GetExperimentCheckpointsRequest
 ) -> experiment_wire.GetExperimentCheckpointsResponse:
@@ -117,7 +139,7 @@ async def get_experiment_checkpoints(
     )
 
 
-@route("GET", "/api/v1/trials/{id}/checkpoints")
+@route("GET", "/api/v1/trials/{id}/checkpoints", access=on("trial", "id"))
 async def get_trial_checkpoints(
     call: Call, request: trial_wire.GetTrialCheckpointsRequest
 ) -> trial_wire.GetTrialCheckpointsResponse:

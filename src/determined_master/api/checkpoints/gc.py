@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import parse_qs
 
+from determined_master.api.http.access import on
 from determined_master.api.http.routes import Call, plain_route, route
 from determined_master.domain.checkpoints.gc import SavePolicy
 from determined_master.domain.errors import InvalidArgument, NotFound
@@ -15,7 +16,11 @@ from determined_wire.rest import experiments as experiment_wire
 MAX_INT32 = 2**31 - 1
 
 
-@route("DELETE", "/api/v1/checkpoints")
+@route(
+    "DELETE",
+    "/api/v1/checkpoints",
+    access=on("checkpoint", "checkpoint_uuids", "delete", "checkpoint"),
+)
 async def delete_checkpoints(
     call: Call, request: wire.DeleteCheckpointsRequest
 ) -> wire.DeleteCheckpointsResponse:
@@ -24,7 +29,11 @@ async def delete_checkpoints(
     return wire.DeleteCheckpointsResponse()
 
 
-@route("POST", "/api/v1/checkpoints/rm")
+@route(
+    "POST",
+    "/api/v1/checkpoints/rm",
+    access=on("checkpoint", "checkpoint_uuids", "delete", "checkpoint"),
+)
 async def remove_files(
     call: Call, request: wire.CheckpointsRemoveFilesRequest
 ) -> wire.CheckpointsRemoveFilesResponse:
@@ -35,7 +44,11 @@ async def remove_files(
     return wire.CheckpointsRemoveFilesResponse()
 
 
-@route("DELETE", "/api/v1/experiments/{experiment_id}/tensorboard-files")
+@route(
+    "DELETE",
+    "/api/v1/experiments/{experiment_id}/tensorboard-files",
+    access=on("experiment", "experiment_id", "control", "experiment"),
+)
 async def delete_tensorboard_files(
     call: Call, request: experiment_wire.DeleteTensorboardFilesRequest
 ) -> experiment_wire.DeleteTensorboardFilesResponse:
@@ -44,7 +57,11 @@ async def delete_tensorboard_files(
     return experiment_wire.DeleteTensorboardFilesResponse()
 
 
-@plain_route("GET", "/experiments/{experiment_id}/preview_gc")
+@plain_route(
+    "GET",
+    "/experiments/{experiment_id}/preview_gc",
+    access=on("experiment", "experiment_id", "read", "checkpoint"),
+)
 async def preview_gc(call: Call) -> dict[str, Any]:
     """Which checkpoints a policy would delete now; empty when there are none.
 

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from determined_master import clock
+from determined_master.api.http.access import FILTERED, IN_SERVICE, SIGNED_IN
 from determined_master.api.http.protojson import encode, ready
 from determined_master.api.http.routes import Call, plain_route, route, socket_route
 from determined_master.api.shapes import cut
@@ -37,7 +38,7 @@ AGENTS_AT_ONCE = 10
 Held = list[tuple[alloc.Allocation, alloc.Container]]
 
 
-@route("GET", "/api/v1/agents")
+@route("GET", "/api/v1/agents", access=SIGNED_IN)
 async def get_agents(call: Call, request: wire.GetAgentsRequest) -> wire.GetAgentsResponse:
     """The agents that are connected, or may still come back."""
     agents = await call.services.agents.list_all(call.caller)
@@ -58,7 +59,7 @@ async def get_agents(call: Call, request: wire.GetAgentsRequest) -> wire.GetAgen
     return wire.GetAgentsResponse(agents=shown, pagination=pagination)
 
 
-@route("GET", "/api/v1/agents/join-token")
+@route("GET", "/api/v1/agents/join-token", access=IN_SERVICE)
 async def get_join_token(
     call: Call, request: own.GetAgentJoinTokenRequest
 ) -> own.GetAgentJoinTokenResponse:
@@ -67,7 +68,7 @@ async def get_join_token(
     return own.GetAgentJoinTokenResponse(token=token)
 
 
-@route("GET", "/api/v1/agents/{agent_id}")
+@route("GET", "/api/v1/agents/{agent_id}", access=SIGNED_IN)
 async def get_agent(call: Call, request: wire.GetAgentRequest) -> wire.GetAgentResponse:
     """One agent."""
     agent = await call.services.agents.get(call.caller, request.agent_id)
@@ -75,7 +76,7 @@ async def get_agent(call: Call, request: wire.GetAgentRequest) -> wire.GetAgentR
     return wire.GetAgentResponse(agent=_agent(agent, held))
 
 
-@route("GET", "/api/v1/agents/{agent_id}/slots")
+@route("GET", "/api/v1/agents/{agent_id}/slots", access=SIGNED_IN)
 async def get_slots(call: Call, request: wire.GetSlotsRequest) -> wire.GetSlotsResponse:
     """The slots of an agent."""
     agent = await call.services.agents.get(call.caller, request.agent_id)
@@ -83,14 +84,14 @@ async def get_slots(call: Call, request: wire.GetSlotsRequest) -> wire.GetSlotsR
     return wire.GetSlotsResponse(slots=list(slots.values()))
 
 
-@route("GET", "/api/v1/agents/{agent_id}/slots/{slot_id}")
+@route("GET", "/api/v1/agents/{agent_id}/slots/{slot_id}", access=SIGNED_IN)
 async def get_slot(call: Call, request: wire.GetSlotRequest) -> wire.GetSlotResponse:
     """One slot."""
     agent = await call.services.agents.get(call.caller, request.agent_id)
     return wire.GetSlotResponse(slot=_slot(call, agent, request.slot_id))
 
 
-@route("POST", "/api/v1/agents/{agent_id}/enable")
+@route("POST", "/api/v1/agents/{agent_id}/enable", access=IN_SERVICE)
 async def enable_agent(call: Call, request: wire.EnableAgentRequest) -> wire.EnableAgentResponse:
     """Let an agent and all of its slots take work."""
     agent = await call.services.agent_switches.enable_agent(call.caller, request.agent_id)
@@ -98,7 +99,7 @@ async def enable_agent(call: Call, request: wire.EnableAgentRequest) -> wire.Ena
     return wire.EnableAgentResponse(agent=_agent(agent, held))
 
 
-@route("POST", "/api/v1/agents/{agent_id}/disable")
+@route("POST", "/api/v1/agents/{agent_id}/disable", access=IN_SERVICE)
 async def disable_agent(
     call: Call, request: wire.DisableAgentRequest
 ) -> wire.DisableAgentResponse:
@@ -110,7 +111,7 @@ async def disable_agent(
     return wire.DisableAgentResponse(agent=_agent(agent, held))
 
 
-@route("POST", "/api/v1/agents/{agent_id}/slots/{slot_id}/enable")
+@route("POST", "/api/v1/agents/{agent_id}/slots/{slot_id}/enable", access=IN_SERVICE)
 async def enable_slot(call: Call, request: wire.EnableSlotRequest) -> wire.EnableSlotResponse:
     """Let a slot take work, as far as its agent does."""
     agent = await call.services.agent_switches.enable_slot(
@@ -119,7 +120,7 @@ async def enable_slot(call: Call, request: wire.EnableSlotRequest) -> wire.Enabl
     return wire.EnableSlotResponse(slot=_slot(call, agent, request.slot_id))
 
 
-@route("POST", "/api/v1/agents/{agent_id}/slots/{slot_id}/disable")
+@route("POST", "/api/v1/agents/{agent_id}/slots/{slot_id}/disable", access=IN_SERVICE)
 async def disable_slot(call: Call, request: wire.DisableSlotRequest) -> wire.DisableSlotResponse:
     """Give a slot no more work; without `drain` what runs on it starts again elsewhere."""
     agent = await call.services.agent_switches.disable_slot(
@@ -128,19 +129,19 @@ async def disable_slot(call: Call, request: wire.DisableSlotRequest) -> wire.Dis
     return wire.DisableSlotResponse(slot=_slot(call, agent, request.slot_id))
 
 
-@socket_route("/agents")
+@socket_route("/agents", access=SIGNED_IN, public=True)
 async def agent_socket(call: Call, socket: Any) -> None:
     """The link with one agent; it shows its join token itself."""
     await call.services.serve_agent(socket)
 
 
-@route("GET", "/api/v1/tasks")
+@route("GET", "/api/v1/tasks", access=FILTERED)
 async def get_tasks(call: Call, request: task_wire.GetTasksRequest) -> task_wire.GetTasksResponse:
     """The allocations that wait or run, by id."""
     return task_wire.GetTasksResponse(allocation_id_to_summary=await _summaries(call))
 
 
-@plain_route("GET", "/tasks")
+@plain_route("GET", "/tasks", access=FILTERED)
 async def plain_tasks(call: Call) -> dict[str, Any]:
     """The same, as older clients read it."""
     found = await _summaries(call)

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from determined_master.api.cluster.messages import shown_message
+from determined_master.api.http.access import IN_SERVICE, SIGNED_IN
 from determined_master.api.http.routes import (
     ANONYMOUS,
     Call,
@@ -46,7 +47,7 @@ PAGE = """<!DOCTYPE html>
 """
 
 
-@route("GET", "/api/v1/master")
+@route("GET", "/api/v1/master", access=SIGNED_IN, public=True)
 async def get_master(call: Call, request: GetMasterRequest) -> GetMasterResponse:
     """What clients need to know before they log in."""
     facts = call.services.master.facts
@@ -64,13 +65,13 @@ async def get_master(call: Call, request: GetMasterRequest) -> GetMasterResponse
     )
 
 
-@route("GET", "/api/v1/master/telemetry")
+@route("GET", "/api/v1/master/telemetry", access=SIGNED_IN, public=True)
 async def get_telemetry(call: Call, request: GetTelemetryRequest) -> GetTelemetryResponse:
     """Whether the web interface reports its use: never."""
     return GetTelemetryResponse()
 
 
-@route("GET", "/api/v1/master/config")
+@route("GET", "/api/v1/master/config", access=IN_SERVICE)
 async def get_master_config(
     call: Call, request: GetMasterConfigRequest
 ) -> GetMasterConfigResponse:
@@ -78,14 +79,14 @@ async def get_master_config(
     return GetMasterConfigResponse(config=call.services.master.config(call.caller))
 
 
-@route("GET", "/api/v1/master/loop-stall")
+@route("GET", "/api/v1/master/loop-stall", access=IN_SERVICE)
 async def get_loop_stall(call: Call, request: own.GetLoopStallRequest) -> own.GetLoopStallResponse:
     """The longest stall of the event loop since the last question; for admins, ours."""
     stall = call.services.master.loop_stall(call.caller)
     return own.GetLoopStallResponse(longest_ms=stall.longest_s * 1000, watched_s=stall.watched_s)
 
 
-@route("PATCH", "/api/v1/master/config")
+@route("PATCH", "/api/v1/master/config", access=IN_SERVICE)
 async def patch_master_config(
     call: Call, request: PatchMasterConfigRequest
 ) -> PatchMasterConfigResponse:
@@ -105,7 +106,7 @@ async def patch_master_config(
     return PatchMasterConfigResponse()
 
 
-@stream_route("GET", "/api/v1/master/logs", MasterLogsResponse)
+@stream_route("GET", "/api/v1/master/logs", MasterLogsResponse, access=IN_SERVICE)
 async def master_logs(
     call: Call, request: MasterLogsRequest
 ) -> AsyncIterator[Sequence[MasterLogsResponse]]:
@@ -127,7 +128,7 @@ async def master_logs(
         ]
 
 
-@plain_route("GET", "/info")
+@plain_route("GET", "/info", access=SIGNED_IN, public=True)
 async def info(call: Call) -> dict[str, Any]:
     """What every command of a client asks first."""
     facts = call.services.master.facts
@@ -141,7 +142,7 @@ async def info(call: Call) -> dict[str, Any]:
     }
 
 
-@plain_route("GET", "/health")
+@plain_route("GET", "/health", access=SIGNED_IN, public=True)
 async def health(call: Call) -> Any:
     """Whether the master can work; what is wrong is told only to those who log in."""
     found = await call.services.master.health()
@@ -152,31 +153,31 @@ async def health(call: Call) -> Any:
     return answer if found.status == "up" else Reply.of_json(answer, status=503)
 
 
-@plain_route("GET", "/")
+@plain_route("GET", "/", access=SIGNED_IN, public=True)
 async def root(call: Call) -> Reply:
     """Send browsers to the web interface."""
     return Reply(status=301, headers=(("location", "/det"),))
 
 
-@plain_route("GET", "/det")
+@plain_route("GET", "/det", access=SIGNED_IN, public=True)
 async def page(call: Call) -> Reply:
     """A page that names the API, until the web interface stands here."""
     return _page(call)
 
 
-@plain_route("GET", "/det/{path*}")
+@plain_route("GET", "/det/{path*}", access=SIGNED_IN, public=True)
 async def any_page(call: Call) -> Reply:
     """The same for every address of the web interface."""
     return _page(call)
 
 
-@plain_route("GET", "/docs")
+@plain_route("GET", "/docs", access=SIGNED_IN, public=True)
 async def docs(call: Call) -> Reply:
     """Where the documents will stand."""
     return _page(call)
 
 
-@plain_route("GET", "/docs/{path*}")
+@plain_route("GET", "/docs/{path*}", access=SIGNED_IN, public=True)
 async def any_docs(call: Call) -> Reply:
     """The same for every address of the documents."""
     return _page(call)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from determined_master.api.http.access import IN_SERVICE
 from determined_master.api.http.routes import Call, route
 from determined_master.store.cluster.messages import MessageRow
 from determined_wire.rest import master as wire
 
 
-@route("GET", "/api/v1/master/cluster_message")
+@route("GET", "/api/v1/master/cluster_message", access=IN_SERVICE)
 async def get_cluster_message(
     call: Call, request: wire.GetClusterMessageRequest
 ) -> wire.GetClusterMessageResponse:
@@ -16,7 +17,7 @@ async def get_cluster_message(
     return wire.GetClusterMessageResponse(cluster_message=shown_message(row))
 
 
-@route("PUT", "/api/v1/master/cluster_message")
+@route("PUT", "/api/v1/master/cluster_message", access=IN_SERVICE)
 async def set_cluster_message(
     call: Call, request: wire.SetClusterMessageRequest
 ) -> wire.SetClusterMessageResponse:
@@ -31,7 +32,7 @@ async def set_cluster_message(
     return wire.SetClusterMessageResponse()
 
 
-@route("DELETE", "/api/v1/master/cluster_message")
+@route("DELETE", "/api/v1/master/cluster_message", access=IN_SERVICE)
 async def delete_cluster_message(
     call: Call, request: wire.DeleteClusterMessageRequest
 ) -> wire.DeleteClusterMessageResponse:

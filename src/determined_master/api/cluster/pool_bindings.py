@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from determined_master.api.http.access import FILTERED, IN_SERVICE
 from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import cut
 from determined_wire.rest import resource_pools as wire
@@ -9,7 +10,7 @@ from determined_wire.rest import resource_pools as wire
 BINDINGS = "/api/v1/resource-pools/{resource_pool_name}/workspace-bindings"
 
 
-@route("POST", BINDINGS)
+@route("POST", BINDINGS, access=IN_SERVICE)
 async def bind_pool(
     call: Call, request: wire.BindRPToWorkspaceRequest
 ) -> wire.BindRPToWorkspaceResponse:
@@ -20,7 +21,7 @@ async def bind_pool(
     return wire.BindRPToWorkspaceResponse()
 
 
-@route("PUT", BINDINGS)
+@route("PUT", BINDINGS, access=IN_SERVICE)
 async def overwrite_bindings(
     call: Call, request: wire.OverwriteRPWorkspaceBindingsRequest
 ) -> wire.OverwriteRPWorkspaceBindingsResponse:
@@ -31,7 +32,7 @@ async def overwrite_bindings(
     return wire.OverwriteRPWorkspaceBindingsResponse()
 
 
-@route("DELETE", BINDINGS)
+@route("DELETE", BINDINGS, access=IN_SERVICE)
 async def unbind_pool(
     call: Call, request: wire.UnbindRPFromWorkspaceRequest
 ) -> wire.UnbindRPFromWorkspaceResponse:
@@ -42,7 +43,7 @@ async def unbind_pool(
     return wire.UnbindRPFromWorkspaceResponse()
 
 
-@route("GET", BINDINGS)
+@route("GET", BINDINGS, access=FILTERED)
 async def list_bound_workspaces(
     call: Call, request: wire.ListWorkspacesBoundToRPRequest
 ) -> wire.ListWorkspacesBoundToRPResponse:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from determined_master.api.cluster.pool_machines import device_type, machine_fields
+from determined_master.api.http.access import SIGNED_IN
 from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import cut
 from determined_master.services.cluster.pools import PoolFacts
@@ -24,7 +25,7 @@ from determined_wire.rest.types.resourcepool import (
 MIXED_OR_UNKNOWN = -1
 
 
-@route("GET", "/api/v1/resource-pools")
+@route("GET", "/api/v1/resource-pools", access=SIGNED_IN)
 async def get_resource_pools(
     call: Call, request: wire.GetResourcePoolsRequest
 ) -> wire.GetResourcePoolsResponse:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from urllib.parse import parse_qsl
 
 from determined_master.api.cluster import usage_csv
+from determined_master.api.http.access import IN_SERVICE
 from determined_master.api.http.routes import Call, Reply, plain_route, route
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.usage import Period, read_days, read_window, window_of
@@ -30,7 +31,7 @@ NAMES: Mapping[str, Period] = {
 """What the plain route takes."""
 
 
-@plain_route("GET", "/resources/allocation/allocations-csv")
+@plain_route("GET", "/resources/allocation/allocations-csv", access=IN_SERVICE)
 async def allocations_csv(call: Call) -> Reply:
     """Every allocation that had slots between two instants."""
     window = read_window(*_parameters(call, "timestamp_after", "timestamp_before"))
@@ -41,7 +42,7 @@ async def allocations_csv(call: Call) -> Reply:
     return report.reply()
 
 
-@plain_route("GET", "/resources/allocation/raw")
+@plain_route("GET", "/resources/allocation/raw", access=IN_SERVICE)
 async def spans_csv(call: Call) -> Reply:
     """What trials did and which agents were there between two instants. Deprecated."""
     window = read_window(*_parameters(call, "timestamp_after", "timestamp_before"))
@@ -52,7 +53,7 @@ async def spans_csv(call: Call) -> Reply:
     return report.reply()
 
 
-@plain_route("GET", "/resources/allocation/aggregated")
+@plain_route("GET", "/resources/allocation/aggregated", access=IN_SERVICE)
 async def sums_csv(call: Call) -> Reply:
     """Slot-seconds of days or months, by user, label, pool and in total."""
     start, end, name = _parameters(call, "start_date", "end_date", "period")
@@ -65,7 +66,7 @@ async def sums_csv(call: Call) -> Reply:
     return report.reply()
 
 
-@route("GET", "/api/v1/resources/allocation/raw")
+@route("GET", "/api/v1/resources/allocation/raw", access=IN_SERVICE)
 async def resource_allocation_raw(
     call: Call, request: wire.ResourceAllocationRawRequest
 ) -> wire.ResourceAllocationRawResponse:
@@ -75,7 +76,7 @@ async def resource_allocation_raw(
     return wire.ResourceAllocationRawResponse(resource_entries=[_entry(span) for span in found])
 
 
-@route("GET", "/api/v1/resources/allocation/aggregated")
+@route("GET", "/api/v1/resources/allocation/aggregated", access=IN_SERVICE)
 async def resource_allocation_aggregated(
     call: Call, request: wire.ResourceAllocationAggregatedRequest
 ) -> wire.ResourceAllocationAggregatedResponse:

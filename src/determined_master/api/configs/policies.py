@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from determined_master.api.http.access import IN_SERVICE, SIGNED_IN, on
 from determined_master.api.http.routes import Call, route
 from determined_wire.rest import config_policies as wire
 
 
-@route("GET", "/api/v1/config-policies/global/{workload_type}")
+@route("GET", "/api/v1/config-policies/global/{workload_type}", access=SIGNED_IN)
 async def get_global_config_policies(
     call: Call, request: wire.GetGlobalConfigPoliciesRequest
 ) -> wire.GetGlobalConfigPoliciesResponse:
@@ -15,7 +16,7 @@ async def get_global_config_policies(
     return wire.GetGlobalConfigPoliciesResponse(config_policies=found)
 
 
-@route("PUT", "/api/v1/config-policies/global/{workload_type}")
+@route("PUT", "/api/v1/config-policies/global/{workload_type}", access=IN_SERVICE)
 async def put_global_config_policies(
     call: Call, request: wire.PutGlobalConfigPoliciesRequest
 ) -> wire.PutGlobalConfigPoliciesResponse:
@@ -26,7 +27,7 @@ async def put_global_config_policies(
     return wire.PutGlobalConfigPoliciesResponse(config_policies=stored)
 
 
-@route("DELETE", "/api/v1/config-policies/global/{workload_type}")
+@route("DELETE", "/api/v1/config-policies/global/{workload_type}", access=IN_SERVICE)
 async def delete_global_config_policies(
     call: Call, request: wire.DeleteGlobalConfigPoliciesRequest
 ) -> wire.DeleteGlobalConfigPoliciesResponse:
@@ -35,7 +36,11 @@ async def delete_global_config_policies(
     return wire.DeleteGlobalConfigPoliciesResponse()
 
 
-@route("GET", "/api/v1/config-policies/workspaces/{workspace_id}/{workload_type}")
+@route(
+    "GET",
+    "/api/v1/config-policies/workspaces/{workspace_id}/{workload_type}",
+    access=on("workspace", "workspace_id"),
+)
 async def get_workspace_config_policies(
     call: Call, request: wire.GetWorkspaceConfigPoliciesRequest
 ) -> wire.GetWorkspaceConfigPoliciesResponse:
@@ -46,7 +51,11 @@ async def get_workspace_config_policies(
     return wire.GetWorkspaceConfigPoliciesResponse(config_policies=found)
 
 
-@route("PUT", "/api/v1/config-policies/workspaces/{workspace_id}/{workload_type}")
+@route(
+    "PUT",
+    "/api/v1/config-policies/workspaces/{workspace_id}/{workload_type}",
+    access=on("workspace", "workspace_id", "configure", "workspace"),
+)
 async def put_workspace_config_policies(
     call: Call, request: wire.PutWorkspaceConfigPoliciesRequest
 ) -> wire.PutWorkspaceConfigPoliciesResponse:
@@ -57,7 +66,11 @@ async def put_workspace_config_policies(
     return wire.PutWorkspaceConfigPoliciesResponse(config_policies=stored)
 
 
-@route("DELETE", "/api/v1/config-policies/workspaces/{workspace_id}/{workload_type}")
+@route(
+    "DELETE",
+    "/api/v1/config-policies/workspaces/{workspace_id}/{workload_type}",
+    access=on("workspace", "workspace_id", "configure", "workspace"),
+)
 async def delete_workspace_config_policies(
     call: Call, request: wire.DeleteWorkspaceConfigPoliciesRequest
 ) -> wire.DeleteWorkspaceConfigPoliciesResponse:

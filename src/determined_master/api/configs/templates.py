@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from determined_master.api.http.access import FILTERED, IN_SERVICE, on, upsert
 from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import cut
 from determined_master.domain.errors import InvalidArgument
@@ -11,7 +12,7 @@ from determined_wire.rest.types.shared import OrderBy
 from determined_wire.rest.types.template import Template
 
 
-@route("GET", "/api/v1/templates")
+@route("GET", "/api/v1/templates", access=FILTERED)
 async def get_templates(
     call: Call, request: wire.GetTemplatesRequest
 ) -> wire.GetTemplatesResponse:
@@ -29,14 +30,14 @@ async def get_templates(
     )
 
 
-@route("GET", "/api/v1/templates/{template_name}")
+@route("GET", "/api/v1/templates/{template_name}", access=on("template", "template_name"))
 async def get_template(call: Call, request: wire.GetTemplateRequest) -> wire.GetTemplateResponse:
     """One template."""
     row = await call.services.templates.get(call.caller, request.template_name)
     return wire.GetTemplateResponse(template=_template(row))
 
 
-@route("POST", "/api/v1/templates/{template.name}")
+@route("POST", "/api/v1/templates/{template.name}", access=IN_SERVICE)
 async def post_template(
     call: Call, request: wire.PostTemplateRequest
 ) -> wire.PostTemplateResponse:
@@ -48,7 +49,11 @@ async def post_template(
     return wire.PostTemplateResponse(template=_template(row))
 
 
-@route("PUT", "/api/v1/templates/{template.name}")
+@route(
+    "PUT",
+    "/api/v1/templates/{template.name}",
+    access=upsert("template", "template.name", "edit", "template"),
+)
 async def put_template(call: Call, request: wire.PutTemplateRequest) -> wire.PutTemplateResponse:
     """Store a template, or replace the configuration of the one that has the name."""
     given = _given(request.template)
@@ -58,7 +63,11 @@ async def put_template(call: Call, request: wire.PutTemplateRequest) -> wire.Put
     return wire.PutTemplateResponse(template=_template(row))
 
 
-@route("PATCH", "/api/v1/templates/{template_name}")
+@route(
+    "PATCH",
+    "/api/v1/templates/{template_name}",
+    access=on("template", "template_name", "edit", "template"),
+)
 async def patch_template_config(
     call: Call, request: wire.PatchTemplateConfigRequest
 ) -> wire.PatchTemplateConfigResponse:
@@ -69,7 +78,7 @@ async def patch_template_config(
     return wire.PatchTemplateConfigResponse(template=_template(row))
 
 
-@route("PATCH", "/api/v1/template/rename")
+@route("PATCH", "/api/v1/template/rename", access=on("template", "old_name", "edit", "template"))
 async def patch_template_name(
     call: Call, request: wire.PatchTemplateNameRequest
 ) -> wire.PatchTemplateNameResponse:
@@ -78,7 +87,11 @@ async def patch_template_name(
     return wire.PatchTemplateNameResponse(template=_template(row))
 
 
-@route("DELETE", "/api/v1/templates/{template_name}")
+@route(
+    "DELETE",
+    "/api/v1/templates/{template_name}",
+    access=on("template", "template_name", "delete", "template"),
+)
 async def delete_template(
     call: Call, request: wire.DeleteTemplateRequest
 ) -> wire.DeleteTemplateResponse:

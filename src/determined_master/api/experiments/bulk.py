@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Protocol
 
+from determined_master.api.http.access import on
 from determined_master.api.http.routes import Call, route
 from determined_master.domain.errors import InvalidArgument
 from determined_master.services.experiments.bulk import Act, Selection
@@ -25,7 +26,11 @@ class Chosen(Protocol):
     def project_id(self) -> int: ...
 
 
-@route("POST", "/api/v1/projects/{project_id}/experiments/activate")
+@route(
+    "POST",
+    "/api/v1/projects/{project_id}/experiments/activate",
+    access=on("project", "project_id", "control", "experiment"),
+)
 async def activate_experiments(
     call: Call, request: wire.ActivateExperimentsRequest
 ) -> wire.ActivateExperimentsResponse:
@@ -34,7 +39,11 @@ async def activate_experiments(
     return wire.ActivateExperimentsResponse(results=results)
 
 
-@route("POST", "/api/v1/projects/{project_id}/experiments/pause")
+@route(
+    "POST",
+    "/api/v1/projects/{project_id}/experiments/pause",
+    access=on("project", "project_id", "control", "experiment"),
+)
 async def pause_experiments(
     call: Call, request: wire.PauseExperimentsRequest
 ) -> wire.PauseExperimentsResponse:
@@ -43,7 +52,11 @@ async def pause_experiments(
     return wire.PauseExperimentsResponse(results=results)
 
 
-@route("POST", "/api/v1/projects/{project_id}/experiments/cancel")
+@route(
+    "POST",
+    "/api/v1/projects/{project_id}/experiments/cancel",
+    access=on("project", "project_id", "control", "experiment"),
+)
 async def cancel_experiments(
     call: Call, request: wire.CancelExperimentsRequest
 ) -> wire.CancelExperimentsResponse:
@@ -52,7 +65,11 @@ async def cancel_experiments(
     return wire.CancelExperimentsResponse(results=results)
 
 
-@route("POST", "/api/v1/projects/{project_id}/experiments/kill")
+@route(
+    "POST",
+    "/api/v1/projects/{project_id}/experiments/kill",
+    access=on("project", "project_id", "control", "experiment"),
+)
 async def kill_experiments(
     call: Call, request: wire.KillExperimentsRequest
 ) -> wire.KillExperimentsResponse:
@@ -61,7 +78,11 @@ async def kill_experiments(
     return wire.KillExperimentsResponse(results=results)
 
 
-@route("POST", "/api/v1/projects/{project_id}/experiments/archive")
+@route(
+    "POST",
+    "/api/v1/projects/{project_id}/experiments/archive",
+    access=on("project", "project_id", "control", "experiment"),
+)
 async def archive_experiments(
     call: Call, request: wire.ArchiveExperimentsRequest
 ) -> wire.ArchiveExperimentsResponse:
@@ -70,7 +91,11 @@ async def archive_experiments(
     return wire.ArchiveExperimentsResponse(results=results)
 
 
-@route("POST", "/api/v1/projects/{project_id}/experiments/unarchive")
+@route(
+    "POST",
+    "/api/v1/projects/{project_id}/experiments/unarchive",
+    access=on("project", "project_id", "control", "experiment"),
+)
 async def unarchive_experiments(
     call: Call, request: wire.UnarchiveExperimentsRequest
 ) -> wire.UnarchiveExperimentsResponse:
@@ -81,7 +106,11 @@ async def unarchive_experiments(
     return wire.UnarchiveExperimentsResponse(results=results)
 
 
-@route("DELETE", "/api/v1/projects/{project_id}/experiments/delete")
+@route(
+    "DELETE",
+    "/api/v1/projects/{project_id}/experiments/delete",
+    access=on("project", "project_id", "delete", "experiment"),
+)
 async def delete_experiments(
     call: Call, request: wire.DeleteExperimentsRequest
 ) -> wire.DeleteExperimentsResponse:
@@ -90,7 +119,14 @@ async def delete_experiments(
     return wire.DeleteExperimentsResponse(results=results)
 
 
-@route("POST", "/api/v1/projects/{project_id}/experiments/move")
+@route(
+    "POST",
+    "/api/v1/projects/{project_id}/experiments/move",
+    access=(
+        on("project", "project_id", "control", "experiment"),
+        on("project", "destination_project_id", "create", "experiment"),
+    ),
+)
 async def move_experiments(
     call: Call, request: wire.MoveExperimentsRequest
 ) -> wire.MoveExperimentsResponse:
@@ -102,7 +138,11 @@ async def move_experiments(
     return wire.MoveExperimentsResponse(results=results)
 
 
-@route("PUT", "/api/v1/projects/{project_id}/experiments/retain_logs")
+@route(
+    "PUT",
+    "/api/v1/projects/{project_id}/experiments/retain_logs",
+    access=on("project", "project_id", "control", "experiment"),
+)
 async def retain_experiments_logs(
     call: Call, request: wire.PutExperimentsRetainLogsRequest
 ) -> wire.PutExperimentsRetainLogsResponse:

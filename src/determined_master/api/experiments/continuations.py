@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from determined_master.api.experiments.experiments import full_experiment
+from determined_master.api.http.access import on
 from determined_master.api.http.routes import Call, route
 from determined_wire.rest import experiments as wire
 
 
-@route("POST", "/api/v1/experiments/continue")
+@route(
+    "POST", "/api/v1/experiments/continue", access=on("experiment", "id", "control", "experiment")
+)
 async def continue_experiment(
     call: Call, request: wire.ContinueExperimentRequest
 ) -> wire.ContinueExperimentResponse:
@@ -16,7 +19,11 @@ async def continue_experiment(
     return wire.ContinueExperimentResponse(experiment=await full_experiment(call, request.id))
 
 
-@route("PUT", "/api/v1/experiments/{experiment_id}/retain_logs")
+@route(
+    "PUT",
+    "/api/v1/experiments/{experiment_id}/retain_logs",
+    access=on("experiment", "experiment_id", "control", "experiment"),
+)
 async def retain_logs(
     call: Call, request: wire.PutExperimentRetainLogsRequest
 ) -> wire.PutExperimentRetainLogsResponse:
@@ -27,7 +34,11 @@ async def retain_logs(
     return wire.PutExperimentRetainLogsResponse()
 
 
-@route("DELETE", "/api/v1/experiments/{experiment_id}")
+@route(
+    "DELETE",
+    "/api/v1/experiments/{experiment_id}",
+    access=on("experiment", "experiment_id", "delete", "experiment"),
+)
 async def delete_experiment(
     call: Call, request: wire.DeleteExperimentRequest
 ) -> wire.DeleteExperimentResponse:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from determined_master.api.experiments.experiments import full_experiment, submission_of
 from determined_master.api.experiments.trial_shapes import trial_message
+from determined_master.api.http.access import maybe, on, upsert
 from determined_master.api.http.routes import Call, route
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.trial.messages import DetachedState
@@ -24,7 +25,16 @@ REPORTED: dict[TrialState, DetachedState] = {
 }
 
 
-@route("PUT", "/api/v1/experiments/by-external-id/{external_experiment_id}")
+@route(
+    "PUT",
+    "/api/v1/experiments/by-external-id/{external_experiment_id}",
+    access=(
+        upsert("external_experiment", "external_experiment_id", "create", "experiment"),
+        maybe("project", "create_experiment_request.project_id", "create", "experiment"),
+        maybe("experiment", "create_experiment_request.parent_id", "read", "checkpoint"),
+        maybe("template", "create_experiment_request.template"),
+    ),
+)
 async def put_experiment(
     call: Call, request: experiment_wire.PutExperimentRequest
 ) -> experiment_wire.PutExperimentResponse:
@@ -42,13 +52,17 @@ async def put_experiment(
     return experiment_wire.PutExperimentResponse(experiment=experiment, config=experiment.config)
 
 
-@route("POST", "/api/v1/trials")
+@route("POST", "/api/v1/trials", access=on("experiment", "experiment_id", "create", "trial"))
 async def create_trial(call: Call, request: wire.CreateTrialRequest) -> wire.CreateTrialResponse:
     """Make a trial of a detached experiment."""
     return wire.CreateTrialResponse(trial=await _create(call, request))
 
 
-@route("PUT", "/api/v1/trials")
+@route(
+    "PUT",
+    "/api/v1/trials",
+    access=on("experiment", "create_trial_request.experiment_id", "create", "trial"),
+)
 async def put_trial(call: Call, request: wire.PutTrialRequest) -> wire.PutTrialResponse:
     """The same, or find the one that was so named before."""
     if request.create_trial_request is None:
@@ -57,7 +71,11 @@ async def put_trial(call: Call, request: wire.PutTrialRequest) -> wire.PutTrialR
     return wire.PutTrialResponse(trial=trial)
 
 
-@route("GET", "/api/v1/trials/by-external-id/{external_experiment_id}/{external_trial_id}")
+@route(
+    "GET",
+    "/api/v1/trials/by-external-id/{external_experiment_id}/{external_trial_id}",
+    access=on("external_experiment", "external_experiment_id"),
+)
 async def get_trial_by_external_id(
     call: Call, request: wire.GetTrialByExternalIDRequest
 ) -> wire.GetTrialByExternalIDResponse:
@@ -68,7 +86,7 @@ async def get_trial_by_external_id(
     return wire.GetTrialByExternalIDResponse(trial=await _trial(call, trial_id))
 
 
-@route("POST", "/api/v1/trials/{trial_id}/start")
+@route("POST", "/api/v1/trials/{trial_id}/start", access=on("trial", "trial_id", "report", "task"))
 async def start_trial(call: Call, request: wire.StartTrialRequest) -> wire.StartTrialResponse:
     """Begin the next run of a detached trial, from its latest checkpoint or anew."""
     start = await call.services.detached.start(
@@ -81,7 +99,7 @@ async def start_trial(call: Call, request: wire.StartTrialRequest) -> wire.Start
     )
 
 
-@route("PATCH", "/api/v1/trials/{trial_id}")
+@route("PATCH", "/api/v1/trials/{trial_id}", access=on("trial", "trial_id", "report", "task"))
 async def patch_trial(call: Call, request: wire.PatchTrialRequest) -> wire.PatchTrialResponse:
     """What the program of a detached trial says of it; without a state, that it lives."""
     state = None

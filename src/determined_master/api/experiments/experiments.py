@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from determined_master.api.http.access import FILTERED, maybe, of_task, on
 from determined_master.api.http.protojson import ready, to_json
 from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import pagination, seconds_between
@@ -26,7 +27,15 @@ MAX_WARNINGS = 10
 MAX_ID = 2**31 - 1
 
 
-@route("POST", "/api/v1/experiments")
+@route(
+    "POST",
+    "/api/v1/experiments",
+    access=(
+        maybe("project", "project_id", "create", "experiment"),
+        maybe("experiment", "parent_id", "read", "checkpoint"),
+        maybe("template", "template"),
+    ),
+)
 async def create_experiment(
     call: Call, request: wire.CreateExperimentRequest
 ) -> wire.CreateExperimentResponse:
@@ -54,7 +63,7 @@ async def create_experiment(
     )
 
 
-@route("GET", "/api/v1/experiments/{experiment_id}")
+@route("GET", "/api/v1/experiments/{experiment_id}", access=on("experiment", "experiment_id"))
 async def get_experiment(
     call: Call, request: wire.GetExperimentRequest
 ) -> wire.GetExperimentResponse:
@@ -70,7 +79,7 @@ async def get_experiment(
     )
 
 
-@route("GET", "/api/v1/experiments")
+@route("GET", "/api/v1/experiments", access=FILTERED)
 async def get_experiments(
     call: Call, request: wire.GetExperimentsRequest
 ) -> wire.GetExperimentsResponse:
@@ -102,7 +111,11 @@ async def get_experiments(
     )
 
 
-@route("POST", "/api/v1/experiments/{id}/activate")
+@route(
+    "POST",
+    "/api/v1/experiments/{id}/activate",
+    access=on("experiment", "id", "control", "experiment"),
+)
 async def activate_experiment(
     call: Call, request: wire.ActivateExperimentRequest
 ) -> wire.ActivateExperimentResponse:
@@ -111,7 +124,11 @@ async def activate_experiment(
     return wire.ActivateExperimentResponse()
 
 
-@route("POST", "/api/v1/experiments/{id}/pause")
+@route(
+    "POST",
+    "/api/v1/experiments/{id}/pause",
+    access=on("experiment", "id", "control", "experiment"),
+)
 async def pause_experiment(
     call: Call, request: wire.PauseExperimentRequest
 ) -> wire.PauseExperimentResponse:
@@ -120,7 +137,11 @@ async def pause_experiment(
     return wire.PauseExperimentResponse()
 
 
-@route("POST", "/api/v1/experiments/{id}/cancel")
+@route(
+    "POST",
+    "/api/v1/experiments/{id}/cancel",
+    access=on("experiment", "id", "control", "experiment"),
+)
 async def cancel_experiment(
     call: Call, request: wire.CancelExperimentRequest
 ) -> wire.CancelExperimentResponse:
@@ -129,7 +150,9 @@ async def cancel_experiment(
     return wire.CancelExperimentResponse()
 
 
-@route("POST", "/api/v1/experiments/{id}/kill")
+@route(
+    "POST", "/api/v1/experiments/{id}/kill", access=on("experiment", "id", "control", "experiment")
+)
 async def kill_experiment(
     call: Call, request: wire.KillExperimentRequest
 ) -> wire.KillExperimentResponse:
@@ -138,7 +161,11 @@ async def kill_experiment(
     return wire.KillExperimentResponse()
 
 
-@route("POST", "/api/v1/experiments/{id}/archive")
+@route(
+    "POST",
+    "/api/v1/experiments/{id}/archive",
+    access=on("experiment", "id", "control", "experiment"),
+)
 async def archive_experiment(
     call: Call, request: wire.ArchiveExperimentRequest
 ) -> wire.ArchiveExperimentResponse:
@@ -147,7 +174,11 @@ async def archive_experiment(
     return wire.ArchiveExperimentResponse()
 
 
-@route("POST", "/api/v1/experiments/{id}/unarchive")
+@route(
+    "POST",
+    "/api/v1/experiments/{id}/unarchive",
+    access=on("experiment", "id", "control", "experiment"),
+)
 async def unarchive_experiment(
     call: Call, request: wire.UnarchiveExperimentRequest
 ) -> wire.UnarchiveExperimentResponse:
@@ -156,7 +187,14 @@ async def unarchive_experiment(
     return wire.UnarchiveExperimentResponse()
 
 
-@route("POST", "/api/v1/experiments/{experiment_id}/move")
+@route(
+    "POST",
+    "/api/v1/experiments/{experiment_id}/move",
+    access=(
+        on("experiment", "experiment_id", "control", "experiment"),
+        on("project", "destination_project_id", "create", "experiment"),
+    ),
+)
 async def move_experiment(
     call: Call, request: wire.MoveExperimentRequest
 ) -> wire.MoveExperimentResponse:
@@ -167,7 +205,11 @@ async def move_experiment(
     return wire.MoveExperimentResponse()
 
 
-@route("PATCH", "/api/v1/experiments/{experiment.id}")
+@route(
+    "PATCH",
+    "/api/v1/experiments/{experiment.id}",
+    access=on("experiment", "experiment.id", "edit", "experiment"),
+)
 async def patch_experiment(
     call: Call, request: wire.PatchExperimentRequest
 ) -> wire.PatchExperimentResponse:
@@ -188,7 +230,7 @@ async def patch_experiment(
     return wire.PatchExperimentResponse(experiment=await full_experiment(call, patch.id))
 
 
-@route("GET", "/api/v1/experiment/labels")
+@route("GET", "/api/v1/experiment/labels", access=FILTERED)
 async def get_labels(
     call: Call, request: wire.GetExperimentLabelsRequest
 ) -> wire.GetExperimentLabelsResponse:
@@ -197,7 +239,11 @@ async def get_labels(
     return wire.GetExperimentLabelsResponse(labels=labels)
 
 
-@route("PUT", "/api/v1/experiments/{experiment_id}/labels/{label}")
+@route(
+    "PUT",
+    "/api/v1/experiments/{experiment_id}/labels/{label}",
+    access=on("experiment", "experiment_id", "edit", "experiment"),
+)
 async def put_label(
     call: Call, request: wire.PutExperimentLabelRequest
 ) -> wire.PutExperimentLabelResponse:
@@ -208,7 +254,11 @@ async def put_label(
     return wire.PutExperimentLabelResponse(labels=labels)
 
 
-@route("DELETE", "/api/v1/experiments/{experiment_id}/labels/{label}")
+@route(
+    "DELETE",
+    "/api/v1/experiments/{experiment_id}/labels/{label}",
+    access=on("experiment", "experiment_id", "edit", "experiment"),
+)
 async def delete_label(
     call: Call, request: wire.DeleteExperimentLabelRequest
 ) -> wire.DeleteExperimentLabelResponse:
@@ -219,7 +269,12 @@ async def delete_label(
     return wire.DeleteExperimentLabelResponse(labels=labels)
 
 
-@route("GET", "/api/v1/experiments/{experiment_id}/searcher/best_searcher_validation_metric")
+@route(
+    "GET",
+    "/api/v1/experiments/{experiment_id}/searcher/best_searcher_validation_metric",
+    access=on("experiment", "experiment_id"),
+    task=of_task("experiment_id"),
+)
 async def get_best_metric(
     call: Call, request: wire.GetBestSearcherValidationMetricRequest
 ) -> wire.GetBestSearcherValidationMetricResponse:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from urllib.parse import parse_qsl
 
+from determined_master.api.http.access import on
 from determined_master.api.http.protojson import ready_text
 from determined_master.api.http.routes import Call, Reply, plain_route, route
 from determined_master.domain.errors import InvalidArgument
@@ -24,14 +25,22 @@ BASE64_PIECE = 3 * 256 * 1024
 ID = re.compile(r"-?[0-9]{1,9}")
 
 
-@route("GET", "/api/v1/experiments/{experiment_id}/model_def")
+@route(
+    "GET",
+    "/api/v1/experiments/{experiment_id}/model_def",
+    access=on("experiment", "experiment_id", "read", "checkpoint"),
+)
 async def get_model_def(call: Call, request: wire.GetModelDefRequest) -> wire.GetModelDefResponse:
     """The model directory as tar.gz."""
     tgz = await call.services.experiments.model_definition(call.caller, request.experiment_id)
     return wire.GetModelDefResponse(b64_tgz=ready_text(await asyncio.to_thread(_base64, tgz)))
 
 
-@plain_route("GET", "/experiments/{experiment_id}/model_def")
+@plain_route(
+    "GET",
+    "/experiments/{experiment_id}/model_def",
+    access=on("experiment", "experiment_id", "read", "checkpoint"),
+)
 async def download_model_def(call: Call) -> Reply:
     """The model directory as a file to save."""
     row = await call.services.experiments.get(call.caller, _id(call))
@@ -43,7 +52,11 @@ async def download_model_def(call: Call) -> Reply:
     )
 
 
-@route("GET", "/api/v1/experiments/{experiment_id}/file_tree")
+@route(
+    "GET",
+    "/api/v1/experiments/{experiment_id}/file_tree",
+    access=on("experiment", "experiment_id", "read", "checkpoint"),
+)
 async def get_model_def_tree(
     call: Call, request: wire.GetModelDefTreeRequest
 ) -> wire.GetModelDefTreeResponse:
@@ -52,7 +65,11 @@ async def get_model_def_tree(
     return wire.GetModelDefTreeResponse(files=_nodes(found))
 
 
-@route("POST", "/api/v1/experiments/{experiment_id}/file")
+@route(
+    "POST",
+    "/api/v1/experiments/{experiment_id}/file",
+    access=on("experiment", "experiment_id", "read", "checkpoint"),
+)
 async def get_model_def_file(
     call: Call, request: wire.GetModelDefFileRequest
 ) -> wire.GetModelDefFileResponse:
@@ -63,7 +80,11 @@ async def get_model_def_file(
     return wire.GetModelDefFileResponse(file=contents)
 
 
-@plain_route("GET", "/experiments/{experiment_id}/file/download")
+@plain_route(
+    "GET",
+    "/experiments/{experiment_id}/file/download",
+    access=on("experiment", "experiment_id", "read", "checkpoint"),
+)
 async def download_model_def_file(call: Call) -> Reply:
     """One file of the model directory as a file to save; `path` names it."""
     experiment_id = _id(call)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Protocol
 
+from determined_master.api.http.access import FILTERED, on
 from determined_master.api.http.routes import Call, route
 from determined_master.services.experiments.bulk import Act, Result
 from determined_master.services.experiments.run_bulk import RunSelection
@@ -23,7 +24,7 @@ class Chosen(Protocol):
     def filter(self) -> str | None: ...
 
 
-@route("POST", "/api/v1/runs/kill")
+@route("POST", "/api/v1/runs/kill", access=FILTERED)
 async def kill_runs(call: Call, request: wire.KillRunsRequest) -> wire.KillRunsResponse:
     """End runs at once."""
     results = await call.services.run_bulk.each(
@@ -32,21 +33,21 @@ async def kill_runs(call: Call, request: wire.KillRunsRequest) -> wire.KillRunsR
     return wire.KillRunsResponse(results=_results(results))
 
 
-@route("POST", "/api/v1/runs/pause")
+@route("POST", "/api/v1/runs/pause", access=FILTERED)
 async def pause_runs(call: Call, request: wire.PauseRunsRequest) -> wire.PauseRunsResponse:
     """Ask runs to save their work and give their slots back."""
     results = await _each_search(call, request, call.services.experiments.pause, "pause")
     return wire.PauseRunsResponse(results=results)
 
 
-@route("POST", "/api/v1/runs/resume")
+@route("POST", "/api/v1/runs/resume", access=FILTERED)
 async def resume_runs(call: Call, request: wire.ResumeRunsRequest) -> wire.ResumeRunsResponse:
     """Let paused runs go on."""
     results = await _each_search(call, request, call.services.experiments.activate, "resume")
     return wire.ResumeRunsResponse(results=results)
 
 
-@route("POST", "/api/v1/runs/archive")
+@route("POST", "/api/v1/runs/archive", access=FILTERED)
 async def archive_runs(call: Call, request: wire.ArchiveRunsRequest) -> wire.ArchiveRunsResponse:
     """Hide ended runs from lists."""
     act = partial(call.services.experiments.archive, archived=True)
@@ -54,7 +55,7 @@ async def archive_runs(call: Call, request: wire.ArchiveRunsRequest) -> wire.Arc
     return wire.ArchiveRunsResponse(results=results)
 
 
-@route("POST", "/api/v1/runs/unarchive")
+@route("POST", "/api/v1/runs/unarchive", access=FILTERED)
 async def unarchive_runs(
     call: Call, request: wire.UnarchiveRunsRequest
 ) -> wire.UnarchiveRunsResponse:
@@ -64,14 +65,18 @@ async def unarchive_runs(
     return wire.UnarchiveRunsResponse(results=results)
 
 
-@route("POST", "/api/v1/runs/delete")
+@route("POST", "/api/v1/runs/delete", access=FILTERED)
 async def delete_runs(call: Call, request: wire.DeleteRunsRequest) -> wire.DeleteRunsResponse:
     """Delete ended runs with all their results; that goes on after the answer."""
     results = await _each_search(call, request, call.services.experiments.delete, "delete")
     return wire.DeleteRunsResponse(results=results)
 
 
-@route("POST", "/api/v1/runs/move")
+@route(
+    "POST",
+    "/api/v1/runs/move",
+    access=on("project", "destination_project_id", "create", "experiment"),
+)
 async def move_runs(call: Call, request: wire.MoveRunsRequest) -> wire.MoveRunsResponse:
     """Put runs, with their searches, into another project."""
     selection = RunSelection(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from determined_master.api.http.access import FILTERED
 from determined_master.api.http.long_lists import written
 from determined_master.api.http.protojson import raw_json
 from determined_master.api.http.routes import Call, route
@@ -18,7 +19,7 @@ AT_ONCE = 200
 """With three hyperparameters and metrics each takes 11 µs."""
 
 
-@route("POST", "/api/v1/runs")
+@route("POST", "/api/v1/runs", access=FILTERED)
 async def search_runs(call: Call, request: wire.SearchRunsRequest) -> wire.SearchRunsResponse:
     """Runs that match a filter of the search language, a page of them."""
     search = Search(

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
+from determined_master.api.http.access import on
 from determined_master.api.http.routes import Call, route
 from determined_master.engine import StoryLine
 from determined_wire import own
 from determined_wire.rest.types.shared import Pagination
 
 
-@route("GET", "/api/v1/trials/{id}/story")
+@route("GET", "/api/v1/trials/{id}/story", access=on("trial", "id"))
 async def trial_story(call: Call, request: own.GetStoryRequest) -> own.GetStoryResponse:
     """What happened to a trial and its allocations."""
     return await _story(call, "trial", request)
 
 
-@route("GET", "/api/v1/experiments/{id}/story")
+@route("GET", "/api/v1/experiments/{id}/story", access=on("experiment", "id"))
 async def experiment_story(call: Call, request: own.GetStoryRequest) -> own.GetStoryResponse:
     """What happened to an experiment."""
     return await _story(call, "experiment", request)
 
 
-@route("GET", "/api/v1/allocations/{id}/story")
+@route("GET", "/api/v1/allocations/{id}/story", access=on("allocation", "id"))
 async def allocation_story(call: Call, request: own.GetStoryRequest) -> own.GetStoryResponse:
     """What happened to an allocation."""
     return await _story(call, "allocation", request)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 
 from determined_master.api.experiments.trial_shapes import metrics_report, trial_message
+from determined_master.api.http.access import of_task, on
 from determined_master.api.http.long_lists import written
 from determined_master.api.http.routes import Call, route, stream_route
 from determined_master.api.shapes import checkpoint_workload, cut, metrics_workload
@@ -40,14 +41,18 @@ EARLY_EXITS: dict[TrialEarlyExitExitedReason, EarlyExitReason] = {
 }
 
 
-@route("GET", "/api/v1/trials/{trial_id}")
+@route(
+    "GET", "/api/v1/trials/{trial_id}", access=on("trial", "trial_id"), task=of_task("trial_id")
+)
 async def get_trial(call: Call, request: wire.GetTrialRequest) -> wire.GetTrialResponse:
     """One trial."""
     page = await call.services.trials.get(call.caller, request.trial_id)
     return wire.GetTrialResponse(trial=trial_message(page))
 
 
-@route("GET", "/api/v1/experiments/{experiment_id}/trials")
+@route(
+    "GET", "/api/v1/experiments/{experiment_id}/trials", access=on("experiment", "experiment_id")
+)
 async def get_experiment_trials(
     call: Call, request: experiment_wire.GetExperimentTrialsRequest
 ) -> experiment_wire.GetExperimentTrialsResponse:
@@ -71,7 +76,7 @@ async def get_experiment_trials(
     )
 
 
-@route("GET", "/api/v1/trials/{trial_id}/workloads")
+@route("GET", "/api/v1/trials/{trial_id}/workloads", access=on("trial", "trial_id"))
 async def get_trial_workloads(
     call: Call, request: wire.GetTrialWorkloadsRequest
 ) -> wire.GetTrialWorkloadsResponse:
@@ -105,7 +110,11 @@ def _workload(row: StoredReport | CheckpointRow, *, with_batches: bool) -> wire.
     return wire.WorkloadContainer(validation=work)
 
 
-@route("PUT", "/api/v1/trials/{trial_id}/retain_logs")
+@route(
+    "PUT",
+    "/api/v1/trials/{trial_id}/retain_logs",
+    access=on("trial", "trial_id", "control", "trial"),
+)
 async def retain_trial_logs(
     call: Call, request: wire.PutTrialRetainLogsRequest
 ) -> wire.PutTrialRetainLogsResponse:
@@ -114,7 +123,7 @@ async def retain_trial_logs(
     return wire.PutTrialRetainLogsResponse()
 
 
-@route("GET", "/api/v1/trials/{id}/remaining_log_retention_days")
+@route("GET", "/api/v1/trials/{id}/remaining_log_retention_days", access=on("trial", "id"))
 async def get_remaining_days(
     call: Call, request: wire.GetTrialRemainingLogRetentionDaysRequest
 ) -> wire.GetTrialRemainingLogRetentionDaysResponse:
@@ -123,14 +132,19 @@ async def get_remaining_days(
     return wire.GetTrialRemainingLogRetentionDaysResponse(remaining_days=days)
 
 
-@route("POST", "/api/v1/trials/{id}/kill")
+@route("POST", "/api/v1/trials/{id}/kill", access=on("trial", "id", "control", "experiment"))
 async def kill_trial(call: Call, request: wire.KillTrialRequest) -> wire.KillTrialResponse:
     """End a trial at once."""
     await call.services.trials.kill(call.caller, request.id)
     return wire.KillTrialResponse()
 
 
-@route("POST", "/api/v1/trials/{trial_id}/early_exit")
+@route(
+    "POST",
+    "/api/v1/trials/{trial_id}/early_exit",
+    access=on("trial", "trial_id", "report", "task"),
+    task=of_task("trial_id"),
+)
 async def report_early_exit(
     call: Call, request: wire.ReportTrialSearcherEarlyExitRequest
 ) -> wire.ReportTrialSearcherEarlyExitResponse:
@@ -146,7 +160,12 @@ async def report_early_exit(
     return wire.ReportTrialSearcherEarlyExitResponse()
 
 
-@route("POST", "/api/v1/trials/{trial_id}/progress")
+@route(
+    "POST",
+    "/api/v1/trials/{trial_id}/progress",
+    access=on("trial", "trial_id", "report", "task"),
+    task=of_task("trial_id"),
+)
 async def report_progress(
     call: Call, request: wire.ReportTrialProgressRequest
 ) -> wire.ReportTrialProgressResponse:
@@ -155,7 +174,12 @@ async def report_progress(
     return wire.ReportTrialProgressResponse()
 
 
-@route("POST", "/api/v1/trials/{trial_id}/runner/metadata")
+@route(
+    "POST",
+    "/api/v1/trials/{trial_id}/runner/metadata",
+    access=on("trial", "trial_id", "report", "task"),
+    task=of_task("trial_id"),
+)
 async def post_runner_metadata(
     call: Call, request: wire.PostTrialRunnerMetadataRequest
 ) -> wire.PostTrialRunnerMetadataResponse:
@@ -165,7 +189,12 @@ async def post_runner_metadata(
     return wire.PostTrialRunnerMetadataResponse()
 
 
-@stream_route("GET", "/api/v1/trials/metrics/trial_metrics", wire.GetMetricsResponse)
+@stream_route(
+    "GET",
+    "/api/v1/trials/metrics/trial_metrics",
+    wire.GetMetricsResponse,
+    access=on("trial", "trial_ids"),
+)
 async def get_metrics(
     call: Call, request: wire.GetMetricsRequest
 ) -> AsyncIterator[wire.GetMetricsResponse]:
@@ -176,7 +205,12 @@ async def get_metrics(
         yield wire.GetMetricsResponse(metrics=page)
 
 
-@stream_route("GET", "/api/v1/trials/metrics/training_metrics", wire.GetTrainingMetricsResponse)
+@stream_route(
+    "GET",
+    "/api/v1/trials/metrics/training_metrics",
+    wire.GetTrainingMetricsResponse,
+    access=on("trial", "trial_ids"),
+)
 async def get_training_metrics(
     call: Call, request: wire.GetTrainingMetricsRequest
 ) -> AsyncIterator[wire.GetTrainingMetricsResponse]:
@@ -186,7 +220,10 @@ async def get_training_metrics(
 
 
 @stream_route(
-    "GET", "/api/v1/trials/metrics/validation_metrics", wire.GetValidationMetricsResponse
+    "GET",
+    "/api/v1/trials/metrics/validation_metrics",
+    wire.GetValidationMetricsResponse,
+    access=on("trial", "trial_ids"),
 )
 async def get_validation_metrics(
     call: Call, request: wire.GetValidationMetricsRequest

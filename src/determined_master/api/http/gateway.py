@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from determined_master.api.http.allowlist import TASK, find_foreign, is_open
+from determined_master.api.http.access import find_foreign
 from determined_master.api.http.errors import gateway_body, status_of, stream_body
 from determined_master.api.http.exchange import (
     GZIP_FROM_BYTES,
@@ -66,11 +66,11 @@ class GatewayRoute:
             raise ValueError(f"{route.method} {route.path} has no request message")
         names = [part[1:-1] for part in route.path.split("/") if part.startswith("{")]
         self.route = route
-        self.is_open = is_open(route.method, route.path)
+        self.is_open = route.is_public
         self._request = route.request
         self._parameters = [PathParameter(route.request, name) for name in names]
         self._body = route.body if endpoint is None else endpoint.body
-        self._rule = TASK.get((route.method, route.path))
+        self._rule = route.task
 
     async def read(
         self, http: Http, values: tuple[str, ...], receive: Receive, threads: Executor

@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from determined_master.api.http.allowlist import is_open
 from determined_master.api.http.protojson.shape import FieldShape, shape_of
 from determined_master.api.http.routes import Route
 from determined_wire.proto import Message
@@ -77,7 +76,7 @@ def _operation(route: Route, body: str, schemas: dict[str, Any]) -> dict[str, An
         "operationId": route.name,
         "summary": (route.handler.__doc__ or "").split("\n")[0],
         "tags": [route.path.split("/")[3] if route.path.startswith("/api/v1/") else "plain"],
-        "security": [] if is_open(route.method, route.path) else [{"token": []}],
+        "security": [] if route.is_public else [{"token": []}],
         "parameters": [_parameter(route, name) for name in names],
         "responses": {"200": {"description": "done"}},
     }

@@ -1,13 +1,18 @@
-"""How a route is declared.
+"""How a route is declared: its declaration says everything about it.
 
-    @route("POST", "/api/v1/experiments/{id}/pause")
+    @route(
+        "POST",
+        "/api/v1/experiments/{id}/pause",
+        access=on("experiment", "id", "control", "experiment"),
+    )
     async def pause_experiment(
         call: Call, request: PauseExperimentRequest
     ) -> PauseExperimentResponse:
 
 Path, query and body are merged into the request's message before the function is called; what
 it returns is the body of the answer. Errors are raised as `DetError`. The path is spelt as in
-the public API, so that the table can be checked against it.
+the public API, so that the table can be checked against it. `access`, `public` and `task` are
+explained in `access.py`.
 """
 
 from __future__ import annotations
@@ -15,10 +20,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from types import ModuleType
-from typing import Any, Literal, TypeVar, get_type_hints
+from typing import Any, Literal, Required, TypedDict, TypeVar, Unpack, get_type_hints
 
 import msgspec
 
+from determined_master.api.http.access import Need, Rule, TaskRule, rule_of
 from determined_master.api.http.exchange import Http
 from determined_master.api.http.middleware import Entry
 from determined_master.api.upstream.idle_connections import IdleConnections
@@ -26,7 +32,7 @@ from determined_master.domain.access.rules import Caller
 from determined_master.services.catalog import Services
 from determined_wire.proto import Message
 
-Kind = Literal["unary", "stream", "plain", "socket", "service"]
+RouteKind = Literal["unary", "stream", "plain", "socket", "service"]
 ANONYMOUS = Caller(user_id=0, username="")
 """Who calls a route that needs no token, when none was sent."""
 
@@ -67,13 +73,19 @@ class Reply(msgspec.Struct, frozen=True):
         return cls(msgspec.json.encode(value) + b"\n", status)
 
 
-class Route(msgspec.Struct, frozen=True):
-    """One entry of the table; `handler` is the function that was declared."""
+class Route(msgspec.Struct, frozen=True, kw_only=True):
+    """One entry of the table: everything about a route; `handler` is the declared function."""
 
-    kind: Kind
+    kind: RouteKind
     method: str
     path: str
     handler: Callable[..., Any]
+    access: Rule
+    """What a caller needs where roles decide."""
+    is_public: bool = False
+    """Whether it needs no token."""
+    task: TaskRule | None = None
+    """What of a request must be a task's own when it comes with a task's token; None refuses."""
     request: type[Message] | None = None
     response: type[Message] | None = None
     body: str = ""
@@ -85,20 +97,34 @@ class Route(msgspec.Struct, frozen=True):
         return str(getattr(self.handler, "__name__", "route"))
 
 
+class Declared(TypedDict, total=False):
+    """Options of every declaration."""
+
+    access: Required[Rule | Need]
+    public: bool
+    task: TaskRule
+
+
 def route(
-    method: str, path: str, *, body: str = ""
+    method: str, path: str, *, body: str = "", **options: Unpack[Declared]
 ) -> Callable[[Callable[[Call, Request], Awaitable[Answer]]], Route]:
     """Declare a route of `/api/v1` that answers with one message."""
 
     def declare(handler: Callable[[Call, Request], Awaitable[Answer]]) -> Route:
         request, response = _hints(handler)
-        return Route("unary", method, path, handler, request, response, body)
+        route = _declared("unary", method, path, handler, options)
+        return msgspec.structs.replace(route, request=request, response=response, body=body)
 
     return declare
 
 
 def stream_route(
-    method: str, path: str, response: type[Message], *, body: str = ""
+    method: str,
+    path: str,
+    response: type[Message],
+    *,
+    body: str = "",
+    **options: Unpack[Declared],
 ) -> Callable[[Callable[[Call, Request], AsyncIterator[Any]]], Route]:
     """Declare a route of `/api/v1` whose function is an async generator.
 
@@ -107,33 +133,36 @@ def stream_route(
 
     def declare(handler: Callable[[Call, Request], AsyncIterator[Any]]) -> Route:
         request = _hints(handler)[0]
-        return Route("stream", method, path, handler, request, response, body)
+        route = _declared("stream", method, path, handler, options)
+        return msgspec.structs.replace(route, request=request, response=response, body=body)
 
     return declare
 
 
-def plain_route(method: str, path: str) -> Callable[[Callable[[Call], Awaitable[Any]]], Route]:
+def plain_route(
+    method: str, path: str, **options: Unpack[Declared]
+) -> Callable[[Callable[[Call], Awaitable[Any]]], Route]:
     """Declare any other route: it returns what msgspec writes as JSON, or a `Reply`."""
 
     def declare(handler: Callable[[Call], Awaitable[Any]]) -> Route:
-        return Route("plain", method, path, handler)
+        return _declared("plain", method, path, handler, options)
 
     return declare
 
 
 def socket_route(
-    path: str,
+    path: str, **options: Unpack[Declared]
 ) -> Callable[[Callable[[Call, Any], Awaitable[None]]], Route]:
     """Declare a WebSocket; the function is given Starlette's `WebSocket`, not yet accepted."""
 
     def declare(handler: Callable[[Call, Any], Awaitable[None]]) -> Route:
-        return Route("socket", "WS", path, handler)
+        return _declared("socket", "WS", path, handler, options)
 
     return declare
 
 
 def service_route(
-    path: str,
+    path: str, **options: Unpack[Declared]
 ) -> Callable[[Callable[[Call, Entry, Any, Any], Awaitable[None]]], Route]:
     """Declare what passes requests of any method on to a task's service.
 
@@ -141,7 +170,7 @@ def service_route(
     """
 
     def declare(handler: Callable[[Call, Entry, Any, Any], Awaitable[None]]) -> Route:
-        return Route("service", "*", path, handler)
+        return _declared("service", "*", path, handler, options)
 
     return declare
 
@@ -155,3 +184,17 @@ def _hints(handler: Callable[..., Any]) -> tuple[Any, Any]:
     """Types of the second parameter and of what is returned."""
     hints = get_type_hints(handler)
     return hints[list(inspect.signature(handler).parameters)[1]], hints["return"]
+
+
+def _declared(
+    kind: RouteKind, method: str, path: str, handler: Callable[..., Any], options: Declared
+) -> Route:
+    return Route(
+        kind=kind,
+        method=method,
+        path=path,
+        handler=handler,
+        access=rule_of(options["access"]),
+        is_public=options.get("public", False),
+        task=options.get("task"),
+    )

@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
+from determined_master.api.http.access import IN_SERVICE, of_task, on
 from determined_master.api.http.plain import plain_json
 from determined_master.api.http.routes import Call, plain_route, route, stream_route
 from determined_master.domain.errors import InvalidArgument
@@ -27,7 +28,12 @@ LINES_IN_THREAD = 20_000
 WIRE_LEVELS = [LogLevel[f"LOG_LEVEL_{name}"] for name in LEVELS]
 
 
-@route("POST", "/api/v1/task/logs")
+@route(
+    "POST",
+    "/api/v1/task/logs",
+    access=on("task", "logs.task_id", "report", "task"),
+    task=of_task("logs.task_id", "task_id"),
+)
 async def post_task_logs(
     call: Call, request: task_wire.PostTaskLogsRequest
 ) -> task_wire.PostTaskLogsResponse:
@@ -67,7 +73,7 @@ class PlainLine(msgspec.Struct):
     stdtype: str | None = None
 
 
-@plain_route("POST", "/task-logs")
+@plain_route("POST", "/task-logs", access=IN_SERVICE)
 async def post_plain_task_logs(call: Call) -> str:
     """The same as a plain list whose levels are bare words."""
     lines = await _posted(await plain_json(call, list[PlainLine]), _plain_line)
@@ -97,7 +103,12 @@ async def _posted(entries: Sequence[T], line_of: Callable[[T], PostedLine]) -> l
     return await asyncio.to_thread(lambda: [line_of(entry) for entry in entries])
 
 
-@stream_route("GET", "/api/v1/trials/{trial_id}/logs", trial_wire.TrialLogsResponse)
+@stream_route(
+    "GET",
+    "/api/v1/trials/{trial_id}/logs",
+    trial_wire.TrialLogsResponse,
+    access=on("trial", "trial_id", "read", "checkpoint"),
+)
 async def trial_logs(
     call: Call, request: trial_wire.TrialLogsRequest
 ) -> AsyncIterator[Sequence[trial_wire.TrialLogsResponse]]:
@@ -122,7 +133,9 @@ async def trial_logs(
         ]
 
 
-@stream_route("GET", "/api/v1/tasks/{task_id}/logs", task_wire.TaskLogsResponse)
+@stream_route(
+    "GET", "/api/v1/tasks/{task_id}/logs", task_wire.TaskLogsResponse, access=on("task", "task_id")
+)
 async def task_logs(
     call: Call, request: task_wire.TaskLogsRequest
 ) -> AsyncIterator[Sequence[task_wire.TaskLogsResponse]]:
@@ -149,7 +162,12 @@ async def task_logs(
         ]
 
 
-@stream_route("GET", "/api/v1/trials/{trial_id}/logs/fields", trial_wire.TrialLogsFieldsResponse)
+@stream_route(
+    "GET",
+    "/api/v1/trials/{trial_id}/logs/fields",
+    trial_wire.TrialLogsFieldsResponse,
+    access=on("trial", "trial_id", "read", "checkpoint"),
+)
 async def trial_logs_fields(
     call: Call, request: trial_wire.TrialLogsFieldsRequest
 ) -> AsyncIterator[trial_wire.TrialLogsFieldsResponse]:
@@ -160,7 +178,12 @@ async def trial_logs_fields(
     yield trial_wire.TrialLogsFieldsResponse(**fields)
 
 
-@stream_route("GET", "/api/v1/tasks/{task_id}/logs/fields", task_wire.TaskLogsFieldsResponse)
+@stream_route(
+    "GET",
+    "/api/v1/tasks/{task_id}/logs/fields",
+    task_wire.TaskLogsFieldsResponse,
+    access=on("task", "task_id"),
+)
 async def task_logs_fields(
     call: Call, request: task_wire.TaskLogsFieldsRequest
 ) -> AsyncIterator[task_wire.TaskLogsFieldsResponse]:

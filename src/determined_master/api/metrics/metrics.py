@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from determined_master import clock
+from determined_master.api.http.access import of_task, on
 from determined_master.api.http.routes import Call, route
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.metrics.summary import SYSTEM_GROUPS
@@ -12,7 +13,12 @@ from determined_wire.rest import trials as wire
 from determined_wire.rest.types.trial import TrialMetrics
 
 
-@route("POST", "/api/v1/trials/{metrics.trial_id}/metrics")
+@route(
+    "POST",
+    "/api/v1/trials/{metrics.trial_id}/metrics",
+    access=on("trial", "metrics.trial_id", "report", "task"),
+    task=of_task("metrics.trial_id", "trial_id"),
+)
 async def report_metrics(
     call: Call, request: wire.ReportTrialMetricsRequest
 ) -> wire.ReportTrialMetricsResponse:
@@ -21,7 +27,13 @@ async def report_metrics(
     return wire.ReportTrialMetricsResponse()
 
 
-@route("POST", "/api/v1/trials/{trial_id}/metrics/batch", body="*")
+@route(
+    "POST",
+    "/api/v1/trials/{trial_id}/metrics/batch",
+    body="*",
+    access=on("trial", "trial_id", "report", "task"),
+    task=of_task("trial_id"),
+)
 async def report_metrics_batch(
     call: Call, request: own.ReportTrialMetricsBatchRequest
 ) -> own.ReportTrialMetricsBatchResponse:
@@ -34,7 +46,12 @@ async def report_metrics_batch(
     return own.ReportTrialMetricsBatchResponse(results=results)
 
 
-@route("POST", "/api/v1/trials/{training_metrics.trial_id}/training_metrics")
+@route(
+    "POST",
+    "/api/v1/trials/{training_metrics.trial_id}/training_metrics",
+    access=on("trial", "training_metrics.trial_id", "report", "task"),
+    task=of_task("training_metrics.trial_id", "trial_id"),
+)
 async def report_training_metrics(
     call: Call, request: wire.ReportTrialTrainingMetricsRequest
 ) -> wire.ReportTrialTrainingMetricsResponse:
@@ -44,7 +61,12 @@ async def report_training_metrics(
     return wire.ReportTrialTrainingMetricsResponse()
 
 
-@route("POST", "/api/v1/trials/{validation_metrics.trial_id}/validation_metrics")
+@route(
+    "POST",
+    "/api/v1/trials/{validation_metrics.trial_id}/validation_metrics",
+    access=on("trial", "validation_metrics.trial_id", "report", "task"),
+    task=of_task("validation_metrics.trial_id", "trial_id"),
+)
 async def report_validation_metrics(
     call: Call, request: wire.ReportTrialValidationMetricsRequest
 ) -> wire.ReportTrialValidationMetricsResponse:

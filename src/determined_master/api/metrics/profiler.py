@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from determined_master.api.http.access import of_task, on
 from determined_master.api.http.routes import Call, route, stream_route
 from determined_master.domain.errors import InvalidArgument
 from determined_master.store.metrics.system_metrics import SeriesLabel, SystemSample
@@ -27,7 +28,12 @@ GROUPS: dict[MetricType, str] = {
 TYPES = {group: type_ for type_, group in GROUPS.items()}
 
 
-@route("POST", "/api/v1/trials/profiler/metrics")
+@route(
+    "POST",
+    "/api/v1/trials/profiler/metrics",
+    access=on("trial", "batches.labels.trial_id", "report", "task"),
+    task=of_task("batches.labels.trial_id", "trial_id"),
+)
 async def post_profiler_metrics(
     call: Call, request: wire.PostTrialProfilerMetricsBatchRequest
 ) -> wire.PostTrialProfilerMetricsBatchResponse:
@@ -41,6 +47,7 @@ async def post_profiler_metrics(
     "GET",
     "/api/v1/trials/{trial_id}/profiler/available_series",
     wire.GetTrialProfilerAvailableSeriesResponse,
+    access=on("trial", "trial_id"),
 )
 async def get_available_series(
     call: Call, request: wire.GetTrialProfilerAvailableSeriesRequest
@@ -59,6 +66,7 @@ async def get_available_series(
     "GET",
     "/api/v1/trials/{labels.trial_id}/profiler/metrics",
     wire.GetTrialProfilerMetricsResponse,
+    access=on("trial", "labels.trial_id"),
 )
 async def get_profiler_metrics(
     call: Call, request: wire.GetTrialProfilerMetricsRequest

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from determined_master.api.http.access import on
 from determined_master.api.http.protojson import json_number, json_object, ready_list
 from determined_master.api.http.routes import Call, route
 from determined_master.domain.errors import InvalidArgument
@@ -28,7 +29,7 @@ TYPES = {
 TYPE_OF = {group: type_ for type_, group in TYPES.items()}
 
 
-@route("GET", "/api/v1/trials/time-series")
+@route("GET", "/api/v1/trials/time-series", access=on("trial", "trial_ids"))
 async def compare_trials(
     call: Call, request: wire.CompareTrialsRequest
 ) -> wire.CompareTrialsResponse:
@@ -40,7 +41,11 @@ async def compare_trials(
     return wire.CompareTrialsResponse(trials=[_comparable(series) for series in found])
 
 
-@route("GET", "/api/v1/experiments/{experiment_id}/validation-history")
+@route(
+    "GET",
+    "/api/v1/experiments/{experiment_id}/validation-history",
+    access=on("experiment", "experiment_id"),
+)
 async def get_validation_history(
     call: Call, request: experiment_wire.GetExperimentValidationHistoryRequest
 ) -> experiment_wire.GetExperimentValidationHistoryResponse:

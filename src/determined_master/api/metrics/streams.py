@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
+from determined_master.api.http.access import on
 from determined_master.api.http.protojson import raw_json
 from determined_master.api.http.routes import Call, stream_route
 from determined_master.api.metrics.series import data_points, one_metric
@@ -16,7 +17,7 @@ NAMES = "/api/v1/experiments/metrics-stream/metric-names"
 STREAM = "/api/v1/experiments/{experiment_id}/metrics-stream"
 
 
-@stream_route("GET", NAMES, wire.ExpMetricNamesResponse)
+@stream_route("GET", NAMES, wire.ExpMetricNamesResponse, access=on("experiment", "ids"))
 async def stream_metric_names(
     call: Call, request: wire.ExpMetricNamesRequest
 ) -> AsyncIterator[wire.ExpMetricNamesResponse]:
@@ -34,7 +35,12 @@ async def stream_metric_names(
         )
 
 
-@stream_route("GET", f"{STREAM}/batches", wire.MetricBatchesResponse)
+@stream_route(
+    "GET",
+    f"{STREAM}/batches",
+    wire.MetricBatchesResponse,
+    access=on("experiment", "experiment_id"),
+)
 async def stream_batches(
     call: Call, request: wire.MetricBatchesRequest
 ) -> AsyncIterator[wire.MetricBatchesResponse]:
@@ -46,7 +52,12 @@ async def stream_batches(
         yield wire.MetricBatchesResponse(batches=steps)
 
 
-@stream_route("GET", f"{STREAM}/trials-snapshot", wire.TrialsSnapshotResponse)
+@stream_route(
+    "GET",
+    f"{STREAM}/trials-snapshot",
+    wire.TrialsSnapshotResponse,
+    access=on("experiment", "experiment_id"),
+)
 async def stream_snapshot(
     call: Call, request: wire.TrialsSnapshotRequest
 ) -> AsyncIterator[wire.TrialsSnapshotResponse]:
@@ -69,7 +80,12 @@ async def stream_snapshot(
         )
 
 
-@stream_route("GET", f"{STREAM}/trials-sample", wire.TrialsSampleResponse)
+@stream_route(
+    "GET",
+    f"{STREAM}/trials-sample",
+    wire.TrialsSampleResponse,
+    access=on("experiment", "experiment_id"),
+)
 async def stream_sample(
     call: Call, request: wire.TrialsSampleRequest
 ) -> AsyncIterator[wire.TrialsSampleResponse]:

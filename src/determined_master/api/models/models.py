@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from determined_master.api.http.access import FILTERED, IN_SERVICE, on
 from determined_master.api.http.routes import Call, route
 from determined_master.api.models.shapes import model_message
 from determined_master.api.shapes import cut
@@ -11,7 +12,7 @@ from determined_wire.rest import models as wire
 from determined_wire.rest.types.shared import OrderBy
 
 
-@route("GET", "/api/v1/models")
+@route("GET", "/api/v1/models", access=FILTERED)
 async def get_models(call: Call, request: wire.GetModelsRequest) -> wire.GetModelsResponse:
     """Models that match the filters, a page of them."""
     wanted = ModelFilter(
@@ -36,7 +37,7 @@ async def get_models(call: Call, request: wire.GetModelsRequest) -> wire.GetMode
     return wire.GetModelsResponse(models=[model_message(row) for row in shown], pagination=bounds)
 
 
-@route("POST", "/api/v1/models")
+@route("POST", "/api/v1/models", access=IN_SERVICE)
 async def post_model(call: Call, request: wire.PostModelRequest) -> wire.PostModelResponse:
     """Make a model."""
     model = ModelRequest(
@@ -52,14 +53,14 @@ async def post_model(call: Call, request: wire.PostModelRequest) -> wire.PostMod
     return wire.PostModelResponse(model=model_message(row))
 
 
-@route("GET", "/api/v1/models/{model_name}")
+@route("GET", "/api/v1/models/{model_name}", access=on("model", "model_name"))
 async def get_model(call: Call, request: wire.GetModelRequest) -> wire.GetModelResponse:
     """One model, by its name or id."""
     row = await call.services.models.get(call.caller, request.model_name)
     return wire.GetModelResponse(model=model_message(row))
 
 
-@route("PATCH", "/api/v1/models/{model_name}")
+@route("PATCH", "/api/v1/models/{model_name}", access=on("model", "model_name", "edit", "model"))
 async def patch_model(call: Call, request: wire.PatchModelRequest) -> wire.PatchModelResponse:
     """Change a model: what is sent replaces what there is."""
     given = request.model
@@ -78,7 +79,11 @@ async def patch_model(call: Call, request: wire.PatchModelRequest) -> wire.Patch
     return wire.PatchModelResponse(model=model_message(row))
 
 
-@route("POST", "/api/v1/models/{model_name}/archive")
+@route(
+    "POST",
+    "/api/v1/models/{model_name}/archive",
+    access=on("model", "model_name", "edit", "model"),
+)
 async def archive_model(
     call: Call, request: wire.ArchiveModelRequest
 ) -> wire.ArchiveModelResponse:
@@ -87,7 +92,11 @@ async def archive_model(
     return wire.ArchiveModelResponse()
 
 
-@route("POST", "/api/v1/models/{model_name}/unarchive")
+@route(
+    "POST",
+    "/api/v1/models/{model_name}/unarchive",
+    access=on("model", "model_name", "edit", "model"),
+)
 async def unarchive_model(
     call: Call, request: wire.UnarchiveModelRequest
 ) -> wire.UnarchiveModelResponse:
@@ -96,7 +105,14 @@ async def unarchive_model(
     return wire.UnarchiveModelResponse()
 
 
-@route("POST", "/api/v1/models/{model_name}/move")
+@route(
+    "POST",
+    "/api/v1/models/{model_name}/move",
+    access=(
+        on("model", "model_name", "edit", "model"),
+        on("workspace", "destination_workspace_id", "create", "model"),
+    ),
+)
 async def move_model(call: Call, request: wire.MoveModelRequest) -> wire.MoveModelResponse:
     """Bring a model into another workspace."""
     changes = ModelChanges(workspace_id=request.destination_workspace_id)
@@ -104,14 +120,16 @@ async def move_model(call: Call, request: wire.MoveModelRequest) -> wire.MoveMod
     return wire.MoveModelResponse()
 
 
-@route("DELETE", "/api/v1/models/{model_name}")
+@route(
+    "DELETE", "/api/v1/models/{model_name}", access=on("model", "model_name", "delete", "model")
+)
 async def delete_model(call: Call, request: wire.DeleteModelRequest) -> wire.DeleteModelResponse:
     """Forget a model with its versions; their checkpoints stay."""
     await call.services.models.delete(call.caller, request.model_name)
     return wire.DeleteModelResponse()
 
 
-@route("GET", "/api/v1/model/labels")
+@route("GET", "/api/v1/model/labels", access=FILTERED)
 async def get_model_labels(
     call: Call, request: wire.GetModelLabelsRequest
 ) -> wire.GetModelLabelsResponse:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from determined_master.api.experiments.trial_shapes import metrics_report
+from determined_master.api.http.access import maybe, of_task, on
 from determined_master.api.http.routes import Call, route
 from determined_master.api.models.shapes import model_message, version_message
 from determined_master.api.shapes import cut
@@ -18,7 +19,7 @@ from determined_wire.rest.types.trial import TrialSourceInfoType
 TYPE = "TRIAL_SOURCE_INFO_TYPE_"
 
 
-@route("GET", "/api/v1/models/{model_name}/versions")
+@route("GET", "/api/v1/models/{model_name}/versions", access=on("model", "model_name"))
 async def get_model_versions(
     call: Call, request: wire.GetModelVersionsRequest
 ) -> wire.GetModelVersionsResponse:
@@ -38,7 +39,14 @@ async def get_model_versions(
     )
 
 
-@route("POST", "/api/v1/models/{model_name}/versions")
+@route(
+    "POST",
+    "/api/v1/models/{model_name}/versions",
+    access=(
+        on("model", "model_name", "edit", "model"),
+        on("checkpoint", "checkpoint_uuid", "read", "checkpoint"),
+    ),
+)
 async def post_model_version(
     call: Call, request: wire.PostModelVersionRequest
 ) -> wire.PostModelVersionResponse:
@@ -57,7 +65,11 @@ async def post_model_version(
     return wire.PostModelVersionResponse(model_version=version_message(version))
 
 
-@route("GET", "/api/v1/models/{model_name}/versions/{model_version_num}")
+@route(
+    "GET",
+    "/api/v1/models/{model_name}/versions/{model_version_num}",
+    access=on("model", "model_name"),
+)
 async def get_model_version(
     call: Call, request: wire.GetModelVersionRequest
 ) -> wire.GetModelVersionResponse:
@@ -68,7 +80,11 @@ async def get_model_version(
     return wire.GetModelVersionResponse(model_version=version_message(version))
 
 
-@route("PATCH", "/api/v1/models/{model_name}/versions/{model_version_num}")
+@route(
+    "PATCH",
+    "/api/v1/models/{model_name}/versions/{model_version_num}",
+    access=on("model", "model_name", "edit", "model"),
+)
 async def patch_model_version(
     call: Call, request: wire.PatchModelVersionRequest
 ) -> wire.PatchModelVersionResponse:
@@ -89,7 +105,11 @@ async def patch_model_version(
     return wire.PatchModelVersionResponse(model_version=version_message(version))
 
 
-@route("DELETE", "/api/v1/models/{model_name}/versions/{model_version_num}")
+@route(
+    "DELETE",
+    "/api/v1/models/{model_name}/versions/{model_version_num}",
+    access=on("model", "model_name", "delete", "model"),
+)
 async def delete_model_version(
     call: Call, request: wire.DeleteModelVersionRequest
 ) -> wire.DeleteModelVersionResponse:
@@ -100,7 +120,11 @@ async def delete_model_version(
     return wire.DeleteModelVersionResponse()
 
 
-@route("GET", "/api/v1/models/{model_name}/versions/{model_version_num}/metrics")
+@route(
+    "GET",
+    "/api/v1/models/{model_name}/versions/{model_version_num}/metrics",
+    access=on("model", "model_name"),
+)
 async def get_version_metrics(
     call: Call, request: wire.GetTrialMetricsByModelVersionRequest
 ) -> wire.GetTrialMetricsByModelVersionResponse:
@@ -114,7 +138,11 @@ async def get_version_metrics(
     return wire.GetTrialMetricsByModelVersionResponse(metrics=[metrics_report(r) for r in found])
 
 
-@route("GET", "/api/v1/checkpoints/{checkpoint_uuid}/metrics")
+@route(
+    "GET",
+    "/api/v1/checkpoints/{checkpoint_uuid}/metrics",
+    access=on("checkpoint", "checkpoint_uuid"),
+)
 async def get_checkpoint_metrics(
     call: Call, request: checkpoint_wire.GetTrialMetricsByCheckpointRequest
 ) -> checkpoint_wire.GetTrialMetricsByCheckpointResponse:
@@ -130,7 +158,15 @@ async def get_checkpoint_metrics(
     )
 
 
-@route("POST", "/api/v1/trial-source-info")
+@route(
+    "POST",
+    "/api/v1/trial-source-info",
+    access=(
+        on("trial", "trial_source_info.trial_id", "report", "task"),
+        maybe("checkpoint", "trial_source_info.checkpoint_uuid", "read", "checkpoint"),
+    ),
+    task=of_task("trial_source_info.trial_id", "trial_id"),
+)
 async def report_trial_source(
     call: Call, request: trial_wire.ReportTrialSourceInfoRequest
 ) -> trial_wire.ReportTrialSourceInfoResponse:

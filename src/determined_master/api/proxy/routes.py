@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from determined_master.api.http.access import IN_SERVICE
 from determined_master.api.http.exchange import Http, Receive, Send
 from determined_master.api.http.middleware import Entry
 from determined_master.api.http.reauthorization import AS_LONG_AS_THEY_LIKE
@@ -41,7 +42,7 @@ def find_service(
     return target, next((token for token in shown if proxies.is_own_token(target, token)), "")
 
 
-@service_route("/proxy/{service}/{path*}")
+@service_route("/proxy/{service}/{path*}", access=IN_SERVICE)
 async def proxy(call: Call, entry: Entry, receive: Receive, send: Send) -> None:
     """Pass a request on to what a task serves."""
     proxies, service_id = call.services.proxies, call.parameters["service"]

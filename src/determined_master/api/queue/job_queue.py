@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from determined_master.api.http.access import FILTERED, IN_SERVICE, SIGNED_IN
 from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import cut
 from determined_master.domain.errors import InvalidArgument
@@ -27,14 +28,14 @@ from determined_wire.rest.types.shared import OrderBy, Pagination
 PAGE = 100
 
 
-@route("GET", "/api/v1/job-queues")
+@route("GET", "/api/v1/job-queues", access=FILTERED)
 async def get_jobs(call: Call, request: wire.GetJobsRequest) -> wire.GetJobsResponse:
     """The jobs of a pool in the order of its queue."""
     jobs, pagination = await _jobs(call, request)
     return wire.GetJobsResponse(pagination=pagination, jobs=[_job(job) for job in jobs])
 
 
-@route("GET", "/api/v1/job-queues-v2")
+@route("GET", "/api/v1/job-queues-v2", access=FILTERED)
 async def get_jobs_v2(call: Call, request: wire.GetJobsV2Request) -> wire.GetJobsV2Response:
     """The same; what the caller may not see is limited to the place that it takes."""
     jobs, pagination = await _jobs(call, request)
@@ -45,7 +46,7 @@ async def get_jobs_v2(call: Call, request: wire.GetJobsV2Request) -> wire.GetJob
     return wire.GetJobsV2Response(pagination=pagination, jobs=shown)
 
 
-@route("GET", "/api/v1/job-queues/stats")
+@route("GET", "/api/v1/job-queues/stats", access=SIGNED_IN)
 async def get_job_queue_stats(
     call: Call, request: wire.GetJobQueueStatsRequest
 ) -> wire.GetJobQueueStatsResponse:
@@ -63,7 +64,7 @@ async def get_job_queue_stats(
     )
 
 
-@route("POST", "/api/v1/job-queues")
+@route("POST", "/api/v1/job-queues", access=IN_SERVICE)
 async def update_job_queue(
     call: Call, request: wire.UpdateJobQueueRequest
 ) -> wire.UpdateJobQueueResponse:
@@ -83,7 +84,7 @@ async def update_job_queue(
     return wire.UpdateJobQueueResponse()
 
 
-@route("GET", "/api/v1/job-queues/{id}/why")
+@route("GET", "/api/v1/job-queues/{id}/why", access=IN_SERVICE)
 async def get_job_why(call: Call, request: own.GetJobWhyRequest) -> own.GetJobWhyResponse:
     """What holds a waiting job, from the decision that left it waiting."""
     state = await call.services.job_why.why(call.caller, request.id)

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import msgspec
 
+from determined_master.api.http.access import of_task, on
 from determined_master.api.http.routes import Call, route
 from determined_master.api.tasks.tasks import allocation
 from determined_wire.rest import allocations as wire
 from determined_wire.rest.types.trial import RendezvousInfo
 
 
-@route("GET", "/api/v1/allocations/{allocation_id}")
+@route(
+    "GET",
+    "/api/v1/allocations/{allocation_id}",
+    access=on("allocation", "allocation_id"),
+    task=of_task("allocation_id"),
+)
 async def get_allocation(
     call: Call, request: wire.GetAllocationRequest
 ) -> wire.GetAllocationResponse:
@@ -19,7 +25,12 @@ async def get_allocation(
     return wire.GetAllocationResponse(allocation=allocation(row))
 
 
-@route("GET", "/api/v1/allocations/{allocation_id}/resources/{resources_id}/rendezvous")
+@route(
+    "GET",
+    "/api/v1/allocations/{allocation_id}/resources/{resources_id}/rendezvous",
+    access=on("allocation", "allocation_id", "report", "task"),
+    task=of_task("allocation_id"),
+)
 async def rendezvous(
     call: Call, request: wire.AllocationRendezvousInfoRequest
 ) -> wire.AllocationRendezvousInfoResponse:
@@ -31,7 +42,12 @@ async def rendezvous(
     return wire.AllocationRendezvousInfoResponse(rendezvous_info=info)
 
 
-@route("GET", "/api/v1/allocations/{allocation_id}/signals/preemption")
+@route(
+    "GET",
+    "/api/v1/allocations/{allocation_id}/signals/preemption",
+    access=on("allocation", "allocation_id", "report", "task"),
+    task=of_task("allocation_id"),
+)
 async def preemption_signal(
     call: Call, request: wire.AllocationPreemptionSignalRequest
 ) -> wire.AllocationPreemptionSignalResponse:
@@ -42,7 +58,12 @@ async def preemption_signal(
     return wire.AllocationPreemptionSignalResponse(preempt=preempt)
 
 
-@route("POST", "/api/v1/allocations/{allocation_id}/signals/ack_preemption")
+@route(
+    "POST",
+    "/api/v1/allocations/{allocation_id}/signals/ack_preemption",
+    access=on("allocation", "allocation_id", "report", "task"),
+    task=of_task("allocation_id"),
+)
 async def acknowledge_preemption(
     call: Call, request: wire.AckAllocationPreemptionSignalRequest
 ) -> wire.AckAllocationPreemptionSignalResponse:
@@ -51,7 +72,12 @@ async def acknowledge_preemption(
     return wire.AckAllocationPreemptionSignalResponse()
 
 
-@route("POST", "/api/v1/allocations/{allocation_id}/signals/pending_preemption")
+@route(
+    "POST",
+    "/api/v1/allocations/{allocation_id}/signals/pending_preemption",
+    access=on("allocation", "allocation_id", "report", "task"),
+    task=of_task("allocation_id"),
+)
 async def pending_preemption(
     call: Call, request: wire.AllocationPendingPreemptionSignalRequest
 ) -> wire.AllocationPendingPreemptionSignalResponse:
@@ -60,14 +86,24 @@ async def pending_preemption(
     return wire.AllocationPendingPreemptionSignalResponse()
 
 
-@route("POST", "/api/v1/allocations/{allocation_id}/ready")
+@route(
+    "POST",
+    "/api/v1/allocations/{allocation_id}/ready",
+    access=on("allocation", "allocation_id", "report", "task"),
+    task=of_task("allocation_id"),
+)
 async def ready(call: Call, request: wire.AllocationReadyRequest) -> wire.AllocationReadyResponse:
     """The task answers requests now."""
     await call.services.allocations.report_ready(call.caller, request.allocation_id)
     return wire.AllocationReadyResponse()
 
 
-@route("POST", "/api/v1/allocations/{allocation_id}/waiting")
+@route(
+    "POST",
+    "/api/v1/allocations/{allocation_id}/waiting",
+    access=on("allocation", "allocation_id", "report", "task"),
+    task=of_task("allocation_id"),
+)
 async def waiting(
     call: Call, request: wire.AllocationWaitingRequest
 ) -> wire.AllocationWaitingResponse:
@@ -76,7 +112,12 @@ async def waiting(
     return wire.AllocationWaitingResponse()
 
 
-@route("POST", "/api/v1/allocations/{allocation_id}/resources/{resources_id}/daemon")
+@route(
+    "POST",
+    "/api/v1/allocations/{allocation_id}/resources/{resources_id}/daemon",
+    access=on("allocation", "allocation_id", "report", "task"),
+    task=of_task("allocation_id"),
+)
 async def mark_daemon(
     call: Call, request: wire.MarkAllocationResourcesDaemonRequest
 ) -> wire.MarkAllocationResourcesDaemonResponse:
@@ -87,7 +128,12 @@ async def mark_daemon(
     return wire.MarkAllocationResourcesDaemonResponse()
 
 
-@route("POST", "/api/v1/allocations/{allocation_id}/all_gather")
+@route(
+    "POST",
+    "/api/v1/allocations/{allocation_id}/all_gather",
+    access=on("allocation", "allocation_id", "report", "task"),
+    task=of_task("allocation_id"),
+)
 async def all_gather(
     call: Call, request: wire.AllocationAllGatherRequest
 ) -> wire.AllocationAllGatherResponse:
@@ -102,7 +148,12 @@ async def all_gather(
     return wire.AllocationAllGatherResponse(data=data)
 
 
-@route("POST", "/api/v1/allocations/{allocation_id}/acceleratorData")
+@route(
+    "POST",
+    "/api/v1/allocations/{allocation_id}/acceleratorData",
+    access=on("allocation", "allocation_id", "report", "task"),
+    task=of_task("allocation_id"),
+)
 async def accelerators(
     call: Call, request: wire.PostAllocationAcceleratorDataRequest
 ) -> wire.PostAllocationAcceleratorDataResponse:
@@ -114,7 +165,12 @@ async def accelerators(
     return wire.PostAllocationAcceleratorDataResponse()
 
 
-@route("POST", "/api/v1/allocations/{allocation_id}/proxy_address")
+@route(
+    "POST",
+    "/api/v1/allocations/{allocation_id}/proxy_address",
+    access=on("allocation", "allocation_id", "report", "task"),
+    task=of_task("allocation_id"),
+)
 async def proxy_address(
     call: Call, request: wire.PostAllocationProxyAddressRequest
 ) -> wire.PostAllocationProxyAddressResponse:
@@ -126,7 +182,12 @@ async def proxy_address(
     return wire.PostAllocationProxyAddressResponse()
 
 
-@route("POST", "/api/v1/allocations/{allocation_id}/notify_container_running")
+@route(
+    "POST",
+    "/api/v1/allocations/{allocation_id}/notify_container_running",
+    access=on("allocation", "allocation_id", "report", "task"),
+    task=of_task("allocation_id"),
+)
 async def notify_container_running(
     call: Call, request: wire.NotifyContainerRunningRequest
 ) -> wire.NotifyContainerRunningResponse:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from determined_master.api.tasks.interactive_routes import Kind, routes_of_kind
+from determined_master.api.tasks.interactive_routes import InteractiveTaskKind, routes_of_kind
 from determined_wire.rest import commands as wire
 from determined_wire.rest.types.command import Command
 
@@ -13,7 +13,7 @@ from determined_wire.rest.types.command import Command
     kill_command,
     set_command_priority,
 ) = routes_of_kind(
-    Kind(
+    InteractiveTaskKind(
         kind="COMMAND",
         word="command",
         message=Command,

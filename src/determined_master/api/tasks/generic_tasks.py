@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from determined_master.api.http.access import maybe, on
 from determined_master.api.http.routes import Call, route
 from determined_master.domain.experiment.model_definition import ModelFile
 from determined_master.services.tasks.generic_tasks import GenericLaunch
@@ -9,7 +10,14 @@ from determined_wire.rest import tasks as wire
 from determined_wire.rest.types.shared import LaunchWarning
 
 
-@route("POST", "/api/v1/generic-tasks")
+@route(
+    "POST",
+    "/api/v1/generic-tasks",
+    access=(
+        maybe("task", "parent_id", "control", "task"),
+        maybe("task", "forked_from"),
+    ),
+)
 async def create_generic_task(
     call: Call, request: wire.CreateGenericTaskRequest
 ) -> wire.CreateGenericTaskResponse:
@@ -34,7 +42,7 @@ async def create_generic_task(
     )
 
 
-@route("POST", "/api/v1/tasks/{task_id}/pause")
+@route("POST", "/api/v1/tasks/{task_id}/pause", access=on("task", "task_id", "control", "task"))
 async def pause_generic_task(
     call: Call, request: wire.PauseGenericTaskRequest
 ) -> wire.PauseGenericTaskResponse:
@@ -43,7 +51,7 @@ async def pause_generic_task(
     return wire.PauseGenericTaskResponse()
 
 
-@route("POST", "/api/v1/tasks/{task_id}/unpause")
+@route("POST", "/api/v1/tasks/{task_id}/unpause", access=on("task", "task_id", "control", "task"))
 async def unpause_generic_task(
     call: Call, request: wire.UnpauseGenericTaskRequest
 ) -> wire.UnpauseGenericTaskResponse:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from determined_master.api.http.access import SIGNED_IN
 from determined_master.api.http.routes import Call, Reply, plain_route
 
 
-@plain_route("GET", "/task/harness.tar.gz")
+@plain_route("GET", "/task/harness.tar.gz", access=SIGNED_IN, public=True)
 async def get_harness(call: Call) -> Reply:
     """The task's side of the platform as an archive; it is the same for everybody."""
     return Reply(await call.services.harness.archive(), content_type="application/gzip")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
+from determined_master.api.http.access import FILTERED, Need, Rule, maybe, on
 from determined_master.api.http.routes import Call, Route
 from determined_master.api.tasks.interactive import (
     launch_of,
@@ -26,11 +27,14 @@ Messages = tuple[type[Message], type[Message]]
 """Those of a route: what is asked, what is answered."""
 
 
-class Kind(msgspec.Struct, frozen=True, kw_only=True):
+InteractiveWord = Literal["command", "notebook", "shell", "tensorboard"]
+
+
+class InteractiveTaskKind(msgspec.Struct, frozen=True, kw_only=True):
     """What one kind has of its own."""
 
     kind: InteractiveKind
-    word: str
+    word: InteractiveWord
     """In paths, in names of routes and fields; its plural has an s."""
     message: type[Message]
     """One task in an answer."""
@@ -39,6 +43,8 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     getting: Messages
     killing: Messages
     prioritizing: Messages
+    starts_from: tuple[Need, ...] = ()
+    """What a launch may name beside its template."""
     starts: str
     """What starting one does, for the API's document."""
     start: Callable[[Call, Any], Awaitable[Launched | PreparedTask]] | None = None
@@ -49,29 +55,31 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """Fields that it shows only outside of lists."""
 
 
-def routes_of_kind(kind: Kind) -> tuple[Route, ...]:
+def routes_of_kind(kind: InteractiveTaskKind) -> tuple[Route, ...]:
     """Its routes: launch, list, get, kill, set the priority."""
     word, path = kind.word, f"/api/v1/{kind.word}s"
     one = f"{path}/{{{word}_id}}"
     make = _Handlers(kind)
+    controls = on(word, f"{word}_id", "control", "task")
+    over = f"{word.capitalize()}s that are not over, or not for over a day; a page of them."
+    end = f"End a {word} at once; one that is over stays what it is."
+    prioritize = f"Give a {word} another priority in its queue, from 1 (the most urgent) to 99."
     return (
-        _route("POST", path, kind.launching, make.launch, f"launch_{word}", kind.starts),
         _route(
-            "GET", path, kind.listing, make.find, f"get_{word}s",
-            f"{word.capitalize()}s that are not over, or not for over a day; a page of them.",
+            ("POST", path), kind.launching, make.launch, f"launch_{word}",
+            kind.starts, (maybe("template", "template_name"), *kind.starts_from),
+        ),
+        _route(("GET", path), kind.listing, make.find, f"get_{word}s", over, FILTERED),
+        _route(
+            ("GET", one), kind.getting, make.get, f"get_{word}",
+            f"One {word} with its configuration.", (on(word, f"{word}_id"),),
         ),
         _route(
-            "GET", one, kind.getting, make.get, f"get_{word}",
-            f"One {word} with its configuration.",
+            ("POST", f"{one}/kill"), kind.killing, make.kill, f"kill_{word}", end, (controls,)
         ),
         _route(
-            "POST", f"{one}/kill", kind.killing, make.kill, f"kill_{word}",
-            f"End a {word} at once; one that is over stays what it is.",
-        ),
-        _route(
-            "POST", f"{one}/set_priority", kind.prioritizing, make.set_priority,
-            f"set_{word}_priority",
-            f"Give a {word} another priority in its queue, from 1 (the most urgent) to 99.",
+            ("POST", f"{one}/set_priority"), kind.prioritizing, make.set_priority,
+            f"set_{word}_priority", prioritize, (controls,),
         ),
     )  # fmt: skip
 
@@ -79,7 +87,7 @@ def routes_of_kind(kind: Kind) -> tuple[Route, ...]:
 class _Handlers:
     """What the routes of a kind do; the names of its fields are made from its word."""
 
-    def __init__(self, kind: Kind) -> None:
+    def __init__(self, kind: InteractiveTaskKind) -> None:
         self._kind = kind
 
     async def launch(self, call: Call, request: Any) -> Message:
@@ -128,11 +136,17 @@ class _Handlers:
         return kind.message(**await shown(call, row), **kind.more(call, row), **more)
 
 
-def _route(method: str, path: str, messages: Messages, act: Any, name: str, about: str) -> Route:
+def _route(
+    target: tuple[str, str], messages: Messages, act: Any, name: str, about: str, access: Rule
+) -> Route:
     async def handler(call: Call, request: Any) -> Message:
         answer: Message = await act(call, request)
         return answer
 
     handler.__name__ = handler.__qualname__ = name
     handler.__doc__ = about
-    return Route("unary", method, path, handler, *messages)
+    (method, path), (request, response) = target, messages
+    return Route(
+        kind="unary", method=method, path=path, handler=handler,
+        access=access, request=request, response=response,
+    )  # fmt: skip

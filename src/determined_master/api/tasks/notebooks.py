@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from determined_master.api.http.access import of_task, on
 from determined_master.api.http.routes import Call, route
 from determined_master.api.tasks.interactive import launch_of
-from determined_master.api.tasks.interactive_routes import Kind, routes_of_kind
+from determined_master.api.tasks.interactive_routes import InteractiveTaskKind, routes_of_kind
 from determined_master.services.tasks.interactive_configs import PreparedTask
 from determined_master.services.tasks.interactive_tasks import Launched
 from determined_master.store.tasks.interactive_tasks import ListedTask
@@ -14,7 +15,12 @@ from determined_wire.rest import notebooks as wire
 from determined_wire.rest.types.notebook import Notebook
 
 
-@route("PUT", "/api/v1/notebooks/{notebook_id}/report_idle")
+@route(
+    "PUT",
+    "/api/v1/notebooks/{notebook_id}/report_idle",
+    access=on("notebook", "notebook_id", "report", "task"),
+    task=of_task("notebook_id", "task_id"),
+)
 async def report_idle(call: Call, request: wire.IdleNotebookRequest) -> wire.IdleNotebookResponse:
     """Said by a notebook's own program: whether anybody uses it now."""
     if not request.idle:
@@ -44,7 +50,7 @@ def _address(call: Call, row: ListedTask) -> dict[str, Any]:
     kill_notebook,
     set_notebook_priority,
 ) = routes_of_kind(
-    Kind(
+    InteractiveTaskKind(
         kind="NOTEBOOK",
         word="notebook",
         message=Notebook,

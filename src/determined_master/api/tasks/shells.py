@@ -6,7 +6,7 @@ from typing import Any
 
 from determined_master.api.http.routes import Call
 from determined_master.api.tasks.interactive import account_of, addresses_of
-from determined_master.api.tasks.interactive_routes import Kind, routes_of_kind
+from determined_master.api.tasks.interactive_routes import InteractiveTaskKind, routes_of_kind
 from determined_master.store.tasks.interactive_tasks import InteractiveRow
 from determined_wire.rest import shells as wire
 from determined_wire.rest.types.shell import Shell
@@ -37,7 +37,7 @@ async def _keys(call: Call, row: InteractiveRow) -> dict[str, Any]:
     kill_shell,
     set_shell_priority,
 ) = routes_of_kind(
-    Kind(
+    InteractiveTaskKind(
         kind="SHELL",
         word="shell",
         message=Shell,

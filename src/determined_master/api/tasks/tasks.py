@@ -6,6 +6,7 @@ import base64
 
 import msgspec
 
+from determined_master.api.http.access import IN_SERVICE, SIGNED_IN, of_task, on
 from determined_master.api.http.routes import Call, route
 from determined_master.store.tasks.allocations import AllocationRow
 from determined_wire.rest import runs as run_wire
@@ -16,7 +17,7 @@ from determined_wire.rest.types.task import Allocation, GenericTaskState, Task, 
 SHOWN_STATES = {"PENDING": "QUEUED", "ASSIGNED": "QUEUED"}
 
 
-@route("GET", "/api/v1/tasks/{task_id}")
+@route("GET", "/api/v1/tasks/{task_id}", access=on("task", "task_id"), task=of_task("task_id"))
 async def get_task(call: Call, request: wire.GetTaskRequest) -> wire.GetTaskResponse:
     """One task with its allocations, newest first."""
     task = await call.services.tasks.get(call.caller, request.task_id)
@@ -41,7 +42,7 @@ async def get_task(call: Call, request: wire.GetTaskRequest) -> wire.GetTaskResp
     return wire.GetTaskResponse(task=shown)
 
 
-@route("GET", "/api/v1/tasks/count")
+@route("GET", "/api/v1/tasks/count", access=SIGNED_IN)
 async def get_active_tasks_count(
     call: Call, request: wire.GetActiveTasksCountRequest
 ) -> wire.GetActiveTasksCountResponse:
@@ -55,7 +56,7 @@ async def get_active_tasks_count(
     )
 
 
-@route("GET", "/api/v1/tasks/{task_id}/config")
+@route("GET", "/api/v1/tasks/{task_id}/config", access=on("task", "task_id"))
 async def get_task_config(
     call: Call, request: wire.GetGenericTaskConfigRequest
 ) -> wire.GetGenericTaskConfigResponse:
@@ -64,7 +65,7 @@ async def get_task_config(
     return wire.GetGenericTaskConfigResponse(config=msgspec.json.encode(config).decode())
 
 
-@route("POST", "/api/v1/tasks/{task_id}/kill")
+@route("POST", "/api/v1/tasks/{task_id}/kill", access=on("task", "task_id", "control", "task"))
 async def kill_task(
     call: Call, request: wire.KillGenericTaskRequest
 ) -> wire.KillGenericTaskResponse:
@@ -75,14 +76,19 @@ async def kill_task(
     return wire.KillGenericTaskResponse()
 
 
-@route("POST", "/api/v1/cleanup_logs")
+@route("POST", "/api/v1/cleanup_logs", access=IN_SERVICE)
 async def clean_up_logs(call: Call, request: wire.CleanupLogsRequest) -> wire.CleanupLogsResponse:
     """Remove now the lines of ended tasks that are kept no longer; for admins."""
     removed = await call.services.log_retention.clean_up(call.caller)
     return wire.CleanupLogsResponse(removed_count=removed)
 
 
-@route("GET", "/api/v1/tasks/{task_id}/acceleratorData")
+@route(
+    "GET",
+    "/api/v1/tasks/{task_id}/acceleratorData",
+    access=on("task", "task_id"),
+    task=of_task("task_id"),
+)
 async def get_accelerators(
     call: Call, request: wire.GetTaskAcceleratorDataRequest
 ) -> wire.GetTaskAcceleratorDataResponse:
@@ -93,7 +99,12 @@ async def get_accelerators(
     )
 
 
-@route("GET", "/api/v1/tasks/{task_id}/context_directory")
+@route(
+    "GET",
+    "/api/v1/tasks/{task_id}/context_directory",
+    access=on("task", "task_id", "read", "checkpoint"),
+    task=of_task("task_id"),
+)
 async def get_context_directory(
     call: Call, request: wire.GetTaskContextDirectoryRequest
 ) -> wire.GetTaskContextDirectoryResponse:
@@ -102,7 +113,12 @@ async def get_context_directory(
     return wire.GetTaskContextDirectoryResponse(b64_tgz=base64.b64encode(tgz).decode())
 
 
-@route("POST", "/api/v1/runs/start")
+@route(
+    "POST",
+    "/api/v1/runs/start",
+    access=on("trial", "run_id", "report", "task"),
+    task=of_task("run_id", "trial_id"),
+)
 async def start_run(
     call: Call, request: run_wire.RunPrepareForReportingRequest
 ) -> run_wire.RunPrepareForReportingResponse:
@@ -116,7 +132,12 @@ async def start_run(
     return run_wire.RunPrepareForReportingResponse(storage_id=storage_id)
 
 
-@route("GET", "/api/v1/runs/{run_id}/metadata")
+@route(
+    "GET",
+    "/api/v1/runs/{run_id}/metadata",
+    access=on("trial", "run_id"),
+    task=of_task("run_id", "trial_id"),
+)
 async def get_run_metadata(
     call: Call, request: run_wire.GetRunMetadataRequest
 ) -> run_wire.GetRunMetadataResponse:
@@ -125,7 +146,12 @@ async def get_run_metadata(
     return run_wire.GetRunMetadataResponse(metadata=metadata)
 
 
-@route("POST", "/api/v1/runs/{run_id}/metadata")
+@route(
+    "POST",
+    "/api/v1/runs/{run_id}/metadata",
+    access=on("trial", "run_id", "report", "task"),
+    task=of_task("run_id", "trial_id"),
+)
 async def post_run_metadata(
     call: Call, request: run_wire.PostRunMetadataRequest
 ) -> run_wire.PostRunMetadataResponse:

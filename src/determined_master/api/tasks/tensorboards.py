@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from determined_master.api.experiments.bulk import bulk_filter
+from determined_master.api.http.access import maybe
 from determined_master.api.http.routes import Call
 from determined_master.api.tasks.interactive import launch_of
-from determined_master.api.tasks.interactive_routes import Kind, routes_of_kind
+from determined_master.api.tasks.interactive_routes import InteractiveTaskKind, routes_of_kind
 from determined_master.services.tasks.interactive_tasks import Launched
 from determined_master.services.tasks.tensorboards import Shown
 from determined_master.store.tasks.interactive_tasks import ListedTask
@@ -41,7 +42,7 @@ def _sources(call: Call, row: ListedTask) -> dict[str, Any]:
     kill_tensorboard,
     set_tensorboard_priority,
 ) = routes_of_kind(
-    Kind(
+    InteractiveTaskKind(
         kind="TENSORBOARD",
         word="tensorboard",
         message=Tensorboard,
@@ -50,6 +51,10 @@ def _sources(call: Call, row: ListedTask) -> dict[str, Any]:
         getting=(wire.GetTensorboardRequest, wire.GetTensorboardResponse),
         killing=(wire.KillTensorboardRequest, wire.KillTensorboardResponse),
         prioritizing=(wire.SetTensorboardPriorityRequest, wire.SetTensorboardPriorityResponse),
+        starts_from=(
+            maybe("experiment", "experiment_ids", "read", "checkpoint"),
+            maybe("trial", "trial_ids", "read", "checkpoint"),
+        ),
         starts="Start TensorBoard on the events of experiments and trials.",
         start=_start,
         more=_sources,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from determined_master.api.http.access import FILTERED, SIGNED_IN, on
 from determined_master.api.http.routes import Call, route
 from determined_master.services.workspaces.namespaces import Binding, NamespaceChange
 from determined_wire.rest import resource_pools, workspaces
@@ -13,7 +14,11 @@ from determined_wire.rest.types.workspace import (
 )
 
 
-@route("POST", "/api/v1/workspaces/{workspace_id}/namespace-bindings")
+@route(
+    "POST",
+    "/api/v1/workspaces/{workspace_id}/namespace-bindings",
+    access=on("workspace", "workspace_id"),
+)
 async def set_namespace_bindings(
     call: Call, request: workspaces.SetWorkspaceNamespaceBindingsRequest
 ) -> workspaces.SetWorkspaceNamespaceBindingsResponse:
@@ -25,7 +30,7 @@ async def set_namespace_bindings(
     )
 
 
-@route("GET", "/api/v1/workspaces/{id}/list-namespace-bindings")
+@route("GET", "/api/v1/workspaces/{id}/list-namespace-bindings", access=on("workspace", "id"))
 async def list_namespace_bindings(
     call: Call, request: workspaces.ListWorkspaceNamespaceBindingsRequest
 ) -> workspaces.ListWorkspaceNamespaceBindingsResponse:
@@ -36,7 +41,11 @@ async def list_namespace_bindings(
     )
 
 
-@route("DELETE", "/api/v1/workspaces/{workspace_id}/namespace-bindings")
+@route(
+    "DELETE",
+    "/api/v1/workspaces/{workspace_id}/namespace-bindings",
+    access=on("workspace", "workspace_id"),
+)
 async def delete_namespace_bindings(
     call: Call, request: workspaces.DeleteWorkspaceNamespaceBindingsRequest
 ) -> workspaces.DeleteWorkspaceNamespaceBindingsResponse:
@@ -46,7 +55,7 @@ async def delete_namespace_bindings(
     return workspaces.DeleteWorkspaceNamespaceBindingsResponse()
 
 
-@route("POST", "/api/v1/workspaces/{id}/set-resource-quota")
+@route("POST", "/api/v1/workspaces/{id}/set-resource-quota", access=on("workspace", "id"))
 async def set_resource_quotas(
     call: Call, request: workspaces.SetResourceQuotasRequest
 ) -> workspaces.SetResourceQuotasResponse:
@@ -55,7 +64,11 @@ async def set_resource_quotas(
     return workspaces.SetResourceQuotasResponse()
 
 
-@route("GET", "/api/v1/workspaces/{id}/get-k8s-resource-quotas")
+@route(
+    "GET",
+    "/api/v1/workspaces/{id}/get-k8s-resource-quotas",
+    access=on("workspace", "id", "read", "quota"),
+)
 async def get_resource_quotas(
     call: Call, request: workspaces.GetKubernetesResourceQuotasRequest
 ) -> workspaces.GetKubernetesResourceQuotasResponse:
@@ -64,7 +77,7 @@ async def get_resource_quotas(
     return workspaces.GetKubernetesResourceQuotasResponse(resource_quotas=found)
 
 
-@route("GET", "/api/v1/namespace-bindings/workspace-ids-with-default-bindings")
+@route("GET", "/api/v1/namespace-bindings/workspace-ids-with-default-bindings", access=FILTERED)
 async def get_workspaces_with_defaults(
     call: Call, request: workspaces.GetWorkspacesWithDefaultNamespaceBindingsRequest
 ) -> workspaces.GetWorkspacesWithDefaultNamespaceBindingsResponse:
@@ -73,7 +86,9 @@ async def get_workspaces_with_defaults(
     return workspaces.GetWorkspacesWithDefaultNamespaceBindingsResponse(workspace_ids=found)
 
 
-@route("POST", "/api/v1/namespace-bindings/bulk-auto-create")
+@route(
+    "POST", "/api/v1/namespace-bindings/bulk-auto-create", access=on("workspace", "workspace_ids")
+)
 async def make_namespaces(
     call: Call, request: workspaces.BulkAutoCreateWorkspaceNamespaceBindingsRequest
 ) -> workspaces.BulkAutoCreateWorkspaceNamespaceBindingsResponse:
@@ -82,7 +97,7 @@ async def make_namespaces(
     return workspaces.BulkAutoCreateWorkspaceNamespaceBindingsResponse()
 
 
-@route("GET", "/api/v1/k8s-resource-managers")
+@route("GET", "/api/v1/k8s-resource-managers", access=SIGNED_IN)
 async def get_kubernetes_managers(
     call: Call, request: resource_pools.GetKubernetesResourceManagersRequest
 ) -> resource_pools.GetKubernetesResourceManagersResponse:

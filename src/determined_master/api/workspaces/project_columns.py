@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from determined_master.api.http.access import on
 from determined_master.api.http.routes import Call, route
 from determined_wire.rest import projects as wire
 from determined_wire.rest.types.project import (
@@ -12,7 +13,7 @@ from determined_wire.rest.types.project import (
 )
 
 
-@route("GET", "/api/v1/projects/{id}/columns")
+@route("GET", "/api/v1/projects/{id}/columns", access=on("project", "id", "read", "experiment"))
 async def get_project_columns(
     call: Call, request: wire.GetProjectColumnsRequest
 ) -> wire.GetProjectColumnsResponse:
@@ -34,7 +35,11 @@ async def get_project_columns(
     )
 
 
-@route("GET", "/api/v1/projects/{id}/experiments/metric-ranges")
+@route(
+    "GET",
+    "/api/v1/projects/{id}/experiments/metric-ranges",
+    access=on("project", "id", "read", "experiment"),
+)
 async def get_metric_ranges(
     call: Call, request: wire.GetProjectNumericMetricsRangeRequest
 ) -> wire.GetProjectNumericMetricsRangeResponse:
@@ -45,7 +50,11 @@ async def get_metric_ranges(
     )
 
 
-@route("GET", "/api/v1/projects/{project_id}/metadata/{key}")
+@route(
+    "GET",
+    "/api/v1/projects/{project_id}/metadata/{key}",
+    access=on("project", "project_id", "read", "experiment"),
+)
 async def get_metadata_values(
     call: Call, request: wire.GetMetadataValuesRequest
 ) -> wire.GetMetadataValuesResponse:

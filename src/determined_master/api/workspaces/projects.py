@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from determined_master.api.http.access import on
 from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import cut
 from determined_master.api.workspaces.named_lists import matching, ordered
@@ -19,7 +20,7 @@ from determined_wire.rest.types.project import Note, Project
 from determined_wire.rest.types.workspace import WorkspaceState
 
 
-@route("GET", "/api/v1/workspaces/{id}/projects")
+@route("GET", "/api/v1/workspaces/{id}/projects", access=on("workspace", "id", "read", "project"))
 async def get_workspace_projects(
     call: Call, request: workspace_wire.GetWorkspaceProjectsRequest
 ) -> workspace_wire.GetWorkspaceProjectsResponse:
@@ -43,7 +44,11 @@ async def get_workspace_projects(
     )
 
 
-@route("POST", "/api/v1/workspaces/{workspace_id}/projects")
+@route(
+    "POST",
+    "/api/v1/workspaces/{workspace_id}/projects",
+    access=on("workspace", "workspace_id", "create", "project"),
+)
 async def post_project(
     call: Call, request: workspace_wire.PostProjectRequest
 ) -> workspace_wire.PostProjectResponse:
@@ -58,14 +63,14 @@ async def post_project(
     return workspace_wire.PostProjectResponse(project=_project(row))
 
 
-@route("GET", "/api/v1/projects/{id}")
+@route("GET", "/api/v1/projects/{id}", access=on("project", "id"))
 async def get_project(call: Call, request: wire.GetProjectRequest) -> wire.GetProjectResponse:
     """One project."""
     row = await call.services.projects.get(call.caller, request.id)
     return wire.GetProjectResponse(project=_project(row))
 
 
-@route("GET", "/api/v1/projects/key/{key}")
+@route("GET", "/api/v1/projects/key/{key}", access=on("project_key", "key"))
 async def get_project_by_key(
     call: Call, request: wire.GetProjectByKeyRequest
 ) -> wire.GetProjectByKeyResponse:
@@ -74,7 +79,7 @@ async def get_project_by_key(
     return wire.GetProjectByKeyResponse(project=_project(row))
 
 
-@route("PATCH", "/api/v1/projects/{id}")
+@route("PATCH", "/api/v1/projects/{id}", access=on("project", "id", "edit", "project"))
 async def patch_project(
     call: Call, request: wire.PatchProjectRequest
 ) -> wire.PatchProjectResponse:
@@ -85,7 +90,7 @@ async def patch_project(
     return wire.PatchProjectResponse(project=_project(row))
 
 
-@route("DELETE", "/api/v1/projects/{id}")
+@route("DELETE", "/api/v1/projects/{id}", access=on("project", "id", "delete", "project"))
 async def delete_project(
     call: Call, request: wire.DeleteProjectRequest
 ) -> wire.DeleteProjectResponse:
@@ -94,7 +99,7 @@ async def delete_project(
     return wire.DeleteProjectResponse(completed=is_done)
 
 
-@route("POST", "/api/v1/projects/{id}/archive")
+@route("POST", "/api/v1/projects/{id}/archive", access=on("project", "id", "edit", "project"))
 async def archive_project(
     call: Call, request: wire.ArchiveProjectRequest
 ) -> wire.ArchiveProjectResponse:
@@ -103,7 +108,7 @@ async def archive_project(
     return wire.ArchiveProjectResponse()
 
 
-@route("POST", "/api/v1/projects/{id}/unarchive")
+@route("POST", "/api/v1/projects/{id}/unarchive", access=on("project", "id", "edit", "project"))
 async def unarchive_project(
     call: Call, request: wire.UnarchiveProjectRequest
 ) -> wire.UnarchiveProjectResponse:
@@ -112,7 +117,14 @@ async def unarchive_project(
     return wire.UnarchiveProjectResponse()
 
 
-@route("POST", "/api/v1/projects/{project_id}/move")
+@route(
+    "POST",
+    "/api/v1/projects/{project_id}/move",
+    access=(
+        on("project", "project_id", "delete", "project"),
+        on("workspace", "destination_workspace_id", "create", "project"),
+    ),
+)
 async def move_project(call: Call, request: wire.MoveProjectRequest) -> wire.MoveProjectResponse:
     """Move a project with its experiments to another workspace."""
     await call.services.projects.move(
@@ -121,7 +133,11 @@ async def move_project(call: Call, request: wire.MoveProjectRequest) -> wire.Mov
     return wire.MoveProjectResponse()
 
 
-@route("POST", "/api/v1/projects/{project_id}/notes")
+@route(
+    "POST",
+    "/api/v1/projects/{project_id}/notes",
+    access=on("project", "project_id", "edit", "project"),
+)
 async def add_project_note(
     call: Call, request: wire.AddProjectNoteRequest
 ) -> wire.AddProjectNoteResponse:
@@ -134,7 +150,11 @@ async def add_project_note(
     return wire.AddProjectNoteResponse(notes=msgspec.convert(notes, list[Note]))
 
 
-@route("PUT", "/api/v1/projects/{project_id}/notes")
+@route(
+    "PUT",
+    "/api/v1/projects/{project_id}/notes",
+    access=on("project", "project_id", "edit", "project"),
+)
 async def put_project_notes(
     call: Call, request: wire.PutProjectNotesRequest
 ) -> wire.PutProjectNotesResponse:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from determined_master.api.access.user_shapes import agent_fields, agent_group_message
+from determined_master.api.http.access import FILTERED, IN_SERVICE, on
 from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import cut
 from determined_master.api.workspaces import namespaces
@@ -16,7 +17,7 @@ from determined_wire.rest import workspaces as wire
 from determined_wire.rest.types.workspace import Workspace, WorkspaceState
 
 
-@route("GET", "/api/v1/workspaces")
+@route("GET", "/api/v1/workspaces", access=FILTERED)
 async def get_workspaces(
     call: Call, request: wire.GetWorkspacesRequest
 ) -> wire.GetWorkspacesResponse:
@@ -36,7 +37,7 @@ async def get_workspaces(
     )
 
 
-@route("GET", "/api/v1/workspaces/{id}")
+@route("GET", "/api/v1/workspaces/{id}", access=on("workspace", "id"))
 async def get_workspace(
     call: Call, request: wire.GetWorkspaceRequest
 ) -> wire.GetWorkspaceResponse:
@@ -45,7 +46,7 @@ async def get_workspace(
     return wire.GetWorkspaceResponse(workspace=_whole(row))
 
 
-@route("POST", "/api/v1/workspaces")
+@route("POST", "/api/v1/workspaces", access=IN_SERVICE)
 async def post_workspace(
     call: Call, request: wire.PostWorkspaceRequest
 ) -> wire.PostWorkspaceResponse:
@@ -67,7 +68,7 @@ async def post_workspace(
     )
 
 
-@route("PATCH", "/api/v1/workspaces/{id}")
+@route("PATCH", "/api/v1/workspaces/{id}", access=on("workspace", "id", "edit", "workspace"))
 async def patch_workspace(
     call: Call, request: wire.PatchWorkspaceRequest
 ) -> wire.PatchWorkspaceResponse:
@@ -97,7 +98,7 @@ async def patch_workspace(
     )
 
 
-@route("DELETE", "/api/v1/workspaces/{id}")
+@route("DELETE", "/api/v1/workspaces/{id}", access=on("workspace", "id", "delete", "workspace"))
 async def delete_workspace(
     call: Call, request: wire.DeleteWorkspaceRequest
 ) -> wire.DeleteWorkspaceResponse:
@@ -106,7 +107,9 @@ async def delete_workspace(
     return wire.DeleteWorkspaceResponse(completed=is_done)
 
 
-@route("POST", "/api/v1/workspaces/{id}/archive")
+@route(
+    "POST", "/api/v1/workspaces/{id}/archive", access=on("workspace", "id", "edit", "workspace")
+)
 async def archive_workspace(
     call: Call, request: wire.ArchiveWorkspaceRequest
 ) -> wire.ArchiveWorkspaceResponse:
@@ -115,7 +118,9 @@ async def archive_workspace(
     return wire.ArchiveWorkspaceResponse()
 
 
-@route("POST", "/api/v1/workspaces/{id}/unarchive")
+@route(
+    "POST", "/api/v1/workspaces/{id}/unarchive", access=on("workspace", "id", "edit", "workspace")
+)
 async def unarchive_workspace(
     call: Call, request: wire.UnarchiveWorkspaceRequest
 ) -> wire.UnarchiveWorkspaceResponse:
@@ -124,7 +129,7 @@ async def unarchive_workspace(
     return wire.UnarchiveWorkspaceResponse()
 
 
-@route("POST", "/api/v1/workspaces/{id}/pin")
+@route("POST", "/api/v1/workspaces/{id}/pin", access=on("workspace", "id"))
 async def pin_workspace(
     call: Call, request: wire.PinWorkspaceRequest
 ) -> wire.PinWorkspaceResponse:
@@ -133,7 +138,7 @@ async def pin_workspace(
     return wire.PinWorkspaceResponse()
 
 
-@route("POST", "/api/v1/workspaces/{id}/unpin")
+@route("POST", "/api/v1/workspaces/{id}/unpin", access=on("workspace", "id"))
 async def unpin_workspace(
     call: Call, request: wire.UnpinWorkspaceRequest
 ) -> wire.UnpinWorkspaceResponse:
@@ -142,7 +147,11 @@ async def unpin_workspace(
     return wire.UnpinWorkspaceResponse()
 
 
-@route("GET", "/api/v1/workspaces/{workspace_id}/available-resource-pools")
+@route(
+    "GET",
+    "/api/v1/workspaces/{workspace_id}/available-resource-pools",
+    access=on("workspace", "workspace_id"),
+)
 async def get_workspace_pools(
     call: Call, request: wire.ListRPsBoundToWorkspaceRequest
 ) -> wire.ListRPsBoundToWorkspaceResponse:
