@@ -68,7 +68,7 @@ class Load:
             engine.handlers.register(rest, self._ignore)
 
     async def feed(self) -> None:
-        """Keep so many requests waiting, for ever."""
+        """Keep so many requests waiting, forever."""
         while True:
             missing = self._wanted - self._waiting
             if missing <= 0:

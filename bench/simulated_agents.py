@@ -74,7 +74,7 @@ class SimulatedAgent:
         self._sending: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
-        """Keep up the link, for ever."""
+        """Keep up the link, forever."""
         try:
             await self.link.run(self)
         finally:

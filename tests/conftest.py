@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # Told to keep no bytecode, each of the thousand processes that tests start would compile all that
-# it imports anew: a master takes twice as long to start.
+# it imports again: a master takes twice as long to start.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 

@@ -7,7 +7,7 @@
 The first word names a file of `tests/data/references`, each further word a row: its section, a
 dot, and the row's key there; both may have dots of their own. A row is covered when a test that
 carries its mark asserts that very behaviour; `tests/repo/test_covers.py` lists the rows that none
-covers. The mark also goes on single cases: `pytest.param(..., marks=covers("..."))`.
+covers. The mark also continues single cases: `pytest.param(..., marks=covers("..."))`.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class AgentSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     is_enabled: bool = True
     is_draining: bool = False
-    """What runs there goes on, nothing new starts."""
+    """What runs there continues, nothing new starts."""
     account: str = ""
     """The user that all of its tasks run as; empty where each has its own."""
     disabled_slots: frozenset[int] = frozenset()

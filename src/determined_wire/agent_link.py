@@ -7,7 +7,7 @@ not acknowledged, and the receiver drops what it has already seen.
 
 Opening: the agent sends `Hello`; the master answers `Welcome` or `Refused`, and nothing else
 passes before. An agent's stream is named by its `boot_id` (new at each start of the process),
-the master's stream by its `epoch`: a higher epoch starts anew at 1, a lower one is refused.
+the master's stream by its `epoch`: a higher epoch starts again at 1, a lower one is refused.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def test_another_reason_is_told_at_once() -> None:
     assert complaints.failed("gone", 2.0) is None
 
 
-def test_after_a_connection_it_begins_anew() -> None:
+def test_after_a_connection_it_begins_again() -> None:
     complaints = Complaints("m:8080", TELL_AGAIN_S)
     complaints.failed("gone", 0.0)
     complaints.connected()

@@ -130,7 +130,7 @@ async def test_a_task_without_output_has_a_last_batch_too(
     assert (link.sent[0].is_last, link.sent[0].first_seq, link.sent[0].spans) == (True, 1, ())
 
 
-async def test_stored_segments_are_deleted_and_a_new_agent_goes_on_after_them(
+async def test_stored_segments_are_deleted_and_a_new_agent_continues_after_them(
     link: FakeLink, pump: LogPump, directory: ContainerDirectory
 ) -> None:
     writer = SpoolWriter(str(directory.output), 4000)

@@ -79,7 +79,7 @@ def test_streams_and_sources_are_told_apart() -> None:
 
 
 @pytest.mark.parametrize("pieces", [1, 3, 7])
-def test_a_long_line_is_cut_with_a_mark_and_goes_on(pieces: int) -> None:
+def test_a_long_line_is_cut_with_a_mark_and_continues(pieces: int) -> None:
     line = b"x" * (2 * MAX_LINE_BYTES + 5)
     size = len(line) // pieces + 1
     records = [line[i : i + size] for i in range(0, len(line), size)] + [b"\nshort\n"]

@@ -58,7 +58,7 @@ def test_what_the_pipes_hold_is_kept_however_long_the_disk_takes(
     assert lines == [LINE.decode().strip()] * count
 
 
-def test_who_goes_on_writing_is_not_heard_for_ever(tmp_path: Path, pipe: tuple[int, int]) -> None:
+def test_who_continues_writing_is_not_heard_forever(tmp_path: Path, pipe: tuple[int, int]) -> None:
     reader, writer = pipe
 
     class Refilled(shim._Task):

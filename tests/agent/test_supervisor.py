@@ -145,7 +145,7 @@ async def test_the_end_is_told_after_the_last_line_is_stored(
     assert last.state == "TERMINATED"
 
 
-async def test_the_end_does_not_wait_for_ever_for_a_master_that_stores_nothing(
+async def test_the_end_does_not_wait_forever_for_a_master_that_stores_nothing(
     supervisor: Supervisor, link: Recorded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(subject, "SHIP_FIRST_S", 0.05)

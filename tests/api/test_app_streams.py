@@ -1,4 +1,4 @@
-"""Answers that go on: streams of objects, and sockets."""
+"""Answers that continue: streams of objects, and sockets."""
 
 from __future__ import annotations
 

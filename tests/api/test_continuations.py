@@ -18,7 +18,7 @@ max_restarts: 0
 
 
 @covers("experiment-config 21.continue")
-async def test_a_single_search_goes_on_as_a_new_task_from_its_checkpoint(world: World) -> None:
+async def test_a_single_search_continues_as_a_new_task_from_its_checkpoint(world: World) -> None:
     await scene.ended(world)
     admin, names = world.clients["admin"], world.names
     body = {"id": int(names["experiment_id"]), "overrideConfig": "max_restarts: 4\n"}
@@ -53,7 +53,7 @@ async def test_new_hyperparameters_of_a_single_search_reach_its_trial(world: Wor
 
 
 @covers("experiment-config 21.continue")
-async def test_a_grid_goes_on_with_the_trials_that_failed_and_those_never_made(
+async def test_a_grid_continues_with_the_trials_that_failed_and_those_never_made(
     world: World,
 ) -> None:
     admin = world.clients["admin"]
@@ -96,7 +96,7 @@ async def test_a_fork_takes_its_parents_model_directory_when_none_is_sent(world:
 
 
 @covers("experiment-config 21.continue")
-async def test_what_cannot_go_on_says_why(world: World) -> None:
+async def test_what_cannot_continue_says_why(world: World) -> None:
     admin = world.clients["admin"]
     names = await scene.submitted(world, activate=False)
     number = int(names["experiment_id"])

@@ -190,7 +190,7 @@ async def test_a_checkpoint_has_the_metric_of_the_validation_at_its_steps(world:
 
 
 @covers("experiment-config 21.fork")
-async def test_a_fork_is_checked_anew(admin: Client) -> None:
+async def test_a_fork_is_checked_again(admin: Client) -> None:
     parent = (await created(admin))["id"]
     bad = {"config": BASE + "max_restarts: -1\n", "parentId": parent}
     answer = await admin("POST", PATH, bad)

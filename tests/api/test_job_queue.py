@@ -98,7 +98,7 @@ async def test_a_moved_job_keeps_its_place_until_its_priority_changes(world: Wor
 
 
 @covers("scheduling-and-provisioning a.3.continued")
-async def test_an_experiment_that_goes_on_is_back_at_its_age(world: World) -> None:
+async def test_an_experiment_that_continues_is_back_at_its_age(world: World) -> None:
     first, second = await submit(world), await submit(world)
     await changed(world, second, aheadOf=first.id)
     await run_to_end(world, second.allocation_id, 0)

@@ -121,7 +121,7 @@ async def test_pages_of_all_experiments_tell_the_total_also_beyond_the_end(
         assert found["pagination"]["total"] == 3, query
 
 
-async def test_what_of_a_list_has_changed_is_shown_anew_a_few_at_a_time(
+async def test_what_of_a_list_has_changed_is_shown_again_a_few_at_a_time(
     admin: Client, project: list[tuple[int, int]], pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To show all of a long list at once would hold whoever else waits."""

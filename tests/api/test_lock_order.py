@@ -43,7 +43,7 @@ def deadlocks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 async def repeat(act: Callable[[int], Awaitable[object]]) -> None:
     for round_ in range(ROUNDS):
-        with contextlib.suppress(DetError):  # a run that has been started anew, say
+        with contextlib.suppress(DetError):  # a run that has been started again, say
             await act(round_)
 
 

@@ -329,7 +329,7 @@ async def test_a_set_clock_and_another_master_end_nobodys_work(
     requests.registered = {task_id}
     assert await idle.end_idle() == []
     now[0] = begin + timedelta(hours=1)
-    idle.begin_anew()
+    idle.begin_again()
     assert await idle.end_idle() == []
     other: Any = requests
     fresh = IdleTasks(world.services.users._db, world.services.interactive_tasks, other)

@@ -210,7 +210,7 @@ class Disturber:
         self._cluster.tell(f"{process} stands still")
 
         def go_on() -> None:
-            self._cluster.tell(f"{process} goes on")
+            self._cluster.tell(f"{process} continues")
             process.go_on()
 
         self._cluster.loop.later(seconds, go_on)

@@ -41,7 +41,7 @@ class _Steps:
         self._is_over = False
 
     async def play(self, cluster: Cluster) -> int:
-        """The history: some experiments, one of them paused and let go on, one killed."""
+        """The history: some experiments, one of them paused and let continue, one killed."""
         if self._victim in ("master", "database"):
             cluster.server.on_statement = self._counter(cluster)
         else:

@@ -1,6 +1,6 @@
 """An event loop whose clock jumps, and processes in it that can be killed or stopped.
 
-Nothing ever waits for real: when nothing is ready the clock goes on to the next timer. Two runs
+Nothing ever waits for real: when nothing is ready the clock continues to the next timer. Two runs
 of one seed do the same in the same order, as long as the order of sets of strings is the same
 (PYTHONHASHSEED).
 """
@@ -76,7 +76,7 @@ class Process:
             self._loop.take_back(handle)
 
     def hold(self, handle: asyncio.Handle) -> None:
-        """Keep what is to run until it goes on."""
+        """Keep what is to run until it continues."""
         self._held.append(handle)
 
     def own(self, task: SimTask) -> None:
@@ -135,7 +135,7 @@ class SimFuture(asyncio.Future):  # type: ignore[type-arg]
 
 
 class Stalled(Exception):
-    """Nothing is ready and no timer is set: the simulation waits for ever."""
+    """Nothing is ready and no timer is set: the simulation waits forever."""
 
 
 class SimLoop(asyncio.BaseEventLoop):

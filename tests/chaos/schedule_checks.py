@@ -93,7 +93,7 @@ class ScheduleChecks:
         return any(known.get(task, newest[task]) not in (newest[task], *asked) for task in newest)
 
     def _check_patience(self, decision: PoolDecision) -> None:
-        """Nobody who could be held waits for ever, unless more urgent ones do."""
+        """Nobody who could be held waits forever, unless more urgent ones do."""
         view = decision.view
         codes = {w.allocation_id: w.code for w in decision.plan.waits}
         most_urgent = min((r.priority for r in view.pending), default=0)

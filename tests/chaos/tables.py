@@ -82,7 +82,7 @@ class Transaction:
         self._held.add(at)
 
     def waits_for(self, other: Transaction) -> bool:
-        """Whether it cannot go on before the other has ended."""
+        """Whether it cannot continue before the other has ended."""
         at = self._waits_for
         while at is not None:
             if at is other:

@@ -24,10 +24,10 @@ def test_an_hour_passes_at_once(loop: SimLoop) -> None:
 
 def test_waiting_for_what_nobody_will_do_is_an_error(loop: SimLoop) -> None:
     with pytest.raises(Stalled):
-        loop.run_until_complete(_wait_for_ever())
+        loop.run_until_complete(_wait_forever())
 
 
-async def _wait_for_ever() -> None:
+async def _wait_forever() -> None:
     await asyncio.Event().wait()
 
 
@@ -56,7 +56,7 @@ async def _say(said: list[str], word: str) -> None:
         said.append(word)
 
 
-def test_a_stopped_process_goes_on_where_it_was(loop: SimLoop) -> None:
+def test_a_stopped_process_continues_where_it_was(loop: SimLoop) -> None:
     said: list[str] = []
     process = Process("p", loop)
     process.spawn(_say(said, "tick"))

@@ -54,7 +54,7 @@ def test_a_gc_policy_is_set_after_telling_what_it_would_delete(
 
 
 @pytest.mark.parametrize(("words", "days"), [(("--days", "9"), 9), (("--forever",), -1)])
-def test_log_retention_is_days_or_for_ever(
+def test_log_retention_is_days_or_forever(
     det: Det, master: FakeMaster, words: tuple[str, ...], days: int
 ) -> None:
     route = ("PUT", "/api/v1/experiments/7/retain_logs")
@@ -82,7 +82,7 @@ def test_tensorboard_files_are_deleted(det: Det, master: FakeMaster) -> None:
     assert len(master.made(*route)) == 1
 
 
-def test_an_experiment_goes_on_with_a_file_and_overrides(
+def test_an_experiment_continues_with_a_file_and_overrides(
     det: Det, master: FakeMaster, tmp_path: Path
 ) -> None:
     route = ("POST", "/api/v1/experiments/continue")

@@ -109,7 +109,7 @@ def test_a_kill_stops_at_one_that_is_not_there(det: Det, master: FakeMaster) -> 
     assert others == 0
 
 
-def test_a_forced_kill_goes_on_behind_it(det: Det, master: FakeMaster) -> None:
+def test_a_forced_kill_continues_behind_it(det: Det, master: FakeMaster) -> None:
     outcome, others = killed(det, master, "-f")
     assert outcome.status == 0
     assert outcome.err == "Skipped nope: shell 'nope' not found\n"

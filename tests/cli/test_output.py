@@ -175,7 +175,7 @@ def test_the_tail_of_a_log_is_in_its_order(det: Det, master: FakeMaster) -> None
     assert master.calls[-1].query["orderBy"] == ["ORDER_BY_DESC"]
 
 
-def test_a_followed_log_goes_on_where_it_broke(det: Det, master: FakeMaster) -> None:
+def test_a_followed_log_continues_where_it_broke(det: Det, master: FakeMaster) -> None:
     answers = [
         (200, canned.Stream([canned.log_line(1, "one")], breaks_off=True)),
         (200, canned.Stream([canned.log_line(1, "one"), canned.log_line(2, "two")])),

@@ -133,7 +133,7 @@ def test_an_agent_is_disabled_drained_and_enabled(
     assert "agent 'nobody' not found" in client.det("agent", "disable", "nobody", code=1).err
 
 
-def test_a_drained_agent_goes_on_with_its_task_which_is_named(
+def test_a_drained_agent_continues_with_its_task_which_is_named(
     client: Client, cluster: Cluster, everything_on: None, endless: Path
 ) -> None:
     experiment = created(client.det("experiment", "create", endless, MODEL))

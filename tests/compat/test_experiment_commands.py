@@ -96,11 +96,11 @@ def test_name_description_and_labels_are_changed(
     client: Client, cluster: Cluster, finished: Finished
 ) -> None:
     client.det("experiment", "set", "name", finished.id, "renamed")
-    client.det("experiment", "set", "description", finished.id, "told anew")
+    client.det("experiment", "set", "description", finished.id, "told again")
     client.det("experiment", "label", "add", finished.id, "three")
     client.det("experiment", "label", "remove", finished.id, "one")
     now = cluster.get(f"/api/v1/experiments/{finished.id}")["experiment"]
-    assert (now["name"], now["description"]) == ("renamed", "told anew")
+    assert (now["name"], now["description"]) == ("renamed", "told again")
     assert set(now["labels"]) == {"two", "three"}
     config = client.det("experiment", "config", finished.id).out
     assert "name: renamed" in config

@@ -145,7 +145,7 @@ def test_the_sdk_keeps_workspaces_and_projects(client: Client, idle: int) -> Non
     assert found == {
         "workspace": "sdk",
         "projects": ["renamed"],
-        "description": "told anew",
+        "description": "told again",
         "key": "SDK",
         "notes": ["two"],
         "archived": [True, False],

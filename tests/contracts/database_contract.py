@@ -57,18 +57,18 @@ class Held:
 
     def __init__(self) -> None:
         self._is_in = asyncio.Event()
-        self._go_on = asyncio.Event()
+        self._continue = asyncio.Event()
 
     async def __call__(self, conn: Any) -> None:
         self._is_in.set()
-        await self._go_on.wait()
+        await self._continue.wait()
 
     async def begins(self) -> None:
         """Return once it has locked."""
         await asyncio.wait_for(self._is_in.wait(), SECONDS)
 
     def let_go(self) -> None:
-        self._go_on.set()
+        self._continue.set()
 
 
 def added(
@@ -163,7 +163,7 @@ class DatabaseContract:
         [outcome] = await second
         assert (outcome.version, outcome.state.total) == (3, 111)
 
-    async def test_who_waits_for_one_that_fails_goes_on_from_what_was_before(
+    async def test_who_waits_for_one_that_fails_continues_from_what_was_before(
         self, store: Store
     ) -> None:
         one, two = await store.connect(), await store.connect()
@@ -246,7 +246,7 @@ class DatabaseContract:
         assert (again.is_duplicate, again.version, again.state.total) == (True, 1, 3)
         assert (other.is_duplicate, other.version) == (False, 1)
 
-    async def test_two_that_want_what_the_other_has_do_not_wait_for_ever(
+    async def test_two_that_want_what_the_other_has_do_not_wait_forever(
         self, store: Store
     ) -> None:
         conns = [await store.connect() for _ in range(2)]

@@ -27,7 +27,7 @@ class Place(Protocol):
     """Of one pool; not opened yet."""
 
     def again(self) -> MachineProvider:
-        """The provider of the same pool as a master has it that was started anew."""
+        """The provider of the same pool as a master has it that was started again."""
 
     def other_pool(self) -> MachineProvider:
         """The provider of another pool in the same account."""
@@ -114,7 +114,7 @@ class MachineProviderContract:
         await until_listed(place.provider, ids(first) | ids(second))
         await place.provider.close()
 
-    async def test_a_master_that_was_started_anew_finds_its_machines(self, place: Place) -> None:
+    async def test_a_master_that_was_started_again_finds_its_machines(self, place: Place) -> None:
         await place.provider.open()
         launched = await place.provider.launch(1, token())
         before = await until_listed(place.provider, ids(launched))

@@ -125,7 +125,7 @@ def test_work_ends_an_idle_time() -> None:
 
 
 @pytest.mark.parametrize("between", [away("m"), starting("m")])
-def test_an_idle_time_goes_on_while_the_agent_is_away(between: Seen) -> None:
+def test_an_idle_time_continues_while_the_agent_is_away(between: Seen) -> None:
     first = look(idle("m"))
     lost = look(between, clocks=first.clocks, after=15 * MINUTE)
     assert gone(lost) == {}

@@ -58,7 +58,7 @@ SIGNALS: dict[str, trial.TrialEvent] = {
     "pause": trial.TrialPaused(),
     "cancel": trial.TrialCanceled(),
     "kill": trial.TrialKilled(),
-    "error": trial.TrialErred(reason="its experiment cannot go on"),
+    "error": trial.TrialErred(reason="its experiment cannot continue"),
 }
 PROGRESS = {"ASSIGNED": "PULLING", "PULLING": "STARTING", "STARTING": "RUNNING"}
 
@@ -234,7 +234,7 @@ class World:
         self.post(("trial", str(number)), created, cause)
 
     def continue_it(self) -> None:
-        """Let the ended experiment go on with the trials that were not completed."""
+        """Let the ended experiment continue with the trials that were not completed."""
         closed = [self.states[key] for key in self.trials()]
         open_again = [t for t in closed if t.state != "COMPLETED"]
         before = self.states[EXPERIMENT]

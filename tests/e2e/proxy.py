@@ -24,7 +24,7 @@ class LossyProxy:
         self._is_healed = threading.Event()
         self._is_healed.set()
         self._swallowed = 0
-        """How often it began to swallow: connections of before stay half-open for ever."""
+        """How often it began to swallow: connections of before stay half-open forever."""
         self._links: set[threading.Thread] = set()
         self.has_struck = threading.Event()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)

@@ -1,4 +1,4 @@
-"""What becomes of ended experiments on a real cluster: they go on, shed checkpoints, are gone."""
+"""What becomes of ended experiments on a real cluster: they continue, shed checkpoints, are gone."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def is_gone(cluster: Cluster, experiment: int) -> bool:
     return False
 
 
-def test_an_ended_experiment_goes_on_from_its_checkpoint(cluster: Cluster) -> None:
+def test_an_ended_experiment_continues_from_its_checkpoint(cluster: Cluster) -> None:
     experiment = cluster.submit(ledger_config(cluster, "on"), {"t.py": scripts.LEDGER})
     assert cluster.wait(experiment) == "COMPLETED"
     override = "environment: {environment_variables: [STEPS=12]}\n"

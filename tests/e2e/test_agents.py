@@ -45,7 +45,7 @@ def everything_on(pair: Cluster) -> Any:
 
 @covers("agent-config 7.agent_switch")
 @covers("scheduling-and-provisioning b.6.disable")
-def test_what_runs_on_an_agent_that_is_disabled_goes_on_elsewhere(pair: Cluster) -> None:
+def test_what_runs_on_an_agent_that_is_disabled_continues_elsewhere(pair: Cluster) -> None:
     experiment = pair.submit(config(), {"t.py": STAYS})
     [first] = until(lambda: running_on(pair), what="a running task")
     shown = pair.post(f"/api/v1/agents/{first}/disable", {"drain": False})["agent"]

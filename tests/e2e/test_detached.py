@@ -31,7 +31,7 @@ with core_v2.init_context(config=names, client=client, checkpoint_storage=storag
 """
 
 
-def test_a_program_outside_fails_goes_on_and_completes(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_program_outside_fails_continues_and_completes(cluster: Cluster, tmp_path: Path) -> None:
     text = PROGRAM.replace("ADDRESS", repr(cluster.address)).replace("PASSWORD", repr(PASSWORD))
 
     def run(how: str) -> None:

@@ -75,7 +75,7 @@ def whole(hasty: Cluster) -> Iterator[None]:
 
 
 def start_in(cluster: Cluster, pool: str, *agents: str) -> None:
-    """Start agents anew, in another pool."""
+    """Start agents again, in another pool."""
     for agent in agents:
         if agent in cluster.processes:
             cluster.kill(agent)
@@ -93,7 +93,7 @@ def start_in(cluster: Cluster, pool: str, *agents: str) -> None:
 
 @contextmanager
 def behind_proxy(cluster: Cluster, agent: str, pool: str = "default") -> Iterator[LossyProxy]:
-    """Have an agent reach the master through a proxy only; it starts anew, in a pool."""
+    """Have an agent reach the master through a proxy only; it starts again, in a pool."""
     proxy, port = LossyProxy(cluster.port), cluster.port_of_agents
     cluster.port_of_agents = proxy.port
     try:
@@ -237,7 +237,7 @@ def test_an_agent_of_a_pool_that_does_not_exist_is_told_which_do(hasty: Cluster)
 
 @covers("scheduling-and-provisioning d.1.past_reconnect d.3.not_back d.3.not_counted")
 def test_an_agent_that_stands_still_for_longer_than_the_window(hasty: Cluster) -> None:
-    """Its work goes on elsewhere; when it wakes it ends what it still has, before anything new."""
+    """Its work continues elsewhere; when it wakes it ends what it still has, before anything new."""
     held = Held(hasty, "still agent")
     first = held.began()
     other = {"agent-0": "agent-1", "agent-1": "agent-0"}[first]
@@ -282,7 +282,7 @@ def test_a_master_that_stands_still_for_longer_than_the_window_loses_nobody(
 
 
 @covers("scheduling-and-provisioning d.3.liveness")
-def test_a_half_open_connection_is_found_and_opened_anew(hasty: Cluster) -> None:
+def test_a_half_open_connection_is_found_and_opened_again(hasty: Cluster) -> None:
     """Neither end is told that the other is out of reach; both notice, and nothing is lost."""
     with behind_proxy(hasty, "agent-0", "patient") as proxy:
         held = Held(hasty, "half-open", **PATIENT)

@@ -126,7 +126,7 @@ def test_a_clock_that_jumps_ahead_ends_nobodys_time_to_leave(
     assert "did not leave" not in skewed.text(trial["id"])
 
 
-def test_a_clock_that_jumps_back_lets_nobody_stay_for_ever(
+def test_a_clock_that_jumps_back_lets_nobody_stay_forever(
     skewed: Cluster, clocks: dict[str, Path]
 ) -> None:
     experiment = skewed.submit(config(preemption_timeout=4), {"t.py": DEAF})

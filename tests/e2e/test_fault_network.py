@@ -27,7 +27,7 @@ resource_pools:
 """
 LOSS = 0.2
 ENOUGH = 20
-"""How many lost packets make the test of them one: it goes on until as many were lost."""
+"""How many lost packets make the test of them one: it continues until as many were lost."""
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def test_what_ends_during_a_partition_is_told_after_it(far: Cluster, network: Na
 
 
 @covers("scheduling-and-provisioning d.3.not_back d.4.unexpected")
-def test_after_a_partition_longer_than_the_window_work_goes_on_elsewhere_alone(
+def test_after_a_partition_longer_than_the_window_work_continues_elsewhere_alone(
     far: Cluster, network: Namespace
 ) -> None:
     both = ("agent-0", "agent-1")

@@ -139,7 +139,7 @@ def test_a_wrong_password_and_an_unknown_user_get_the_same_answer(
     assert answers[0][0] in (401, 403)
 
 
-def test_a_deactivated_users_token_is_refused_and_the_users_work_goes_on(
+def test_a_deactivated_users_token_is_refused_and_the_users_work_continues(
     cluster: Cluster, http: Any
 ) -> None:
     user = {"username": "leaver", "active": True, "admin": False}
@@ -176,14 +176,14 @@ def test_a_second_master_on_a_data_directory_in_use_names_its_owner(cluster: Clu
     assert cluster.connected() == ["agent-0"]
 
 
-def test_a_second_agent_with_one_id_is_refused_and_the_first_goes_on(cluster: Cluster) -> None:
+def test_a_second_agent_with_one_id_is_refused_and_the_first_continues(cluster: Cluster) -> None:
     held = Held(cluster, "two agents")
     held.began()
     second = cluster.start_twin("agent-0")
     try:
         assert second.wait(60) != 0
     except subprocess.TimeoutExpired:
-        pytest.fail(f"the second agent goes on: {cluster.log('twin')}")
+        pytest.fail(f"the second agent continues: {cluster.log('twin')}")
     finally:
         second.kill()
         second.wait()

@@ -149,7 +149,7 @@ def test_a_gang_meets_across_pods(cluster: Cluster, pods: Pods, place: Path) -> 
     )
 
 
-def test_a_trial_goes_on_while_the_master_is_away_and_is_killed_by_the_next(
+def test_a_trial_continues_while_the_master_is_away_and_is_killed_by_the_next(
     cluster: Cluster, pods: Pods, place: Path
 ) -> None:
     experiment = submit_slow(cluster, pods, place, steps=10_000, step_s=0.2)
@@ -179,7 +179,7 @@ def test_a_trial_whose_pod_is_drained_while_no_master_is_there_starts_again_unco
     assert (trial["totalBatchesProcessed"], trial["restarts"]) == (12, 0)
 
 
-def test_a_paused_trial_saves_leaves_and_goes_on(
+def test_a_paused_trial_saves_leaves_and_continues(
     cluster: Cluster, pods: Pods, place: Path
 ) -> None:
     experiment = submit_slow(cluster, pods, place, steps=10_000, step_s=0.1)

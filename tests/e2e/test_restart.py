@@ -1,11 +1,11 @@
-"""The master, the agents and the database stop at any point; everything goes on where it was.
+"""The master, the agents and the database stop at any point; everything continues where it was.
 
 Every case of a restart (task contract 1.14), of a connection that was lost (8.4, scheduling d.3)
 and of containers that are found again (8.5, d.4), and below each the test that proves it.
 
-1.14 an experiment that runs goes on, with its search
+1.14 an experiment that runs continues, with its search
     test_a_search_survives_five_kills
-1.14 an allocation whose agent and container are there goes on, in the same run
+1.14 an allocation whose agent and container are there continues, in the same run
     test_what_runs_survives_two_restarts_within_the_window
 1.14 one that waits for slots waits on, in its place
     test_what_is_queued_stays_so_in_its_place
@@ -30,9 +30,9 @@ and of containers that are found again (8.5, d.4), and below each the test that 
 8.4, d.3 back within the window: the same run, nothing lost
     test_a_partition_shorter_than_the_window_costs_nothing
 8.4, d.3 not back within it: agent_failed, it starts elsewhere, the zombie is ended
-    test_after_a_partition_longer_than_the_window_work_goes_on_elsewhere_alone
+    test_after_a_partition_longer_than_the_window_work_continues_elsewhere_alone
 8.4, d.1 another live connection of the same id is refused
-    test_a_second_agent_with_one_id_is_refused_and_the_first_goes_on
+    test_a_second_agent_with_one_id_is_refused_and_the_first_continues
 8.4 the same across a partition: the one that comes back ends what it has
     test_two_agents_with_one_id_across_a_partition
 8.4, d.3 back with another pool: it keeps what runs and takes new work of that pool

@@ -143,7 +143,7 @@ def test_an_agent_is_refused_that_takes_the_id_of_anothers_certificate(cluster: 
     assert "agent agent-1 at 127.0.0.1 showed a certificate of agent, agent-0: give" in said
 
 
-def test_an_agent_that_does_not_trust_the_master_says_so_and_goes_on_trying(
+def test_an_agent_that_does_not_trust_the_master_says_so_and_continues_trying(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     own, other = cluster.agent_options, Authority(tmp_path, "other").cert

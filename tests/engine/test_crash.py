@@ -76,7 +76,7 @@ async def begin(engine, id: str) -> None:
 async def test_an_engine_that_ends_at_any_statement_is_resumed_by_the_next(
     database: Address, toy_pool: Database, is_after: bool
 ) -> None:
-    """The first engine loses its connection and never gets another; the second goes on."""
+    """The first engine loses its connection and never gets another; the second continues."""
     for at in range(1, 20, 2):
         plan = BreakPlan()
         plan.arm(at, is_after=is_after)

@@ -45,7 +45,7 @@ def test_whatever_comes_and_goes_the_rest_is_in_the_order_of_the_queue(
         assert line.requests() == tuple(sorted(waiting.values(), key=queue_key))
 
 
-def test_what_has_not_changed_is_not_put_in_order_anew() -> None:
+def test_what_has_not_changed_is_not_put_in_order_again() -> None:
     line = PendingQueue()
     line.put(request("b", 2, 0))
     line.put(request("a", 1, 0))

@@ -103,7 +103,9 @@ async def test_a_record_is_bounded_and_begins_with_a_key_frame(pool: Database) -
     assert rows[-1].seq == 3 * FRAMES_A_KEY
 
 
-async def test_a_new_master_goes_on_with_a_key_frame_after_the_last_number(pool: Database) -> None:
+async def test_a_new_master_continues_with_a_key_frame_after_the_last_number(
+    pool: Database,
+) -> None:
     for _ in range(2):
         recorder = Recorder(pool)
         recorder.note(decision(0, [pending("r.1")]))

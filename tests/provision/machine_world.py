@@ -64,7 +64,7 @@ class World:
         self.begin()
 
     def begin(self) -> None:
-        """A master that was started anew, on the same rows and in the same cloud."""
+        """A master that was started again, on the same rows and in the same cloud."""
         self.records = MachineRecords(self._db, "default", SLOTS)
         self.fleet = Fleet("default", FakeMachines(self.cloud, "default", TYPE), self.records)
         engine: Any = self.engine

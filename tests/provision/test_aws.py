@@ -282,7 +282,7 @@ async def test_the_masters_host_is_what_the_cloud_says(
     assert ("--env DET_SECURITY_TLS_ENABLED=true" in script) == bool(alias)
 
 
-async def test_a_master_that_leads_anew_knows_its_machines_though_the_cloud_is_silent(
+async def test_a_master_that_leads_again_knows_its_machines_though_the_cloud_is_silent(
     ec2_server: Ec2Server,
 ) -> None:
     items = {**ON_AWS, "instance-id": f"i-{token()}"}

@@ -86,7 +86,7 @@ async def test_what_was_asked_to_end_before_a_restart_is_not_used_again(
     assert world.machines == []
 
 
-async def test_idle_times_go_on_over_a_restart_and_end_with_work(
+async def test_idle_times_continue_over_a_restart_and_end_with_work(
     pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch, max_idle=10 * MINUTE)

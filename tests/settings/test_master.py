@@ -172,7 +172,7 @@ def test_words_are_booleans(tmp_path: Path) -> None:
 
 
 @covers(f"{E} e.1.defaults e.1.one")
-def test_without_pools_there_is_one_for_everything(tmp_path: Path) -> None:
+def test_without_pools_there_is_one_foreverything(tmp_path: Path) -> None:
     settings = read(tmp_path)
     assert [pool.pool_name for pool in settings.resource_pools] == ["default"]
     manager = settings.resource_manager

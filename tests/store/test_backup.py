@@ -45,7 +45,7 @@ async def list_rows(pool: Database) -> dict[str, list]:
     }
 
 
-async def test_a_restored_database_has_the_same_rows_and_goes_on(
+async def test_a_restored_database_has_the_same_rows_and_continues(
     database: Address, toy_pool: Database, empty_database: Address, tmp_path: Path
 ) -> None:
     await fill(database, toy_pool)

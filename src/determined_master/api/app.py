@@ -144,7 +144,7 @@ class Api:
             await gateway.send_error(send, _unexpected(http, error))
 
     def _stay(self, http: Http, target: GatewayRoute, request: Message) -> Stay:
-        """They may stay as long as they would be let in anew."""
+        """They may stay as long as they would be let in again."""
 
         async def may(caller: Caller) -> None:
             target.check_scope(caller, request)

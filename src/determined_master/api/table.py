@@ -96,7 +96,7 @@ MODULES = (
     usage,
     proxy,
 )
-"""Add a module of routes here; `docs/api-status.md` is then made anew."""
+"""Add a module of routes here; `docs/api-status.md` is then made again."""
 
 OURS: frozenset[tuple[str, str]] = frozenset(
     {

@@ -83,7 +83,7 @@ class LeaderTasks:
             await asyncio.sleep(LOOK_S)
 
     async def let_agents_in(self) -> None:
-        """While this process leads, and under each of its epochs anew."""
+        """While this process leads, and under each of its epochs again."""
         try:
             while True:
                 epoch = await self.engine.wait_until_leading(timeout_s=None)

@@ -36,7 +36,7 @@ class Wants:
         """Whether an idle agent has all that some request asks of it.
 
         One that has fewer slots than its machine should (a device is broken or disabled) can
-        serve small requests alone: else a large one would wait for it for ever.
+        serve small requests alone: else a large one would wait for it forever.
         """
         return agent.is_accepting and any(
             need <= agent.slots and agent.id not in excluded

@@ -136,7 +136,7 @@ def scale(
     Cost: O(n log n) in machines.
     """
     groups = _group(seen, limits, now)
-    later = _go_on(groups, clocks, now)
+    later = _continue(groups, clocks, now)
     endings, left = _endings(groups, desired, limits, later, now)
     count = sum(len(groups[name]) for name in COUNTED)
     soon = [s for s in groups["away"] if _age(later.away_since, s, now) <= limits.return_wait]
@@ -178,7 +178,7 @@ def _group_of(seen: Seen, limits: Limits, now: datetime) -> str:
     return "starting" if now - machine.launched_at < limits.max_starting else "away"
 
 
-def _go_on(groups: _Groups, clocks: Clocks, now: datetime) -> Clocks:
+def _continue(groups: _Groups, clocks: Clocks, now: datetime) -> Clocks:
     """The clocks run on for who is still idle or away, and begin for who has become it."""
     idle, away = ([s.machine.id for s in groups[name]] for name in ("idle", "away"))
     unseen = {s.machine.id for name in ("pending", "starting", "away") for s in groups[name]}

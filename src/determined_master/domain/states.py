@@ -72,7 +72,7 @@ TRIAL_NEXT: dict[RunState, frozenset[RunState]] = {
     "CANCELED": frozenset({"ACTIVE", "PAUSED"}),
     "ERROR": frozenset({"ACTIVE", "PAUSED"}),
 }
-"""Which state of a trial may follow which; a closed one goes on when its experiment does."""
+"""Which state of a trial may follow which; a closed one continues when its experiment does."""
 
 DETACHED_NEXT: dict[RunState, frozenset[RunState]] = {
     "PAUSED": frozenset({"RUNNING", *TERMINAL}),

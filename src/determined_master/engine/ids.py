@@ -9,7 +9,7 @@ Key = tuple[str, str]
 
 
 class EffectId(msgspec.Struct, frozen=True, order=True):
-    """Names one effect for ever: the `n`-th that the event of that version ordered."""
+    """Names one effect forever: the `n`-th that the event of that version ordered."""
 
     kind: str
     aggregate: str

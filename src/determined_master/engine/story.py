@@ -40,7 +40,7 @@ class StoryLine:
 
     @property
     def cursor(self) -> tuple[datetime, str, str, int]:
-        """Where to go on after this line."""
+        """Where to continue after this line."""
         return self.at, self.kind, self.id, self.version
 
 

@@ -116,7 +116,7 @@ class LiveAllocations:
         rules: Rules = Rules(),  # noqa: B008  frozen
         max_zero_slot_tasks: int = 100,
     ) -> PoolView:
-        """One pool at this instant. Cost: O(1) an object; what has not changed is not made anew.
+        """One pool at this instant. Cost: O(1) an object; what has not changed is not made again.
 
         Args:
             pool: the pool's name.

@@ -96,7 +96,7 @@ class PoolLoop:
             pass
 
     async def run(self) -> None:
-        """Plan for ever; cancelled at the master's end."""
+        """Plan forever; cancelled at the master's end."""
         loop = asyncio.get_running_loop()
         last, patience_s = -MIN_TICK_S, IDLE_TICK_S
         while True:

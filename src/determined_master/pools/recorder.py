@@ -57,7 +57,7 @@ class Recorder:
         self._waiting.append(decision)
 
     async def run(self) -> None:
-        """Write what was noted, every second, for ever; what is left at the end too."""
+        """Write what was noted, every second, forever; what is left at the end too."""
         try:
             while True:
                 await asyncio.sleep(FLUSH_S)
@@ -73,7 +73,7 @@ class Recorder:
             return
         is_written = False
         try:
-            # Thousands of requests are compared: the plans go on meanwhile.
+            # Thousands of requests are compared: the plans continue meanwhile.
             frames = await asyncio.to_thread(self._frames_of, decisions)
             rows = [await self._row(frame) for frame in frames]
             if rows:
@@ -85,7 +85,7 @@ class Recorder:
         except DATABASE_ERRORS:
             log.warning("decisions could not be recorded", extra={"decisions": len(decisions)})
         finally:
-            if not is_written:  # what follows would have no beginning: begin anew
+            if not is_written:  # what follows would have no beginning: begin again
                 self._since_key.clear()
                 self._numbers.clear()
 

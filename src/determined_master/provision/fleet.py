@@ -141,7 +141,7 @@ class Fleet:
             for m in known
         ]
 
-    def count_anew(self, now: datetime) -> None:
+    def count_again(self, now: datetime) -> None:
         """The clock was set: what is waited for is waited for from now on."""
         self._orders = [replace(order, asked_at=now) for order in self._orders]
         self._new = {id: (machine, now) for id, (machine, _) in self._new.items()}

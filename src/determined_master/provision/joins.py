@@ -37,7 +37,7 @@ class Joins:
         """When the youngest was launched whose agent came."""
         self._is_one_tried = False
 
-    def count_anew(self, now: datetime) -> None:
+    def count_again(self, now: datetime) -> None:
         """The clock was set: a rest begins now."""
         if self.mute.at is not None:
             self.mute = replace(self.mute, at=now)

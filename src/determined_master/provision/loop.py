@@ -123,7 +123,7 @@ class MachineLoop:
         self._epoch = epoch
 
     async def run(self) -> None:
-        """Look for ever, in every lead; cancelled at the master's end."""
+        """Look forever, in every lead; cancelled at the master's end."""
         engine = self._pool.engine
         try:
             while True:
@@ -170,7 +170,7 @@ class MachineLoop:
         Raises ProviderFailed, NotLeader, and what the database does.
         """
         if self._jumps.take():
-            self._count_anew()
+            self._count_again()
         config, pool = self.config, self._pool
         machines = await self._fleet.look()
         self._note_unseen()
@@ -198,7 +198,7 @@ class MachineLoop:
         if unended is not None:
             raise unended
 
-    def _count_anew(self) -> None:
+    def _count_again(self) -> None:
         """Let every length of time begin now: the clock was set, and tells none of those before.
 
         Else machines would be ended whose time is not over, and none be started after a failure
@@ -206,8 +206,8 @@ class MachineLoop:
         """
         log.warning("the clock has jumped", extra={"pool": self.config.pool})
         self._clocks = Clocks()
-        self._joins.count_anew(clock.now())
-        self._fleet.count_anew(clock.now())
+        self._joins.count_again(clock.now())
+        self._fleet.count_again(clock.now())
         self._forget_failures()
 
     def _is_busy(self, agent_name: str) -> bool:

@@ -16,7 +16,7 @@ DEADLINE_S = 55.0
 
 
 class Threads:
-    """Of one provider; a call that outlasts its deadline goes on in its thread, unheard."""
+    """Of one provider; a call that outlasts its deadline continues in its thread, unheard."""
 
     def __init__(self, name: str, deadline_s: float = DEADLINE_S) -> None:
         """`name` is the cloud's, for errors."""

@@ -30,7 +30,7 @@ class LoopMonitor:
         self._longest_s = 0.0
 
     def read(self) -> Stall:
-        """The longest stall since the last question, which then counts anew."""
+        """The longest stall since the last question, which then counts again."""
         now_s = clock.monotonic_s()
         stall = Stall(0.0, 0.0)
         if self._is_wanted.is_set():

@@ -191,7 +191,7 @@ def _check_readable(part: str, path: str) -> None:
 
 
 def _no_password() -> str:
-    return ""  # else OpenSSL asks the terminal, and a service waits for ever
+    return ""  # else OpenSSL asks the terminal, and a service waits forever
 
 
 def _key_problem(tls: CertificateFiles, error: ssl.SSLError) -> str:

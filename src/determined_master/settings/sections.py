@@ -88,7 +88,7 @@ class Retention(Struct, frozen=True, kw_only=True):
     """How long tasks' logs are kept."""
 
     log_retention_days: Annotated[
-        int | None, Meta(description="Days after a task's end; -1 or none for ever.")
+        int | None, Meta(description="Days after a task's end; -1 or none forever.")
     ] = None
     schedule: Annotated[
         str | None, Meta(description="When to clean up: a duration or five cron fields.")

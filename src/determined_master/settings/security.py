@@ -94,7 +94,7 @@ class Token(Struct, frozen=True, kw_only=True):
     """Access tokens that users make for their scripts."""
 
     default_lifespan_days: Annotated[
-        int, Meta(ge=-1, le=MAX_LIFESPAN_DAYS, description="Life of a new token; -1 for ever.")
+        int, Meta(ge=-1, le=MAX_LIFESPAN_DAYS, description="Life of a new token; -1 forever.")
     ] = 30
     max_lifespan_days: Annotated[
         int, Meta(ge=-1, le=MAX_LIFESPAN_DAYS, description="Longest life; -1 for no limit.")

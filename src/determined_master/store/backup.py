@@ -244,7 +244,7 @@ async def _copy_out(
 class _Taken:
     """Writes rows into a file, and after the first error into nothing.
 
-    A sink that raises leaves asyncpg waiting for ever for the end of what it has cancelled.
+    A sink that raises leaves asyncpg waiting forever for the end of what it has cancelled.
     """
 
     def __init__(self, file: gzip.GzipFile) -> None:

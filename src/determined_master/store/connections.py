@@ -2,7 +2,7 @@
 
 A library's way out of a transaction, and of a pool's connection, asks the server once more. When
 the server has gone, its error took the place of what was on its way: of a refusal, and of a
-cancellation, so that whoever waits for the end of a task that was cancelled waited for ever.
+cancellation, so that whoever waits for the end of a task that was cancelled waited forever.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from determined_master.store.connection_errors import DATABASE_ERRORS
 
 
 class Transaction(LibraryTransaction):  # type: ignore[misc]  # asyncpg has no types
-    """Commits at its end, or is rolled back by what it met, which goes on its way."""
+    """Commits at its end, or is rolled back by what it met, which continues its way."""
 
     async def __aexit__(
         self,

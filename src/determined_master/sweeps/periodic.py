@@ -59,7 +59,7 @@ async def end_idle_tasks(tasks: IdleTasks, *, period_s: float = IDLE_PERIOD_S) -
     while True:
         await asyncio.sleep(period_s)
         if jumps.take():
-            tasks.begin_anew()
+            tasks.begin_again()
         try:
             await tasks.end_idle()
         except (*DATABASE_ERRORS, DetError):

@@ -56,7 +56,7 @@ def notes_of(directory: ContainerDirectory) -> list[str]:
 
 
 async def again(made: Workshop, directory: ContainerDirectory) -> Handle | Exit:
-    """Find a container as an agent does that was started anew."""
+    """Find a container as an agent does that was started again."""
     record = directory.record()
     assert record is not None
     found = await made.runtime.attach(directory, record)

@@ -180,7 +180,7 @@ class TestWhatIsInside:
 
 
 class TestTheAgentsRestart:
-    async def test_output_goes_on_without_a_gap_and_nothing_comes_twice(
+    async def test_output_continues_without_a_gap_and_nothing_comes_twice(
         self, workshop: Workshop, docker: Daemon
     ) -> None:
         directory, handle = await workshop.launch(counting(0.003))

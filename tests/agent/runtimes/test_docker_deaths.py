@@ -79,7 +79,7 @@ class TestADaemonThatDies:
         assert lines == ["first", *(f"{i} {'x' * 40}" for i in range(3000)), "last"]
         assert not has_noted(directory, "may be missing")
 
-    async def test_a_task_goes_on_talking_while_it_is_away_and_all_of_it_is_read(
+    async def test_a_task_continues_talking_while_it_is_away_and_all_of_it_is_read(
         self, workshop: Workshop, docker: Daemon
     ) -> None:
         directory, handle = await workshop.launch(

@@ -67,7 +67,7 @@ class TestADaemonThatHangs:
         assert end.exit_code == 0
         check_counted(said_by_itself(directory, end))
 
-    async def test_a_launch_goes_on_when_it_is_back_within_a_minute(
+    async def test_a_launch_continues_when_it_is_back_within_a_minute(
         self, make: Make, docker: Daemon
     ) -> None:
         workshop = make(patience_s=60.0)

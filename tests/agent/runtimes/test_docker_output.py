@@ -30,7 +30,7 @@ def test_a_payload_without_a_time_is_kept_whole() -> None:
     assert Times().split(b"no time here\n") == (0, b"no time here\n")
 
 
-def test_a_copy_goes_on_after_the_last_record_and_all_of_its_time(tmp_path: Path) -> None:
+def test_a_copy_continues_after_the_last_record_and_all_of_its_time(tmp_path: Path) -> None:
     spool = SpoolWriter(str(tmp_path), 10**6)
     spool.write_many([(0, 10, b"a\n"), (0, 20, b"b\n"), (1, 20, b"c\n"), (0, 20, b"d\n")])
     spool.write(NOTE, 99, b"of the agent itself")

@@ -106,14 +106,14 @@ async def test_a_name_that_nobody_gave_is_not_found(world: World, path: str) -> 
     assert "external id" in answer.text
 
 
-async def test_a_run_goes_on_from_the_latest_checkpoint_or_begins_anew(world: World) -> None:
+async def test_a_run_continues_from_the_latest_checkpoint_or_begins_again(world: World) -> None:
     path = await started(world)
     assert (await report(world, path, 1, 10, 0.5)).status == 200
     uuid = await checkpoint(world, path, 10)
     resumed = await send(world, "POST", f"{path}/start", {"resume": True})
     assert resumed == {"trialRunId": 2, "latestCheckpoint": uuid, "stepsCompleted": 10}
-    anew = await send(world, "POST", f"{path}/start", {"resume": False})
-    assert anew == {"trialRunId": 3, "stepsCompleted": 0}
+    again = await send(world, "POST", f"{path}/start", {"resume": False})
+    assert again == {"trialRunId": 3, "stepsCompleted": 0}
     late = await report(world, path, 2, 11, 0.4)
     assert late.status == 400
     assert "invalid run id, 2 != 3" in late.text

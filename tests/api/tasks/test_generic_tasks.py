@@ -120,7 +120,7 @@ async def test_its_container_gets_the_users_command_variables_and_directory(worl
 
 
 @covers("experiment-config 23.requests")
-async def test_a_task_is_paused_and_goes_on_as_the_same_task(world, client) -> None:
+async def test_a_task_is_paused_and_continues_as_the_same_task(world, client) -> None:
     task_id = await create(client)
     names = await run(world, f"{task_id}.1")
     await done(client, task_id, "pause")

@@ -284,7 +284,7 @@ async def test_notes_are_added_and_replaced(admin: Client) -> None:
     assert answer.json() == {"notes": []}
 
 
-async def test_a_deletion_that_a_master_left_half_done_goes_on(world: World) -> None:
+async def test_a_deletion_that_a_master_left_half_done_continues(world: World) -> None:
     admin = world.clients["admin"]
     there = await project(admin, await workspace(admin))
     made = await experiment(admin, projectId=there)

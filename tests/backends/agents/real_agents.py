@@ -47,7 +47,7 @@ COUNTING = (
 
 
 def until_there(file: Path) -> tuple[str, ...]:
-    """Goes on when a file is there: what a test does before falls into the task's life."""
+    """Continues when a file is there: what a test does before falls into the task's life."""
     return (f"while not __import__('os').path.exists({str(file)!r}): time.sleep(0.01)",)
 
 

@@ -91,7 +91,7 @@ async def test_a_message_sent_again_is_acknowledged_and_told_once(listener: List
     assert [n for _, n, _ in events.changes] == [1, 2]
 
 
-async def test_a_new_boot_numbers_its_messages_anew(listener: Listener) -> None:
+async def test_a_new_boot_numbers_its_messages_again(listener: Listener) -> None:
     assert listener.backend is not None
     events = listener.backend._events
     assert isinstance(events, Recorder)
@@ -249,7 +249,7 @@ async def test_an_agent_comes_back_with_other_devices(listener: Listener) -> Non
     [("cluster-1", 3, 8), ("cluster-1", 2, 1), ("another", 3, 1)],
     ids=["this epoch", "an older one", "another cluster"],
 )
-async def test_orders_go_on_where_an_agent_that_was_given_up_had_counted_to(
+async def test_orders_continue_where_an_agent_that_was_given_up_had_counted_to(
     listener: Listener, cluster_id: str, epoch: int, number: int
 ) -> None:
     """It drops what is numbered lower as repeated, and the order would be lost."""

@@ -105,7 +105,7 @@ class TestOnAFakeCluster(KubernetesContract):
         await world.state(made.container_id, "TERMINATED")
         assert world.events.reports[made.container_id].exit_code == 0
 
-    async def test_changes_that_the_server_has_forgotten_are_listed_anew(
+    async def test_changes_that_the_server_has_forgotten_are_listed_again(
         self, world: World, fake: FakeKubelet
     ) -> None:
         made = world.order("sleep 1; exit 4")

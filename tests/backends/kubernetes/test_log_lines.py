@@ -83,7 +83,7 @@ def test_a_log_that_is_read_again_gives_each_line_once() -> None:
     assert taken(place, lines(1, 3, 2, 2, 4, 5)) == [b"5"]
 
 
-def test_a_new_master_goes_on_behind_what_is_stored() -> None:
+def test_a_new_master_continues_behind_what_is_stored() -> None:
     stored = StoredOutput(last_seq=2, first_at_us=1, last_at_us=3)
     place = LogPosition(stored)
     assert taken(place, lines(1, 3, 2)) == [b"2"]

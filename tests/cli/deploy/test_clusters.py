@@ -165,7 +165,7 @@ def test_deleting_the_database_keeps_checkpoints_and_forgets_logins(
 
 
 @covers("agent-config 6.deploy_local")
-def test_master_and_agents_come_and_go_on_their_own(
+def test_master_and_agents_come_and_continue_their_own(
     det: Det, cluster: layout.Layout, port: int
 ) -> None:
     local = ("deploy", "local")

@@ -81,7 +81,7 @@ def test_a_killed_supervisor_leaves_its_processes_and_the_next_takes_them_over(
     until(lambda: status(cluster, "a").pid not in (0, pid))
 
 
-def test_what_is_withdrawn_stops_and_the_rest_goes_on(cluster: layout.Layout) -> None:
+def test_what_is_withdrawn_stops_and_the_rest_continues(cluster: layout.Layout) -> None:
     control.apply(cluster, [spec(cluster, "a"), spec(cluster, "b")])
     gone, kept = status(cluster, "a").process, status(cluster, "b").process
     assert control.withdraw(cluster, ["a", "nosuch"]) == {"a"}
@@ -183,7 +183,7 @@ def test_a_log_over_its_limit_is_moved_away_and_old_ones_dropped(tmp_path: Path)
     assert not rotation.rotate(str(tmp_path / "none"), limit_bytes=10, keep=3)
 
 
-def test_a_running_process_goes_on_writing_after_its_log_moved(cluster: layout.Layout) -> None:
+def test_a_running_process_continues_writing_after_its_log_moved(cluster: layout.Layout) -> None:
     writer = "import time\nwhile True: print('x' * 99, flush=True); time.sleep(0.005)"
     control.apply(cluster, [spec(cluster, "a", writer, log_bytes=2000)])
     moved = Path(f"{cluster.log('a')}.1")

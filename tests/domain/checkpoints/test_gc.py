@@ -106,7 +106,7 @@ def test_keeping_more_never_makes_more_garbage(saved, best, trial_best, latest) 
     assert len(kept) <= best + len(trials) * (trial_best + latest)
 
 
-def test_only_a_task_that_lost_its_machine_runs_again_and_not_for_ever() -> None:
+def test_only_a_task_that_lost_its_machine_runs_again_and_not_forever() -> None:
     assert is_run_again("lost", 1)
     assert is_run_again("lost", MAX_RUNS - 1)
     assert not is_run_again("lost", MAX_RUNS)

@@ -238,7 +238,7 @@ def test_what_is_allowed_is_kept_in_its_canonical_form(
 
 @covers("experiment-config 1.null 1.optionalRef")
 @pytest.mark.parametrize("key", sorted(build().config.keys() - {"searcher", "entrypoint"}))
-def test_null_is_the_same_as_absent_for_every_key(key: str) -> None:
+def test_null_is_the_same_as_absent_forevery_key(key: str) -> None:
     assert build(**{key: None}).config == build().config
 
 

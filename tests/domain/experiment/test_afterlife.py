@@ -1,4 +1,4 @@
-"""An ended experiment goes on, sheds checkpoints, or is deleted."""
+"""An ended experiment continues, sheds checkpoints, or is deleted."""
 
 import pytest
 from msgspec.structs import replace
@@ -32,7 +32,7 @@ def deleting(**overrides) -> e.Experiment:
     return replace(run(ENDED, e.DeletionRequested())[0], **overrides)
 
 
-def test_it_goes_on_with_some_of_its_trials() -> None:
+def test_it_continues_with_some_of_its_trials() -> None:
     state, effects = run(ENDED, GO_ON)
     assert (state.state, state.reason, state.trials_closed) == ("ACTIVE", "", 1)
     assert (state.trials_failed, state.trials_canceled) == (0, 1)
@@ -59,13 +59,13 @@ def test_new_hyperparameters_are_handed_to_the_trial() -> None:
 
 
 @pytest.mark.parametrize("state", ["ACTIVE", "PAUSED", "STOPPING_KILLED", "DELETING", "DELETED"])
-def test_only_an_ended_experiment_goes_on(state) -> None:
+def test_only_an_ended_experiment_continues(state) -> None:
     with pytest.raises(FailedPrecondition, match=state):
         run(replace(ENDED, state=state), GO_ON)
 
 
 @pytest.mark.parametrize("request_ids", [(), ("r0", "r1", "r2", "r3")])
-def test_it_goes_on_with_trials_that_it_has(request_ids) -> None:
+def test_it_continues_with_trials_that_it_has(request_ids) -> None:
     with pytest.raises(FailedPrecondition, match="no trial"):
         run(ENDED, e.ExperimentContinued(request_ids=request_ids))
 
@@ -78,7 +78,7 @@ def test_a_trial_that_cannot_be_opened_again_counts_as_failed() -> None:
     assert [type(effect) for effect in effects] == [e.SignalTrials]
 
 
-def test_a_late_failure_to_collect_garbage_does_not_spoil_what_goes_on() -> None:
+def test_a_late_failure_to_collect_garbage_does_not_spoil_what_continues() -> None:
     failed = e.ExperimentEffectFailed(effect="close_experiment", error="no disk")
     assert run(ENDED, GO_ON, failed) == (run(ENDED, GO_ON)[0], [])
 
@@ -141,7 +141,7 @@ def test_a_deletion_fails_with_the_first_error_and_can_be_asked_for_again() -> N
     )
 
 
-def test_a_collection_whose_machine_was_lost_begins_anew_and_is_waited_for() -> None:
+def test_a_collection_whose_machine_was_lost_begins_again_and_is_waited_for() -> None:
     planned = e.GcPlanned(task_ids=("g1",), is_deletion=True)
     state, effects = run(deleting(), planned, e.GcLost(task_id="g1", run=1))
     assert (state.state, state.collections) == ("DELETING", 1)

@@ -65,7 +65,7 @@ def test_a_pause_of_the_first_run_ends_it_at_once() -> None:
 
 
 @covers("scheduling-and-provisioning a.4.generic")
-def test_what_goes_on_gets_a_run_of_its_own_that_can_be_asked_to_leave() -> None:
+def test_what_continues_gets_a_run_of_its_own_that_can_be_asked_to_leave() -> None:
     state, effects = step(PAUSED, t.TaskUnpaused())
     assert (state.state, state.run_id) == ("ACTIVE", 2)
     assert effects == [t.RequestRun(allocation_id=f"{TASK}.2", is_preemptible=True)]
@@ -87,7 +87,7 @@ def test_a_run_may_end_in_its_own_way_before_the_pause_reaches_it(kind: str, sta
     assert step(PAUSING, ended(kind))[0].state == state
 
 
-def test_a_run_that_had_to_make_room_begins_anew() -> None:
+def test_a_run_that_had_to_make_room_begins_again() -> None:
     state, effects = step(AGAIN, ended("preempted", 2))
     assert (state.state, state.run_id) == ("ACTIVE", 3)
     assert effects == [t.RequestRun(allocation_id=f"{TASK}.3", is_preemptible=True)]
@@ -110,7 +110,7 @@ def test_a_paused_task_is_killed_without_a_run() -> None:
 
 
 @pytest.mark.parametrize("state", [ACTIVE, PAUSING])
-def test_only_a_paused_task_goes_on(state: t.GenericTask) -> None:
+def test_only_a_paused_task_continues(state: t.GenericTask) -> None:
     with pytest.raises(FailedPrecondition, match="as it is not in paused state"):
         step(state, t.TaskUnpaused())
 

@@ -1,4 +1,4 @@
-"""What may go on on an agent of which something is switched off."""
+"""What may continue on an agent of which something is switched off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept up with every change is what counting anew would give."""
+"""What is kept up with every change is what counting again would give."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from determined_master.domain.schedule.view import Rules
 NAMES = "abcdefgh"
 
 
-def counted_anew(room: Capacity, measure: Measure) -> dict:
+def counted_again(room: Capacity, measure: Measure) -> dict:
     return CapacityIndex(room.seats.values(), measure).groups
 
 
@@ -40,7 +40,7 @@ def test_agents_stay_grouped_by_their_places_whatever_happens() -> None:
             case _ if room.seats[name].free:
                 room.take(((name, 1),))
         for measure, index in kept.items():
-            assert index.groups == counted_anew(room, measure)
+            assert index.groups == counted_again(room, measure)
 
 
 def test_agents_that_are_excluded_do_not_count() -> None:

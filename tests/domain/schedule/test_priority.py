@@ -267,7 +267,7 @@ def test_a_gang_that_was_passed_for_too_long_has_agents_drained_for_it() -> None
     assert "nothing new starts on a, b" in said(pool, made)["gang"]
 
 
-def test_a_search_that_was_submitted_earlier_does_not_pass_a_gang_for_ever() -> None:
+def test_a_search_that_was_submitted_earlier_does_not_pass_a_gang_forever() -> None:
     requests = [
         pending("gang", 2, after_s=50),
         pending("trial", 1, submitted_at=T0, requested_at=T0 + timedelta(seconds=60)),

@@ -61,12 +61,12 @@ def test_the_top_rung_stops_a_trial_and_makes_room_for_another() -> None:
 
 
 @covers("experiment-config 7.7")
-def test_the_best_quarter_of_a_rung_goes_on_with_the_newcomer_counted() -> None:
+def test_the_best_quarter_of_a_rung_continues_with_the_newcomer_counted() -> None:
     run = start(divisor=4)
     verdicts = [stopped(run.validate(t, m, 4)) for m, t in enumerate(run.open_trials[:8])]
     # each is worse than all before: only the first is in the best quarter, rounded up to one
     assert verdicts == [False] + [True] * 7
-    # of nine and of ten two go on: 0.5 is the second best, 0.7 only the third
+    # of nine and of ten two continue: 0.5 is the second best, 0.7 only the third
     assert not stopped(run.validate(run.open_trials[8], 0.5, 4))
     assert stopped(run.validate(run.open_trials[9], 0.7, 4))
 

@@ -53,7 +53,7 @@ class Story:
 
 
 def restart(run: SearchRun, decisions: Iterable[SearchDecision], story: Story) -> None:
-    """Go on with another method object, and what is left of state and rows in storage."""
+    """Continue with another method object, and what is left of state and rows in storage."""
     stored_state = msgspec.json.encode(run.state)
     members: dict[str, BracketMember] = {}
     entries: list[RungEntry] = []

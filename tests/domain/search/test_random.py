@@ -40,7 +40,7 @@ def test_an_invalid_trial_is_replaced() -> None:
         assert run.end(request_id, "clean").actions == ()
 
 
-def test_a_space_without_valid_points_is_not_tried_for_ever() -> None:
+def test_a_space_without_valid_points_is_not_tried_forever() -> None:
     run = start(max_trials=2, max_concurrent_trials=2)
     while run.open_trials:
         run.end(run.open_trials[0], "invalid_hp")

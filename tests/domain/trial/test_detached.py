@@ -67,7 +67,7 @@ def test_nothing_is_ever_asked_of_the_cluster() -> None:
 
 @pytest.mark.parametrize("end", ["COMPLETED", "CANCELED", "ERROR"])
 @pytest.mark.parametrize("told", STATES)
-def test_what_has_ended_does_not_go_on_by_saying_so(end: str, told: str) -> None:
+def test_what_has_ended_does_not_continue_by_saying_so(end: str, told: str) -> None:
     state = after(STARTED, said(end))
     if told == end:
         assert step(state, said(told)) == (state, [])

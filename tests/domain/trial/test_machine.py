@@ -117,7 +117,7 @@ def test_starts_that_fail_by_the_agents_fault_are_tried_again_within_a_bound() -
 
 
 @pytest.mark.parametrize("kind", ["lost", "preempted", "failed"])
-def test_a_run_that_started_begins_the_count_of_failed_starts_anew(kind) -> None:
+def test_a_run_that_started_begins_the_count_of_failed_starts_again(kind) -> None:
     state, _ = unstarted(MAX_FAILED_STARTS - 1, active(max_restarts=5))
     state, _ = step(state, ended(kind, state.run_id))
     assert state.state == "ACTIVE"
@@ -216,7 +216,7 @@ def test_the_end_of_an_earlier_run_changes_nothing() -> None:
     assert step(state, ended("failed", 1)) == (state, [])
 
 
-def test_it_cannot_go_on_when_slots_cannot_even_be_asked_for() -> None:
+def test_it_cannot_continue_when_slots_cannot_even_be_asked_for() -> None:
     event = t.TrialEffectFailed(
         effect="request_allocation", error="no such pool", allocation_id=f"{TASK}.1"
     )
@@ -269,7 +269,7 @@ def test_an_end_that_could_not_be_told_is_logged() -> None:
 
 
 @pytest.mark.parametrize("state", ["COMPLETED", "CANCELED", "ERROR"])
-def test_a_closed_trial_goes_on_as_a_new_task_and_counts_its_runs_on(state) -> None:
+def test_a_closed_trial_continues_as_a_new_task_and_counts_its_runs_on(state) -> None:
     closed = active(
         state=state,
         allocation_id=None,
@@ -289,6 +289,6 @@ def test_a_closed_trial_goes_on_as_a_new_task_and_counts_its_runs_on(state) -> N
     assert (resting.state, resting.allocation_id, effects) == ("PAUSED", None, [])
 
 
-def test_a_trial_that_is_not_over_does_not_begin_anew() -> None:
+def test_a_trial_that_is_not_over_does_not_begin_again() -> None:
     event = t.TrialContinued(task_id=f"{TASK}-1", max_restarts=5, activate=True)
     assert run(event, state=active()) == (active(), [])

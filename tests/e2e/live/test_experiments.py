@@ -163,7 +163,7 @@ def test_an_experiment_is_changed_and_deleted(person: Person) -> None:
     number = person.create(CONFIG.replace("[one]", "[a]"), TRAIN, "--paused")
     for words in (
         ("name", "renamed"),
-        ("description", "told anew"),
+        ("description", "told again"),
         ("priority", 7),
         ("weight", 2.5),
         ("max-slots", 1),
@@ -175,7 +175,7 @@ def test_an_experiment_is_changed_and_deleted(person: Person) -> None:
     person.det("e", "label", "remove", number, "a")
     shown = person.cluster.get(f"/api/v1/experiments/{number}")
     config, experiment = shown["config"], shown["experiment"]
-    assert (experiment["name"], experiment["description"]) == ("renamed", "told anew")
+    assert (experiment["name"], experiment["description"]) == ("renamed", "told again")
     assert experiment["labels"] == ["b"]
     assert [config["resources"][n] for n in ("priority", "weight", "max_slots")] == [7, 2.5, 1]
     assert config["retention_policy"]["log_retention_days"] == 5

@@ -99,9 +99,9 @@ def test_workspaces_and_projects_are_kept(person: Person, cluster: client.Determ
     project = workspace.create_project("first", "of the sdk")
     assert [p.id for p in workspace.list_projects()] == [project.id]
     project.set_name("renamed")
-    project.set_description("told anew")
+    project.set_description("told again")
     project.set_key("sdk")
-    assert (project.name, project.description, project.key) == ("renamed", "told anew", "SDK")
+    assert (project.name, project.description, project.key) == ("renamed", "told again", "SDK")
     project.add_note("one", "contents")
     project.add_note("two", "")
     project.remove_note("one")

@@ -80,7 +80,7 @@ def test_a_program_runs_as_a_task_and_once_more(person: Person) -> None:
 
 
 @live("task pause", "task unpause", "task kill", "task list")
-def test_a_task_is_paused_goes_on_and_is_asked_to_leave(person: Person) -> None:
+def test_a_task_is_paused_continues_and_is_asked_to_leave(person: Person) -> None:
     task_id = create(person, WAITS)
     prints(person, task_id, "run 1")
     assert task_id in person.det("task", "list").out

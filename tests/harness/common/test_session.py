@@ -93,7 +93,7 @@ class Clock:
 def test_an_internal_error_that_comes_late_is_asked_again_as_long_as_any(
     master: MasterDouble, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A master that stood still for minutes may answer so when it goes on."""
+    """A master that stood still for minutes may answer so when it continues."""
     clock = Clock()
     monkeypatch.setattr(_session, "time", clock)
     answers = iter([(502, {}), (500, {}), (500, {}), (200, {"done": True})])

@@ -77,7 +77,7 @@ def ports(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(_preflight._constants, name, free_port())
 
 
-def test_a_gang_that_reaches_each_other_goes_on(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_gang_that_reaches_each_other_continues(capfd: pytest.CaptureFixture[str]) -> None:
     assert run_gang(["127.0.0.1", "127.0.0.1", "127.0.0.1"]) == {}
     assert capfd.readouterr().err.count("all 3 containers reach each other") == 3
 

@@ -197,7 +197,7 @@ async def test_a_summary_that_was_lost_is_made_again(flusher: Flusher, pool: Dat
     assert (figures["count"], figures["sum"], figures["last"]) == (2, 3.0, 2.0)
 
 
-async def test_reports_go_on_after_another_process_has_stored_some(
+async def test_reports_continue_after_another_process_has_stored_some(
     flusher: Flusher, pool: Database
 ) -> None:
     other = Flusher(pool)

@@ -66,7 +66,7 @@ async def test_a_server_that_recovers_is_waited_for_as_long_as_it_lives(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Whoever ended it at a deadline would have it begin anew, for ever."""
+    """Whoever ended it at a deadline would have it begin again, forever."""
     monkeypatch.setattr(embedded_answers, "TELL_EVERY_S", DEADLINE_S)
     with caplog.at_level(logging.WARNING):
         async with refusing(layout, STARTING) as asked:

@@ -96,7 +96,7 @@ async def test_no_permission_of_a_directory_that_was_there_is_changed(layout: La
     assert {path: path.stat().st_mode for path in before} == before
 
 
-async def test_what_was_stored_is_there_at_a_second_start_which_makes_nothing_anew(
+async def test_what_was_stored_is_there_at_a_second_start_which_makes_nothing_again(
     layout: Layout,
 ) -> None:
     server = EmbeddedServer(layout)
@@ -264,7 +264,7 @@ async def test_data_of_another_major_version_names_both_and_the_remedy(layout: L
         await server.start()
 
 
-async def test_a_first_start_that_was_killed_half_way_is_begun_anew(layout: Layout) -> None:
+async def test_a_first_start_that_was_killed_half_way_is_begun_again(layout: Layout) -> None:
     half_made = layout.root / "data.new"
     half_made.mkdir(parents=True)
     layout.root.chmod(0o711)

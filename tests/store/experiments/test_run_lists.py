@@ -88,7 +88,7 @@ async def test_deleting_a_trial_leaves_nothing_of_its_run(pool: Database) -> Non
     assert await pool.fetchval("SELECT count(*) FROM run_values") == 0
 
 
-async def test_metrics_are_found_while_a_run_goes_on_and_after_it(pool: Database) -> None:
+async def test_metrics_are_found_while_a_run_continues_and_after_it(pool: Database) -> None:
     project = await add_project(pool)
     experiment = await add_experiment(pool, project)
     low = await add_trial(pool, experiment, summary_metrics=validation(loss=0.1))
@@ -103,7 +103,7 @@ async def test_metrics_are_found_while_a_run_goes_on_and_after_it(pool: Database
             await end_trial(pool, trial)
 
 
-async def test_a_run_that_goes_on_again_has_only_its_new_metrics(pool: Database) -> None:
+async def test_a_run_that_continues_again_has_only_its_new_metrics(pool: Database) -> None:
     project = await add_project(pool)
     trial = await add_trial(
         pool, await add_experiment(pool, project), summary_metrics=validation(loss=0.1)
@@ -166,7 +166,7 @@ async def test_nested_hyperparameters_texts_and_metadata_are_columns(pool: Datab
     }
 
 
-async def test_ranges_cover_runs_that_ended_and_runs_that_go_on(pool: Database) -> None:
+async def test_ranges_cover_runs_that_ended_and_runs_that_continue(pool: Database) -> None:
     project = await add_project(pool)
     experiment = await add_experiment(pool, project)
     for value in (0.25, 4, "NaN", "Infinity"):

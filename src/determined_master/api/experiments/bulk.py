@@ -114,7 +114,7 @@ async def unarchive_experiments(
 async def delete_experiments(
     call: Call, request: wire.DeleteExperimentsRequest
 ) -> wire.DeleteExperimentsResponse:
-    """Delete ended experiments with all their results; that goes on after the answer."""
+    """Delete ended experiments with all their results; that continues after the answer."""
     results = await _each(call, request, call.services.experiments.delete)
     return wire.DeleteExperimentsResponse(results=results)
 
@@ -146,7 +146,7 @@ async def move_experiments(
 async def retain_experiments_logs(
     call: Call, request: wire.PutExperimentsRetainLogsRequest
 ) -> wire.PutExperimentsRetainLogsResponse:
-    """Say for how many days the logs of experiments are kept; -1 is for ever."""
+    """Say for how many days the logs of experiments are kept; -1 is forever."""
     act = partial(call.services.experiment_edits.retain_logs, days=request.num_days)
     results = await _each(call, request, act)
     return wire.PutExperimentsRetainLogsResponse(results=results)

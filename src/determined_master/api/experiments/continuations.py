@@ -1,4 +1,4 @@
-"""Routes that change experiments after they were created, or let ended ones go on."""
+"""Routes that change experiments after they were created, or let ended ones continue."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from determined_wire.rest import experiments as wire
 async def continue_experiment(
     call: Call, request: wire.ContinueExperimentRequest
 ) -> wire.ContinueExperimentResponse:
-    """Let an ended experiment go on from its trials' checkpoints."""
+    """Let an ended experiment continue from its trials' checkpoints."""
     await call.services.continuations.go_on(call.caller, request.id, request.override_config)
     return wire.ContinueExperimentResponse(experiment=await full_experiment(call, request.id))
 
@@ -27,7 +27,7 @@ async def continue_experiment(
 async def retain_logs(
     call: Call, request: wire.PutExperimentRetainLogsRequest
 ) -> wire.PutExperimentRetainLogsResponse:
-    """Say for how many days the logs of an experiment are kept; -1 is for ever."""
+    """Say for how many days the logs of an experiment are kept; -1 is forever."""
     await call.services.experiment_edits.retain_logs(
         call.caller, request.experiment_id, days=request.num_days
     )
@@ -42,6 +42,6 @@ async def retain_logs(
 async def delete_experiment(
     call: Call, request: wire.DeleteExperimentRequest
 ) -> wire.DeleteExperimentResponse:
-    """Delete an ended experiment with all its results; that goes on after the answer."""
+    """Delete an ended experiment with all its results; that continues after the answer."""
     await call.services.experiments.delete(call.caller, request.experiment_id)
     return wire.DeleteExperimentResponse()

@@ -42,7 +42,7 @@ async def pause_runs(call: Call, request: wire.PauseRunsRequest) -> wire.PauseRu
 
 @route("POST", "/api/v1/runs/resume", access=FILTERED)
 async def resume_runs(call: Call, request: wire.ResumeRunsRequest) -> wire.ResumeRunsResponse:
-    """Let paused runs go on."""
+    """Let paused runs continue."""
     results = await _each_search(call, request, call.services.experiments.activate, "resume")
     return wire.ResumeRunsResponse(results=results)
 
@@ -67,7 +67,7 @@ async def unarchive_runs(
 
 @route("POST", "/api/v1/runs/delete", access=FILTERED)
 async def delete_runs(call: Call, request: wire.DeleteRunsRequest) -> wire.DeleteRunsResponse:
-    """Delete ended runs with all their results; that goes on after the answer."""
+    """Delete ended runs with all their results; that continues after the answer."""
     results = await _each_search(call, request, call.services.experiments.delete, "delete")
     return wire.DeleteRunsResponse(results=results)
 

@@ -118,7 +118,7 @@ def _workload(row: StoredReport | CheckpointRow, *, with_batches: bool) -> wire.
 async def retain_trial_logs(
     call: Call, request: wire.PutTrialRetainLogsRequest
 ) -> wire.PutTrialRetainLogsResponse:
-    """Say for how many days the logs of one trial are kept; -1 is for ever."""
+    """Say for how many days the logs of one trial are kept; -1 is forever."""
     await call.services.log_retention.retain_trial(call.caller, request.trial_id, request.num_days)
     return wire.PutTrialRetainLogsResponse()
 
@@ -127,7 +127,7 @@ async def retain_trial_logs(
 async def get_remaining_days(
     call: Call, request: wire.GetTrialRemainingLogRetentionDaysRequest
 ) -> wire.GetTrialRemainingLogRetentionDaysResponse:
-    """For how many days more the logs of a trial are kept; -1 is for ever."""
+    """For how many days more the logs of a trial are kept; -1 is forever."""
     days = await call.services.log_retention.remaining_days(call.caller, request.id)
     return wire.GetTrialRemainingLogRetentionDaysResponse(remaining_days=days)
 

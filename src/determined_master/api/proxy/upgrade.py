@@ -24,7 +24,7 @@ from determined_master.api.upstream.connection import PIECE_BYTES, Upstream, dia
 from determined_master.domain.errors import DetError, InvalidArgument
 
 CLOSING_S = 10.0
-"""How long one side may go on after the other has closed."""
+"""How long one side may continue after the other has closed."""
 
 
 async def carry_upgrade(errand: Errand, takeover: Takeover, receive: Receive, send: Send) -> None:
@@ -96,7 +96,7 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 async def _until_gone(receive: Receive, takeover: Takeover) -> None:
-    """Until the client leaves before its connection was taken over; afterwards for ever."""
+    """Until the client leaves before its connection was taken over; afterwards forever."""
     while (await receive())["type"] != "http.disconnect":
         pass
     if takeover.is_taken:

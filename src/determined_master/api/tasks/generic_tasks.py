@@ -55,6 +55,6 @@ async def pause_generic_task(
 async def unpause_generic_task(
     call: Call, request: wire.UnpauseGenericTaskRequest
 ) -> wire.UnpauseGenericTaskResponse:
-    """Let a paused generic task go on, and the paused tasks below it."""
+    """Let a paused generic task continue, and the paused tasks below it."""
     await call.services.generic_tasks.unpause(call.caller, request.task_id)
     return wire.UnpauseGenericTaskResponse()

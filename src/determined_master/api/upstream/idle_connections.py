@@ -1,6 +1,6 @@
 """Connections to what tasks serve that wait for a next request.
 
-To connect anew costs a round trip, with TLS several.
+To connect again costs a round trip, with TLS several.
 
 A connection is one service's alone, so what comes over it can only be that service's own answer.
 """

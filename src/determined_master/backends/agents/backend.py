@@ -97,7 +97,7 @@ class AgentBackend:
         Args:
             expected: id and pool of each agent on which containers run as far as the
                 database knows; the time in which they may come back starts now.
-            epoch: of the lead that has begun; orders are numbered anew in it.
+            epoch: of the lead that has begun; orders are numbered again in it.
         """
         for agent_id in list(self._waits):
             self._stop_waiting(agent_id)

@@ -62,7 +62,7 @@ class KnownAgent:
         """Taken off the times of its tasks' lines."""
 
     def joined(self, hello: Hello, address: str) -> None:
-        """Take over what it says of itself; a new boot numbers its messages anew."""
+        """Take over what it says of itself; a new boot numbers its messages again."""
         if hello.boot_id != self.boot_id:
             self.boot_id, self.received = hello.boot_id, 0
         self.snapshot = replace(

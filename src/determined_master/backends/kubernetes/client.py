@@ -129,7 +129,7 @@ class KubernetesApi:
     async def _open(
         self, method: str, path: str, query: Mapping[str, str] | None, body: Any, kind: str
     ) -> Any:
-        """Send a request; the headers of its answer are there. A refused token is read anew."""
+        """Send a request; the headers of its answer are there. A refused token is read again."""
         for is_last in (False, True):
             client = await self._connected()
             headers = {"Accept": "application/json", "Content-Type": kind}

@@ -61,7 +61,7 @@ class Times(msgspec.Struct, frozen=True, kw_only=True):
     call_s: float = 20.0
     """One answer of the API server."""
     watch_s: int = 240
-    """One watch, before it is opened anew."""
+    """One watch, before it is opened again."""
     pause_s: float = 1.0
     """After the API server could not be reached."""
     longest_pause_s: float = 15.0

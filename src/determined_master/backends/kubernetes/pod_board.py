@@ -115,13 +115,13 @@ class PodBoard:
             entry = self._entries[container_id] = _Entry(seen, begun)
         entry.seen, entry.raw = seen, raw or entry.raw
         if seen.is_ending and not self._has_ended(entry):
-            self._go_on(entry)
+            self._continue(entry)
             return
         if _ORDER[seen.report.state] > _ORDER[entry.report.state]:
             entry.report = seen.report
         if seen.is_stopped:
             entry.stopped.set()
-        self._go_on(entry)
+        self._continue(entry)
 
     def _has_ended(self, entry: _Entry) -> bool:
         """Whether the time is over that a program has which was told to end."""
@@ -147,7 +147,7 @@ class PodBoard:
         entry = self._entries.get(container_id)
         if entry is not None:
             entry.is_forgotten = True
-            self._go_on(entry)
+            self._continue(entry)
 
     async def delete(self, pod: Observed, *, grace_s: int | None = None) -> None:
         """Delete a pod; one that is not there is. Raises Unreachable."""
@@ -178,7 +178,7 @@ class PodBoard:
             if not seen.is_scheduled and seen.created_at and now - seen.created_at > limit:
                 entry.report = _unplaced(seen, self._times.unplaced_s)
                 late.append(seen)
-                self._go_on(entry)
+                self._continue(entry)
         return late
 
     async def close(self) -> None:
@@ -198,9 +198,9 @@ class PodBoard:
                 entry.report = last.report
         elif entry.report.state != "TERMINATED":
             entry.report = gone(entry.seen)
-        self._go_on(entry)
+        self._continue(entry)
 
-    def _go_on(self, entry: _Entry) -> None:
+    def _continue(self, entry: _Entry) -> None:
         """Start what is due for a pod and not under way."""
         if _ORDER[entry.report.state] > entry.told and entry.teller is None:
             entry.teller = _spawn(self._tell(entry))

@@ -36,7 +36,7 @@ BATCH_LINES = 4000
 BATCH_BYTES = 512 * 1024
 """What is read at once is cut at either; two batches may go as one."""
 IDLE_S = 900.0
-"""A log that says nothing for so long is opened anew: its connection may be dead."""
+"""A log that says nothing for so long is opened again: its connection may be dead."""
 _QUEUE = 8
 _LONGEST_PAUSE_S = 15.0
 _T = TypeVar("_T")

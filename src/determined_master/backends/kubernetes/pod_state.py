@@ -18,11 +18,11 @@ from determined_wire.agent_link import Address, ContainerReport, ContainerState,
 Json = Mapping[str, Any]
 
 NEVER_PULLED = frozenset({"ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
-"""Why a container waits, when it will wait for ever for its image."""
+"""Why a container waits, when it will wait forever for its image."""
 STUCK_REASONS = frozenset(
     {"CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
 )
-"""Why a container waits, when it is likely to wait for ever: two minutes are allowed."""
+"""Why a container waits, when it is likely to wait forever: two minutes are allowed."""
 STUCK = timedelta(minutes=2)
 CLOCKS = timedelta(seconds=10)
 """So far may the clocks of a node and of the API server be apart."""

@@ -97,7 +97,7 @@ class Presence:
                 lambda: self._every(TICK_S, self._tick),
                 lambda: self._every(self._times.sweep_s, self._sweep),
             ):
-                group.create_task(_for_ever(work, self._times))
+                group.create_task(_forever(work, self._times))
 
     async def _follow(
         self,
@@ -278,7 +278,7 @@ def _is_old(at: datetime | None) -> bool:
     return at is not None and clock.now() - at > LEFT_BEHIND
 
 
-async def _for_ever(work: Callable[[], Awaitable[None]], times: Times) -> None:
+async def _forever(work: Callable[[], Awaitable[None]], times: Times) -> None:
     """Begin again after a failure: the cluster is followed as long as the master leads."""
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Following a kind of object: all there are, then every change, for ever."""
+"""Following a kind of object: all there are, then every change, forever."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ async def follow(
 async def list_all(
     api: KubernetesApi, path: str, query: Mapping[str, str]
 ) -> tuple[list[Json], str]:
-    """All objects, and the version from which a watch goes on. Raises Unreachable, Refused."""
+    """All objects, and the version from which a watch continues. Raises Unreachable, Refused."""
     items: list[Json] = []
     page = {**query, "limit": str(_PAGE)}
     while True:
@@ -82,7 +82,7 @@ async def list_all(
 async def _watch(
     api: KubernetesApi, path: str, query: Mapping[str, str], version: str, times: Times
 ) -> AsyncGenerator[ObjectChanged]:
-    """Changes since a version; goes on after the server has ended a watch in good order.
+    """Changes since a version; continues after the server has ended a watch in good order.
 
     Raises:
         Refused: with status 410, when the version is too old. Unreachable: the watch broke.

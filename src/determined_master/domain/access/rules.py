@@ -222,7 +222,7 @@ def may_read(scope: TaskScope, uuid: str, experiment_id: int | None, source: str
     """Whether a task may read the record of a checkpoint.
 
     Its experiment's, whichever of its trials stored them, since trials of a search start from
-    each other's; and that from which its trial started, whose steps it goes on from.
+    each other's; and that from which its trial started, whose steps it continues from.
 
     Args:
         uuid: the checkpoint's.

@@ -66,7 +66,7 @@ def find_garbage(saved: Sequence[Saved], policy: SavePolicy) -> list[str]:
 
 
 def is_run_again(outcome: str, run: int) -> bool:
-    """Whether a task that deletes checkpoints begins anew after its `run`-th run.
+    """Whether a task that deletes checkpoints begins again after its `run`-th run.
 
     A lost machine was nobody's fault, and what is half deleted is to be finished: nobody else
     comes back to it. What failed by itself may want a user to mend something first.

@@ -71,7 +71,7 @@ class ExperimentConfig(msgspec.Struct, frozen=True, kw_only=True):
     environment_variables: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     """By type of device, each as NAME=VALUE in order."""
     log_retention_days: int | None = None
-    """-1 for ever; None for the cluster's default."""
+    """-1 forever; None for the cluster's default."""
 
 
 class BuiltExperiment(msgspec.Struct, frozen=True, kw_only=True):

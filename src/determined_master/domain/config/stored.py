@@ -52,7 +52,7 @@ def read_stored(config: Mapping[str, Any]) -> StoredConfig:
 
     One that this release has stored is taken as it is. An older one gets the shims of older
     forms. Of one that cannot be read even so, only `_SURVIVES` and the searcher's name and metric
-    are taken; its search cannot go on.
+    are taken; its search cannot continue.
     """
     try:
         typed = typed_config(config)

@@ -60,7 +60,7 @@ class TaskConfig(msgspec.Struct, frozen=True, kw_only=True):
     max_slots: int | None
     is_single_node: bool
     idle_timeout: timedelta | None
-    """How long nobody has to use it until it ends; None for ever."""
+    """How long nobody has to use it until it ends; None forever."""
     preemption_timeout_s: int
     work_dir: str | None
 

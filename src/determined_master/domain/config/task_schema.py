@@ -113,7 +113,7 @@ INTERACTIVE = Object(
         "tensorboard_args": Field(
             ListOf(Text()), is_hidden_when_null=True, doc="Further words for TensorBoard."
         ),
-        "idle_timeout": Field(DurationText(), doc="How long an idle task lives; null for ever."),
+        "idle_timeout": Field(DurationText(), doc="How long an idle task lives; null forever."),
         "notebook_idle_type": Field(
             OneOf(IDLE_TYPES), IDLE_TYPES[0], "What counts as use of a notebook."
         ),

@@ -1,4 +1,4 @@
-"""What may become of an ended experiment: it goes on, its checkpoints go, or all of it goes.
+"""What may become of an ended experiment: it continues, its checkpoints go, or all of it goes.
 
 Checkpoints are deleted by tasks of their own, which are counted here, so that an experiment is
 removed only once its files are.
@@ -30,10 +30,10 @@ Step = tuple[Experiment, list[ExperimentEffect | SearchRecord]]
 
 
 def go_on(state: Experiment, event: ExperimentContinued) -> Step:
-    """Open closed trials again; the search goes on from where it was.
+    """Open closed trials again; the search continues from where it was.
 
     Raises:
-        FailedPrecondition: it is not over, or no trial is to go on.
+        FailedPrecondition: it is not over, or no trial is to continue.
     """
     if state.state not in TERMINAL:
         raise FailedPrecondition(
@@ -59,7 +59,7 @@ def go_on(state: Experiment, event: ExperimentContinued) -> Step:
 
 
 def delete(state: Experiment) -> Step:
-    """Begin to delete it; asking again while that goes on changes nothing.
+    """Begin to delete it; asking again while that continues changes nothing.
 
     Raises:
         FailedPrecondition: it is not over.
@@ -103,7 +103,7 @@ def collected(state: Experiment, event: GcEnded) -> Step:
 
 
 def start_again(state: Experiment, event: GcLost) -> Step:
-    """Let a task whose machine was lost begin anew; it is not over."""
+    """Let a task whose machine was lost begin again; it is not over."""
     return state, [StartGc(task_id=event.task_id, run=event.run + 1)]
 
 

@@ -86,7 +86,7 @@ class ExperimentErred(Event, frozen=True, tag="experiment_erred"):
 
 
 class ExperimentContinued(Event, frozen=True, tag="experiment_continued"):
-    """A user wants an ended experiment to go on with some of its closed trials.
+    """A user wants an ended experiment to continue with some of its closed trials.
 
     `failed` and `canceled` say how many of them had ended so.
     """
@@ -95,7 +95,7 @@ class ExperimentContinued(Event, frozen=True, tag="experiment_continued"):
     failed: int = 0
     canceled: int = 0
     hparams: dict[str, Any] | None = None
-    """New ones, when the one trial of a single search goes on by a changed configuration."""
+    """New ones, when the one trial of a single search continues by a changed configuration."""
 
 
 class DeletionRequested(Event, frozen=True, tag="deletion_requested"):

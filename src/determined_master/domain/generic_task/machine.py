@@ -1,4 +1,4 @@
-"""The life of a generic task: one run after another, as often as it is paused and goes on.
+"""The life of a generic task: one run after another, as often as it is paused and continues.
 
 Its first run was promised its slots: it cannot be asked to leave, so that a pause ends it. Later
 runs know that they were paused before, and are asked. A run that fails or is lost is the end:
@@ -44,7 +44,7 @@ def step(state: GenericTask | None, event: TaskEvent, context: None = None) -> S
 
     Raises:
         NotFound: there is no such task, and the event does not make it.
-        FailedPrecondition: it is in a state in which it cannot be paused, or go on.
+        FailedPrecondition: it is in a state in which it cannot be paused, or continue.
     """
     if isinstance(event, TaskCreated):
         if state is not None:
@@ -56,7 +56,7 @@ def step(state: GenericTask | None, event: TaskEvent, context: None = None) -> S
         case TaskPaused():
             return _pause(state)
         case TaskUnpaused():
-            return _go_on(state)
+            return _continue(state)
         case TaskKilled():
             return _kill(state)
         case RunEnded():
@@ -84,7 +84,7 @@ def _pause(state: GenericTask) -> Step:
     return stopping, [order(allocation_id=state.allocation_id, reason=_PAUSE)]
 
 
-def _go_on(state: GenericTask) -> Step:
+def _continue(state: GenericTask) -> Step:
     if state.state != "PAUSED":
         raise FailedPrecondition(
             f"cannot unpause task {state.id} as it is not in paused state: it is {state.state}"

@@ -38,11 +38,11 @@ class TaskCreated(Event, frozen=True, tag="task_created"):
 
 
 class TaskPaused(Event, frozen=True, tag="task_paused"):
-    """A user wants its slots back; it goes on later."""
+    """A user wants its slots back; it continues later."""
 
 
 class TaskUnpaused(Event, frozen=True, tag="task_unpaused"):
-    """A user wants it to go on."""
+    """A user wants it to continue."""
 
 
 class TaskKilled(Event, frozen=True, tag="task_killed"):

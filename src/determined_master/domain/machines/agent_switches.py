@@ -13,10 +13,10 @@ class Switches(msgspec.Struct, frozen=True):
 
     is_enabled: bool = True
     is_draining: bool = False
-    """What runs there goes on, nothing new starts."""
+    """What runs there continues, nothing new starts."""
     disabled_slots: frozenset[int] = frozenset()
     draining_slots: frozenset[int] = frozenset()
-    """Slots whose task goes on and that nothing new is given; none of them is disabled."""
+    """Slots whose task continues and that nothing new is given; none of them is disabled."""
 
 
 ALL_ON = Switches()
@@ -45,7 +45,7 @@ def disable_slot(switches: Switches, slot: int, *, drain: bool) -> Switches:
 
 
 def reason_to_end(switches: Switches, slots: Iterable[int]) -> str | None:
-    """Why a container on these slots of the agent may not go on; None when it may."""
+    """Why a container on these slots of the agent may not continue; None when it may."""
     if not switches.is_enabled:
         return "agent disabled"
     return "slot disabled" if switches.disabled_slots.intersection(slots) else None

@@ -121,7 +121,7 @@ def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Any, 
 
 
 def _different(before: Mapping[str, Wait], after: Mapping[str, Wait]) -> tuple[Wait, ...]:
-    """Those that say something else: each plan makes them anew."""
+    """Those that say something else: each plan makes them again."""
     find = before.get
     return tuple([item for id, item in after.items() if find(id) != item])
 

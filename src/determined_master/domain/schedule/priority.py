@@ -132,7 +132,7 @@ class _Queue:
 
         A search that was submitted earlier may ask for its next trials for days: their place in
         the queue is before a gang that waits all the time, and without this they would pass it
-        for ever. What these agents could never hold passes nobody and is passed by nobody: it
+        forever. What these agents could never hold passes nobody and is passed by nobody: it
         comes last, so that the others have the same order without it.
         """
         at = self.line.impatient_at

@@ -1,7 +1,7 @@
 """What a policy would make of a workload: the real planner on agents that only exist as numbers.
 
 Time is a number of seconds. A task runs for as long as it takes, alone on its slots; one that is
-asked to leave does so after `leave_s` and goes on later where it was.
+asked to leave does so after `leave_s` and continues later where it was.
 """
 
 from __future__ import annotations

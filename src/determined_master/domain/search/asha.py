@@ -1,6 +1,6 @@
 """Asynchronous successive halving, in the form that stops trials and never resumes them.
 
-A bracket is a ladder of rungs, each a length of training. A trial that reaches a rung goes on if
+A bracket is a ladder of rungs, each a length of training. A trial that reaches a rung continues if
 its metric is among the best 1/divisor of those that reached it before, and is stopped otherwise.
 Source: Li et al. 2020, MLSys 2 230-246 (there with promotion in place of stopping).
 """

@@ -51,7 +51,7 @@ class TrialCount(msgspec.Struct, frozen=True):
 
 
 class SearchError(Exception):
-    """The search cannot go on, or cannot start; the text is for its user."""
+    """The search cannot continue, or cannot start; the text is for its user."""
 
 
 MAX_CREATED = 1000
@@ -66,7 +66,7 @@ MAX_RUNGS = 10_000
 def replacements(trials: int) -> int:
     """How many invalid trials a search of so many trials replaces.
 
-    A space without any valid point would otherwise be tried for ever. Past the bound an invalid
+    A space without any valid point would otherwise be tried forever. Past the bound an invalid
     trial counts like any other.
     """
     return 100 + 10 * trials

@@ -28,17 +28,17 @@ class RemovedSearch:
         time: float | None,
         reported: tuple[str, ...],
     ) -> SearchDecision:
-        """Refuse to go on."""
+        """Refuse to continue."""
         self._refuse()
 
     def trial_ended(
         self, state: Any, memory: SearchMemory, request_id: str, end: TrialEnd
     ) -> SearchDecision:
-        """Refuse to go on."""
+        """Refuse to continue."""
         self._refuse()
 
     def go_on(self, state: Any, memory: SearchMemory) -> SearchDecision:
-        """Refuse to go on."""
+        """Refuse to continue."""
         self._refuse()
 
     def progress(self, state: Any, memory: SearchMemory, trial_progress: float) -> float:
@@ -52,5 +52,5 @@ class RemovedSearch:
     def _refuse(self) -> NoReturn:
         raise SearchError(
             f"the search method {self._name} has been removed: this experiment's search cannot "
-            "go on; start a new experiment with another searcher"
+            "continue; start a new experiment with another searcher"
         )

@@ -66,7 +66,7 @@ def step(state: Trial, event: TrialEvent) -> Step:
     """Advance one detached trial by one event.
 
     Raises:
-        FailedPrecondition: its program says of an ended trial that it goes on, or ended
+        FailedPrecondition: its program says of an ended trial that it continues, or ended
             otherwise.
     """
     match event:

@@ -63,7 +63,7 @@ class TrialCreated(Event, frozen=True, tag="trial_created"):
 
 
 class TrialContinued(Event, frozen=True, tag="trial_continued"):
-    """Its ended experiment goes on, and this trial with it: as a new task, restarts uncounted."""
+    """Its ended experiment continues, and this trial with it: as a new task, restarts uncounted."""
 
     task_id: str
     max_restarts: int
@@ -116,7 +116,7 @@ class TrialKilled(Event, frozen=True, tag="trial_killed"):
 
 
 class TrialErred(Event, frozen=True, tag="trial_erred"):
-    """Its experiment cannot go on."""
+    """Its experiment cannot continue."""
 
     reason: str
 

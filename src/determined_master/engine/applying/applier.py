@@ -127,7 +127,7 @@ class Applier:
         try:
             await self._sink.recover(applied)
         except Exception as error:
-            raise TermEnded from error  # the next term reads everything anew
+            raise TermEnded from error  # the next term reads everything again
 
     async def _connection(self) -> Any:
         for wait_s in (*_RECONNECT_S, None):

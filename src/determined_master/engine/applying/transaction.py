@@ -344,7 +344,7 @@ class _Transaction:
             self._in_force = {tuple(row) for row in rows}
 
     def _is_due(self, post: Post) -> bool:
-        """Whether the timer was neither cancelled nor set anew; it is spent now."""
+        """Whether the timer was neither cancelled nor set again; it is spent now."""
         assert post.timer is not None
         name, version = post.timer
         timer = (*post.key, name)

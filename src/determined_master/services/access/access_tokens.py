@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 ONLY_ADMIN_CREATES = "only admin privileged users can create token for own/other users"
 LONGEST_DAYS = 106751
-"""What a life for ever is."""
+"""What a life forever is."""
 FOR_EVER = -1
 
 
 class Lives(msgspec.Struct, frozen=True):
-    """How long tokens live in days; -1 is for ever."""
+    """How long tokens live in days; -1 is forever."""
 
     default_days: int = 30
     max_days: int = 30
@@ -139,7 +139,7 @@ class AccessTokens:
     async def change(
         self, caller: Caller, token_id: int, *, description: str | None, is_revoked: bool
     ) -> TokenRow:
-        """Describe a token anew, or end it for good; its next use is refused.
+        """Describe a token again, or end it for good; its next use is refused.
 
         Raises:
             NotFound: there is none of that id, or it is none that the caller may see.

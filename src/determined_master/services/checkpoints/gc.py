@@ -82,7 +82,7 @@ class CheckpointGc:
     async def remove_files(
         self, caller: Caller, uuids: Sequence[str], globs: Sequence[str]
     ) -> None:
-        """Delete the files of checkpoints that match a pattern; none only counts them anew.
+        """Delete the files of checkpoints that match a pattern; none only counts them again.
 
         Raises:
             InvalidArgument: a pattern or UUID cannot be used. NotFound, FailedPrecondition: as

@@ -41,7 +41,7 @@ async def bootstrap(
 
     Raises:
         OSError: the password could not be written; nothing was made, and the next start begins
-            anew.
+            again.
     """
     async with db.acquire() as conn:
         while (known := await _find_cluster(conn)) is None:
@@ -60,7 +60,7 @@ async def _make_cluster(
         await _insert_first_rows(conn, hashed)
         if not initial_password:
             # Before the commit: of a master that is killed between the two, or whose disk is
-            # full, a password that nobody knows would be the only one for ever.
+            # full, a password that nobody knows would be the only one forever.
             _tell(password, directory)
 
 

@@ -1,4 +1,4 @@
-"""What is written down of machines on demand, so that a new lead goes on where one ended."""
+"""What is written down of machines on demand, so that a new lead continues where one ended."""
 
 from __future__ import annotations
 

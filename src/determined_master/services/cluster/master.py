@@ -94,7 +94,7 @@ class Master:
         Args:
             offset: id of the first line; a negative one counts from the end.
             limit: how many at most, 0 for all.
-            follow: whether to wait for more lines, for ever.
+            follow: whether to wait for more lines, forever.
 
         Raises:
             InvalidArgument: the limit is negative.

@@ -134,7 +134,7 @@ def task_defaults(settings: Settings) -> TaskDefaults:
 
 
 def idle_timeouts(settings: Settings) -> IdleTimeouts:
-    """How long notebooks and TensorBoards may be idle; 0 seconds are for ever."""
+    """How long notebooks and TensorBoards may be idle; 0 seconds are forever."""
     notebook, tensorboard = settings.notebook_timeout, settings.tensorboard_timeout
     return IdleTimeouts(
         notebook=timedelta(seconds=notebook) if notebook else None,

@@ -54,5 +54,5 @@ class IdleTimeouts(msgspec.Struct, frozen=True, kw_only=True):
     tensorboard: timedelta | None = None
 
     def of(self, kind: InteractiveKind) -> timedelta | None:
-        """None for ever."""
+        """None forever."""
         return {"NOTEBOOK": self.notebook, "TENSORBOARD": self.tensorboard}.get(kind)

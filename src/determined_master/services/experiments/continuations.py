@@ -1,4 +1,4 @@
-"""Letting ended experiments go on."""
+"""Letting ended experiments continue."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 OPENING_S = 5.0
 LISTED_SEARCHES = frozenset({"grid", "random"})
-"""Searches that go on with those of their trials that were not completed."""
+"""Searches that continue with those of their trials that were not completed."""
 
 
 class Reopening(msgspec.Struct, frozen=True):
-    """Which trials go on, and how they had ended."""
+    """Which trials continue, and how they had ended."""
 
     request_ids: tuple[str, ...]
     failed: int
@@ -61,9 +61,9 @@ class Continuations:
         self._bindings = bindings
 
     async def go_on(self, caller: Caller, experiment_id: int, override: str) -> tuple[str, ...]:
-        """Let an ended experiment go on where its trials' checkpoints are.
+        """Let an ended experiment continue where its trials' checkpoints are.
 
-        A single search goes on by a configuration that may be changed; a grid or random one
+        A single search continues by a configuration that may be changed; a grid or random one
         with the trials that were not completed.
 
         Args:

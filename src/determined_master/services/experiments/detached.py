@@ -125,7 +125,7 @@ class Detached:
         Args:
             caller: who asks.
             trial_id: of a detached trial, in whatever state.
-            resumes: whether it goes on from its latest checkpoint; else it begins anew, and
+            resumes: whether it continues from its latest checkpoint; else it begins again, and
                 what it reports takes the place of what earlier runs reported.
         """
         row = await self._trial(caller, trial_id)

@@ -38,7 +38,7 @@ class ExperimentChanges(msgspec.Struct, frozen=True, kw_only=True):
     checkpoint_storage: Mapping[str, Any] | None = None
     """Of `save_experiment_best`, `save_trial_best`, `save_trial_latest`."""
     log_retention_days: int | None = None
-    """-1 for ever."""
+    """-1 forever."""
 
 
 class ExperimentEdits:
@@ -56,7 +56,7 @@ class ExperimentEdits:
         """Apply changes; none of them when one cannot be.
 
         What an ended experiment's checkpoints are not kept for any more is deleted then; one
-        that goes on keeps them all until its end.
+        that continues keeps them all until its end.
 
         Raises:
             InvalidArgument: a value cannot be used, or exceeds what a config policy allows; its
@@ -85,7 +85,7 @@ class ExperimentEdits:
             await self._collections.apply_policy(experiment_id)
 
     async def retain_logs(self, caller: Caller, experiment_id: int, *, days: int) -> None:
-        """Keep the logs of its tasks for so many days; -1 is for ever."""
+        """Keep the logs of its tasks for so many days; -1 is forever."""
         await self.edit(caller, experiment_id, ExperimentChanges(log_retention_days=days))
 
     async def _check_policies(

@@ -193,7 +193,7 @@ class Experiments:
         await self._steer(caller, experiment_id, exp.ExperimentKilled())
 
     async def delete(self, caller: Caller, experiment_id: int) -> None:
-        """Delete an ended experiment with all its results; that goes on after the answer.
+        """Delete an ended experiment with all its results; that continues after the answer.
 
         Raises:
             FailedPrecondition: it is not over.

@@ -148,7 +148,7 @@ class ExperimentLists:
         listed: Sequence[ListItem],
         render: Callable[[rows.ExperimentRow], Rendered],
     ) -> list[tuple[ListItem, Rendered]]:
-        """What is kept of those whose rows have not changed since, the others anew."""
+        """What is kept of those whose rows have not changed since, the others again."""
         known = self._rendered
         shown: dict[int, tuple[str, Rendered]] = {}
         stale: list[int] = []

@@ -38,14 +38,14 @@ class LogRetention:
         self._schedule = schedule
 
     async def retain_trial(self, caller: Caller, trial_id: int, days: int) -> None:
-        """Keep the lines of one trial for so many days after its end; -1 is for ever.
+        """Keep the lines of one trial for so many days after its end; -1 is forever.
 
         Raises:
             NotFound: there is no such trial. InvalidArgument: the number cannot be.
         """
         if not FOR_EVER <= days <= MAX_DAYS:
             raise InvalidArgument(
-                f"numDays is {days}: it must be from {FOR_EVER} (for ever) to {MAX_DAYS}"
+                f"numDays is {days}: it must be from {FOR_EVER} (forever) to {MAX_DAYS}"
             )
         async with self._db.acquire() as conn, conn.transaction():
             trial = await trials.find_trial(conn, trial_id)
@@ -55,7 +55,7 @@ class LogRetention:
             await rows.update_trial_days(conn, trial_id, days)
 
     async def remaining_days(self, caller: Caller, trial_id: int) -> int:
-        """For how many days more a trial's lines are kept; -1 is for ever.
+        """For how many days more a trial's lines are kept; -1 is forever.
 
         Raises:
             NotFound: there is no such trial.

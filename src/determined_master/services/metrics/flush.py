@@ -72,7 +72,7 @@ class Flusher:
         return [outcome for outcomes in await asyncio.gather(*answers) for outcome in outcomes]
 
     async def run(self) -> None:
-        """Flush for ever; cancelled at the master's end."""
+        """Flush forever; cancelled at the master's end."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._write_summaries())
             group.create_task(self.points.run())

@@ -1,4 +1,4 @@
-"""Reading metrics over steps: of single trials, and of whole experiments as they go on."""
+"""Reading metrics over steps: of single trials, and of whole experiments as they continue."""
 
 from __future__ import annotations
 

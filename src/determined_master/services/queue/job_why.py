@@ -162,7 +162,7 @@ class JobWhy:
         return self._live.of_job(id)
 
     async def _ends(self, view: PoolView) -> dict[str, datetime]:
-        """About when trials end, if they go on as fast as until now."""
+        """About when trials end, if they continue as fast as until now."""
         trials: dict[int, tuple[str, datetime]] = {}
         for one in view.running:
             live = self._live.find(one.allocation_id)

@@ -45,7 +45,7 @@ class WaitLines:
         self._told: dict[str, tuple[str, float]] = {}
 
     async def run(self, decisions: Callable[[], Sequence[PoolDecision]]) -> None:
-        """Tell, for ever."""
+        """Tell, forever."""
         while True:
             await asyncio.sleep(ROUND_S)
             try:

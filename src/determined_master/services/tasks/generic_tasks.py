@@ -136,7 +136,7 @@ class GenericTasks:
         await self._post(caller, [task_id, *pausable], task.TaskPaused())
 
     async def unpause(self, caller: Caller, task_id: str) -> None:
-        """Let it go on, and the paused tasks below it.
+        """Let it continue, and the paused tasks below it.
 
         Raises:
             NotFound: there is no such generic task. FailedPrecondition: it is not paused.

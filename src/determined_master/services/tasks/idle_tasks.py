@@ -61,7 +61,7 @@ class IdleTasks:
             ended.append(task.id)
         return ended
 
-    def begin_anew(self) -> None:
+    def begin_again(self) -> None:
         """Take every task for used just now: the clock was set."""
         self._reached = dict.fromkeys(self._reached, clock.now())
 

@@ -1,7 +1,7 @@
 """Deleting projects and workspaces: their tasks and experiments go first, which takes its time.
 
 What is being deleted says so in its row before anything in it is touched, so a master that starts
-again goes on with it.
+again continues with it.
 """
 
 from __future__ import annotations

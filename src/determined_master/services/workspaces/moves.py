@@ -1,4 +1,4 @@
-"""Whether what is not over may go on in another workspace."""
+"""Whether what is not over may continue in another workspace."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Moves:
     async def check_experiment(
         self, conn: Conn, row: experiments.ExperimentRow, workspace_id: int
     ) -> None:
-        """Do nothing when an experiment may go on there.
+        """Do nothing when an experiment may continue there.
 
         Raises:
             FailedPrecondition: it may not; the text names it, all reasons and the remedy.

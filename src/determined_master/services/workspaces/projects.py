@@ -255,7 +255,7 @@ class Projects:
         """Delete a project with all its experiments.
 
         Returns:
-            Whether it is gone already; else that goes on after the answer.
+            Whether it is gone already; else that continues after the answer.
 
         Raises:
             FailedPrecondition: it is immutable, or an experiment of it is not over.

@@ -206,7 +206,7 @@ class Workspaces:
         """Delete a workspace with its projects and all their experiments.
 
         Returns:
-            Whether it is gone already; else that goes on after the answer.
+            Whether it is gone already; else that continues after the answer.
 
         Raises:
             FailedPrecondition: it is the first one, or an experiment in it is not over.

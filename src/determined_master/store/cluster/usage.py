@@ -35,7 +35,7 @@ class UsedAllocation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Span(msgspec.Struct, frozen=True, kw_only=True):
-    """What went on in a trial from one report to the next; or an agent's or machine's stay."""
+    """What continued in a trial from one report to the next; or an agent's or machine's stay."""
 
     experiment_id: int | None
     kind: str
@@ -91,7 +91,7 @@ async def list_allocations(
 async def list_spans(
     conn: Conn, window: tuple[datetime, datetime], now: datetime, take: Take[Span]
 ) -> None:
-    """Hand out what went on within a window, by its begin.
+    """Hand out what continued within a window, by its begin.
 
     A trial's span begins where the one before ended, the first at the trial's start. Detached
     trials use nothing of the cluster. Call within a transaction.

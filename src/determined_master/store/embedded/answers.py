@@ -36,7 +36,7 @@ async def answers(layout: Layout, deadline_s: float, server: Server) -> bool:
     """Whether a query is answered before the process ends, and before the deadline.
 
     While the server says that it is starting up the deadline does not come closer: after a crash
-    it repeats what was written last, and whoever ends it has it begin anew.
+    it repeats what was written last, and whoever ends it has it begin again.
 
     Args:
         layout: where the server's files lie.

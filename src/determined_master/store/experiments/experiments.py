@@ -267,7 +267,7 @@ async def find_model_digest(conn: Conn, experiment_id: int) -> tuple[bytes | Non
 
 
 async def reset_progress(conn: Conn, experiment_id: int) -> None:
-    """Begin to count anew, at the place in the queue that its age gives: it goes on."""
+    """Begin to count again, at the place in the queue that its age gives: it continues."""
     query = "UPDATE experiments SET progress = 0, queue_position = NULL WHERE id = $1"
     await conn.execute(query, experiment_id)
 

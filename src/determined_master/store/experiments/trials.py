@@ -70,7 +70,7 @@ class NewTrial(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NextTask(msgspec.Struct, frozen=True, kw_only=True):
-    """The task of a trial that goes on."""
+    """The task of a trial that continues."""
 
     task_id: str
     job_id: str
@@ -235,7 +235,7 @@ async def list_ends(conn: Conn, experiment_id: int) -> list[tuple[str, str]]:
 
 
 async def insert_next_task(conn: Conn, trial_id: int, next_: NextTask) -> None:
-    """Give a trial that goes on its next task."""
+    """Give a trial that continues its next task."""
     task = """
         INSERT INTO tasks (id, type, job_id, trial_id, experiment_id, user_id, started_at)
         VALUES ($1, 'TRIAL', $2, $3, $4, $5, $6)

@@ -46,7 +46,7 @@ class ListQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 @asynccontextmanager
 async def planned_for_its_values(conn: Conn) -> AsyncIterator[None]:
-    """A transaction whose statements are planned anew with the values that they are given.
+    """A transaction whose statements are planned again with the values that they are given.
 
     The pool's connections plan once; but whether an index helps a filter depends on its value.
     """

@@ -61,7 +61,7 @@ RETENTION_POLICY = Object(
         "log_retention_days": Field(
             Integer(at_least=-1, at_most=32767),
             is_required=True,
-            doc="Days to keep logs after a task's end; -1 for ever.",
+            doc="Days to keep logs after a task's end; -1 forever.",
         )
     }
 )

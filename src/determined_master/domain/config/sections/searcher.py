@@ -76,7 +76,7 @@ class AsyncHalving(Common, frozen=True, kw_only=True):
 
 
 class Removed(Common, frozen=True, kw_only=True):
-    """A method that only earlier releases had, or of which too little is stored to go on."""
+    """A method that only earlier releases had, or of which too little is stored to continue."""
 
     name: str
 
@@ -109,7 +109,7 @@ def _is_uuid(text: str) -> str | None:
 _NO_LENGTH = "has no effect on the search: it tells trial classes how long to train"
 _MAX_TRIALS = Field(Integer(at_least=1), is_required=True, doc="Trials in all.")
 _CONCURRENT = Field(Integer(at_least=0), 16, "Trials at once; 0 for no limit.")
-_DIVISOR = Field(Number(above=1), 4, "One of so many trials goes on at each rung.")
+_DIVISOR = Field(Number(above=1), 4, "One of so many trials continues at each rung.")
 _TIME = {
     "time_metric": Field(Text(), doc="Metric that says how far a trial is, as `batches`."),
     "max_time": Field(Integer(at_least=1), doc="Value of the time metric of a full training."),
