@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import uvicorn
 
-from determined_agent.runtimes.process_bound import remove_group
+from determined_agent.runtimes.process.process_limit import remove_group
 from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
 from determined_master.backends.agents.session import LinkTimes
 from determined_master.ports import AgentSnapshot, StartOrder

@@ -7,8 +7,8 @@ from typing import Any, get_args
 
 from msgspec import inspect
 
-from determined_agent import settings as agent
-from determined_agent import settings_sources as agent_sources
+from determined_agent.settings import options as agent
+from determined_agent.settings import sources as agent_sources
 from determined_master.domain.config.layers import TASK_CONTAINER_DEFAULTS
 from determined_master.settings.command import flag_of, variable_of
 from determined_master.settings.master import Settings

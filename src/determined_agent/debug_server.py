@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
 
-from determined_agent.settings import Settings
+from determined_agent.settings.options import Settings
 
 MAX_HEAD_BYTES = 16 * 1024
 _REQUEST_S = 10.0

@@ -17,15 +17,15 @@ from determined_agent import entropy
 from determined_agent.debug_server import CannotListen, debug_server
 from determined_agent.devices.detect import detect
 from determined_agent.devices.rocm import MalformedOutput
+from determined_agent.link.connection import GivenUp, Identity, JoinRefused, Link
+from determined_agent.link.tls import BadTlsFile, link_context
 from determined_agent.log_format import configure_logging
-from determined_agent.runtimes.apptainer import ApptainerRuntime
+from determined_agent.runtimes.apptainer.runtime import ApptainerRuntime
 from determined_agent.runtimes.base import Runtime, RuntimeUnavailable
-from determined_agent.runtimes.docker import DockerRuntime
-from determined_agent.runtimes.process import ProcessRuntime
-from determined_agent.settings import Settings, SettingsError, load
-from determined_agent.socket import GivenUp, Identity, JoinRefused, Link
+from determined_agent.runtimes.docker.runtime import DockerRuntime
+from determined_agent.runtimes.process.runtime import ProcessRuntime
+from determined_agent.settings.options import Settings, SettingsError, load
 from determined_agent.supervisor import Supervisor
-from determined_agent.tls import BadTlsFile, link_context
 from determined_wire.agent_link import Device
 
 log = logging.getLogger(__name__)

@@ -13,18 +13,18 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol, assert_never
 
-from determined_agent import machine
-from determined_agent.directory import (
+from determined_agent.container import states
+from determined_agent.container.directory import (
     ContainerDirectory,
     ContainerRecord,
     Exit,
     list_directories,
 )
-from determined_agent.environment import MasterFacts, Start
-from determined_agent.logs import LogLink, LogPump
+from determined_agent.container.environment import MasterFacts, Start
+from determined_agent.link.tls import with_trust
+from determined_agent.logs.shipper import LogLink, LogPump
 from determined_agent.runtimes.base import Handle, LaunchFailed, Runtime
-from determined_agent.settings import TlsSettings
-from determined_agent.tls import with_trust
+from determined_agent.settings.options import TlsSettings
 from determined_wire.agent_link import (
     ContainerReport,
     ContainerState,
@@ -56,7 +56,7 @@ class ReportLink(LogLink, Protocol):
 class _Entry:
     def __init__(
         self,
-        container: machine.Container,
+        container: states.Container,
         record: ContainerRecord,
         directory: ContainerDirectory,
         pump: LogPump,
@@ -114,7 +114,7 @@ class Supervisor:
                 self._end(entry, found)
             else:
                 entry.handle = found
-                self._step(entry, machine.Launched(found.addresses()))
+                self._step(entry, states.Launched(found.addresses()))
                 entry.task = asyncio.create_task(self._watch(entry, found))
         await self._runtime.sweep(frozenset(self._entries))
 
@@ -146,7 +146,7 @@ class Supervisor:
         keep = frozenset(welcome.keep)
         for entry in list(self._entries.values()):
             if entry.container.container_id not in keep:
-                self._step(entry, machine.Unwanted())
+                self._step(entry, states.Unwanted())
 
     async def end_unwanted(self, container_ids: tuple[str, ...], patience_s: float) -> None:
         """End containers that the master has given up, and wait for their ends, within bounds."""
@@ -158,7 +158,7 @@ class Supervisor:
                     "ending a container that the master has given up",
                     extra={"container": container_id},
                 )
-                self._step(entry, machine.Unwanted())
+                self._step(entry, states.Unwanted())
                 ending += [entry.task] if entry.task is not None else []
         if ending:
             await asyncio.wait(ending, timeout=patience_s)
@@ -174,9 +174,9 @@ class Supervisor:
             if isinstance(order, SignalContainer) and order.allocation_id:
                 self._link.report(never_started(order))
         elif isinstance(order, SignalContainer):
-            self._step(entry, machine.SignalOrdered(order.signal))
+            self._step(entry, states.SignalOrdered(order.signal))
         elif isinstance(order, ForgetContainer):
-            self._step(entry, machine.ForgetOrdered())
+            self._step(entry, states.ForgetOrdered())
         else:
             assert_never(order)
 
@@ -234,12 +234,12 @@ class Supervisor:
     def _launch_is_over(self, entry: _Entry, task: asyncio.Task[None]) -> None:
         """A launch that is canceled before its first step never learns of it by itself."""
         if task.cancelled() and entry.container.is_aborting:
-            self._step(entry, machine.LaunchCanceled())
+            self._step(entry, states.LaunchCanceled())
             entry.pump.finish(Exit())
 
     async def _launch(self, entry: _Entry, start: Start) -> None:
         def progress(state: ContainerState) -> None:
-            self._step(entry, machine.Progressed(state))
+            self._step(entry, states.Progressed(state))
 
         try:
             await self._wait_for_devices(entry)
@@ -248,7 +248,7 @@ class Supervisor:
             self._end(entry, Exit(failure=error.failure))
             return
         entry.handle = handle
-        self._step(entry, machine.Launched(handle.addresses()))
+        self._step(entry, states.Launched(handle.addresses()))
         await self._watch(entry, handle)
 
     async def _wait_for_devices(self, entry: _Entry) -> None:
@@ -284,14 +284,14 @@ class Supervisor:
 
     def _end(self, entry: _Entry, end: Exit) -> None:
         entry.pump.finish(end)
-        self._step(entry, machine.Ended(end.exit_code, end.failure))
+        self._step(entry, states.Ended(end.exit_code, end.failure))
 
     async def _pump(self, entry: _Entry) -> None:
         await entry.pump.run()
-        self._step(entry, machine.OutputStored())
+        self._step(entry, states.OutputStored())
 
     def _add(self, record: ContainerRecord, directory: ContainerDirectory) -> _Entry:
-        container = machine.Container(
+        container = states.Container(
             container_id=record.container_id, allocation_id=record.allocation_id
         )
         entry = _Entry(container, record, directory, LogPump(record, directory, self._link))
@@ -299,26 +299,26 @@ class Supervisor:
         entry.pumping = asyncio.create_task(self._pump(entry))
         return entry
 
-    def _step(self, entry: _Entry, event: machine.ContainerEvent) -> None:
-        entry.container, effects = machine.step(entry.container, event)
+    def _step(self, entry: _Entry, event: states.ContainerEvent) -> None:
+        entry.container, effects = states.step(entry.container, event)
         for effect in effects:
             self._run(entry, effect)
 
-    def _run(self, entry: _Entry, effect: machine.ContainerEffect) -> None:
+    def _run(self, entry: _Entry, effect: states.ContainerEffect) -> None:
         match effect:
-            case machine.Report(report=report):
+            case states.Report(report=report):
                 log.info(
                     "container changed",
                     extra={"container": report.container_id, "state": report.state},
                 )
                 self._link.report(report)
-            case machine.SendSignal(number=number):
+            case states.SendSignal(number=number):
                 if entry.handle is not None:
                     entry.handle.signal(number)
-            case machine.CancelLaunch():
+            case states.CancelLaunch():
                 if entry.task is not None:
                     entry.task.cancel()
-            case machine.Remove():
+            case states.Remove():
                 del self._entries[entry.container.container_id]
                 self._remove(entry.directory)
             case _:

@@ -15,7 +15,7 @@ from tests.covers import covers
 from tests.free_ports import free_port
 
 from determined_agent.debug_server import MAX_HEAD_BYTES, CannotListen, debug_server
-from determined_agent.settings import Settings
+from determined_agent.settings.options import Settings
 
 
 def settings(**overrides: Any) -> Settings:

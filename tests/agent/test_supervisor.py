@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from tests.agent_link import until
 
 from determined_agent import supervisor as subject
-from determined_agent.directory import ContainerDirectory, ContainerRecord, Exit
-from determined_agent.environment import Start
-from determined_agent.logs import Disconnected
-from determined_agent.spool import STDOUT, SpoolWriter
+from determined_agent.container.directory import ContainerDirectory, ContainerRecord, Exit
+from determined_agent.container.environment import Start
+from determined_agent.logs.shipper import Disconnected
+from determined_agent.shim.spool import STDOUT, SpoolWriter
 from determined_agent.supervisor import Supervisor
 from determined_wire.agent_link import (
     Address,

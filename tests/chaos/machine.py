@@ -12,11 +12,11 @@ from typing import Any, Protocol
 from tests.chaos.loop import PROCESS, Process, SimLoop
 
 from determined_agent import entropy
-from determined_agent.directory import ContainerDirectory, ContainerRecord, Exit
-from determined_agent.environment import Start
+from determined_agent.container.directory import ContainerDirectory, ContainerRecord, Exit
+from determined_agent.container.environment import Start
+from determined_agent.link.connection import GivenUp, Identity, JoinRefused, Link
 from determined_agent.runtimes.base import LaunchFailed
-from determined_agent.settings import Settings
-from determined_agent.socket import GivenUp, Identity, JoinRefused, Link
+from determined_agent.settings.options import Settings
 from determined_agent.supervisor import Supervisor
 from determined_wire.agent_link import Address, ContainerState, Device, Failure
 

@@ -15,9 +15,9 @@ import pytest
 from tests.agent_link import processes_with, spec, until
 from tests.covers import covers
 
-from determined_agent.directory import ContainerDirectory, ContainerRecord, Exit
-from determined_agent.environment import MasterFacts, Start
-from determined_agent.output import Position, read_chunk, read_end
+from determined_agent.container.directory import ContainerDirectory, ContainerRecord, Exit
+from determined_agent.container.environment import MasterFacts, Start
+from determined_agent.logs.spool_reader import Position, read_chunk, read_end
 from determined_agent.runtimes.base import Handle, LaunchFailed, Runtime
 from determined_wire.agent_link import ContainerSpec, ContainerState
 

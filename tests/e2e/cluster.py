@@ -21,7 +21,7 @@ from tests.watchdog import Watchdog
 
 from determined.common.api.certs import Cert
 from determined.common.api.errors import APIException
-from determined_agent.runtimes.process_bound import remove_group
+from determined_agent.runtimes.process.process_limit import remove_group
 
 ROOT = Path(__file__).parents[2]
 

@@ -13,7 +13,7 @@ from tests.e2e.conftest import running
 from tests.e2e.faults import Held, memory_of, processes_of_tasks
 from tests.e2e.test_life import config
 
-from determined_agent.runtimes.process_bound import make_group, remove_group
+from determined_agent.runtimes.process.process_limit import make_group, remove_group
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 

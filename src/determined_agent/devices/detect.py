@@ -12,7 +12,7 @@ import uuid
 from determined_agent.devices.cpu import cpu_devices
 from determined_agent.devices.cuda import cuda_devices
 from determined_agent.devices.rocm import rocm_devices
-from determined_agent.settings import Settings
+from determined_agent.settings.options import Settings
 from determined_wire.agent_link import Device
 
 log = logging.getLogger(__name__)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from determined_agent.directory import ContainerDirectory, ContainerRecord, Exit
-from determined_agent.environment import Start
+from determined_agent.container.directory import ContainerDirectory, ContainerRecord, Exit
+from determined_agent.container.environment import Start
 from determined_wire.agent_link import Address, ContainerState, Failure
 
 

@@ -16,7 +16,7 @@ from determined_agent.devices.cpu import cpu_devices
 from determined_agent.devices.cuda import cuda_devices
 from determined_agent.devices.detect import artificial_devices, detect
 from determined_agent.devices.rocm import MalformedOutput, parse_rocm_smi
-from determined_agent.settings import Settings
+from determined_agent.settings.options import Settings
 
 
 def settings(**overrides: Any) -> Settings:

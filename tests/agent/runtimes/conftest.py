@@ -11,8 +11,8 @@ from tests.contracts.runtime_contract import Workshop
 from tests.docker_daemon import IMAGE, Daemon
 from tests.registry import Registry, registry
 
-from determined_agent.runtimes.docker import DockerRuntime
-from determined_agent.settings import Settings
+from determined_agent.runtimes.docker.runtime import DockerRuntime
+from determined_agent.settings.options import Settings
 
 Make = Callable[..., Workshop]
 

@@ -1,0 +1,250 @@
+"""Starting one container: its image, its creation, its files, its start; and undoing these.
+
+A machine that fails is given a minute to recover before the task is sent back. Whatever may run
+is ended for sure before a launch counts as failed: its slots are given to others then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from determined_agent import clock
+from determined_agent.container.environment import SHARED_FS_DIR, Start
+from determined_agent.devices.rocm_nodes import NoNodes, rocm_nodes
+from determined_agent.runtimes.base import LaunchFailed
+from determined_agent.runtimes.docker.api import (
+    DockerApi,
+    DockerRefused,
+    DockerUnreachable,
+    Request,
+)
+from determined_agent.runtimes.docker.container import addresses_of, inspect, is_cut_off
+from determined_agent.runtimes.docker.files import archive
+from determined_agent.runtimes.docker.hints import is_machines_fault, with_hint
+from determined_agent.runtimes.docker.images import Images
+from determined_agent.runtimes.docker.output import Output
+from determined_agent.runtimes.docker.spec import (
+    LABEL,
+    Harness,
+    container_name,
+    create_body,
+    loopback_warning,
+)
+from determined_agent.runtimes.harness import locate_harness
+from determined_agent.runtimes.image_forms import ImageFormError, daemon_image
+from determined_agent.runtimes.task_files import make_dirs
+from determined_agent.settings.options import Settings
+from determined_wire.agent_link import Address, ContainerState, Failure, TaskUser
+
+HOME_LABEL = f"{LABEL}directory"
+"""Which agent's directory a container belongs to: ids of agents may repeat on one machine."""
+
+PATIENCE_S = 60.0
+"""So long a launch is tried again while the machine is at fault."""
+_FIRST_PAUSE_S = 1.0
+_LONGEST_PAUSE_S = 15.0
+
+Progress = Callable[[ContainerState], None]
+
+
+class Launcher:
+    """Starts the containers of one agent."""
+
+    def __init__(
+        self, api: DockerApi, settings: Settings, root: Path, patience_s: float = PATIENCE_S
+    ) -> None:
+        """
+        Args:
+            api: the daemon.
+            settings: the agent's.
+            root: the directory that holds those of the tasks.
+            patience_s: how long a launch is tried again while the machine is at fault.
+        """
+        self.unanswered: set[str] = set()
+        """Containers of which the daemon has not said whether it has created them."""
+        self._api = api
+        self._settings = settings
+        self._root = root
+        self._patience_s = patience_s
+        self._images = Images(api)
+        self._harness = Harness(locate_harness())
+
+    async def launch(
+        self, output: Output, start: Start, progress: Progress
+    ) -> tuple[Address, ...]:
+        """Start a container, whose id `output` gets; where its ports are.
+
+        Cancelling it leaves nothing running. Raises LaunchFailed.
+        """
+        start = self._with_image(start)
+        warning = loopback_warning(start, self._settings)
+        if warning:
+            output.note(warning)
+        give_up_s = clock.monotonic_s() + self._patience_s
+        pause_s = _FIRST_PAUSE_S
+        while True:
+            try:
+                return await self._try(output, start, progress)
+            except LaunchFailed as error:
+                is_last = clock.monotonic_s() + pause_s > give_up_s
+                if error.failure.type != "agent_error" or is_last:
+                    raise
+                output.note(f"{error.failure.message}; trying again in {pause_s:g} s")
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+    def _with_image(self, start: Start) -> Start:
+        """The image by the name that the daemon knows. Raises LaunchFailed."""
+        try:
+            image = daemon_image(start.spec.image, self._settings.container_runtime)
+        except ImageFormError as error:
+            raise LaunchFailed(_failure(error)) from error
+        return msgspec.structs.replace(
+            start, spec=msgspec.structs.replace(start.spec, image=image)
+        )
+
+    async def delete(self, docker_id: str) -> None:
+        """Raises DockerUnreachable, and DockerRefused unless it is gone or just going."""
+        request = Request(
+            method="DELETE",
+            path=f"/containers/{docker_id}",
+            query={"force": True, "v": True},
+        )
+        try:
+            await self._api.call(request)
+        except DockerRefused as error:
+            if error.status not in (404, 409):
+                raise
+
+    async def delete_if_possible(self, docker_id: str) -> None:
+        """Remove a container that does not run; else the sweep at the next start finds it."""
+        try:
+            await self.delete(docker_id)
+        except (DockerRefused, DockerUnreachable):
+            return
+
+    async def _try(self, output: Output, start: Start, progress: Progress) -> tuple[Address, ...]:
+        try:
+            await self._images.ensure(start.spec, lambda: progress("PULLING"), output.note)
+            progress("STARTING")
+            output.docker_id = await self._create_or_undo(start)
+        except (DockerRefused, DockerUnreachable, ValueError, OSError) as error:
+            raise LaunchFailed(_failure(error)) from error
+        try:
+            return await self._start_or_undo(output, start)
+        except asyncio.CancelledError:
+            await asyncio.shield(self.delete_if_possible(output.docker_id))
+            raise
+
+    async def _create_or_undo(self, start: Start) -> str:
+        """Create it; given up meanwhile, wait for the daemon to have made it and remove it."""
+        creating = asyncio.create_task(self._create(start))
+        try:
+            return await asyncio.shield(creating)
+        except asyncio.CancelledError:
+            await asyncio.wait({creating})
+            if creating.exception() is None:
+                await asyncio.shield(self.delete_if_possible(creating.result()))
+            raise
+
+    async def _create(self, start: Start) -> str:
+        for mount in start.spec.mounts:
+            if mount.container_path == SHARED_FS_DIR and os.geteuid() == 0:
+                _make_storage(mount.host_path, start.spec.user)
+        body = create_body(start, self._settings, self._harness, await _render_nodes(start))
+        body["Labels"][HOME_LABEL] = str(self._root)
+        name = container_name(start)
+        request = Request(
+            method="POST", path="/containers/create", query={"name": name}, body=body
+        )
+        try:
+            made = await self._api.call(request)
+        except DockerUnreachable:
+            self.unanswered.add(start.container_id)
+            raise
+        except DockerRefused as error:
+            if error.status != 409:
+                raise
+            await self.delete(name)  # of an earlier try, whose answer got lost
+            made = await self._api.call(request)
+        return str(made["Id"])
+
+    async def _start_or_undo(self, output: Output, start: Start) -> tuple[Address, ...]:
+        try:
+            return await self._start(output.docker_id, start)
+        except DockerUnreachable as error:
+            await self._end_what_may_run(output, error)
+            raise LaunchFailed(_failure(error)) from error
+        except (DockerRefused, ValueError) as error:
+            await self.delete_if_possible(output.docker_id)
+            raise LaunchFailed(_failure(error)) from error
+
+    async def _start(self, docker_id: str, start: Start) -> tuple[Address, ...]:
+        files = archive(start.spec, int(clock.now().timestamp()))
+        path = f"/containers/{docker_id}"
+        await self._api.call(
+            Request(method="PUT", path=f"{path}/archive", query={"path": "/"}, body=files)
+        )
+        await self._api.call(Request(method="POST", path=f"{path}/start"))
+        found: dict[str, Any] = {"HostConfig": {"NetworkMode": start.spec.network_mode}}
+        if start.spec.network_mode != "host":
+            found = await inspect(self._api, docker_id) or found
+            if is_cut_off(found):
+                raise ValueError(
+                    f"it has no network: the daemon at {self._api.address} runs without a bridge; "
+                    "set task_container_defaults.network_mode to host, or give the daemon one"
+                )
+        return addresses_of(found, start.spec.ports)
+
+    async def _end_what_may_run(self, output: Output, error: DockerUnreachable) -> None:
+        """The daemon may have started it without saying so: only it can tell, and end it."""
+        output.note(f"{error}; waiting for it to say whether the container runs")
+        pause_s = _FIRST_PAUSE_S
+        while True:
+            try:
+                await self.delete(output.docker_id)
+            except (DockerRefused, DockerUnreachable):
+                await asyncio.sleep(pause_s)
+                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+            else:
+                return
+
+
+def _make_storage(path: str, user: TaskUser) -> None:
+    """Raises OSError where the machine is at fault, else ValueError."""
+    try:
+        make_dirs(path, 0o755, user if user.uid != 0 else None)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+            raise
+        raise ValueError(
+            f"the directory {path} for checkpoints cannot be made on the agent "
+            f"({error.strerror}): see checkpoint_storage.host_path"
+        ) from error
+
+
+async def _render_nodes(start: Start) -> tuple[str, ...]:
+    """Device files of a container's ROCm slots. Raises ValueError."""
+    ids = [d.id for d in start.devices if d.type == "rocm"]
+    if not ids:
+        return ()
+    try:
+        return await asyncio.to_thread(rocm_nodes, ids)
+    except NoNodes as error:
+        raise ValueError(str(error)) from error
+
+
+def _failure(error: Exception) -> Failure:
+    text = with_hint(f"the container could not be started: {error}")
+    if isinstance(error, DockerRefused) and is_machines_fault(str(error)):
+        return Failure("agent_error", text)
+    if isinstance(error, (DockerRefused, ValueError)):
+        return Failure("task_error", text)
+    return Failure("agent_error", f"the agent could not launch the container: {error}")

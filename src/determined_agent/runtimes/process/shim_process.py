@@ -1,0 +1,267 @@
+"""One shim as the agent sees it: starting it, finding it again, its end, its signals."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import signal
+import sys
+from pathlib import Path
+
+import determined_agent
+from determined_agent import clock
+from determined_agent.container.directory import ContainerDirectory, Exit
+from determined_agent.runtimes.process.process_limit import members_of_group
+from determined_agent.shim.process_tree import kill_all, kill_below, send
+from determined_agent.shim.program import KILL_ALL, LOCK_FD
+from determined_wire.agent_link import Address, Failure
+
+_PATIENCE_S = 5.0
+"""After so long a shim that was told to end everything is ended by hand."""
+_PID_WAIT_S = 60.0
+"""A shim says who it is some 20 ms after its start, on a machine that is very busy far later."""
+_GONE_S = 30.0
+"""What was killed and is not gone by then hangs in the kernel: nobody can end it."""
+_BOOT = "import sys; sys.path.append({0!r}); from determined_agent.shim.program import main; {1}"
+
+
+class ShimProcess:
+    """A shim that lives, or lived a moment ago; implements `runtimes.base.Handle`."""
+
+    def __init__(
+        self, directory: ContainerDirectory, pid: int, pidfd: int, ports: tuple[int, ...]
+    ) -> None:
+        self._directory = directory
+        self._pid = pid
+        self._pidfd = pidfd
+        self._ports = ports
+        self._was_killed = False
+        self._said: asyncio.Future[bytes] | None = None
+        self._exit: asyncio.Future[Exit] = asyncio.get_running_loop().create_future()
+        self._by_hand: asyncio.TimerHandle | None = None
+        self._losing: asyncio.Task[None] | None = None
+        asyncio.get_running_loop().add_reader(pidfd, self._on_exit)
+
+    def listen(self, fd: int) -> None:
+        """Take what the shim will say about its start from this end of a pipe."""
+        loop = asyncio.get_running_loop()
+        said: asyncio.Future[bytes] = loop.create_future()
+        self._said = said
+
+        def read() -> None:
+            loop.remove_reader(fd)
+            data = os.read(fd, 65536)
+            os.close(fd)
+            if not said.done():
+                said.set_result(data)
+
+        loop.add_reader(fd, read)
+
+    async def started(self) -> str | None:
+        """None once the task's program runs, else `task: ` or `agent: ` and what went wrong."""
+        if self._said is None:
+            return None
+        text = (await self._said).decode("utf-8", "replace").strip()
+        if text == "ok":
+            return None
+        if text.startswith("error cannot write"):
+            return f"agent: {text[6:]}"
+        if text.startswith("error "):
+            return f"task: {text[6:]}"
+        return f"agent: its shim ended before it could start the task {self._shim_complaint()}"
+
+    async def wait(self) -> Exit:
+        """Wait for the end of the task and of all it started."""
+        return await asyncio.shield(self._exit)
+
+    def signal(self, number: int) -> None:
+        """Send a signal to the task's process group; 9 ends its whole tree."""
+        if self._exit.done():
+            return
+        self._was_killed = self._was_killed or number == signal.SIGKILL
+        if self._losing is not None:
+            return  # the shim has ended, and all that it left is being ended
+        if number != signal.SIGKILL:
+            self._send(number)
+            return
+        self._send(KILL_ALL)
+        if self._by_hand is None:
+            loop = asyncio.get_running_loop()
+            self._by_hand = loop.call_later(_PATIENCE_S, self._kill_by_hand)
+
+    def addresses(self) -> tuple[Address, ...]:
+        """Ports of a process are those of its machine."""
+        return tuple(Address("", port, "", port) for port in self._ports)
+
+    def detach(self) -> None:
+        """Let go; the shim and its task run on."""
+        if self._by_hand is not None:
+            self._by_hand.cancel()
+        if self._losing is not None:
+            self._losing.cancel()
+        if not self._exit.done():
+            self._exit.cancel()
+        if self._pidfd >= 0:
+            asyncio.get_running_loop().remove_reader(self._pidfd)
+            os.close(self._pidfd)
+            self._pidfd = -1
+
+    def _send(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError):  # it has just ended
+            signal.pidfd_send_signal(self._pidfd, number)
+
+    def _kill_by_hand(self) -> None:
+        """The shim is stopped or hung: end its tree, then itself."""
+        kill_below(self._pid)
+        send(self._pid, signal.SIGKILL)
+
+    def _on_exit(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._pidfd)
+        if self._by_hand is not None:
+            self._by_hand.cancel()
+        with contextlib.suppress(ChildProcessError):  # an earlier agent started it
+            os.waitpid(self._pid, os.WNOHANG)
+        end = self._directory.exit()
+        if end is None:
+            self._losing = asyncio.get_running_loop().create_task(self._lose())
+        elif not self._exit.done():
+            self._exit.set_result(end)
+
+    async def _lose(self) -> None:
+        """The shim ended without a word: the task has ended once all that it left is gone."""
+        try:
+            await _end_leftovers(self._directory.container_id)
+        finally:  # whatever came of it, somebody waits for the end
+            if not self._exit.done():
+                self._exit.set_result(lost_exit(self._directory, was_killed=self._was_killed))
+
+    def _shim_complaint(self) -> str:
+        try:
+            lines = self._directory.shim_log.read_text(errors="replace").strip().splitlines()
+        except OSError:
+            lines = []
+        return f"({lines[-1]})" if lines else ""
+
+
+def start_shim(
+    directory: ContainerDirectory, payload: bytes, ports: tuple[int, ...]
+) -> ShimProcess:
+    """Start a shim on an order. Raises OSError."""
+    lock_fd = directory.lock()
+    if lock_fd is None:
+        raise OSError(f"{directory.path} is in use by another shim")
+    fds = [lock_fd]
+    try:
+        order_fd = os.memfd_create("order")
+        fds.append(order_fd)
+        os.write(order_fd, payload)
+        os.lseek(order_fd, 0, os.SEEK_SET)
+        log_fd = os.open(directory.shim_log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        fds.append(log_fd)
+        read_fd, write_fd = os.pipe()
+        fds.append(write_fd)
+        pid = _spawn(directory.path, (order_fd, write_fd, log_fd, lock_fd))
+    finally:
+        for fd in fds:
+            os.close(fd)
+    shim = ShimProcess(directory, pid, os.pidfd_open(pid), ports)
+    shim.listen(read_fd)
+    return shim
+
+
+async def find_shim(directory: ContainerDirectory, ports: tuple[int, ...]) -> ShimProcess | Exit:
+    """The shim of a task that an earlier agent started, or how the task ended."""
+    lock_fd = directory.lock()
+    if lock_fd is not None:
+        os.close(lock_fd)
+        return await _past_exit(directory)
+    deadline = clock.monotonic_s() + _PID_WAIT_S
+    while clock.monotonic_s() < deadline:
+        pid = directory.shim_pid()
+        if pid is not None:
+            try:
+                pidfd = os.pidfd_open(pid)
+            except ProcessLookupError:
+                pidfd = -1
+            if pidfd >= 0 and directory.shim_pid() == pid:
+                return ShimProcess(directory, pid, pidfd, ports)
+            if pidfd >= 0:
+                os.close(pidfd)
+        await asyncio.sleep(0.01)
+        lock_fd = directory.lock()
+        if lock_fd is not None:
+            os.close(lock_fd)
+            return await _past_exit(directory)
+    return await _past_exit(directory)
+
+
+def lost_exit(directory: ContainerDirectory, *, was_killed: bool) -> Exit:
+    """The end of a task whose shim left no status."""
+    if was_killed:
+        failure = Failure("container_failed", "container was killed", 137)
+        return Exit(exit_code=137, failure=failure)
+    message = "the task's shim ended without a word, perhaps killed from outside"
+    if not directory.had_shim():
+        message = "the agent ended before it could start the task"
+    return Exit(failure=Failure("restore_error", message))
+
+
+async def _end_leftovers(container_id: str) -> None:
+    """End what a shim left, and return when it is gone.
+
+    Who is killed lives on until its turn comes, with all that it holds: told of an end before
+    that, the master would give its devices to the next.
+    """
+    marker = f"DET_CONTAINER_ID={container_id}".encode()
+
+    def left() -> list[int]:
+        return [*_members(marker), *members_of_group(container_id)]
+
+    give_up_at = clock.monotonic_s() + _GONE_S
+    pause_s = 0.001
+    while left() and clock.monotonic_s() < give_up_at:
+        kill_all(left)
+        await asyncio.sleep(pause_s)
+        pause_s = min(2 * pause_s, 0.1)
+
+
+def _spawn(directory: Path, fds: tuple[int, int, int, int]) -> int:
+    source = str(Path(determined_agent.__file__).parent.parent)
+    run = "sys.exit(main(sys.argv[1]))"
+    argv = [sys.executable, "-I", "-S", "-c", _BOOT.format(source, run), str(directory)]
+    moved = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10) for fd in fds]
+    try:
+        actions = [(os.POSIX_SPAWN_DUP2, fd, n) for n, fd in enumerate(moved)]
+        assert actions[LOCK_FD][2] == LOCK_FD
+        environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_CTYPE": "C.UTF-8"}
+        return os.posix_spawn(sys.executable, argv, environment, file_actions=actions, setsid=True)
+    finally:
+        for fd in moved:
+            os.close(fd)
+
+
+async def _past_exit(directory: ContainerDirectory) -> Exit:
+    """How a task ended whose shim is gone; nothing of it is left then."""
+    end = directory.exit()
+    if end is None:
+        await _end_leftovers(directory.container_id)
+    return end or lost_exit(directory, was_killed=False)
+
+
+def _members(marker: bytes) -> list[int]:
+    """Processes that carry a task's marker in their environment.
+
+    Not those of the shim's session: after its end the number may belong to someone else.
+    """
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit() and int(name) != os.getpid():
+            try:
+                environ = Path(f"/proc/{name}/environ").read_bytes()
+            except OSError:
+                continue
+            if marker in environ.split(b"\0"):
+                found.append(int(name))
+    return found

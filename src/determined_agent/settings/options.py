@@ -1,0 +1,289 @@
+"""What the agent is told: flags over DET_* variables over agent.yaml over defaults."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, NamedTuple
+
+import msgspec
+from msgspec import Meta
+
+from determined_agent.settings.sources import SettingsError, Sources
+
+__all__ = ["Loaded", "Settings", "SettingsError", "load"]
+
+SlotType = Literal["auto", "cuda", "gpu", "rocm", "cpu", "none"]
+ContainerRuntime = Literal["docker", "podman", "apptainer", "process"]
+LogLevel = Literal["trace", "debug", "info", "warn", "error", "fatal"]
+GIB = 1024**3
+MASK = "********"
+
+
+class TlsSettings(msgspec.Struct, frozen=True):
+    """How the agent checks the master's certificate and shows its own."""
+
+    enabled: Annotated[bool, Meta(description="Whether the master is called by HTTPS.")] = False
+    skip_verify: Annotated[
+        bool, Meta(description="Trust any certificate of the master; only to try things out.")
+    ] = False
+    master_cert: Annotated[
+        str, Meta(description="File of authorities to trust; empty for those of the system.")
+    ] = ""
+    master_cert_name: Annotated[str, Meta(description="Name in the master's certificate.")] = ""
+    client_cert: Annotated[str, Meta(description="File of the agent's own certificate.")] = ""
+    client_key: Annotated[str, Meta(description="File of its private key.")] = ""
+
+
+class SecuritySettings(msgspec.Struct, frozen=True):
+    """The security section."""
+
+    tls: TlsSettings = TlsSettings()
+
+
+class HookSettings(msgspec.Struct, frozen=True):
+    """Commands that the agent runs."""
+
+    on_connection_lost: Annotated[
+        tuple[str, ...],
+        Meta(description="Program and arguments to run when the master is given up."),
+    ] = ()
+
+
+class LogSettings(msgspec.Struct, frozen=True):
+    """The agent's own log."""
+
+    level: Annotated[LogLevel, Meta(description="Least urgent lines to write.")] = "info"
+    color: Annotated[bool, Meta(description="Whether a terminal gets colours.")] = True
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """All options, after files, variables and flags are merged and checked."""
+
+    master_host: Annotated[str, Meta(description="Host of the master; required.")]
+    master_port: Annotated[
+        int, Meta(ge=0, le=65535, description="Its port. Default: 80, with TLS 443.")
+    ] = 0
+    agent_id: Annotated[
+        str, Meta(description="Name of this agent, unique in its cluster. Default: the host's.")
+    ] = ""
+    resource_pool: Annotated[str, Meta(description="Pool to join.")] = "default"
+    slot_type: Annotated[
+        SlotType,
+        Meta(description="Devices that become slots; auto looks for cuda, rocm, then cpu."),
+    ] = "auto"
+    visible_gpus: Annotated[
+        str,
+        Meta(
+            description=(
+                "Indexes or ids of the GPUs to use. Default: ROCR_VISIBLE_DEVICES or "
+                "CUDA_VISIBLE_DEVICES."
+            )
+        ),
+    ] = ""
+    artificial_slots: Annotated[
+        int, Meta(ge=0, description="Pretend to have so many devices; for tests.")
+    ] = 0
+    container_master_host: Annotated[
+        str, Meta(description="Host of the master as tasks reach it. Default: master_host.")
+    ] = ""
+    container_master_port: Annotated[
+        int, Meta(ge=0, le=65535, description="Its port there. Default: master_port.")
+    ] = 0
+    security: SecuritySettings = SecuritySettings()
+    hooks: HookSettings = HookSettings()
+    log: LogSettings = LogSettings()
+    join_token: Annotated[
+        str, Meta(description="The cluster's join token, from `det agent token`.")
+    ] = ""
+    join_token_file: Annotated[str, Meta(description="File that holds the join token.")] = ""
+    work_dir: Annotated[
+        str,
+        Meta(
+            description=(
+                "Where tasks' directories are. Default: $XDG_DATA_HOME/determined/agent, for "
+                "root /var/lib/determined/agent."
+            )
+        ),
+    ] = ""
+    agent_reconnect_attempts: Annotated[
+        int | None, Meta(description="Times to try to reach the master. Default: for ever.")
+    ] = None
+    agent_reconnect_backoff: Annotated[
+        int, Meta(ge=0, description="Seconds between attempts, where their number is bounded.")
+    ] = 5
+    container_runtime: Annotated[
+        ContainerRuntime,
+        Meta(description="What runs tasks; process isolates nothing, see docs/security.md."),
+    ] = "docker"
+    advertised_address: Annotated[
+        str,
+        Meta(
+            description=(
+                "Address at which other machines reach this one's containers. Default: that of "
+                "the route to the master."
+            )
+        ),
+    ] = ""
+    docker_host: Annotated[
+        str,
+        Meta(
+            description=(
+                "Address of Docker's or Podman's socket, unix:///PATH or tcp://HOST:PORT. "
+                "Default: DOCKER_HOST, else the usual socket of the runtime."
+            )
+        ),
+    ] = ""
+    apptainer_image_root: Annotated[
+        str,
+        Meta(
+            description=(
+                "Directory where the apptainer runtime looks for images before it asks a registry."
+            )
+        ),
+    ] = ""
+    container_pids_limit: Annotated[
+        int, Meta(ge=0, description="Processes and threads that one container may have; 0: any.")
+    ] = 32768
+    log_spool_bytes: Annotated[
+        int, Meta(ge=0, description="Bound of a task's output that is not stored yet.")
+    ] = GIB
+    http_proxy: Annotated[str, Meta(description="Given to tasks as HTTP_PROXY.")] = ""
+    https_proxy: Annotated[str, Meta(description="Given to tasks as HTTPS_PROXY.")] = ""
+    ftp_proxy: Annotated[str, Meta(description="Given to tasks as FTP_PROXY.")] = ""
+    no_proxy: Annotated[str, Meta(description="Given to tasks as NO_PROXY.")] = ""
+    debug: Annotated[bool, Meta(description="The same as log.level debug.")] = False
+    container_auto_remove_disabled: Annotated[
+        bool, Meta(description="Keep containers that have ended, to look into them; for Docker.")
+    ] = False
+    api_enabled: Annotated[
+        bool,
+        Meta(description="Serve /health and /debug/stacks, for who looks into this agent."),
+    ] = False
+    bind_ip: Annotated[
+        str, Meta(description="Address that api_enabled listens on; 0.0.0.0 for all.")
+    ] = "127.0.0.1"
+    bind_port: Annotated[
+        int, Meta(ge=0, le=65535, description="Port that api_enabled listens on.")
+    ] = 9090
+    tls: Annotated[bool, Meta(description="Whether api_enabled serves HTTPS.")] = False
+    tls_cert: Annotated[str, Meta(description="File of its certificate chain.")] = ""
+    tls_key: Annotated[str, Meta(description="File of its private key.")] = ""
+
+    def masked(self) -> dict[str, Any]:
+        """All options as JSON values, secrets as `********`."""
+        shown: dict[str, Any] = msgspec.to_builtins(self)
+        for name in PROXIES:
+            shown[name] = _CREDENTIALS.sub(rf"\g<1>{MASK}@", shown[name])
+        return {**shown, "join_token": MASK if self.join_token else ""}
+
+
+class Loaded(NamedTuple):
+    """Settings, and what the admin should know about them."""
+
+    settings: Settings
+    warnings: tuple[str, ...]
+
+
+NOT_HERE: dict[str, str] = {
+    "label": "was removed: use resource_pool",
+    "image_root": "was never read: for container_runtime apptainer set apptainer_image_root",
+    "config_file": "names this very file: give it as --config-file or DET_CONFIG_FILE",
+}
+"""Options of older agents that mean nothing here, and what to do instead."""
+
+NO_EFFECT: dict[str, str] = {
+    "fluent": "has no effect: the agent itself reads what tasks write; remove the section",
+}
+"""Options of older agents that changed nothing there either: a warning names them."""
+
+PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "no_proxy")
+_CREDENTIALS = re.compile(r"((?:^|//))[^/@]*@")
+
+
+def load(argv: Sequence[str], env: Mapping[str, str], *, is_root: bool | None = None) -> Loaded:
+    """Read all sources.
+
+    Args:
+        argv: without the program's name.
+        env: the environment.
+        is_root: whether the agent runs as root; by default it looks.
+
+    Raises:
+        SettingsError: with every error and its path.
+        SystemExit: for `--help`, `version` and for flags that nobody knows.
+    """
+    sources = Sources(Settings, NOT_HERE, NO_EFFECT)
+    sources.read(argv, env)
+    tree = sources.tree
+    _check(sources)
+    root = os.geteuid() == 0 if is_root is None else is_root
+    defaults = {
+        "master_port": 443 if _section(tree, "security", "tls").get("enabled") else 80,
+        "agent_id": socket.gethostname(),
+        "visible_gpus": env.get("ROCR_VISIBLE_DEVICES", env.get("CUDA_VISIBLE_DEVICES", "")),
+        "work_dir": _work_dir(env, root),
+        "resource_pool": "default",
+    }
+    for key, value in defaults.items():
+        tree[key] = tree.get(key) or value
+    if tree.get("debug") is True:
+        tree["log"] = {**(tree.get("log") or {}), "level": "debug"}
+    return Loaded(sources.build(), tuple(sources.warnings))
+
+
+def _check(sources: Sources) -> None:
+    """Note what does not fit together."""
+    tree = sources.tree
+    tls = _section(tree, "security", "tls")
+    if not tree.get("master_host"):
+        sources.problem("master_host", "is required: set it to the host of the master")
+    if tls.get("skip_verify") and tls.get("master_cert"):
+        sources.problem("security.tls", "skip_verify and master_cert must not both be set")
+    if bool(tls.get("client_cert")) != bool(tls.get("client_key")):
+        sources.problem("security.tls", "client_cert and client_key must both be set, or neither")
+    for name in sorted(tls) if not tls.get("enabled") else ():
+        if tls[name]:
+            text = "has no effect: the master is called without TLS; set security.tls.enabled"
+            sources.warnings.append(f"security.tls.{name} {text}")
+    if tree.get("join_token") and tree.get("join_token_file"):
+        sources.problem("join_token", "and join_token_file must not both be set")
+    if tree.get("api_enabled") and tree.get("tls"):
+        for name in ("tls_cert", "tls_key"):
+            if not tree.get(name):
+                sources.problem(name, "is required when api_enabled and tls are set")
+    _check_runtime(sources)
+    name = tree.get("agent_id") or ""
+    if "/" in name or name.startswith("."):
+        text = f'"{name}" is no name for a directory: leave out slashes and leading dots'
+        sources.problem("agent_id", text)
+
+
+def _check_runtime(sources: Sources) -> None:
+    """Note what does not fit the way of running containers."""
+    tree = sources.tree
+    runtime = tree.get("container_runtime")
+    if tree.get("container_auto_remove_disabled") and runtime in ("process", "apptainer"):
+        text = f"is for docker and podman: of {runtime} nothing is left to look into; remove it"
+        sources.problem("container_auto_remove_disabled", text)
+    root = tree.get("apptainer_image_root")
+    if root and runtime != "apptainer":
+        text = f"is for container_runtime apptainer, this one is {runtime or 'docker'}; remove it"
+        sources.problem("apptainer_image_root", text)
+    elif root and not str(root).startswith("/"):
+        sources.problem("apptainer_image_root", f'"{root}" is relative: give a whole path')
+
+
+def _section(tree: Mapping[str, Any], *path: str) -> Mapping[str, Any]:
+    for part in path:
+        tree = tree.get(part) or {}
+    return tree
+
+
+def _work_dir(env: Mapping[str, str], is_root: bool) -> str:
+    if is_root:
+        return "/var/lib/determined/agent"
+    home = env.get("XDG_DATA_HOME") or os.path.join(env.get("HOME", ""), ".local/share")
+    return os.path.join(home, "determined", "agent")

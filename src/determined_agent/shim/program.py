@@ -1,0 +1,336 @@
+"""The parent of one task's process: owns its session and outlives the agent.
+
+Standard library only, started as `python -I -S`, up in about 20 ms. It gets its order on file
+descriptor 0 (see `Order`), says on descriptor 1 whether the task's program was started, holds
+the lock on descriptor 3 while it lives, and keeps everything else in the task's directory:
+
+* `pid`: its process id and start time, by which an agent finds it again;
+* `output/`: the task's output (see `spool`);
+* `status`: how the task ended, written at once or not at all.
+
+Signals sent to it go on to the task's process group, or to its first process alone where that
+hands them on itself (twice would end a program that is just leaving); SIGRTMIN kills everything
+below it. When the task's program has ended, whatever it left behind is killed: the shim is the
+subreaper of all its descendants, so none escapes by becoming a daemon.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import fcntl
+import os
+import resource
+import select
+import signal
+import sys
+import time
+
+from determined_agent.shim.process_tree import kill_below, send, start_time
+from determined_agent.shim.spool import READ_BYTES, STDERR, STDOUT, SpoolWriter
+
+MAGIC = b"determined-shim-2"
+LOCK_FD = 3
+FORWARDED = (
+    signal.SIGHUP,
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGTERM,
+    signal.SIGWINCH,
+)
+KILL_ALL = signal.SIGRTMIN
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_STATUS_BYTES = 1024
+_COALESCE_S = 0.002
+_DRAIN_S = 1.0
+_KILL_S = 30.0
+_SMALL_READ = 4096
+
+
+class Order:
+    """What to run: fields separated by NUL, the last one `end`."""
+
+    def __init__(self, payload: bytes) -> None:
+        fields = payload.split(b"\0")
+        if fields[0] != MAGIC or fields[-1] != b"end":
+            raise ValueError("the order on descriptor 0 is not whole")
+        self.cwd = fields[1]
+        self.uid = int(fields[2])
+        self.gid = int(fields[3])
+        self.spool_bytes = int(fields[4])
+        self.max_processes = int(fields[5])
+        self.is_relay = fields[6] == b"1"
+        self.group = os.fsdecode(fields[7])
+        last_argument = 9 + int(fields[8])
+        self.argv = fields[9:last_argument]
+        self.env = dict(item.partition(b"=")[::2] for item in fields[last_argument:-1])
+
+
+class NotStarted(Exception):
+    """The task's program could not be started; the text tells why."""
+
+
+def main(directory: str) -> int:
+    """Run one task. Returns the shim's own exit code, which nobody needs."""
+    os.set_inheritable(LOCK_FD, False)
+    libc = ctypes.CDLL(None, use_errno=True)
+    _prctl(libc, _PR_SET_CHILD_SUBREAPER, 1)
+    try:
+        status_fd = _reserve_status(directory)
+        _write_pid(directory)
+        with os.fdopen(0, "rb", closefd=False) as file:
+            order = Order(file.read())
+        spool = SpoolWriter(os.path.join(directory, "output"), order.spool_bytes)
+    except OSError as error:
+        _tell(f"error cannot write in {directory}: {error.strerror}")
+        return 1
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    task = _Task(spool, _catch_signals())
+    try:
+        task.start(order, libc)
+    except NotStarted as error:
+        text = str(error).replace("\n", " ")
+        _write_status(directory, status_fd, f"state=failed\nerror={text}\n")
+        _tell(f"error {text}")
+        return 1
+    _tell("ok")
+    os.dup2(null, 1)
+    code = task.run()
+    ended_us = time.time_ns() // 1000
+    text = f"state=exited\ncode={code}\nended_us={ended_us}\ndropped={spool.dropped}\n"
+    _write_status(directory, status_fd, text)
+    return 0
+
+
+class _Task:
+    """The task's program, its pipes and its descendants."""
+
+    def __init__(self, spool: SpoolWriter, wake: int) -> None:
+        self._spool = spool
+        self._wake = wake
+        self._pid = 0
+        self._is_relay = False
+        self._status: int | None = None
+        self._streams: dict[int, int] = {}
+        self._group = ""
+
+    def start(self, order: Order, libc: ctypes.CDLL) -> None:
+        self._group = order.group
+        out_r, out_w = os.pipe()
+        err_r, err_w = os.pipe()
+        fail_r, fail_w = os.pipe()
+        shim_pid = os.getpid()
+        self._is_relay = order.is_relay
+        self._pid = os.fork()
+        if self._pid == 0:
+            _become(order, libc, shim_pid, (out_w, err_w, fail_w))
+        for fd in (out_w, err_w, fail_w):
+            os.close(fd)
+        with contextlib.suppress(OSError):  # it did so itself, and has gone on to its program
+            os.setpgid(self._pid, self._pid)
+        with os.fdopen(fail_r, "rb") as file:
+            failure = file.read()
+        if failure:
+            os.waitpid(self._pid, 0)
+            raise NotStarted(failure.decode("utf-8", "replace"))
+        self._streams = {out_r: STDOUT, err_r: STDERR}
+
+    def run(self) -> int:
+        """Carry output and signals until the end; the task's exit code."""
+        poll = select.poll()
+        for fd in (self._wake, *self._streams):
+            poll.register(fd, select.POLLIN)
+        while self._status is None:
+            is_small = True
+            for fd, _ in poll.poll():
+                if fd == self._wake:
+                    self._handle_signals()
+                elif self._copy(fd, poll) > _SMALL_READ:
+                    is_small = False
+            if is_small and self._status is None:
+                time.sleep(_COALESCE_S)  # many small writes become one record
+        self._kill_leftovers()
+        self._drain(poll)
+        code = os.waitstatus_to_exitcode(self._status)
+        return code if code >= 0 else 128 - code
+
+    def _handle_signals(self) -> None:
+        for number in os.read(self._wake, 512):
+            if number == signal.SIGCHLD:
+                self._reap()
+            elif number == KILL_ALL:
+                self._kill_all()
+            elif self._status is None:
+                send(self._pid if self._is_relay else -self._pid, number)
+
+    def _copy(self, fd: int, poll: select.poll) -> int:
+        data = os.read(fd, READ_BYTES)
+        if data:
+            self._spool.write(self._streams[fd], time.time_ns() // 1000, data)
+        else:
+            poll.unregister(fd)
+            del self._streams[fd]
+            os.close(fd)
+        return len(data)
+
+    def _reap(self) -> bool:
+        """Collect the dead. Returns whether any child is left."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False
+            if pid == 0:
+                return True
+            if pid == self._pid:
+                self._status = status
+
+    def _kill_all(self) -> None:
+        if self._group:  # nothing is born any more: a fork bomb would outrun us
+            with contextlib.suppress(OSError):
+                _write(os.path.join(self._group, "pids.max"), b"0\n")
+        kill_below(os.getpid())
+
+    def _kill_leftovers(self) -> None:
+        """End all descendants; their children come to us, so each round reaches deeper."""
+        give_up_at = time.monotonic() + _KILL_S
+        pause_s = 0.001
+        while self._reap() and time.monotonic() < give_up_at:
+            self._kill_all()
+            time.sleep(pause_s)
+            pause_s = min(2 * pause_s, 0.05)
+
+    def _drain(self, poll: select.poll) -> None:
+        """Take what the pipes hold, and for a moment what comes in from who could not be ended.
+
+        The moment does not bound what is there already: a busy disk may take longer over it.
+        """
+        poll.unregister(self._wake)
+        held = sum(fcntl.fcntl(fd, fcntl.F_GETPIPE_SZ) for fd in self._streams)
+        give_up_at = time.monotonic() + _DRAIN_S
+        while self._streams:
+            left_s = max(0.0, give_up_at - time.monotonic())
+            ready = poll.poll(left_s * 1000) if left_s or held > 0 else ()
+            if not ready:
+                return
+            for fd, _ in ready:
+                held -= self._copy(fd, poll)
+
+
+def _become(order: Order, libc: ctypes.CDLL, shim_pid: int, fds: tuple[int, int, int]) -> None:
+    """In the child: turn into the task's program, or tell why not and end."""
+    out_w, err_w, fail_w = fds
+    program = os.fsdecode(order.argv[0])
+    stage = "prepare the process"
+    try:
+        os.setpgid(0, 0)
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(number, signal.SIG_DFL)  # Python ignores them; ignoring is inherited
+        os.dup2(out_w, 1)
+        os.dup2(err_w, 2)
+        stage = "bound its processes"
+        _bound(order)
+        if os.getuid() == 0 and order.uid != 0:
+            stage = f"become user {order.uid}, group {order.gid}"
+            os.setgroups([order.gid])
+            os.setgid(order.gid)
+            os.setuid(order.uid)
+        _prctl(libc, _PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != shim_pid:
+            os._exit(255)
+        stage = f"enter the work directory {os.fsdecode(order.cwd)}"
+        os.chdir(order.cwd)
+        stage = f"run '{program}'"
+        os.execvpe(order.argv[0], order.argv, order.env)
+    except Exception as error:  # whatever it is, this process must not live on as a second shim
+        os.write(fail_w, f"cannot {stage}: {_why(error, order)}".encode())
+    os._exit(255)
+
+
+def _bound(order: Order) -> None:
+    """Let the task's program, and all that it starts, be no more than so many processes."""
+    if order.group:
+        _write(os.path.join(order.group, "cgroup.procs"), b"0\n")
+    elif order.max_processes:
+        _, most = resource.getrlimit(resource.RLIMIT_NPROC)
+        limit = order.max_processes
+        if most != resource.RLIM_INFINITY:
+            limit = min(limit, most)
+        resource.setrlimit(resource.RLIMIT_NPROC, (limit, limit))
+
+
+def _write(path: str, data: bytes) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.write(fd, data)
+    finally:
+        os.close(fd)
+
+
+def _why(error: Exception, order: Order) -> str:
+    if not isinstance(error, OSError):
+        return str(error)
+    text = os.strerror(error.errno or 0)
+    if error.errno == errno.ENOENT and b"/" not in order.argv[0]:
+        return f"{text} (searched in PATH {os.fsdecode(order.env.get(b'PATH', b''))})"
+    if error.errno == errno.E2BIG:
+        size = sum(len(k) + len(v) for k, v in order.env.items())
+        return (
+            f"{text} (the environment takes {size} bytes; the kernel allows 128 KiB a variable "
+            "and some 2 MiB together: shorten the configuration or the hyperparameters)"
+        )
+    return text
+
+
+def _catch_signals() -> int:
+    """Turn signals into bytes of a pipe; its reading end."""
+    wake_r, wake_w = os.pipe()
+    os.set_blocking(wake_w, False)
+    for number in (*FORWARDED, KILL_ALL, signal.SIGCHLD):
+        signal.signal(number, lambda *_: None)
+    signal.set_wakeup_fd(wake_w, warn_on_full_buffer=False)
+    return wake_r
+
+
+def _tell(line: str) -> None:
+    with contextlib.suppress(OSError):  # the agent is gone; its successor reads the directory
+        os.write(1, f"{line}\n".encode())
+
+
+def _prctl(libc: ctypes.CDLL, option: int, value: int) -> None:
+    if sys.platform == "linux":
+        libc.prctl(option, value, 0, 0, 0)
+
+
+def _write_pid(directory: str) -> None:
+    path = os.path.join(directory, "pid")
+    with open(f"{path}.tmp", "w") as file:
+        file.write(f"{os.getpid()} {start_time(os.getpid())}\n")
+    os.rename(f"{path}.tmp", path)
+
+
+def _reserve_status(directory: str) -> int:
+    """Take the room for the status now: at the end the disk may be full."""
+    fd = os.open(os.path.join(directory, "status.tmp"), os.O_RDWR | os.O_CREAT, 0o600)
+    os.write(fd, b" " * _STATUS_BYTES)
+    return fd
+
+
+def _write_status(directory: str, fd: int, text: str) -> None:
+    os.pwrite(fd, text.encode()[: _STATUS_BYTES - 1].ljust(_STATUS_BYTES - 1) + b"\n", 0)
+    os.fsync(fd)
+    os.rename(os.path.join(directory, "status.tmp"), os.path.join(directory, "status"))
+    parent = os.open(directory, os.O_RDONLY)
+    os.fsync(parent)
+    os.close(parent)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

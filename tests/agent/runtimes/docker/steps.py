@@ -1,0 +1,112 @@
+"""What tests of containers do again and again."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.agent_link import spec, until
+from tests.contracts.runtime_contract import Workshop, lines_of
+from tests.docker_daemon import Daemon
+from tests.registry import Registry
+
+from determined_agent.container.directory import ContainerDirectory, Exit
+from determined_agent.logs.spool_reader import Position, read_chunk
+from determined_agent.runtimes.base import Handle, LaunchFailed
+from determined_agent.runtimes.docker.runtime import DockerRuntime
+from determined_wire.agent_link import ContainerSpec
+
+SLEEP = ("import time", "print('ready', flush=True)", "time.sleep(600)")
+UNTIL_GO = "while not __import__('os').path.exists('/tmp/go'): __import__('time').sleep(0.01)"
+"""What follows is said when the test has touched `inside(docker) / "go"`."""
+
+
+def counting(pause_s: float) -> ContainerSpec:
+    """Counts until it may go."""
+    return spec(
+        *("import itertools, os, time", "for i in itertools.count():"),
+        *("    print(i, flush=True)", f"    time.sleep({pause_s})"),
+        "    if os.path.exists('/tmp/go'): break",
+        "print('last')",
+    )
+
+
+def check_counted(lines: list[str]) -> None:
+    """Each number is there once, in order, to the last line."""
+    *numbers, last = lines
+    assert last == "last"
+    assert numbers == [str(i) for i in range(len(numbers))]
+
+
+def inside(docker: Daemon) -> Path:
+    """`/tmp` of the one container there is, for as long as it runs."""
+    return Path(f"/proc/{pid_of(docker)}/root/tmp")
+
+
+def notes_of(directory: ContainerDirectory) -> list[str]:
+    """What the agent itself has written into a task's log."""
+    chunk, _ = read_chunk(directory.output, Position())
+    lines = iter(chunk.text.split("\n"))
+    told = [(span.source, next(lines)) for span in chunk.spans for _ in range(span.count)]
+    return [line for source, line in told if source == "agent"]
+
+
+async def again(made: Workshop, directory: ContainerDirectory) -> Handle | Exit:
+    """Find a container as an agent does that was started anew."""
+    record = directory.record()
+    assert record is not None
+    found = await made.runtime.attach(directory, record)
+    if not isinstance(found, Exit):
+        made.handles.append(found)
+    return found
+
+
+def let_go(made: Workshop, handle: Handle) -> None:
+    handle.detach()
+    made.handles.remove(handle)
+
+
+def has_noted(directory: ContainerDirectory, text: str) -> bool:
+    return any(text in note for note in notes_of(directory))
+
+
+def said_by_itself(directory: ContainerDirectory, end: Exit) -> list[str]:
+    """All lines of a task but the agent's."""
+    notes = notes_of(directory)
+    return [line for line in lines_of(directory, end) if line not in notes]
+
+
+def pid_of(docker: Daemon) -> int:
+    """Of the first process of the one container there is."""
+    return int(docker.run("inspect", "-f", "{{.State.Pid}}", *docker.containers()))
+
+
+async def half_pulled(workshop: Workshop, images: Registry) -> asyncio.Task[Any]:
+    """A launch whose image is under way; the registry holds back the rest."""
+    directory, start = workshop.make(spec("pass", image=images.image))
+    launch = workshop.runtime.launch(directory, start, workshop.states.append)
+    launching = asyncio.create_task(launch)
+    await until(lambda: images.pulls == 1)
+    return launching
+
+
+async def check_pulled(workshop: Workshop, images: Registry) -> None:
+    """The image is pulled now: all that it lacks is Python."""
+    with pytest.raises(LaunchFailed, match="needs Python"):
+        await workshop.launch(spec("pass", image=images.image))
+
+
+@contextlib.contextmanager
+def impatient(workshop: Workshop, answer_s: float = 0.3) -> Iterator[None]:
+    """A daemon that hangs is given up soon; one that is only busy is not, before and after."""
+    assert isinstance(workshop.runtime, DockerRuntime)
+    api = workshop.runtime._api
+    usual_s, api._answer_s = api._answer_s, answer_s
+    try:
+        yield
+    finally:
+        api._answer_s = usual_s

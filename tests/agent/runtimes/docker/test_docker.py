@@ -1,0 +1,394 @@
+"""The Docker runtime on a real daemon: the contract of all runtimes, and what is its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.agent.runtimes.conftest import Make
+from tests.agent.runtimes.docker.steps import (
+    UNTIL_GO,
+    again,
+    check_counted,
+    counting,
+    inside,
+    let_go,
+    notes_of,
+)
+from tests.agent_link import spec, until
+from tests.contracts.runtime_contract import RuntimeContract, Workshop, lines_of
+from tests.covers import covers
+from tests.debian_tree import CannotRun
+from tests.docker_daemon import (
+    IMAGE,
+    Daemon,
+    bridge,
+    daemon,
+    import_image,
+    missing,
+)
+from tests.registry import Registry
+
+from determined_agent.container.directory import Exit
+from determined_agent.runtimes.base import LaunchFailed
+from determined_agent.runtimes.docker.runtime import DockerRuntime
+from determined_agent.settings.options import Settings
+from determined_wire.agent_link import File, Mount, RegistryAuth, TaskUser
+
+pytestmark = [pytest.mark.slow, pytest.mark.docker, pytest.mark.xdist_group("docker")]
+
+
+class TestDockerRuntime(RuntimeContract):
+    pass
+
+
+class TestWhatIsInside:
+    @covers("agent-config 5.files")
+    async def test_the_task_finds_its_user_files_memory_and_harness(
+        self, workshop: Workshop, tmp_path: Path
+    ) -> None:
+        shared = tmp_path / "shared"
+        shared.mkdir(mode=0o777)
+        shared.chmod(0o777)
+        _, lines = await workshop.run(
+            "import os, pathlib, stat, sys",
+            "print(os.getuid(), os.getgid(), os.getcwd(), os.environ['HOME'])",
+            "print(oct(os.stat('/run/determined').st_mode & 0o7777), open('../given').read())",
+            "print(open('/run/determined/etc/passwd').read().strip())",
+            "shm = os.statvfs('/dev/shm')",
+            "print(shm.f_frsize * shm.f_blocks)",
+            "import determined, urllib3, ruamel.yaml",
+            "print(os.path.dirname(determined.__file__), sys.path[1])",
+            "print(os.access(os.path.dirname(determined.__file__), os.W_OK))",
+            "pathlib.Path('/outside/made').write_text('here')",
+            user=TaskUser("someone", 54321, "some", 54322),
+            files=(File("/run/determined/given", b"content", 0o600),),
+            mounts=(Mount(str(shared), "/outside"),),
+            shm_size_bytes=100 * 1024**2,
+        )
+        assert lines == [
+            "54321 54322 /run/determined/workdir /",
+            "0o700 content",
+            "someone:x:54321:54322::/run/determined/workdir:/bin/bash",
+            str(100 * 1024**2),
+            "/opt/determined/harness/determined /opt/determined/harness",
+            "False",
+        ]
+        assert (shared / "made").read_text() == "here"
+        assert (shared / "made").stat().st_uid == 54321
+
+    async def test_capabilities_are_added_and_dropped(self, workshop: Workshop) -> None:
+        script = (
+            "caps = next(l for l in open('/proc/self/status') if l.startswith('CapEff'))",
+            "print(*[int(caps.split()[1], 16) >> bit & 1 for bit in (12, 27)])",
+        )
+        _, plain = await workshop.run(*script)
+        _, changed = await workshop.run(
+            *script, add_capabilities=("NET_ADMIN",), drop_capabilities=("MKNOD",)
+        )
+        assert (plain, changed) == (["0 1"], ["1 0"])
+
+    async def test_devices_and_mounts_are_where_they_were_asked_for(
+        self, workshop: Workshop, tmp_path: Path
+    ) -> None:
+        (tmp_path / "data").mkdir()
+        (tmp_path / "data/file").write_text("mine")
+        end, lines = await workshop.run(
+            "import os, stat",
+            "found = os.stat('/dev/mine')",
+            "print(stat.S_ISCHR(found.st_mode), found.st_rdev == os.makedev(1, 5))",
+            "print(open('/dev/mine', 'rb').read(2))",
+            "print(open('in/file').read(), open('/run/determined/workdir/in/file').read())",
+            "try: open('in/file', 'w')",
+            "except OSError as error: print(error.strerror)",
+            devices=("/dev/zero:/dev/mine:r",),
+            mounts=(Mount(str(tmp_path / "data"), "in", True),),
+        )
+        assert end.exit_code == 0
+        assert lines == ["True True", "b'\\x00\\x00'", "mine mine", "Read-only file system"]
+
+    @covers("experiment-config 12.hpc_images")
+    async def test_an_image_may_carry_a_transport_that_the_daemon_has(
+        self, workshop: Workshop
+    ) -> None:
+        for form in (f"docker://{IMAGE}", f"docker-daemon:{IMAGE}"):
+            end, lines = await workshop.run("print('it runs')", image=form)
+            assert (end.exit_code, lines) == (0, ["it runs"])
+        with pytest.raises(LaunchFailed, match=r"'/a\.sif': container_runtime docker") as caught:
+            await workshop.launch(spec("pass", image="/a.sif"))
+        assert caught.value.failure.type == "task_error"
+
+    async def test_a_work_directory_of_its_own_is_made(self, workshop: Workshop) -> None:
+        _, lines = await workshop.run("import os", "print(os.getcwd())", work_dir="/some/where")
+        assert lines == ["/some/where"]
+
+    @covers("agent-config 5.labels")
+    async def test_docker_shows_whose_it_is_and_keeps_it_until_its_end_is_stored(
+        self, workshop: Workshop, docker: Daemon
+    ) -> None:
+        directory, handle = await workshop.launch(spec("pass", description="exp-1-trial-2"))
+        await asyncio.wait_for(handle.wait(), 60)
+        [container] = docker.containers()
+        shown = json.loads(docker.run("inspect", container))[0]
+        labels = {
+            name.removeprefix("ai.determined.container."): value
+            for name, value in shown["Config"]["Labels"].items()
+            if name.startswith("ai.determined.container.")
+        }
+        assert labels.pop("directory") == str(workshop.root)
+        assert labels == {
+            "type": "task-container",
+            "version": "0",
+            "id": directory.container_id,
+            "devices": "",
+            "description": "exp-1-trial-2",
+            "agent": "agent-1",
+            "cluster": "c",
+            "master": "m",
+        }
+        assert shown["Name"] == f"/exp-1-trial-2-{directory.container_id}"
+        assert shown["HostConfig"]["AutoRemove"] is False
+        await workshop.runtime.remove(directory.container_id)
+        assert docker.containers() == []
+
+    async def test_a_fork_bomb_stays_within_its_bound(self, make: Make) -> None:
+        end, lines = await make(container_pids_limit=40).run(
+            "import os, time",
+            "born = 0",
+            "try:",
+            "    while True:",
+            "        if os.fork() == 0: time.sleep(600)",
+            "        born += 1",
+            "except BlockingIOError as error: print('refused at', born)",
+        )
+        assert end.exit_code == 0
+        assert lines == ["refused at 39"]
+
+    async def test_a_line_of_ten_megabytes_comes_through_in_pieces(
+        self, workshop: Workshop
+    ) -> None:
+        end, lines = await workshop.run(
+            "import os", "os.write(1, b'x' * 10**7 + b'\\n')", "print('after')"
+        )
+        assert end.exit_code == 0
+        assert lines[-1] == "after"
+        assert sum(line.count("x") for line in lines) == 10**7
+        assert max(map(len, lines)) < 70_000
+
+
+class TestTheAgentsRestart:
+    async def test_output_goes_on_without_a_gap_and_nothing_comes_twice(
+        self, workshop: Workshop, docker: Daemon
+    ) -> None:
+        directory, handle = await workshop.launch(counting(0.003))
+        for seen in (20, 80, 160):
+            await until(lambda seen=seen: len(lines_of(directory)) > seen)
+            let_go(workshop, handle)
+            found = await again(workshop, directory)
+            assert not isinstance(found, Exit)
+            handle = found
+        (inside(docker) / "go").touch()
+        end = await asyncio.wait_for(handle.wait(), 60)
+        assert end.exit_code == 0
+        check_counted(lines_of(directory, end))
+
+    async def test_what_ended_meanwhile_is_found_with_all_of_its_output(
+        self, workshop: Workshop, docker: Daemon
+    ) -> None:
+        what = spec("print('first', flush=True)", UNTIL_GO, "print('x' * 9)")
+        directory, handle = await workshop.launch(what)
+        await until(lambda: lines_of(directory) == ["first"])
+        let_go(workshop, handle)
+        (inside(docker) / "go").touch()
+        await until(lambda: docker.run("ps", "-q") == "")
+        end = await again(workshop, directory)
+        assert isinstance(end, Exit)
+        assert end.exit_code == 0
+        assert end.ended_us > 0
+        assert lines_of(directory, end) == ["first", "x" * 9]
+
+    async def test_one_that_someone_removed_is_lost_and_says_so(
+        self, workshop: Workshop, docker: Daemon
+    ) -> None:
+        _, handle = await workshop.launch(spec("import time", "time.sleep(600)"))
+        docker.run("rm", "-f", *docker.containers())
+        end = await asyncio.wait_for(handle.wait(), 60)
+        assert end.failure is not None
+        assert end.failure.type == "restore_error"
+
+    async def test_what_lost_its_directory_is_removed_and_nothing_of_another_agent(
+        self, make: Make, docker: Daemon
+    ) -> None:
+        mine, other = make("mine"), make("other")
+        await mine.launch(spec("import time", "time.sleep(600)"))
+        kept, _ = await mine.launch(spec("import time", "time.sleep(600)"))
+        await other.launch(spec("import time", "time.sleep(600)"))
+        await mine.runtime.sweep(frozenset({kept.container_id}))
+        assert len(docker.containers()) == 2
+
+    @covers("agent-config 2.container_auto_remove_disabled 5.auto_remove")
+    async def test_one_that_ended_is_removed_unless_the_settings_keep_it(
+        self, make: Make, docker: Daemon
+    ) -> None:
+        keeping = make("keeping", container_auto_remove_disabled=True)
+        for workshop, left in ((make("usual"), 0), (keeping, 1)):
+            directory, handle = await workshop.launch(spec("print('inside')"))
+            await handle.wait()
+            await workshop.runtime.remove(directory.container_id)
+            await workshop.runtime.sweep(frozenset())
+            assert len(docker.containers()) == left
+        [kept] = docker.containers()
+        assert docker.run("logs", kept).strip() == "inside"
+        await keeping.launch(spec("import time", "time.sleep(600)"))
+        await keeping.runtime.sweep(frozenset())
+        assert docker.containers() == [kept]
+        docker.run("rm", kept)
+
+
+class TestImages:
+    @covers("agent-config 4.pull_timings")
+    async def test_an_image_is_pulled_and_one_without_python_is_a_task_error(
+        self, workshop: Workshop, images: Registry
+    ) -> None:
+        what = spec("pass", image=images.image)
+        directory, start = workshop.make(what)
+        with pytest.raises(LaunchFailed) as caught:
+            await workshop.runtime.launch(directory, start, workshop.states.append)
+        assert caught.value.failure.type == "task_error"
+        assert "the image needs Python 3.9 or newer as `python3`" in caught.value.failure.message
+        notes = notes_of(directory)
+        assert notes[0] == f"pulling image {images.image}"
+        assert notes[1].startswith(f"pulled image {images.image} in ")
+        assert notes[2] == caught.value.failure.message
+        assert workshop.states == ["PULLING", "STARTING"]
+
+    @covers("agent-config 5.pull")
+    async def test_it_is_pulled_again_only_when_that_is_asked_for(
+        self, workshop: Workshop, images: Registry
+    ) -> None:
+        for force, states in ((False, ["PULLING"]), (False, []), (True, ["PULLING"])):
+            workshop.states.clear()
+            with pytest.raises(LaunchFailed):
+                await workshop.launch(spec("pass", image=images.image, force_pull_image=force))
+            assert workshop.states == [*states, "STARTING"]
+
+    async def test_an_image_that_is_missing_is_named(
+        self, workshop: Workshop, images: Registry
+    ) -> None:
+        name = f"{images.host}/nothing:9"
+        with pytest.raises(LaunchFailed) as caught:
+            await workshop.launch(spec("pass", image=name))
+        assert caught.value.failure.type == "task_error"
+        assert f"the image {name} could not be pulled" in caught.value.failure.message
+        assert "environment.image" in caught.value.failure.message
+
+    async def test_a_private_image_needs_the_tasks_credentials(
+        self, workshop: Workshop, images: Registry
+    ) -> None:
+        images.password = "sesame"
+        with pytest.raises(LaunchFailed, match=r"set environment\.registry_auth"):
+            await workshop.launch(spec("pass", image=images.image))
+        auth = RegistryAuth("alice", "sesame", images.host)
+        directory, start = workshop.make(spec("pass", image=images.image, registry_auth=auth))
+        with pytest.raises(LaunchFailed, match="needs Python"):
+            await workshop.runtime.launch(directory, start, workshop.states.append)
+        assert notes_of(directory)[0] == f"pulling image {images.image} as alice"
+        assert "sesame" not in str(notes_of(directory))
+
+    async def test_a_pull_that_breaks_off_says_so_and_the_next_one_works(
+        self, workshop: Workshop, images: Registry
+    ) -> None:
+        images.cuts = 1
+        with pytest.raises(LaunchFailed, match="could not be pulled") as caught:
+            await workshop.launch(spec("pass", image=images.image))
+        assert images.image in caught.value.failure.message
+        with pytest.raises(LaunchFailed, match="needs Python"):
+            await workshop.launch(spec("pass", image=images.image))
+        assert images.pulls >= 2
+
+    async def test_a_daemon_without_a_bridge_is_an_error_and_no_hang(
+        self, workshop: Workshop
+    ) -> None:
+        workshop.defaults = {"image": IMAGE}
+        with pytest.raises(LaunchFailed, match=r"it has no network.*network_mode to host"):
+            await workshop.launch(spec("import time", "time.sleep(600)"))
+        assert workshop.handles == []
+
+
+@pytest.fixture(scope="module")
+def bridged(request: pytest.FixtureRequest) -> Iterator[Daemon]:
+    """A daemon as it is after its installation: containers have a network, and end with it."""
+    reason = missing()
+    if reason is not None:
+        pytest.skip(f"no Docker here: {reason}")
+    debian_tree: Path = request.getfixturevalue("debian_tree")
+    options = ("--userland-proxy=true", "--live-restore=false")
+    try:
+        with bridge() as (name, net), daemon(*options, "--bridge", name) as made:
+            made.net = net
+            import_image(made, debian_tree)
+            yield made
+    except CannotRun as error:
+        pytest.skip(f"no bridge here: {error}")
+
+
+@pytest.fixture
+def plain(bridged: Daemon, tmp_path: Path) -> Workshop:
+    settings = Settings(
+        master_host="m", agent_id="a", work_dir=str(tmp_path), docker_host=bridged.address
+    )
+    made = Workshop(DockerRuntime(settings, tmp_path), tmp_path)
+    made.defaults = {"image": IMAGE}
+    return made
+
+
+class TestAPlainDaemon:
+    async def test_ports_are_reached_at_the_numbers_that_docker_gave(
+        self, plain: Workshop, bridged: Daemon
+    ) -> None:
+        directory, handle = await plain.launch(
+            spec(
+                "import socket",
+                "with socket.create_server(('', 1734)) as server:",
+                "    print('ready', flush=True)",
+                "    while True:",  # any program on this machine may try the port, too
+                "        link, _ = server.accept()",
+                "        link.sendall(b'from inside')",
+                "        if link.recv(1):",
+                "            break",
+                ports=(1734, 1735),
+            )
+        )
+        first, second = handle.addresses()
+        assert first.container_ip.startswith(f"{bridged.net}.")
+        assert (first.host_ip, first.container_port, second.container_port) == ("", 1734, 1735)
+        assert first.host_port not in (1734, second.host_port)
+        await until(lambda: lines_of(directory) == ["ready"])
+        reader, writer = await asyncio.open_connection("127.0.0.1", first.host_port)
+        try:
+            assert await asyncio.wait_for(reader.readexactly(11), 60) == b"from inside"
+            writer.write(b"!")
+        finally:
+            writer.close()
+            await writer.wait_closed()
+        assert (await asyncio.wait_for(handle.wait(), 60)).exit_code == 0
+        found = await again(plain, directory)
+        assert isinstance(found, Exit)
+        await plain.runtime.remove(directory.container_id)
+
+    async def test_a_task_that_a_restart_of_the_daemon_ends_is_not_at_fault(
+        self, plain: Workshop, bridged: Daemon
+    ) -> None:
+        directory, handle = await plain.launch(
+            spec("import time", "print('ready', flush=True)", "time.sleep(600)")
+        )
+        await until(lambda: lines_of(directory) == ["ready"])
+        await asyncio.to_thread(bridged.restart)
+        end = await asyncio.wait_for(handle.wait(), 60)
+        assert end.failure is not None
+        assert end.failure.type == "restore_error"
+        assert "set live-restore" in end.failure.message
+        await plain.runtime.remove(directory.container_id)

@@ -1,0 +1,266 @@
+"""A real daemon that hangs or is full, images that are not to be had, containers that die.
+
+Each fault is told with what, where and the remedy, and afterwards the machine is as before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.agent.runtimes.conftest import Make
+from tests.agent.runtimes.docker.steps import (
+    SLEEP,
+    UNTIL_GO,
+    check_counted,
+    check_pulled,
+    counting,
+    half_pulled,
+    has_noted,
+    impatient,
+    inside,
+    notes_of,
+    said_by_itself,
+)
+from tests.agent_link import spec, until
+from tests.contracts.runtime_contract import Workshop, lines_of
+from tests.debian_tree import CannotRun
+from tests.docker_daemon import Daemon, daemon, missing
+from tests.registry import Registry
+
+from determined_agent.container.directory import list_directories
+from determined_agent.runtimes.base import LaunchFailed, RuntimeUnavailable
+from determined_agent.runtimes.docker.api import Request
+from determined_agent.runtimes.docker.runtime import DockerRuntime
+from determined_agent.settings.options import Settings
+from determined_wire.agent_link import RegistryAuth
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.docker,
+    pytest.mark.kill,
+    pytest.mark.xdist_group("docker"),
+]
+
+
+SMALL_BYTES = 16 * 1024**2
+
+
+class TestADaemonThatHangs:
+    async def test_it_is_named_and_running_tasks_do_not_mind(
+        self, workshop: Workshop, docker: Daemon
+    ) -> None:
+        directory, handle = await workshop.launch(counting(0.02))
+        with docker.hanging(), impatient(workshop, 1.0):
+            with pytest.raises(
+                LaunchFailed, match=r"did not answer GET /images.* in 1 s"
+            ) as caught:
+                await workshop.launch(spec("pass"))
+            assert docker.address in caught.value.failure.message
+            assert caught.value.failure.type == "agent_error"
+        (inside(docker) / "go").touch()
+        end = await asyncio.wait_for(handle.wait(), 60)
+        assert end.exit_code == 0
+        check_counted(said_by_itself(directory, end))
+
+    async def test_a_launch_goes_on_when_it_is_back_within_a_minute(
+        self, make: Make, docker: Daemon
+    ) -> None:
+        workshop = make(patience_s=60.0)
+        directory, start = workshop.make(spec("print('after all')"))
+        with docker.hanging(), impatient(workshop):
+            launching = asyncio.create_task(
+                workshop.runtime.launch(directory, start, workshop.states.append)
+            )
+            await until(lambda: has_noted(directory, "trying again in"))
+        handle = await asyncio.wait_for(launching, 60)
+        workshop.handles.append(handle)
+        end = await asyncio.wait_for(handle.wait(), 60)
+        assert end.exit_code == 0
+        assert "after all" in lines_of(directory, end)
+        assert len(docker.containers()) == 1, "one try too many was left"
+
+    async def test_the_signal_that_ends_a_task_arrives_when_it_wakes(
+        self, workshop: Workshop, docker: Daemon
+    ) -> None:
+        directory, handle = await workshop.launch(spec(*SLEEP))
+        await until(lambda: lines_of(directory) == ["ready"])
+        with docker.hanging(), impatient(workshop):
+            handle.signal(9)
+            await until(lambda: notes_of(directory) != [])
+        assert "did not answer POST" in notes_of(directory)[0]
+        assert (await asyncio.wait_for(handle.wait(), 60)).exit_code == 137
+
+    async def test_an_agent_does_not_start_beside_it(self, make: Make, docker: Daemon) -> None:
+        runtime = make(answer_s=0.3).runtime
+        with docker.hanging(), pytest.raises(RuntimeUnavailable, match="it hangs or is over"):
+            async with asyncio.timeout(60):
+                await runtime.check()
+
+    async def test_what_it_may_have_started_is_ended_before_the_slots_go_to_others(
+        self, workshop: Workshop, docker: Daemon, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The order to start is heard, its answer is not."""
+        runtime = workshop.runtime
+        assert isinstance(runtime, DockerRuntime)
+        call = runtime._api._call
+        with contextlib.ExitStack() as hanging:
+
+            async def unheard(request: Request, prefix: str) -> Any:
+                answer = await call(request, prefix)
+                if not request.path.endswith("/start"):
+                    return answer
+                hanging.enter_context(docker.hanging())
+                hanging.enter_context(impatient(workshop))
+                return await call(request, prefix)
+
+            monkeypatch.setattr(runtime._api, "_call", unheard)
+            directory, start = workshop.make(spec(*SLEEP))
+            launching = asyncio.create_task(
+                runtime.launch(directory, start, workshop.states.append)
+            )
+            await until(lambda: has_noted(directory, "whether the container runs"), 90)
+            assert not launching.done(), "its slots were given away while it ran"
+        with pytest.raises(LaunchFailed, match="did not answer POST") as caught:
+            await asyncio.wait_for(launching, 60)
+        assert caught.value.failure.type == "agent_error"
+        assert docker.containers() == []
+
+
+@pytest.fixture(scope="module")
+def full() -> Iterator[Daemon]:
+    """A daemon whose data has little room."""
+    reason = missing()
+    if reason is not None:
+        pytest.skip(f"no Docker here: {reason}")
+    try:
+        with daemon(data_bytes=SMALL_BYTES) as made:
+            yield made
+    except CannotRun as error:
+        pytest.skip(f"no Docker here: {error}")
+
+
+class TestAFullDisk:
+    async def test_pulls_and_starts_name_the_disk_and_work_once_there_is_room(
+        self, full: Daemon, images: Registry, tmp_path: Path
+    ) -> None:
+        settings = Settings(
+            master_host="m", agent_id="a", work_dir=str(tmp_path), docker_host=full.address
+        )
+        workshop = Workshop(DockerRuntime(settings, tmp_path, patience_s=0.0), tmp_path)
+        what = spec("pass", image=images.image, network_mode="host")
+        filler = full.root / "data/filler"
+
+        fill(filler)
+        with pytest.raises(LaunchFailed, match=r"could not be pulled.*no space left") as caught:
+            await workshop.launch(what)
+        assert caught.value.failure.type == "agent_error"
+        assert "the disk of Docker's data root is full: remove" in caught.value.failure.message
+
+        filler.unlink()
+        with pytest.raises(LaunchFailed, match="needs Python"):
+            await workshop.launch(what)
+
+        fill(filler)
+        with pytest.raises(LaunchFailed, match=r"could not be started.*no space left") as caught:
+            await workshop.launch(what)
+        assert caught.value.failure.type == "agent_error"
+        filler.unlink()
+        for made in list_directories(tmp_path):
+            await workshop.runtime.remove(made.container_id)
+        assert full.containers() == []
+
+
+def fill(path: Path) -> None:
+    """Write until there is no room."""
+    with path.open("wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(bytes(1024**2))
+        except OSError:
+            pass
+        try:
+            while True:
+                file.write(bytes(512))
+        except OSError:
+            return
+
+
+class TestImages:
+    async def test_a_wrong_password_is_named_by_its_user_and_its_key(
+        self, workshop: Workshop, images: Registry
+    ) -> None:
+        images.password = "sesame"
+        auth = RegistryAuth("alice", "wrong-word", images.host)
+        directory, start = workshop.make(spec("pass", image=images.image, registry_auth=auth))
+        with pytest.raises(LaunchFailed) as caught:
+            await workshop.runtime.launch(directory, start, workshop.states.append)
+        message = caught.value.failure.message
+        assert caught.value.failure.type == "task_error"
+        assert f"the image {images.image} could not be pulled" in message
+        assert "environment.registry_auth" in message
+        assert notes_of(directory)[0] == f"pulling image {images.image} as alice"
+        assert "wrong-word" not in message + str(notes_of(directory))
+
+    async def test_a_pull_can_be_given_up_half_way(
+        self, workshop: Workshop, docker: Daemon, images: Registry
+    ) -> None:
+        with images.holding():
+            launching = await half_pulled(workshop, images)
+            launching.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asyncio.wait_for(launching, 60)
+        assert docker.containers() == []
+        await check_pulled(workshop, images)
+
+
+class TestMistakes:
+    """What the configuration asks for and the machine does not have: the task's own error."""
+
+    async def test_a_device_that_is_not_there(self, workshop: Workshop) -> None:
+        with pytest.raises(LaunchFailed, match=r"/dev/none.*resources\.devices") as caught:
+            await workshop.launch(spec("pass", devices=("/dev/none:/dev/none:mrw",)))
+        assert caught.value.failure.type == "task_error"
+
+    async def test_a_capability_that_is_none(self, workshop: Workshop) -> None:
+        with pytest.raises(LaunchFailed, match=r"FLY.*environment\.add_capabilities") as caught:
+            await workshop.launch(spec("pass", add_capabilities=("FLY",)))
+        assert caught.value.failure.type == "task_error"
+
+    async def test_a_network_that_does_not_exist(self, make: Make) -> None:
+        workshop = make()
+        workshop.defaults = {"image": workshop.defaults["image"]}
+        with pytest.raises(LaunchFailed, match=r"nowhere.*defaults\.network_mode") as caught:
+            await workshop.launch(spec("pass", network_mode="nowhere"))
+        assert caught.value.failure.type == "task_error"
+
+    async def test_a_name_that_no_image_can_have(self, workshop: Workshop) -> None:
+        with pytest.raises(LaunchFailed, match=r"environment\.image") as caught:
+            await workshop.launch(spec("pass", image="No Such/Name"))
+        assert caught.value.failure.type == "task_error"
+
+
+class TestMemory:
+    async def test_a_task_that_the_kernel_ends_for_want_of_memory_says_so(
+        self, workshop: Workshop, docker: Daemon
+    ) -> None:
+        directory, handle = await workshop.launch(
+            spec(
+                "print('ready', flush=True)",
+                UNTIL_GO,
+                "kept = [bytearray(b'x') * 2**20 for _ in range(600)]",
+            )
+        )
+        await until(lambda: lines_of(directory) == ["ready"])
+        [container] = docker.containers()
+        limit = ("--memory", "32m", "--memory-swap", "32m")
+        docker.run("update", *limit, container)
+        docker.run("exec", container, "touch", "/tmp/go")
+        end = await asyncio.wait_for(handle.wait(), 60)
+        assert end.failure is not None
+        assert (end.failure.type, end.exit_code) == ("container_failed", 137)
+        assert "for want of memory" in end.failure.message

@@ -1,0 +1,45 @@
+"""Texts as daemons tell them: whose fault they are, and what is to be done."""
+
+from __future__ import annotations
+
+import pytest
+
+from determined_agent.runtimes.docker.hints import is_machines_fault, with_hint
+
+
+@pytest.mark.parametrize(
+    ("said", "remedy"),
+    [
+        ("mkdir /data/overlay2/x: no space left on device", "data root is full"),
+        ("accept4: too many open files", "raise the limit of open files"),
+        ("fork/exec /usr/bin/runc: cannot allocate memory", "no memory left"),
+        ("dial unix /run/containerd/containerd.sock: connect: refused", "containerd runs"),
+    ],
+)
+def test_what_the_machine_lacks_is_no_fault_of_the_task(said: str, remedy: str) -> None:
+    assert is_machines_fault(said)
+    assert remedy in with_hint(said)
+
+
+@pytest.mark.parametrize(
+    ("said", "remedy"),
+    [
+        ('exec: "python3": executable file not found in $PATH: unknown', "DET_PYTHON_EXECUTABLE"),
+        ("network nowhere not found", "task_container_defaults.network_mode"),
+        ('error gathering device information while adding "/dev/x"', "resources.devices"),
+        ('invalid CapAdd: unknown capability: "CAP_FLY"', "environment.add_capabilities"),
+        ("path /a is mounted on / but it is not a shared or slave mount", "bind_mounts.prop"),
+        ("Get https://h/v2/: unauthorized: incorrect username or password", "registry_auth"),
+        ("Get https://h/v2/: no basic auth credentials", "set environment.registry_auth"),
+        ("manifest for h/a:9 not found: manifest unknown", "there is no such tag"),
+        ("dial tcp: lookup h: no such host", "cannot resolve"),
+        ("unexpected EOF", "goes on with what was downloaded"),
+    ],
+)
+def test_what_the_task_asks_for_names_the_key_to_look_at(said: str, remedy: str) -> None:
+    assert not is_machines_fault(said)
+    assert remedy in with_hint(said)
+
+
+def test_a_text_that_nobody_knows_stays_as_it_is() -> None:
+    assert with_hint("the moon is full.") == "the moon is full."
