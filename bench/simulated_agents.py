@@ -26,7 +26,8 @@ import uvloop
 from msgspec.structs import replace
 
 from determined_agent.container import states
-from determined_agent.link.connection import Identity, Link
+from determined_agent.link.connection import MasterLink
+from determined_agent.link.hello import AgentIdentity
 from determined_agent.logs.shipper import Disconnected
 from determined_agent.settings.options import Settings
 from determined_agent.supervisor import never_started
@@ -52,7 +53,7 @@ def settings_for(master_port: int) -> Settings:
 
 
 class SimulatedAgent:
-    """One agent; implements `determined_agent.link.connection.Containers`."""
+    """One agent; implements `determined_agent.link.connection.LinkHandler`."""
 
     def __init__(self, settings: Settings, slots: int) -> None:
         devices = tuple(
@@ -60,13 +61,13 @@ class SimulatedAgent:
             for n in range(slots)
         )
         self.id = settings.agent_id
-        identity = Identity(
+        identity = AgentIdentity(
             boot_id=str(uuid.uuid4()),
             version="simulated",
             hostname=settings.agent_id,
             devices=devices,
         )
-        self.link = Link(settings, identity)
+        self.link = MasterLink(settings, identity)
         self.joins = self.orders = self.killed = 0
         self._containers: dict[str, states.Container] = {}
         self._tasks_of: dict[str, str] = {}
@@ -107,7 +108,7 @@ class SimulatedAgent:
             self._step(container_id, states.Unwanted())
         self._send_last_lines()
 
-    def obey(self, order: Order) -> None:
+    def handle_order(self, order: Order) -> None:
         """Carry an order out."""
         match order:
             case StartContainer():

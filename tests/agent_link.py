@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import uvicorn
 
-from determined_agent.runtimes.process.process_limit import remove_group
+from determined_agent.runtimes.process.cgroups import remove_cgroup
 from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
 from determined_master.backends.agents.session import LinkTimes
 from determined_master.ports import AgentSnapshot, StartOrder
@@ -261,4 +261,4 @@ def kill_leftovers(variables: Mapping[str, str]) -> None:
                     os.kill(pid, signal.SIGKILL)
             time.sleep(0.01)
         if name == "DET_CONTAINER_ID":
-            remove_group(value)
+            remove_cgroup(value)

@@ -26,7 +26,7 @@ _PATHS = "this agent serves /health and /debug/stacks\n"
 Health = Callable[[], Mapping[str, object]]
 
 
-class CannotListen(Exception):
+class ListenError(Exception):
     """The server cannot be opened; the text names the remedy."""
 
 
@@ -35,7 +35,7 @@ async def debug_server(settings: Settings, health: Health) -> AsyncIterator[None
     """Serve while the block runs, if the settings want it.
 
     Raises:
-        CannotListen: the port is in use, or a file of the certificate cannot be used.
+        ListenError: the port is in use, or a file of the certificate cannot be used.
     """
     if not settings.api_enabled:
         yield
@@ -44,7 +44,7 @@ async def debug_server(settings: Settings, health: Health) -> AsyncIterator[None
     try:
         context = _context(settings) if settings.tls else None
     except OSError as error:  # ssl's errors are of this kind
-        raise CannotListen(
+        raise ListenError(
             f"tls_cert {settings.tls_cert} and tls_key {settings.tls_key} cannot be used: "
             f"{error}; name a certificate and its key, not encrypted, in PEM form"
         ) from error
@@ -57,7 +57,7 @@ async def debug_server(settings: Settings, health: Health) -> AsyncIterator[None
             answer, settings.bind_ip, settings.bind_port, ssl=context, limit=MAX_HEAD_BYTES
         )
     except OSError as error:
-        raise CannotListen(
+        raise ListenError(
             f"api_enabled: cannot listen on {where}: {error.strerror}; choose another `bind_ip` "
             "or `bind_port`"
         ) from error
@@ -110,7 +110,7 @@ def stacks() -> str:
     """Where every task and every thread of this process stands."""
     text = io.StringIO()
     for task in sorted(asyncio.all_tasks(), key=lambda t: t.get_name()):
-        text.write("\n".join([f"task {task.get_name()}", *_waits(task.get_coro()), "\n"]))
+        text.write("\n".join([f"task {task.get_name()}", *_await_chain(task.get_coro()), "\n"]))
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     for ident, frame in sys._current_frames().items():
         text.write(f"thread {names.get(ident, ident)}\n")
@@ -119,7 +119,7 @@ def stacks() -> str:
     return text.getvalue()
 
 
-def _waits(waiting: Any) -> Iterator[str]:
+def _await_chain(waiting: Any) -> Iterator[str]:
     """Where a coroutine stands, and each that it waits for in turn."""
     while waiting is not None:
         frame = getattr(waiting, "cr_frame", None) or getattr(waiting, "gi_frame", None)

@@ -14,11 +14,12 @@ from importlib import metadata
 from pathlib import Path
 
 from determined_agent import entropy
-from determined_agent.debug_server import CannotListen, debug_server
-from determined_agent.devices.detect import detect
-from determined_agent.devices.rocm import MalformedOutput
-from determined_agent.link.connection import GivenUp, Identity, JoinRefused, Link
-from determined_agent.link.tls import BadTlsFile, link_context
+from determined_agent.debug_server import ListenError, debug_server
+from determined_agent.devices.detect import detect_devices
+from determined_agent.devices.rocm import RocmSmiError
+from determined_agent.link.connection import JoinRefused, MasterLink, MasterUnreachable
+from determined_agent.link.hello import AgentIdentity
+from determined_agent.link.tls import TlsFileError, ssl_context
 from determined_agent.log_format import configure_logging
 from determined_agent.runtimes.apptainer.runtime import ApptainerRuntime
 from determined_agent.runtimes.base import Runtime, RuntimeUnavailable
@@ -38,7 +39,7 @@ _ENDING_S = 20.0
 """What the master has given up has so long to end before a refused agent goes."""
 
 
-class CannotStart(Exception):
+class StartError(Exception):
     """The agent cannot work here; the text names the remedy."""
 
 
@@ -48,13 +49,13 @@ async def run(settings: Settings) -> int:
     Containers run on, whatever ends this process; the next one finds them again.
     """
     try:
-        root, lock_fd = _own_root(settings)
-    except CannotStart as error:
+        root, lock_fd = _lock_work_dir(settings)
+    except StartError as error:
         log.error("%s", error)
         return EXIT_CANNOT_START
     try:
         return await _run(settings, root)
-    except (RuntimeUnavailable, MalformedOutput, CannotListen) as error:
+    except (RuntimeUnavailable, RocmSmiError, ListenError) as error:
         log.error("%s", error)
         return EXIT_CANNOT_START
     finally:
@@ -62,16 +63,16 @@ async def run(settings: Settings) -> int:
 
 
 async def _run(settings: Settings, root: Path) -> int:
-    devices = detect(settings)
+    devices = detect_devices(settings)
     runtime = _runtime(settings, root, devices)
     await runtime.check()
-    identity = Identity(
+    identity = AgentIdentity(
         boot_id=str(entropy.new_uuid()),
         version=_version(),
         hostname=net.gethostname(),
         devices=devices,
     )
-    link = Link(settings, identity)
+    link = MasterLink(settings, identity)
     supervisor = Supervisor(runtime, devices, root, link, settings.security.tls)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -81,7 +82,7 @@ async def _run(settings: Settings, root: Path) -> int:
         await supervisor.attach_all()
         async with debug_server(settings, lambda: _health(settings, identity, link)):
             return await _serve(link, supervisor, stop)
-    except GivenUp as error:
+    except MasterUnreachable as error:
         log.error("%s", error)
         await _run_hook(settings.hooks.on_connection_lost)
         return EXIT_CONNECTION_LOST
@@ -94,7 +95,7 @@ async def _run(settings: Settings, root: Path) -> int:
         await supervisor.detach()
 
 
-async def _serve(link: Link, supervisor: Supervisor, stop: asyncio.Event) -> int:
+async def _serve(link: MasterLink, supervisor: Supervisor, stop: asyncio.Event) -> int:
     linking = asyncio.create_task(link.run(supervisor))
     stopping = asyncio.create_task(stop.wait())
     try:
@@ -109,16 +110,16 @@ async def _serve(link: Link, supervisor: Supervisor, stop: asyncio.Event) -> int
         await asyncio.gather(linking, stopping, return_exceptions=True)
 
 
-def _own_root(settings: Settings) -> tuple[Path, int]:
+def _lock_work_dir(settings: Settings) -> tuple[Path, int]:
     """The directory of this agent's tasks, and the lock by which this process alone owns it."""
     if not settings.agent_id or "/" in settings.agent_id or settings.agent_id.startswith("."):
-        raise CannotStart(f"agent_id '{settings.agent_id}' is no name for a directory")
+        raise StartError(f"agent_id '{settings.agent_id}' is no name for a directory")
     root = Path(settings.work_dir).absolute() / settings.agent_id
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         fd = os.open(root / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise CannotStart(
+        raise StartError(
             f"work_dir '{settings.work_dir}' cannot be used: {error.strerror}: set `work_dir` "
             "to a directory that the agent may write"
         ) from error
@@ -127,7 +128,7 @@ def _own_root(settings: Settings) -> tuple[Path, int]:
     except OSError as error:
         owner = os.pread(fd, 100, 0).decode(errors="replace").strip() or "unknown"
         os.close(fd)
-        raise CannotStart(
+        raise StartError(
             f"another agent (process {owner}) already serves as '{settings.agent_id}' from "
             f"{root}: stop it, or give this one another `agent_id`"
         ) from error
@@ -145,7 +146,7 @@ def _runtime(settings: Settings, root: Path, devices: tuple[Device, ...]) -> Run
     return ApptainerRuntime(settings, root)
 
 
-def _health(settings: Settings, identity: Identity, link: Link) -> dict[str, object]:
+def _health(settings: Settings, identity: AgentIdentity, link: MasterLink) -> dict[str, object]:
     return {
         "agent_id": settings.agent_id,
         "version": identity.version,
@@ -186,8 +187,8 @@ def main() -> None:
     """The command `determined-agent`."""
     try:
         settings, warnings = load(sys.argv[1:], os.environ)
-        link_context(settings.security.tls)
-    except (SettingsError, BadTlsFile) as error:
+        ssl_context(settings.security.tls)
+    except (SettingsError, TlsFileError) as error:
         sys.stderr.write(f"determined-agent: {error}\n")
         sys.exit(EXIT_CANNOT_START)
     configure_logging(settings.log.level, color=settings.log.color)

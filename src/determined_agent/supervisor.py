@@ -20,9 +20,9 @@ from determined_agent.container.directory import (
     Exit,
     list_directories,
 )
-from determined_agent.container.environment import MasterFacts, Start
-from determined_agent.link.tls import with_trust
-from determined_agent.logs.shipper import LogLink, LogPump
+from determined_agent.container.environment import ContainerStart, MasterIdentity
+from determined_agent.container.trust import with_master_certificate
+from determined_agent.logs.shipper import LogLink, LogShipper
 from determined_agent.runtimes.base import Handle, LaunchFailed, Runtime
 from determined_agent.settings.options import TlsSettings
 from determined_wire.agent_link import (
@@ -59,15 +59,15 @@ class _Entry:
         container: states.Container,
         record: ContainerRecord,
         directory: ContainerDirectory,
-        pump: LogPump,
+        shipper: LogShipper,
     ) -> None:
         self.container = container
         self.record = record
         self.directory = directory
-        self.pump = pump
+        self.shipper = shipper
         self.handle: Handle | None = None
         self.task: asyncio.Task[None] | None = None
-        self.pumping: asyncio.Task[None] | None = None
+        self.shipping: asyncio.Task[None] | None = None
 
 
 class Supervisor:
@@ -96,7 +96,7 @@ class Supervisor:
         self._root = root
         self._link = link
         self._entries: dict[str, _Entry] = {}
-        self._master = MasterFacts()
+        self._master = MasterIdentity()
         self._removals: set[asyncio.Task[None]] = set()
 
     async def attach_all(self) -> None:
@@ -122,8 +122,8 @@ class Supervisor:
         """Let go of all containers; they run on."""
         tasks = list(self._removals)
         for entry in self._entries.values():
-            tasks += [t for t in (entry.task, entry.pumping) if t is not None]
-            entry.pump.save()
+            tasks += [t for t in (entry.task, entry.shipping) if t is not None]
+            entry.shipper.save()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -142,13 +142,13 @@ class Supervisor:
     def welcome(self, welcome: Welcome) -> None:
         """The master is there: end whatever it does not want."""
         self._cluster_id, self._epoch = welcome.cluster_id, welcome.epoch
-        self._master = MasterFacts(master_id=welcome.master_id, cluster_id=welcome.cluster_id)
+        self._master = MasterIdentity(master_id=welcome.master_id, cluster_id=welcome.cluster_id)
         keep = frozenset(welcome.keep)
         for entry in list(self._entries.values()):
             if entry.container.container_id not in keep:
                 self._step(entry, states.Unwanted())
 
-    async def end_unwanted(self, container_ids: tuple[str, ...], patience_s: float) -> None:
+    async def end_unwanted(self, container_ids: tuple[str, ...], launch_retry_s: float) -> None:
         """End containers that the master has given up, and wait for their ends, within bounds."""
         ending = []
         for container_id in container_ids:
@@ -161,9 +161,9 @@ class Supervisor:
                 self._step(entry, states.Unwanted())
                 ending += [entry.task] if entry.task is not None else []
         if ending:
-            await asyncio.wait(ending, timeout=patience_s)
+            await asyncio.wait(ending, timeout=launch_retry_s)
 
-    def obey(self, order: Order) -> None:
+    def handle_order(self, order: Order) -> None:
         """Carry an order out, or store it so that a restart of the agent does not lose it."""
         if isinstance(order, StartContainer):
             self._start(order)
@@ -184,12 +184,12 @@ class Supervisor:
         """The master has stored output."""
         entry = self._entries.get(message.container_id)
         if entry is not None:
-            entry.pump.stored(message.seq, is_last=message.is_last)
+            entry.shipper.stored(message.seq, is_last=message.is_last)
 
     def disconnected(self) -> None:
         """The connection to the master is gone."""
         for entry in self._entries.values():
-            entry.pump.disconnected()
+            entry.shipper.disconnected()
 
     def _start(self, order: StartContainer) -> None:
         if order.container_id in self._entries:
@@ -212,7 +212,7 @@ class Supervisor:
         problem, spec = None, order.spec
         try:
             directory.create(record)
-            spec = with_trust(spec, self._tls)
+            spec = with_master_certificate(spec, self._tls)
         except OSError as error:
             problem = f"cannot make or read {error.filename}: {error.strerror}"
         entry = self._add(record, directory)
@@ -222,7 +222,7 @@ class Supervisor:
         if problem is not None:
             self._end(entry, Exit(failure=Failure("agent_error", problem)))
             return
-        start = Start(
+        start = ContainerStart(
             container_id=order.container_id,
             devices=tuple(devices),
             spec=spec,
@@ -235,9 +235,9 @@ class Supervisor:
         """A launch that is canceled before its first step never learns of it by itself."""
         if task.cancelled() and entry.container.is_aborting:
             self._step(entry, states.LaunchCanceled())
-            entry.pump.finish(Exit())
+            entry.shipper.finish(Exit())
 
-    async def _launch(self, entry: _Entry, start: Start) -> None:
+    async def _launch(self, entry: _Entry, start: ContainerStart) -> None:
         def progress(state: ContainerState) -> None:
             self._step(entry, states.Progressed(state))
 
@@ -276,27 +276,27 @@ class Supervisor:
     async def _watch(self, entry: _Entry, handle: Handle) -> None:
         end = await handle.wait()
         # The master writes into the task's log how it ended: what it said itself comes before.
-        entry.pump.finish(end)
-        if entry.pumping is not None:
-            await asyncio.wait({entry.pumping}, timeout=SHIP_FIRST_S)
+        entry.shipper.finish(end)
+        if entry.shipping is not None:
+            await asyncio.wait({entry.shipping}, timeout=SHIP_FIRST_S)
         handle.detach()
         self._end(entry, end)
 
     def _end(self, entry: _Entry, end: Exit) -> None:
-        entry.pump.finish(end)
+        entry.shipper.finish(end)
         self._step(entry, states.Ended(end.exit_code, end.failure))
 
-    async def _pump(self, entry: _Entry) -> None:
-        await entry.pump.run()
+    async def _ship_output(self, entry: _Entry) -> None:
+        await entry.shipper.run()
         self._step(entry, states.OutputStored())
 
     def _add(self, record: ContainerRecord, directory: ContainerDirectory) -> _Entry:
         container = states.Container(
             container_id=record.container_id, allocation_id=record.allocation_id
         )
-        entry = _Entry(container, record, directory, LogPump(record, directory, self._link))
+        entry = _Entry(container, record, directory, LogShipper(record, directory, self._link))
         self._entries[record.container_id] = entry
-        entry.pumping = asyncio.create_task(self._pump(entry))
+        entry.shipping = asyncio.create_task(self._ship_output(entry))
         return entry
 
     def _step(self, entry: _Entry, event: states.ContainerEvent) -> None:

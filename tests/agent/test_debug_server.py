@@ -14,7 +14,7 @@ from tests.certificates import Authority
 from tests.covers import covers
 from tests.free_ports import free_port
 
-from determined_agent.debug_server import MAX_HEAD_BYTES, CannotListen, debug_server
+from determined_agent.debug_server import MAX_HEAD_BYTES, ListenError, debug_server
 from determined_agent.settings.options import Settings
 
 
@@ -91,7 +91,7 @@ async def test_it_serves_https_with_a_certificate(tmp_path: Path) -> None:
     assert status == 200
     other = authority.sign("other").key
     wrong = settings(tls=True, tls_cert=str(pair.cert), tls_key=str(other))
-    with pytest.raises(CannotListen, match="name a certificate and its key"):
+    with pytest.raises(ListenError, match="name a certificate and its key"):
         async with debug_server(wrong, health):
             pass
 
@@ -100,7 +100,7 @@ async def test_a_port_in_use_is_named_with_the_remedy() -> None:
     chosen = settings()
     with (
         socket.create_server(("127.0.0.1", chosen.bind_port)),
-        pytest.raises(CannotListen, match=r"cannot listen on .*choose another `bind_ip` or"),
+        pytest.raises(ListenError, match=r"cannot listen on .*choose another `bind_ip` or"),
     ):
         async with debug_server(chosen, health):
             pass

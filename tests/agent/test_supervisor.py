@@ -12,7 +12,7 @@ from tests.agent_link import until
 
 from determined_agent import supervisor as subject
 from determined_agent.container.directory import ContainerDirectory, ContainerRecord, Exit
-from determined_agent.container.environment import Start
+from determined_agent.container.environment import ContainerStart
 from determined_agent.logs.shipper import Disconnected
 from determined_agent.shim.spool import STDOUT, SpoolWriter
 from determined_agent.supervisor import Supervisor
@@ -78,7 +78,7 @@ class Talkative:
     async def launch(
         self,
         directory: ContainerDirectory,
-        start: Start,
+        start: ContainerStart,
         progress: Callable[[ContainerState], None],
     ) -> Talkative:
         writer = SpoolWriter(str(directory.output), 2**22)
@@ -136,7 +136,7 @@ def order() -> StartContainer:
 async def test_the_end_is_told_after_the_last_line_is_stored(
     supervisor: Supervisor, link: Recorded
 ) -> None:
-    supervisor.obey(order())
+    supervisor.handle_order(order())
     await until(lambda: "TERMINATED" in link.states())
     lines = [sum(s.count for s in b.spans) for b in link.told if isinstance(b, LogBatch)]
     assert sum(lines) >= LINES
@@ -150,7 +150,7 @@ async def test_the_end_does_not_wait_for_ever_for_a_master_that_stores_nothing(
 ) -> None:
     monkeypatch.setattr(subject, "SHIP_FIRST_S", 0.05)
     link.is_acknowledging = False
-    supervisor.obey(order())
+    supervisor.handle_order(order())
     await until(lambda: "TERMINATED" in link.states())
 
 
@@ -166,7 +166,7 @@ class Clinging(Talkative):
     async def launch(
         self,
         directory: ContainerDirectory,
-        start: Start,
+        start: ContainerStart,
         progress: Callable[[ContainerState], None],
     ) -> Clinging:
         self.launched.append(start.container_id)
@@ -188,7 +188,7 @@ async def test_a_device_is_given_on_only_when_its_last_holder_has_ended(
     devices = (Device(0, "b", "u0", "cuda"), Device(1, "b", "u1", "cuda"))
     supervisor = link.supervisor = Supervisor(runtime, devices, tmp_path, link)
     try:
-        supervisor.obey(replace(order(), container_id="old", slot_ids=(0,)))
+        supervisor.handle_order(replace(order(), container_id="old", slot_ids=(0,)))
         await until(lambda: runtime.launched == ["old"])
         supervisor.welcome(
             Welcome(
@@ -202,9 +202,9 @@ async def test_a_device_is_given_on_only_when_its_last_holder_has_ended(
             )
         )
         await until(runtime.is_told.is_set)
-        supervisor.obey(replace(order(), container_id="other", slot_ids=(1,)))
+        supervisor.handle_order(replace(order(), container_id="other", slot_ids=(1,)))
         await until(lambda: runtime.launched == ["old", "other"])
-        supervisor.obey(replace(order(), container_id="new", slot_ids=(0, 1)))
+        supervisor.handle_order(replace(order(), container_id="new", slot_ids=(0, 1)))
         for _ in range(20):
             await asyncio.sleep(0)
         assert runtime.launched == ["old", "other"]
@@ -218,9 +218,9 @@ async def test_a_device_is_given_on_only_when_its_last_holder_has_ended(
 async def test_the_end_of_what_was_never_started_is_told_to_who_wants_it_ended(
     supervisor: Supervisor, link: Recorded
 ) -> None:
-    supervisor.obey(SignalContainer(1, 1, "c", 9))
+    supervisor.handle_order(SignalContainer(1, 1, "c", 9))
     assert link.told == []  # a master of an earlier release does not say whose it is
-    supervisor.obey(SignalContainer(2, 1, "c", 9, "a"))
+    supervisor.handle_order(SignalContainer(2, 1, "c", 9, "a"))
     ended = Failure("container_aborted", "ended before it ran")
     assert link.told == [ContainerReport("c", "a", "TERMINATED", ended)]
 
@@ -229,8 +229,8 @@ async def test_what_is_started_and_ended_by_one_breath_ends(
     supervisor: Supervisor, link: Recorded
 ) -> None:
     """The launch is canceled before its first step: nothing of it ever runs."""
-    supervisor.obey(order())
-    supervisor.obey(SignalContainer(2, 1, "c", 9, "a"))
+    supervisor.handle_order(order())
+    supervisor.handle_order(SignalContainer(2, 1, "c", 9, "a"))
     await until(lambda: link.states()[-1:] == ["TERMINATED"])
     [end] = [t for t in link.told if isinstance(t, ContainerReport)]
     assert end.failure is not None

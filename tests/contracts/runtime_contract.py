@@ -16,7 +16,7 @@ from tests.agent_link import processes_with, spec, until
 from tests.covers import covers
 
 from determined_agent.container.directory import ContainerDirectory, ContainerRecord, Exit
-from determined_agent.container.environment import MasterFacts, Start
+from determined_agent.container.environment import ContainerStart, MasterIdentity
 from determined_agent.logs.spool_reader import Position, read_chunk, read_end
 from determined_agent.runtimes.base import Handle, LaunchFailed, Runtime
 from determined_wire.agent_link import ContainerSpec, ContainerState
@@ -34,7 +34,7 @@ class Workshop:
         self.defaults: dict[str, Any] = {}
         """What this runtime's containers need besides."""
 
-    def make(self, what: ContainerSpec) -> tuple[ContainerDirectory, Start]:
+    def make(self, what: ContainerSpec) -> tuple[ContainerDirectory, ContainerStart]:
         """A container's directory and order, not yet launched."""
         unset = {
             k: v for k, v in self.defaults.items() if not getattr(what, k) or k == "network_mode"
@@ -51,11 +51,11 @@ class Workshop:
         )
         directory.create(record)
         self.made.append(container_id)
-        start = Start(
+        start = ContainerStart(
             container_id=container_id,
             devices=(),
             spec=what,
-            master=MasterFacts(master_id="m", cluster_id="c"),
+            master=MasterIdentity(master_id="m", cluster_id="c"),
         )
         return directory, start
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from determined_agent.link.tls import task_variables
+from determined_agent.container.trust import tls_variables
 from determined_agent.settings.options import PROXIES, Settings
 from determined_wire.agent_link import ContainerSpec, Device
 
@@ -19,24 +19,24 @@ CONTAINER_RUN_DIR = "/run/determined"
 SHARED_FS_DIR = "/determined_shared_fs"
 
 
-class MasterFacts(msgspec.Struct, frozen=True, kw_only=True):
+class MasterIdentity(msgspec.Struct, frozen=True, kw_only=True):
     """What the master has said about itself."""
 
     master_id: str = ""
     cluster_id: str = ""
 
 
-class Start(msgspec.Struct, frozen=True, kw_only=True):
+class ContainerStart(msgspec.Struct, frozen=True, kw_only=True):
     """One container to start, with all that its environment tells of it."""
 
     container_id: str
     devices: tuple[Device, ...]
     """Those of its slots."""
     spec: ContainerSpec
-    master: MasterFacts
+    master: MasterIdentity
 
 
-class Host(msgspec.Struct, frozen=True, kw_only=True):
+class HostEnvironment(msgspec.Struct, frozen=True, kw_only=True):
     """What a process task takes over from the machine."""
 
     python: str
@@ -48,7 +48,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     has_gpus: bool = False
 
 
-def agent_variables(start: Start, settings: Settings) -> dict[str, str]:
+def agent_variables(start: ContainerStart, settings: Settings) -> dict[str, str]:
     """Variables that the agent adds to any task; they win over all others."""
     tls = settings.security.tls
     host = settings.container_master_host or settings.master_host
@@ -68,7 +68,7 @@ def agent_variables(start: Start, settings: Settings) -> dict[str, str]:
     }
     if start.devices:
         variables["DET_SLOT_TYPE"] = start.devices[0].type
-    variables.update(task_variables(tls))
+    variables.update(tls_variables(tls))
     given = {name.upper() for name in start.spec.environment}
     for name in PROXIES:
         value = getattr(settings, name)
@@ -77,7 +77,7 @@ def agent_variables(start: Start, settings: Settings) -> dict[str, str]:
     return variables
 
 
-def placed(text: str, run_dir: str) -> str:
+def to_host_path(text: str, run_dir: str) -> str:
     """A path below /run/determined as it is on this machine; any other text as it is."""
     if text == CONTAINER_RUN_DIR or text.startswith(f"{CONTAINER_RUN_DIR}/"):
         return run_dir + text[len(CONTAINER_RUN_DIR) :]
@@ -85,7 +85,7 @@ def placed(text: str, run_dir: str) -> str:
 
 
 def process_environment(
-    start: Start, settings: Settings, host: Host, run_dir: str
+    start: ContainerStart, settings: Settings, host: HostEnvironment, run_dir: str
 ) -> dict[str, str]:
     """The whole environment of a task that runs as a plain process.
 
@@ -96,7 +96,7 @@ def process_environment(
         run_dir: where its /run/determined lies.
     """
     spec = start.spec
-    given = {name: placed(value, run_dir) for name, value in spec.environment.items()}
+    given = {name: to_host_path(value, run_dir) for name, value in spec.environment.items()}
     python = given.get("DET_PYTHON_EXECUTABLE") or host.python
     path = [os.path.dirname(python)] if os.path.isabs(python) else []
     variables = {
@@ -104,7 +104,7 @@ def process_environment(
         "HOME": host.home,
         "PYTHONUNBUFFERED": "1",
         **given,
-        **{n: placed(v, run_dir) for n, v in agent_variables(start, settings).items()},
+        **{n: to_host_path(v, run_dir) for n, v in agent_variables(start, settings).items()},
         **_gpu_variables(start.devices, host),
     }
     search = [host.pythonpath, given.get("PYTHONPATH", "")]
@@ -130,12 +130,12 @@ def ignored_options(spec: ContainerSpec, *, may_switch_user: bool) -> list[str]:
             spec.user.uid != 0 and not may_switch_user
         ),
     }
-    outside = [f.path for f in spec.files if placed(f.path, "") == f.path]
+    outside = [f.path for f in spec.files if to_host_path(f.path, "") == f.path]
     names = [name for name, value in ignored.items() if value]
     return names + [f"the file {path}" for path in outside]
 
 
-def _gpu_variables(devices: tuple[Device, ...], host: Host) -> dict[str, str]:
+def _gpu_variables(devices: tuple[Device, ...], host: HostEnvironment) -> dict[str, str]:
     if not host.has_gpus:
         return {}
     cuda = ",".join(d.uuid for d in devices if d.type == "cuda")

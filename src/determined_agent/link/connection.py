@@ -1,6 +1,6 @@
-"""The link to the master: opening it, keeping it, and what passes over it.
+"""The link to the master: connecting, reconnecting, and exchanging messages.
 
-The agent dials. When the socket is lost it dials again, for ever unless told otherwise, and
+The agent connects. When the connection is lost, it reconnects, without limit by default, and
 both sides send again what the other has not acknowledged.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from pathlib import Path
 from typing import Protocol, assert_never
 
 import msgspec
@@ -16,18 +15,22 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
 from determined_agent import clock, entropy
-from determined_agent.link.connection_errors import TELL_AGAIN_S, Complaints, in_words
-from determined_agent.link.own_account import own_account
-from determined_agent.link.own_address import own_address
-from determined_agent.link.streams import Inbox, Outbox
-from determined_agent.link.tls import BadTlsFile, link_context, problem_in_words
+from determined_agent.link.backoff import ReconnectBackoff
+from determined_agent.link.connection_errors import (
+    REPEAT_AFTER_S,
+    ConnectionErrorLog,
+    error_text,
+)
+from determined_agent.link.hello import AgentIdentity, JoinTokenError, KnownState, hello
+from determined_agent.link.host_identity import advertised_address
+from determined_agent.link.streams import ReceiveSequence, SendQueue
+from determined_agent.link.tls import TlsFileError, ssl_context, tls_error_text
 from determined_agent.logs.shipper import Disconnected
 from determined_agent.settings.options import Settings
 from determined_wire.agent_link import (
     PROTOCOL,
     AgentAck,
     ContainerReport,
-    Device,
     ForgetContainer,
     FromMaster,
     Hello,
@@ -47,44 +50,32 @@ log = logging.getLogger(__name__)
 
 MAX_FRAME_BYTES = 128 * 1024**2
 _WELCOME_S = 60.0
-_FIRST_PAUSE_S = 0.1
-_LONGEST_PAUSE_S = 10.0
-"""Well within the pool's `agent_reconnect_wait` (25 s), which begins when the master lets agents
-in again: who dials later finds its tasks given up."""
-_MOST_DOUBLINGS = 7
-_EAGER_DOUBLINGS = 3
-_EAGER_ATTEMPTS = 70
-"""A master that starts again is back within seconds: for about a minute pauses stay below one."""
-_LASTING_S = 10.0
-"""A connection that ends before is no reason to dial again at once."""
-_SHORT_LIVED_DOUBLINGS = 5
-"""After many such: a few seconds, for the master waits as above."""
 _ATTEMPTS = 5
-"""With a hook for a lost connection and no number of attempts set."""
+"""If there is a hook for a lost connection, and no number of attempts is set."""
 
 
-class GivenUp(Exception):
+class MasterUnreachable(Exception):
     """The master was not reached in as many attempts as the settings allow."""
 
 
 class JoinRefused(Exception):
-    """The master does not want this agent; the text tells why and what to do."""
+    """The master refuses this agent for good; the text gives the reason and the remedy."""
 
     def __init__(self, reason: str, unwanted: tuple[str, ...] = ()) -> None:
         super().__init__(reason)
         self.unwanted = unwanted
-        """Containers here that the master has given up."""
+        """Containers of this agent that the master has given up."""
 
 
-class _Interrupted(Exception):
-    """The connection failed or ended; it is tried again."""
+class _ConnectionFailed(Exception):
+    """The connection failed or ended; the agent tries again."""
 
 
 class Keepalive(msgspec.Struct, frozen=True, kw_only=True):
-    """When this end takes a silent connection for lost.
+    """When this side considers a silent connection lost.
 
-    Well before the master gives the agent up: that takes its own look at the silence (45 s) and
-    the pool's `agent_reconnect_wait`.
+    That is well before the master gives the agent up, which takes its own timeout (45 s) and the
+    pool's `agent_reconnect_wait`.
     """
 
     ping_s: float = 10.0
@@ -94,74 +85,63 @@ class Keepalive(msgspec.Struct, frozen=True, kw_only=True):
 KEEPALIVE = Keepalive()
 
 
-class Identity(msgspec.Struct, frozen=True, kw_only=True):
-    """What this agent says of itself."""
-
-    boot_id: str
-    """New at each start of the process."""
-    version: str
-    hostname: str
-    devices: tuple[Device, ...]
-
-
-class Containers(Protocol):
-    """Who keeps the containers."""
+class LinkHandler(Protocol):
+    """The owner of the containers, as the link calls it."""
 
     def reports(self) -> tuple[ContainerReport, ...]:
-        """All containers as they are now."""
+        """Return the current state of all containers."""
 
     def newest_master(self) -> tuple[str, int]:
-        """Cluster and epoch of the newest master that was obeyed."""
+        """Return cluster and epoch of the newest master that was obeyed."""
 
     def welcome(self, welcome: Welcome) -> None:
-        """A master is in."""
+        """Handle that a master has accepted the agent."""
 
-    def obey(self, order: Order) -> None:
+    def handle_order(self, order: Order) -> None:
         """Carry an order out, or store it."""
 
     def log_stored(self, message: LogStored) -> None:
-        """The master has stored output."""
+        """Handle that the master has stored output."""
 
     def disconnected(self) -> None:
-        """The connection is gone."""
+        """Handle the loss of the connection."""
 
 
-class Link:
-    """The connection to the master, whichever it is at the moment."""
+class MasterLink:
+    """The link to the master over successive connections."""
 
-    def __init__(self, settings: Settings, identity: Identity) -> None:
+    def __init__(self, settings: Settings, identity: AgentIdentity) -> None:
         self._settings = settings
         self._identity = identity
-        self._outbox = Outbox()
-        self._inbox = Inbox()
+        self._send_queue = SendQueue()
+        self._received = ReceiveSequence()
         self._decoder = msgspec.json.Decoder(FromMaster)
         self._socket: ClientConnection | None = None
         self._count = 0
         self._is_up = asyncio.Event()
-        self._news = asyncio.Event()
-        self._failures = 0
+        self._has_messages = asyncio.Event()
         self._limit = settings.agent_reconnect_attempts
         if self._limit is None and settings.hooks.on_connection_lost:
             self._limit = _ATTEMPTS
-        where = f"{settings.master_host}:{settings.master_port}"
-        self._complaints = Complaints(where, TELL_AGAIN_S if self._limit is None else 0.0)
-        self._short_lived = 0
-        """Connections in a row that did not last."""
+        self._backoff = ReconnectBackoff(self._limit, float(settings.agent_reconnect_backoff))
+        self._address = f"{settings.master_host}:{settings.master_port}"
+        repeat_after_s = REPEAT_AFTER_S if self._limit is None else 0.0
+        self._errors = ConnectionErrorLog(self._address, repeat_after_s)
 
     @property
     def connection(self) -> int:
-        """Number of the connection that is up, 0 when none is."""
+        """Number of the current connection; 0 if there is none."""
         return self._count if self._is_up.is_set() else 0
 
     async def connected(self) -> int:
-        """Wait until a connection is up; its number."""
+        """Wait for a connection; return its number."""
         await self._is_up.wait()
         return self._count
 
     def report(self, report: ContainerReport) -> None:
-        """Tell the master a container's state, for sure and in order."""
-        self._outbox.add(report)
-        self._news.set()
+        """Send a container's state reliably and in order."""
+        self._send_queue.add(report)
+        self._has_messages.set()
 
     async def send_logs(self, connection: int, batch: LogBatch) -> None:
         """Send output over one connection. Raises Disconnected."""
@@ -171,44 +151,39 @@ class Link:
             await self._socket.send(msgspec.json.encode(batch))
         except ConnectionClosed as error:
             if self.connection == connection:
-                self._is_up.clear()  # else its sender would find it up and try again for ever
+                self._is_up.clear()  # otherwise the caller would retry on it endlessly
             raise Disconnected from error
 
-    async def run(self, containers: Containers) -> None:
+    async def run(self, handler: LinkHandler) -> None:
         """Keep a connection up.
 
         Raises:
-            GivenUp: after the configured number of attempts.
-            JoinRefused: the master does not want this agent.
+            MasterUnreachable: after the configured number of attempts.
+            JoinRefused: the master refuses this agent.
         """
         while True:
             try:
-                await self._connection(containers)
-            except _Interrupted as error:
-                line = self._complaints.failed(str(error), clock.monotonic_s())
+                await self._connection(handler)
+            except _ConnectionFailed as error:
+                line = self._errors.error_line(str(error), clock.monotonic_s())
                 if line is not None:
                     log.warning(line)
-            self._failures += 1
-            await asyncio.sleep(self._pause_s())
+            pause_s = self._backoff.next_pause_s(entropy.jitter())
+            if pause_s is None:
+                attempts = f"{self._limit} attempt{'' if self._limit == 1 else 's'}"
+                raise MasterUnreachable(
+                    f"the master at {self._address} was not reached in {attempts}"
+                )
+            await asyncio.sleep(pause_s)
 
-    def _pause_s(self) -> float:
-        settings, limit = self._settings, self._limit
-        if limit is None:
-            return pause_after_s(self._failures, self._short_lived) * (0.5 + entropy.jitter() / 2)
-        if self._failures > limit:
-            where = f"{settings.master_host}:{settings.master_port}"
-            attempts = f"{limit} attempt{'' if limit == 1 else 's'}"
-            raise GivenUp(f"the master at {where} was not reached in {attempts}")
-        return float(settings.agent_reconnect_backoff)
-
-    async def _connection(self, containers: Containers) -> None:
+    async def _connection(self, handler: LinkHandler) -> None:
         tls = self._settings.security.tls
         host = self._settings.master_host
         shown = f"[{host}]" if ":" in host else host
         try:
             async with connect(
                 f"{'wss' if tls.enabled else 'ws'}://{shown}:{self._settings.master_port}/agents",
-                ssl=link_context(tls),
+                ssl=ssl_context(tls),
                 server_hostname=(tls.master_cert_name or None) if tls.enabled else None,
                 compression=None,
                 proxy=None,
@@ -218,152 +193,108 @@ class Link:
                 open_timeout=10,
                 close_timeout=2,
             ) as socket:
-                await self._open(socket, containers)
+                await self._open(socket, handler)
                 began_s = clock.monotonic_s()
                 try:
-                    await self._serve(socket, containers)
+                    await self._serve(socket, handler)
                 finally:
-                    lasted = clock.monotonic_s() - began_s > _LASTING_S
-                    self._short_lived = 0 if lasted else self._short_lived + 1
+                    self._backoff.disconnected(clock.monotonic_s() - began_s)
                     self._is_up.clear()
                     self._socket = None
-                    containers.disconnected()
-        except BadTlsFile as error:  # files are renewed while the agent runs
-            raise _Interrupted(str(error)) from error
+                    handler.disconnected()
+        except (TlsFileError, JoinTokenError) as error:  # files may be renewed meanwhile
+            raise _ConnectionFailed(str(error)) from error
         except (OSError, InvalidHandshake, ConnectionClosed, EOFError) as error:
-            known = problem_in_words(error, self._settings)
-            raise _Interrupted(known or in_words(error)) from error
+            known = tls_error_text(error, self._settings)
+            raise _ConnectionFailed(known or error_text(error)) from error
         except msgspec.DecodeError as error:
-            raise _Interrupted(f"the master sent a frame that is none: {error}") from error
+            raise _ConnectionFailed(f"the master sent an invalid frame: {error}") from error
 
-    async def _open(self, socket: ClientConnection, containers: Containers) -> None:
+    async def _open(self, socket: ClientConnection, handler: LinkHandler) -> None:
         local = socket.local_address
-        address = own_address(self._settings.advertised_address, local[0] if local else "")
-        await socket.send(msgspec.json.encode(self._hello(containers, address)))
+        address = advertised_address(self._settings.advertised_address, local[0] if local else "")
+        await socket.send(msgspec.json.encode(self._hello(handler, address)))
         try:
             async with asyncio.timeout(_WELCOME_S):
                 answer = self._decoder.decode(await socket.recv())
         except TimeoutError as error:
-            raise _Interrupted(f"no welcome within {_WELCOME_S:.0f} s") from error
+            raise _ConnectionFailed(f"no welcome within {_WELCOME_S:.0f} s") from error
         if isinstance(answer, Refused):
             if answer.is_final:
                 raise JoinRefused(answer.reason, answer.unwanted)
-            raise _Interrupted(f"the master refused this agent: {answer.reason}")
+            raise _ConnectionFailed(f"the master refused this agent: {answer.reason}")
         if not isinstance(answer, Welcome):
-            raise _Interrupted(f"instead of a welcome the master sent {type(answer).__name__}")
-        if answer.protocol != PROTOCOL:
-            raise JoinRefused(
-                f"the master ({answer.version}) speaks protocol {answer.protocol} and this agent "
-                f"({self._identity.version}) {PROTOCOL}: install the same version on both"
-            )
-        cluster_id, epoch = containers.newest_master()
-        if cluster_id == answer.cluster_id and answer.epoch < epoch:
-            raise _Interrupted(
-                f"a master of epoch {answer.epoch} is out of date: this agent has obeyed one of "
-                f"epoch {epoch}"
-            )
-        self._inbox.open(answer.cluster_id, answer.epoch)
-        self._outbox.acknowledge(answer.acknowledged)
-        containers.welcome(answer)
-        self._failures = 0
-        self._complaints.connected()
+            kind = type(answer).__name__
+            raise _ConnectionFailed(f"the master sent {kind} instead of a welcome")
+        self._check(answer, handler)
+        self._received.open(answer.cluster_id, answer.epoch)
+        self._send_queue.acknowledge(answer.acknowledged)
+        handler.welcome(answer)
+        self._backoff.joined()
+        self._errors.connected()
         self._count += 1
         self._socket = socket
         self._is_up.set()
         log.info("joined", extra={"master": answer.master_id, "epoch": answer.epoch})
 
-    def _hello(self, containers: Containers, address: str) -> Hello:
-        cluster_id, epoch = containers.newest_master()
-        return Hello(
-            protocol=PROTOCOL,
-            agent_id=self._settings.agent_id,
-            boot_id=self._identity.boot_id,
-            version=self._identity.version,
-            resource_pool=self._settings.resource_pool or "default",
-            hostname=self._identity.hostname,
-            address=address,
-            devices=self._identity.devices,
-            containers=containers.reports(),
-            join_token=_join_token(self._settings),
-            runtime=self._settings.container_runtime,
-            acknowledged_epoch=epoch,
-            acknowledged=self._inbox.last if self._inbox.epoch == epoch else 0,
-            cluster_id=cluster_id,
-            sent_at_us=int(clock.now().timestamp() * 1e6),
-            account=own_account() if self._settings.container_runtime == "process" else "",
-        )
+    def _hello(self, handler: LinkHandler, address: str) -> Hello:
+        cluster_id, epoch = handler.newest_master()
+        state = KnownState(containers=handler.reports(), cluster_id=cluster_id, epoch=epoch)
+        return hello(self._settings, self._identity, state, self._received, address)
 
-    async def _serve(self, socket: ClientConnection, containers: Containers) -> None:
+    def _check(self, welcome: Welcome, handler: LinkHandler) -> None:
+        """Refuse a master of another protocol or of an older epoch."""
+        if welcome.protocol != PROTOCOL:
+            raise JoinRefused(
+                f"the master ({welcome.version}) uses protocol {welcome.protocol} and this agent "
+                f"({self._identity.version}) {PROTOCOL}: install the same version on both"
+            )
+        cluster_id, epoch = handler.newest_master()
+        if cluster_id == welcome.cluster_id and welcome.epoch < epoch:
+            raise _ConnectionFailed(
+                f"a master of epoch {welcome.epoch} is out of date: this agent has obeyed one of "
+                f"epoch {epoch}"
+            )
+
+    async def _serve(self, socket: ClientConnection, handler: LinkHandler) -> None:
         writing = asyncio.create_task(self._write(socket))
         try:
             async for frame in socket:
-                await self._receive(socket, self._decoder.decode(frame), containers)
+                await self._receive(socket, self._decoder.decode(frame), handler)
         finally:
             writing.cancel()
             await asyncio.gather(writing, return_exceptions=True)
-        raise _Interrupted("the master closed the connection")
+        raise _ConnectionFailed("the master closed the connection")
 
     async def _receive(
-        self, socket: ClientConnection, message: FromMaster, containers: Containers
+        self, socket: ClientConnection, message: FromMaster, handler: LinkHandler
     ) -> None:
         match message:
             case StartContainer() | SignalContainer() | ForgetContainer():
-                if message.epoch != self._inbox.epoch:
-                    raise _Interrupted(f"an order of epoch {message.epoch}, out of date")
-                if self._inbox.is_new(message.number):
-                    containers.obey(message)
-                    self._inbox.done(message.number)
+                if message.epoch != self._received.epoch:
+                    raise _ConnectionFailed(f"an order of epoch {message.epoch}, out of date")
+                if self._received.is_new(message.number):
+                    handler.handle_order(message)
+                    self._received.done(message.number)
                 await socket.send(msgspec.json.encode(AgentAck(message.number)))
             case MasterAck(number=number):
-                self._outbox.acknowledge(number)
+                self._send_queue.acknowledge(number)
             case LogStored():
-                containers.log_stored(message)
+                handler.log_stored(message)
             case Ping():
                 await socket.send(msgspec.json.encode(Pong()))
             case Refused(reason=reason):
-                raise _Interrupted(f"the master ended the connection: {reason}")
+                raise _ConnectionFailed(f"the master ended the connection: {reason}")
             case Welcome():
-                raise _Interrupted("a second welcome of the master")
+                raise _ConnectionFailed("the master sent a second welcome")
             case _:
                 assert_never(message)
 
     async def _write(self, socket: ClientConnection) -> None:
         last = 0
         while True:
-            self._news.clear()
-            for message in self._outbox.after(last):
+            self._has_messages.clear()
+            for message in self._send_queue.after(last):
                 await socket.send(msgspec.json.encode(message))
                 last = message.number
-            await self._news.wait()
-
-
-def pause_after_s(failures: int, short_lived: int) -> float:
-    """The longest pause before the next attempt, in seconds.
-
-    Args:
-        failures: attempts in a row that failed. The pause is doubled thrice at most for the first
-            minute, then once more with each attempt.
-        short_lived: connections in a row that ended soon after the master had let the agent in.
-    """
-    failed = min(failures, _EAGER_DOUBLINGS) + max(failures - _EAGER_ATTEMPTS, 0)
-    doublings = max(failed, min(short_lived, _SHORT_LIVED_DOUBLINGS))
-    return min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2.0 ** min(doublings, _MOST_DOUBLINGS))
-
-
-def _join_token(settings: Settings) -> str:
-    """The token, read anew at each attempt where it lies in a file."""
-    if settings.join_token or not settings.join_token_file:
-        return settings.join_token
-    file = settings.join_token_file
-    try:
-        token = Path(file).read_text().strip()
-    except OSError as error:
-        raise _Interrupted(
-            f"join_token_file {file} cannot be read: {error.strerror}; name a "
-            "file that the agent may read, with what `det agent token` prints"
-        ) from error
-    if not token:  # who made it is about to fill it; to ask without one would be the end
-        raise _Interrupted(
-            f"join_token_file {file} is empty; write into it what `det agent token` prints"
-        )
-    return token
+            await self._has_messages.wait()

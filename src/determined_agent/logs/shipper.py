@@ -56,7 +56,7 @@ class _Sent(msgspec.Struct, frozen=True):
     is_last: bool
 
 
-class LogPump:
+class LogShipper:
     """Ships the output of one container."""
 
     def __init__(

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from determined_agent.container.directory import ContainerDirectory, ContainerRecord, Exit
-from determined_agent.container.environment import Start
+from determined_agent.container.environment import ContainerStart
 from determined_wire.agent_link import Address, ContainerState, Failure
 
 
@@ -56,7 +56,7 @@ class Runtime(Protocol):
     async def launch(
         self,
         directory: ContainerDirectory,
-        start: Start,
+        start: ContainerStart,
         progress: Callable[[ContainerState], None],
     ) -> Handle:
         """Start a container whose directory was just made.

@@ -17,10 +17,10 @@ def make_dirs(path: str, mode: int, user: TaskUser | None) -> None:
         return
     make_dirs(os.path.dirname(path), mode, user)
     os.mkdir(path, mode)
-    give(path, user)
+    set_owner(path, user)
 
 
-def give(path: str, user: TaskUser | None) -> None:
+def set_owner(path: str, user: TaskUser | None) -> None:
     """Let a path belong to the user; None leaves it to the agent. Raises OSError."""
     if user is not None:
         os.chown(path, user.uid, user.gid)

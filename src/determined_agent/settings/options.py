@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from determined_agent.settings.sources import SettingsError, Sources
+from determined_agent.settings.sources import SettingsError, SettingsSources
 
-__all__ = ["Loaded", "Settings", "SettingsError", "load"]
+__all__ = ["LoadedSettings", "Settings", "SettingsError", "load"]
 
 SlotType = Literal["auto", "cuda", "gpu", "rocm", "cpu", "none"]
 ContainerRuntime = Literal["docker", "podman", "apptainer", "process"]
@@ -180,7 +180,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return {**shown, "join_token": MASK if self.join_token else ""}
 
 
-class Loaded(NamedTuple):
+class LoadedSettings(NamedTuple):
     """Settings, and what the admin should know about them."""
 
     settings: Settings
@@ -203,7 +203,9 @@ PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "no_proxy")
 _CREDENTIALS = re.compile(r"((?:^|//))[^/@]*@")
 
 
-def load(argv: Sequence[str], env: Mapping[str, str], *, is_root: bool | None = None) -> Loaded:
+def load(
+    argv: Sequence[str], env: Mapping[str, str], *, is_root: bool | None = None
+) -> LoadedSettings:
     """Read all sources.
 
     Args:
@@ -215,7 +217,7 @@ def load(argv: Sequence[str], env: Mapping[str, str], *, is_root: bool | None = 
         SettingsError: with every error and its path.
         SystemExit: for `--help`, `version` and for flags that nobody knows.
     """
-    sources = Sources(Settings, NOT_HERE, NO_EFFECT)
+    sources = SettingsSources(Settings, NOT_HERE, NO_EFFECT)
     sources.read(argv, env)
     tree = sources.tree
     _check(sources)
@@ -231,10 +233,10 @@ def load(argv: Sequence[str], env: Mapping[str, str], *, is_root: bool | None = 
         tree[key] = tree.get(key) or value
     if tree.get("debug") is True:
         tree["log"] = {**(tree.get("log") or {}), "level": "debug"}
-    return Loaded(sources.build(), tuple(sources.warnings))
+    return LoadedSettings(sources.build(), tuple(sources.warnings))
 
 
-def _check(sources: Sources) -> None:
+def _check(sources: SettingsSources) -> None:
     """Note what does not fit together."""
     tree = sources.tree
     tls = _section(tree, "security", "tls")
@@ -261,7 +263,7 @@ def _check(sources: Sources) -> None:
         sources.problem("agent_id", text)
 
 
-def _check_runtime(sources: Sources) -> None:
+def _check_runtime(sources: SettingsSources) -> None:
     """Note what does not fit the way of running containers."""
     tree = sources.tree
     runtime = tree.get("container_runtime")

@@ -81,7 +81,7 @@ def options(cls: type[msgspec.Struct], path: tuple[str, ...] = ()) -> Iterator[O
             yield Option(here, field.type, default)
 
 
-class Sources:
+class SettingsSources:
     """Collects the values of all sources, and all that is wrong with them."""
 
     def __init__(

@@ -52,7 +52,7 @@ _KILL_S = 30.0
 _SMALL_READ = 4096
 
 
-class Order:
+class ShimOrder:
     """What to run: fields separated by NUL, the last one `end`."""
 
     def __init__(self, payload: bytes) -> None:
@@ -71,7 +71,7 @@ class Order:
         self.env = dict(item.partition(b"=")[::2] for item in fields[last_argument:-1])
 
 
-class NotStarted(Exception):
+class TaskStartError(Exception):
     """The task's program could not be started; the text tells why."""
 
 
@@ -84,22 +84,22 @@ def main(directory: str) -> int:
         status_fd = _reserve_status(directory)
         _write_pid(directory)
         with os.fdopen(0, "rb", closefd=False) as file:
-            order = Order(file.read())
+            order = ShimOrder(file.read())
         spool = SpoolWriter(os.path.join(directory, "output"), order.spool_bytes)
     except OSError as error:
-        _tell(f"error cannot write in {directory}: {error.strerror}")
+        _report_start(f"error cannot write in {directory}: {error.strerror}")
         return 1
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     task = _Task(spool, _catch_signals())
     try:
         task.start(order, libc)
-    except NotStarted as error:
+    except TaskStartError as error:
         text = str(error).replace("\n", " ")
         _write_status(directory, status_fd, f"state=failed\nerror={text}\n")
-        _tell(f"error {text}")
+        _report_start(f"error {text}")
         return 1
-    _tell("ok")
+    _report_start("ok")
     os.dup2(null, 1)
     code = task.run()
     ended_us = time.time_ns() // 1000
@@ -120,7 +120,7 @@ class _Task:
         self._streams: dict[int, int] = {}
         self._group = ""
 
-    def start(self, order: Order, libc: ctypes.CDLL) -> None:
+    def start(self, order: ShimOrder, libc: ctypes.CDLL) -> None:
         self._group = order.group
         out_r, out_w = os.pipe()
         err_r, err_w = os.pipe()
@@ -129,7 +129,7 @@ class _Task:
         self._is_relay = order.is_relay
         self._pid = os.fork()
         if self._pid == 0:
-            _become(order, libc, shim_pid, (out_w, err_w, fail_w))
+            _exec_task(order, libc, shim_pid, (out_w, err_w, fail_w))
         for fd in (out_w, err_w, fail_w):
             os.close(fd)
         with contextlib.suppress(OSError):  # it did so itself, and has gone on to its program
@@ -138,7 +138,7 @@ class _Task:
             failure = file.read()
         if failure:
             os.waitpid(self._pid, 0)
-            raise NotStarted(failure.decode("utf-8", "replace"))
+            raise TaskStartError(failure.decode("utf-8", "replace"))
         self._streams = {out_r: STDOUT, err_r: STDERR}
 
     def run(self) -> int:
@@ -223,7 +223,9 @@ class _Task:
                 held -= self._copy(fd, poll)
 
 
-def _become(order: Order, libc: ctypes.CDLL, shim_pid: int, fds: tuple[int, int, int]) -> None:
+def _exec_task(
+    order: ShimOrder, libc: ctypes.CDLL, shim_pid: int, fds: tuple[int, int, int]
+) -> None:
     """In the child: turn into the task's program, or tell why not and end."""
     out_w, err_w, fail_w = fds
     program = os.fsdecode(order.argv[0])
@@ -236,7 +238,7 @@ def _become(order: Order, libc: ctypes.CDLL, shim_pid: int, fds: tuple[int, int,
         os.dup2(out_w, 1)
         os.dup2(err_w, 2)
         stage = "bound its processes"
-        _bound(order)
+        _limit_processes(order)
         if os.getuid() == 0 and order.uid != 0:
             stage = f"become user {order.uid}, group {order.gid}"
             os.setgroups([order.gid])
@@ -250,11 +252,11 @@ def _become(order: Order, libc: ctypes.CDLL, shim_pid: int, fds: tuple[int, int,
         stage = f"run '{program}'"
         os.execvpe(order.argv[0], order.argv, order.env)
     except Exception as error:  # whatever it is, this process must not live on as a second shim
-        os.write(fail_w, f"cannot {stage}: {_why(error, order)}".encode())
+        os.write(fail_w, f"cannot {stage}: {_error_text(error, order)}".encode())
     os._exit(255)
 
 
-def _bound(order: Order) -> None:
+def _limit_processes(order: ShimOrder) -> None:
     """Let the task's program, and all that it starts, be no more than so many processes."""
     if order.group:
         _write(os.path.join(order.group, "cgroup.procs"), b"0\n")
@@ -274,7 +276,7 @@ def _write(path: str, data: bytes) -> None:
         os.close(fd)
 
 
-def _why(error: Exception, order: Order) -> str:
+def _error_text(error: Exception, order: ShimOrder) -> str:
     if not isinstance(error, OSError):
         return str(error)
     text = os.strerror(error.errno or 0)
@@ -299,7 +301,7 @@ def _catch_signals() -> int:
     return wake_r
 
 
-def _tell(line: str) -> None:
+def _report_start(line: str) -> None:
     with contextlib.suppress(OSError):  # the agent is gone; its successor reads the directory
         os.write(1, f"{line}\n".encode())
 

@@ -9,18 +9,20 @@ from tests.agent_link import spec
 from tests.covers import covers
 
 from determined_agent.container.environment import (
-    Host,
-    MasterFacts,
-    Start,
+    ContainerStart,
+    HostEnvironment,
+    MasterIdentity,
     agent_variables,
     ignored_options,
-    placed,
     process_environment,
+    to_host_path,
 )
 from determined_agent.settings.options import SecuritySettings, Settings, TlsSettings
 from determined_wire.agent_link import Device, File, Mount, TaskUser
 
-HOST = Host(python="/venv/bin/python", path="/usr/bin", home="/root", pythonpath="/harness")
+HOST = HostEnvironment(
+    python="/venv/bin/python", path="/usr/bin", home="/root", pythonpath="/harness"
+)
 
 
 def settings(**overrides: Any) -> Settings:
@@ -28,13 +30,13 @@ def settings(**overrides: Any) -> Settings:
     return Settings(**(values | overrides))
 
 
-def start(**overrides: Any) -> Start:
+def start(**overrides: Any) -> ContainerStart:
     devices = overrides.pop("devices", ())
-    return Start(
+    return ContainerStart(
         container_id="c",
         devices=devices,
         spec=spec("pass", **overrides),
-        master=MasterFacts(master_id="mid", cluster_id="cid"),
+        master=MasterIdentity(master_id="mid", cluster_id="cid"),
     )
 
 
@@ -88,7 +90,7 @@ def test_a_proxy_is_added_unless_the_task_has_its_own_in_any_case() -> None:
     ],
 )
 def test_only_paths_below_the_run_directory_are_moved(path: str, there: str) -> None:
-    assert placed(path, "/here") == there
+    assert to_host_path(path, "/here") == there
 
 
 def test_a_user_may_set_what_the_master_sets_but_not_what_the_agent_sets() -> None:
@@ -113,7 +115,7 @@ def test_python3_is_the_agents_own_unless_another_is_named(
 
 
 def test_each_task_sees_only_its_own_gpus() -> None:
-    host = Host(python="/p", path="", home="/", pythonpath="/h", has_gpus=True)
+    host = HostEnvironment(python="/p", path="", home="/", pythonpath="/h", has_gpus=True)
     devices = (Device(1, "b", "GPU-1", "cuda"), Device(3, "b", "GPU-3", "cuda"))
     env = process_environment(start(devices=devices), settings(), host, "/")
     assert env["CUDA_VISIBLE_DEVICES"] == "GPU-1,GPU-3"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from determined_agent.devices.rocm_nodes import NoNodes, nodes_of
+from determined_agent.devices.rocm_nodes import DeviceNodeError, nodes_of
 
 OUTPUT = json.dumps(
     {"card0": {"PCI Bus": "0000:43:00.0"}, "card1": {"PCI Bus": "0000:C3:00.0"}, "system": {}}
@@ -53,5 +53,5 @@ def test_a_slot_has_the_files_of_its_place_on_the_bus(
     "output", ["", "[]", "{}", '{"card7": {}}', '{"card7": {"PCI Bus": "x"}}']
 )
 def test_a_gpu_without_files_is_named(pci: Path, output: str) -> None:
-    with pytest.raises(NoNodes, match=r"GPU 7 are not to be found.*amdgpu"):
+    with pytest.raises(DeviceNodeError, match=r"GPU 7 are not to be found.*amdgpu"):
         nodes_of(output, {7}, pci)

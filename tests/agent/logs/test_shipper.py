@@ -10,7 +10,7 @@ import pytest
 from tests.agent_link import until
 
 from determined_agent.container.directory import ContainerDirectory, ContainerRecord, Exit
-from determined_agent.logs.shipper import WINDOW, Disconnected, LogPump
+from determined_agent.logs.shipper import WINDOW, Disconnected, LogShipper
 from determined_agent.logs.spool_reader import CHUNK_LINES
 from determined_agent.shim.spool import STDOUT, SpoolWriter, segments
 from determined_wire.agent_link import LogBatch
@@ -66,8 +66,8 @@ async def link() -> FakeLink:
 
 
 @pytest.fixture
-async def pump(directory: ContainerDirectory, link: FakeLink) -> AsyncIterator[LogPump]:
-    value = LogPump(RECORD, directory, link)
+async def shipper(directory: ContainerDirectory, link: FakeLink) -> AsyncIterator[LogShipper]:
+    value = LogShipper(RECORD, directory, link)
     running = asyncio.create_task(value.run())
     yield value
     running.cancel()
@@ -79,26 +79,26 @@ def write(writer: SpoolWriter, *lines: str) -> None:
 
 
 async def test_no_more_batches_are_on_their_way_than_the_window_holds(
-    writer: SpoolWriter, link: FakeLink, pump: LogPump
+    writer: SpoolWriter, link: FakeLink, shipper: LogShipper
 ) -> None:
     for i in range(WINDOW + 2):
         write(writer, *[str(i)] * CHUNK_LINES)
     await until(lambda: len(link.sent) == WINDOW)
-    pump.stored(CHUNK_LINES, is_last=False)
+    shipper.stored(CHUNK_LINES, is_last=False)
     await until(lambda: len(link.sent) == WINDOW + 1)
     assert [b.first_seq for b in link.sent] == [1 + i * CHUNK_LINES for i in range(WINDOW + 1)]
 
 
 async def test_what_was_not_stored_is_sent_again_over_the_next_connection(
-    writer: SpoolWriter, link: FakeLink, pump: LogPump
+    writer: SpoolWriter, link: FakeLink, shipper: LogShipper
 ) -> None:
     write(writer, "one")
     await until(lambda: len(link.sent) == 1)
-    pump.stored(1, is_last=False)
+    shipper.stored(1, is_last=False)
     write(writer, "two")
     await until(lambda: len(link.sent) == 2)
     link.cut()
-    pump.disconnected()
+    shipper.disconnected()
     write(writer, "three")
     link.join()
     await until(lambda: len(link.sent) >= 3)
@@ -108,39 +108,39 @@ async def test_what_was_not_stored_is_sent_again_over_the_next_connection(
 async def test_it_ends_when_the_last_batch_is_stored_and_not_before(
     writer: SpoolWriter, link: FakeLink, directory: ContainerDirectory
 ) -> None:
-    pump = LogPump(RECORD, directory, link)
-    running = asyncio.create_task(pump.run())
+    shipper = LogShipper(RECORD, directory, link)
+    running = asyncio.create_task(shipper.run())
     write(writer, "one")
     await until(lambda: len(link.sent) == 1)
-    pump.finish(Exit(exit_code=0))
+    shipper.finish(Exit(exit_code=0))
     await until(lambda: len(link.sent) == 2)
     assert [(b.is_last, b.spans == ()) for b in link.sent] == [(False, False), (True, True)]
-    pump.stored(1, is_last=False)  # the line; that it was the last one is not stored yet
+    shipper.stored(1, is_last=False)  # the line; that it was the last one is not stored yet
     await asyncio.sleep(0)
     assert not running.done()
-    pump.stored(1, is_last=True)
+    shipper.stored(1, is_last=True)
     await asyncio.wait_for(running, 60)
 
 
 async def test_a_task_without_output_has_a_last_batch_too(
-    link: FakeLink, pump: LogPump, writer: SpoolWriter
+    link: FakeLink, shipper: LogShipper, writer: SpoolWriter
 ) -> None:
-    pump.finish(Exit(exit_code=0))
+    shipper.finish(Exit(exit_code=0))
     await until(lambda: link.sent)
     assert (link.sent[0].is_last, link.sent[0].first_seq, link.sent[0].spans) == (True, 1, ())
 
 
 async def test_stored_segments_are_deleted_and_a_new_agent_goes_on_after_them(
-    link: FakeLink, pump: LogPump, directory: ContainerDirectory
+    link: FakeLink, shipper: LogShipper, directory: ContainerDirectory
 ) -> None:
     writer = SpoolWriter(str(directory.output), 4000)
     for i in range(25):
         write(writer, f"{i:90}")
     await until(lambda: link.sent and sum(b.text.count("\n") + 1 for b in link.sent) == 25)
-    pump.stored(25, is_last=False)
+    shipper.stored(25, is_last=False)
     assert len(segments(str(directory.output))) == 1
     after = FakeLink()
-    successor = LogPump(RECORD, directory, after)
+    successor = LogShipper(RECORD, directory, after)
     running = asyncio.create_task(successor.run())
     write(writer, "next")
     await until(lambda: after.sent)

@@ -31,9 +31,12 @@ async def make(docker: Daemon, tmp_path: Path) -> AsyncIterator[Make]:
         }
         root = tmp_path / name
         root.mkdir(exist_ok=True)
-        answer_s, patience_s = overrides.pop("answer_s", 60.0), overrides.pop("patience_s", 0.0)
+        answer_s, launch_retry_s = (
+            overrides.pop("answer_s", 60.0),
+            overrides.pop("launch_retry_s", 0.0),
+        )
         settings = Settings(**(values | overrides))
-        made = Workshop(DockerRuntime(settings, root, answer_s, patience_s), root)
+        made = Workshop(DockerRuntime(settings, root, answer_s, launch_retry_s), root)
         made.defaults = {"image": IMAGE, "network_mode": "host"}
         workshops.append(made)
         return made

@@ -9,7 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from determined_agent.container.environment import CONTAINER_RUN_DIR, Start, agent_variables
+from determined_agent.container.environment import (
+    CONTAINER_RUN_DIR,
+    ContainerStart,
+    agent_variables,
+)
 from determined_agent.runtimes.docker.spec import HARNESS_DIR
 from determined_agent.settings.options import Settings
 
@@ -18,7 +22,7 @@ PREFIX = "APPTAINERENV_"
 
 
 def command(
-    program: str, start: Start, run_dir: str, harness: Mapping[str, str], source: str
+    program: str, start: ContainerStart, run_dir: str, harness: Mapping[str, str], source: str
 ) -> list[str]:
     """The command line.
 
@@ -55,7 +59,9 @@ def command(
     return [*words, source, *spec.entrypoint]
 
 
-def environment(start: Start, settings: Settings, outside: Mapping[str, str]) -> dict[str, str]:
+def environment(
+    start: ContainerStart, settings: Settings, outside: Mapping[str, str]
+) -> dict[str, str]:
     """The command's own environment: what it needs, and what the task shall see.
 
     Args:
@@ -94,7 +100,7 @@ def environment(start: Start, settings: Settings, outside: Mapping[str, str]) ->
     return {**own, **{f"{PREFIX}{name}": value for name, value in inside.items()}}
 
 
-def ignored_options(start: Start) -> list[str]:
+def ignored_options(start: ContainerStart) -> list[str]:
     """What this runtime leaves out of a specification, in the configuration's words."""
     spec = start.spec
     ignored = {

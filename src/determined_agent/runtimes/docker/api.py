@@ -29,7 +29,7 @@ class DockerUnreachable(Exception):
     """The daemon is not there, hangs or broke off; the text names its address and the remedy."""
 
 
-class DockerRefused(Exception):
+class DockerApiError(Exception):
     """The daemon has answered with an error."""
 
     def __init__(self, status: int, message: str) -> None:
@@ -85,7 +85,7 @@ class DockerApi:
 
         Raises:
             DockerUnreachable: no answer in time.
-            DockerRefused: an error.
+            DockerApiError: an error.
         """
         await self._negotiate()
         return await self._call(request, self._prefix)
@@ -96,7 +96,7 @@ class DockerApi:
 
         Raises:
             DockerUnreachable: no head in time, or the connection broke off.
-            DockerRefused: an error.
+            DockerApiError: an error.
         """
         await self._negotiate()
         async with self._exchange(request, self._prefix) as answer:
@@ -110,11 +110,13 @@ class DockerApi:
         """
         ask = Request(method="GET", path="/version", within_s=within_s)
         try:
-            told: dict[str, Any] = await self._call(ask, "") or {}
-        except DockerRefused as error:
-            raise DockerUnreachable(self._complaint(f"refused GET /version: {error}")) from error
-        theirs = _version(str(told.get("ApiVersion", "")))
-        least = _version(str(told.get("MinAPIVersion") or "1.0"))
+            info: dict[str, Any] = await self._call(ask, "") or {}
+        except DockerApiError as error:
+            raise DockerUnreachable(
+                self._unusable_text(f"refused GET /version: {error}")
+            ) from error
+        theirs = _version(str(info.get("ApiVersion", "")))
+        least = _version(str(info.get("MinAPIVersion") or "1.0"))
         if theirs < OLDEST or least > NEWEST:
             raise DockerUnreachable(
                 f"{self.address} speaks versions {_dotted(least)} to {_dotted(theirs)} of "
@@ -122,7 +124,7 @@ class DockerApi:
                 "newer one of the two"
             )
         self._prefix = f"/v{_dotted(min(theirs, NEWEST))}"
-        return told
+        return info
 
     async def _negotiate(self) -> None:
         if not self._prefix:
@@ -136,7 +138,7 @@ class DockerApi:
                 async with asyncio.timeout(self._bound_s(request)):
                     body = b"".join([piece async for piece in answer.pieces()])
             except TimeoutError as error:
-                raise DockerUnreachable(self._silence(request)) from error
+                raise DockerUnreachable(self._timeout_text(request)) from error
         if not body.strip():
             return None
         try:
@@ -153,13 +155,13 @@ class DockerApi:
                 writer.write(_head(request, prefix))
                 writer.write(_body(request))
                 await writer.drain()
-                answer = _Answer(reader, *await _read_head(reader), self._complaint)
+                answer = _Answer(reader, *await _read_head(reader), self._unusable_text)
         except TimeoutError as error:
             _close(writer)
-            raise DockerUnreachable(self._silence(request)) from error
+            raise DockerUnreachable(self._timeout_text(request)) from error
         except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
             _close(writer)
-            raise DockerUnreachable(self._complaint(_reason(error))) from error
+            raise DockerUnreachable(self._unusable_text(_reason(error))) from error
         except BaseException:
             _close(writer)
             raise
@@ -179,13 +181,13 @@ class DockerApi:
     def _bound_s(self, request: Request) -> float:
         return request.within_s or self._answer_s
 
-    def _complaint(self, reason: str) -> str:
+    def _unusable_text(self, reason: str) -> str:
         return (
             f"{self._daemon} at {self.address} {reason}: see that it runs, that the agent may "
             "use its socket, and that `docker_host` names it"
         )
 
-    def _silence(self, request: Request) -> str:
+    def _timeout_text(self, request: Request) -> str:
         return (
             f"{self._daemon} at {self.address} did not answer {request.method} {request.path} "
             f"in {self._bound_s(request):g} s: it hangs or is overloaded, see its log, restart it"
@@ -200,12 +202,12 @@ class _Answer:
         reader: asyncio.StreamReader,
         status: int,
         headers: dict[str, str],
-        complaint: Any,
+        unusable_text: Any,
     ) -> None:
         self.status = status
         self._reader = reader
         self._headers = headers
-        self._complaint = complaint
+        self._unusable_text = unusable_text
 
     async def pieces(self) -> AsyncIterator[bytes]:
         """The body's pieces. Raises DockerUnreachable when it breaks off."""
@@ -219,16 +221,16 @@ class _Answer:
                 while piece := await self._reader.read(_READ_BYTES):
                     yield piece
         except (OSError, ValueError, asyncio.IncompleteReadError) as error:
-            raise DockerUnreachable(self._complaint(_reason(error))) from error
+            raise DockerUnreachable(self._unusable_text(_reason(error))) from error
 
-    async def refusal(self) -> DockerRefused:
+    async def refusal(self) -> DockerApiError:
         """The error that it tells."""
         body = b"".join([piece async for piece in self.pieces()])
         try:
             message = str(json.loads(body)["message"])
         except (ValueError, KeyError, TypeError):
             message = body.decode(errors="replace").strip() or f"status {self.status}"
-        return DockerRefused(self.status, message)
+        return DockerApiError(self.status, message)
 
     async def _chunks(self) -> AsyncIterator[bytes]:
         while True:

@@ -14,13 +14,13 @@ from determined_agent import clock
 from determined_agent.container.directory import Exit
 from determined_agent.runtimes.docker.api import (
     DockerApi,
-    DockerRefused,
+    DockerApiError,
     DockerUnreachable,
     Request,
 )
-from determined_agent.runtimes.docker.disk import DataRoot
-from determined_agent.runtimes.docker.output import Output, Times
-from determined_agent.runtimes.docker.pipes import HeldPipes, hold
+from determined_agent.runtimes.docker.daemon import DataRoot
+from determined_agent.runtimes.docker.output import ContainerOutput, TimestampParser
+from determined_agent.runtimes.docker.pipes import OutputPipes, open_pipes
 from determined_wire.agent_link import Address, Failure
 
 GONE = "the container is gone: someone else has removed it from Docker"
@@ -50,7 +50,7 @@ class DockerContainer:
         self,
         api: DockerApi,
         docker_id: str,
-        output: Output,
+        output: ContainerOutput,
         addresses: tuple[Address, ...],
         data_root: DataRoot,
         *,
@@ -72,9 +72,9 @@ class DockerContainer:
         self._output = output
         self._addresses = addresses
         self._data_root = data_root
-        self._has_noted = False
+        self._has_noted_error = False
         self._was_away = False
-        self._pipes: HeldPipes | None = None
+        self._pipes: OutputPipes | None = None
         self._sending = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._watching = self._spawn(self._watch())
@@ -96,7 +96,7 @@ class DockerContainer:
         """Let go; the container runs on."""
         for task in self._tasks:
             task.cancel()
-        self._let_go()
+        self._close_pipes()
         self._output.close()
 
     def _spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
@@ -107,31 +107,31 @@ class DockerContainer:
 
     async def _watch(self) -> Exit:
         copying = self._spawn(self._copy())
-        with contextlib.suppress(DockerRefused, DockerUnreachable):
-            self._hold(await self._look())
-        ended = await self._ended()
+        with contextlib.suppress(DockerApiError, DockerUnreachable):
+            self._open_pipes(await self._inspect())
+        ended = await self._wait_for_exit()
         is_whole = await self._has_finished(copying)
         if ended is not None or not is_whole:
             await self._read_rest()  # a followed log may end before its last lines are written
         if ended is not None and self._was_away:
-            self._take_left(ended)
-        self._let_go()
+            self._copy_pipes(ended)
+        self._close_pipes()
         if ended is None:
             return Exit(failure=Failure("restore_error", GONE), dropped_lines=self._output.dropped)
         end = exit_of(ended, self._output.dropped, daemon_was_away=self._was_away)
-        return await with_fault_of_disk(end, self._data_root)
+        return await with_disk_fault(end, self._data_root)
 
     async def _copy(self) -> None:
         """Copy output until the container has ended."""
         pause_s = _FIRST_PAUSE_S
         while True:
             try:
-                before = None if self._follows else await self._look()
+                before = None if self._follows else await self._inspect()
                 await self._output.copy(follow=self._follows)
-                ended = await self._look() if self._follows else before
+                ended = await self._inspect() if self._follows else before
                 if ended is None or not is_running(ended):
                     return
-            except DockerRefused:
+            except DockerApiError:
                 return
             except DockerUnreachable as error:
                 self._note_once(str(error))
@@ -157,12 +157,12 @@ class DockerContainer:
         elif not reading.cancelled() and reading.exception() is not None:
             self._output.note(f"the end of the output could not be read: {reading.exception()}")
 
-    def _hold(self, found: dict[str, Any] | None) -> None:
+    def _open_pipes(self, found: dict[str, Any] | None) -> None:
         """Keep what it says from being lost when it ends while the daemon is away."""
         if self._pipes is None and self._follows and found is not None and is_running(found):
-            self._pipes = hold(self._docker_id, int(found["State"].get("Pid") or 0))
+            self._pipes = open_pipes(self._docker_id, int(found["State"].get("Pid") or 0))
 
-    def _take_left(self, ended: dict[str, Any]) -> None:
+    def _copy_pipes(self, ended: dict[str, Any]) -> None:
         """What it said to nobody, after all that Docker's log has."""
         if self._pipes is None:
             self._output.note(
@@ -170,25 +170,25 @@ class DockerContainer:
             )
             return
         at_us = ended_us(ended) or int(clock.now().timestamp() * 1e6)
-        self._output.add(self._pipes.rest(), at_us)
+        self._output.add(self._pipes.read_rest(), at_us)
 
-    def _let_go(self) -> None:
+    def _close_pipes(self) -> None:
         if self._pipes is not None:
             self._pipes.close()
             self._pipes = None
 
-    async def _ended(self) -> dict[str, Any] | None:
+    async def _wait_for_exit(self) -> dict[str, Any] | None:
         """Wait until it runs no more; what Docker says of it then, None when it is gone."""
         pause_s = _FIRST_PAUSE_S
         while True:
             try:
-                await self._announced()
-                found = await self._look()
+                await self._wait_for_exit_event()
+                found = await self._inspect()
                 if found is None or not is_running(found):
                     return None if is_being_removed(found) else found
                 pause_s, self._was_away = _FIRST_PAUSE_S, False
-                self._hold(found)
-            except DockerRefused as error:
+                self._open_pipes(found)
+            except DockerApiError as error:
                 self._note_once(f"Docker cannot tell of the container: {error}")
             except DockerUnreachable as error:
                 self._was_away = True
@@ -196,7 +196,7 @@ class DockerContainer:
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
-    async def _announced(self) -> None:
+    async def _wait_for_exit_event(self) -> None:
         """Wait for the daemon to say that it has ended, for a while."""
         request = Request(
             method="POST",
@@ -210,11 +210,11 @@ class DockerContainer:
                     continue
         except TimeoutError:
             return
-        except DockerRefused as error:
+        except DockerApiError as error:
             if error.status != 404:
                 raise
 
-    async def _look(self) -> dict[str, Any] | None:
+    async def _inspect(self) -> dict[str, Any] | None:
         return await inspect(self._api, self._docker_id)
 
     async def _send(self, number: int) -> None:
@@ -228,7 +228,7 @@ class DockerContainer:
             while number == signal.SIGKILL or waited_s < _SIGNAL_S:
                 try:
                     await self._api.call(request)
-                except DockerRefused as error:
+                except DockerApiError as error:
                     if error.status in (404, 409):
                         return  # it has just ended
                     self._note_once(f"Docker refused to send signal {number}: {error}")
@@ -241,8 +241,8 @@ class DockerContainer:
                 pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
     def _note_once(self, reason: str) -> None:
-        if not self._has_noted:
-            self._has_noted = True
+        if not self._has_noted_error:
+            self._has_noted_error = True
             self._output.note(_WAITING_FOR_DAEMON_NOTE.format(reason))
 
 
@@ -251,11 +251,11 @@ async def inspect(api: DockerApi, docker_id: str) -> dict[str, Any] | None:
 
     Raises:
         DockerUnreachable: no answer.
-        DockerRefused: an error other than that.
+        DockerApiError: an error other than that.
     """
     try:
         found = await api.call(Request(method="GET", path=f"/containers/{docker_id}/json"))
-    except DockerRefused as error:
+    except DockerApiError as error:
         if error.status == 404:
             return None
         raise
@@ -310,7 +310,7 @@ def exit_of(found: dict[str, Any], dropped_lines: int, *, daemon_was_away: bool 
     )
 
 
-async def with_fault_of_disk(end: Exit, data_root: DataRoot) -> Exit:
+async def with_disk_fault(end: Exit, data_root: DataRoot) -> Exit:
     """The end of a container that failed by itself, with what is wrong with its disk."""
     failure = end.failure
     if failure is None or failure.type != "container_failed":
@@ -325,7 +325,7 @@ async def with_fault_of_disk(end: Exit, data_root: DataRoot) -> Exit:
 def ended_us(found: dict[str, Any]) -> int:
     """When a container ended, in microseconds since 1970; 0 when nobody knows."""
     finished = str(found["State"].get("FinishedAt") or "")
-    return max(0, Times().parse(finished.encode())) if finished[:4] > "0001" else 0
+    return max(0, TimestampParser().parse(finished.encode())) if finished[:4] > "0001" else 0
 
 
 def addresses_of(found: dict[str, Any], ports: tuple[int, ...]) -> tuple[Address, ...]:
@@ -351,5 +351,5 @@ def _first_binding(bound: list[dict[str, str]] | None) -> list[dict[str, str]]:
 
 
 def _host_ip(bound: dict[str, str]) -> str:
-    told = bound.get("HostIp", "")
-    return "" if told in ("0.0.0.0", "::") else told
+    info = bound.get("HostIp", "")
+    return "" if info in ("0.0.0.0", "::") else info

@@ -60,7 +60,7 @@ _TASKS = (
 )
 
 
-def is_machines_fault(text: str) -> bool:
+def is_machine_fault(text: str) -> bool:
     """Whether an error tells of the machine rather than of the task."""
     return any(re.search(sign, text, re.IGNORECASE) for sign, _ in _MACHINES)
 

@@ -13,14 +13,14 @@ from determined_agent import clock
 from determined_agent.runtimes.base import LaunchFailed
 from determined_agent.runtimes.docker.api import (
     DockerApi,
-    DockerRefused,
+    DockerApiError,
     DockerUnreachable,
     Request,
 )
-from determined_agent.runtimes.docker.hints import is_machines_fault, with_hint
+from determined_agent.runtimes.docker.hints import is_machine_fault, with_hint
 from determined_agent.runtimes.docker.registry_auth import (
-    HelperFailed,
-    PulledImage,
+    CredentialHelperError,
+    ImageName,
     auth_header,
     find_auth,
     parse_image,
@@ -34,7 +34,7 @@ STALL_S = 900.0
 _MIB = 1024**2
 
 
-class Images:
+class ImagePuller:
     """The images of one daemon."""
 
     def __init__(self, api: DockerApi) -> None:
@@ -42,10 +42,10 @@ class Images:
         self._pulls: dict[str, asyncio.Lock] = {}
 
     async def is_there(self, image: str) -> bool:
-        """Whether the machine has it. Raises DockerUnreachable, DockerRefused."""
+        """Whether the machine has it. Raises DockerUnreachable, DockerApiError."""
         try:
             await self._api.call(Request(method="GET", path=f"/images/{image}/json"))
-        except DockerRefused as error:
+        except DockerApiError as error:
             if error.status == 404:
                 return False
             raise
@@ -79,10 +79,10 @@ class Images:
         image = parse_image(spec.image)
         try:
             auth = await find_auth(image, spec.registry_auth, os.environ)
-        except HelperFailed as error:
+        except CredentialHelperError as error:
             raise _not_pulled(spec.image, str(error)) from error
-        whom = f" as {auth.username or 'the holder of a token'}" if auth else ""
-        note(f"pulling image {spec.image}{whom}")
+        user = f" as {auth.username or 'the holder of a token'}" if auth else ""
+        note(f"pulling image {spec.image}{user}")
         began_s = clock.monotonic_s()
         request = Request(
             method="POST",
@@ -93,7 +93,7 @@ class Images:
         try:
             async with self._api.stream(request) as pieces:
                 await _follow(pieces, image, note)
-        except DockerRefused as error:
+        except DockerApiError as error:
             raise _not_pulled(spec.image, str(error)) from error
         except TimeoutError as error:
             raise _not_pulled(
@@ -133,14 +133,14 @@ class Progress:
 
 
 async def _follow(
-    pieces: AsyncIterator[bytes], image: PulledImage, note: Callable[[str], None]
+    pieces: AsyncIterator[bytes], image: ImageName, note: Callable[[str], None]
 ) -> None:
-    """Read a pull's messages to their end. Raises TimeoutError, DockerRefused."""
+    """Read a pull's messages to their end. Raises TimeoutError, DockerApiError."""
     progress, shown = Progress(), ""
     next_note_s = clock.monotonic_s() + NOTE_EVERY_S
     async for message in _messages(pieces):
         if "error" in message:
-            raise DockerRefused(500, str(message["error"]))
+            raise DockerApiError(500, str(message["error"]))
         progress.take(message)
         if clock.monotonic_s() >= next_note_s and str(progress) != shown:
             shown = str(progress)
@@ -165,6 +165,6 @@ async def _messages(pieces: AsyncIterator[bytes]) -> AsyncIterator[dict[str, Any
 
 def _not_pulled(image: str, reason: str) -> LaunchFailed:
     text = with_hint(f"the image {image} could not be pulled: {reason}")
-    if is_machines_fault(reason):
+    if is_machine_fault(reason):
         return LaunchFailed(Failure("agent_error", text))
     return LaunchFailed(Failure("task_error", text))

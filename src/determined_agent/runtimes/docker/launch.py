@@ -16,20 +16,20 @@ from typing import Any
 import msgspec
 
 from determined_agent import clock
-from determined_agent.container.environment import SHARED_FS_DIR, Start
-from determined_agent.devices.rocm_nodes import NoNodes, rocm_nodes
+from determined_agent.container.environment import SHARED_FS_DIR, ContainerStart
+from determined_agent.devices.rocm_nodes import DeviceNodeError, rocm_nodes
 from determined_agent.runtimes.base import LaunchFailed
 from determined_agent.runtimes.docker.api import (
     DockerApi,
-    DockerRefused,
+    DockerApiError,
     DockerUnreachable,
     Request,
 )
 from determined_agent.runtimes.docker.container import addresses_of, inspect, is_cut_off
 from determined_agent.runtimes.docker.files import archive
-from determined_agent.runtimes.docker.hints import is_machines_fault, with_hint
-from determined_agent.runtimes.docker.images import Images
-from determined_agent.runtimes.docker.output import Output
+from determined_agent.runtimes.docker.hints import is_machine_fault, with_hint
+from determined_agent.runtimes.docker.images import ImagePuller
+from determined_agent.runtimes.docker.output import ContainerOutput
 from determined_agent.runtimes.docker.spec import (
     LABEL,
     Harness,
@@ -46,7 +46,7 @@ from determined_wire.agent_link import Address, ContainerState, Failure, TaskUse
 HOME_LABEL = f"{LABEL}directory"
 """Which agent's directory a container belongs to: ids of agents may repeat on one machine."""
 
-PATIENCE_S = 60.0
+LAUNCH_RETRY_S = 60.0
 """So long a launch is tried again while the machine is at fault."""
 _FIRST_PAUSE_S = 1.0
 _LONGEST_PAUSE_S = 15.0
@@ -58,26 +58,30 @@ class Launcher:
     """Starts the containers of one agent."""
 
     def __init__(
-        self, api: DockerApi, settings: Settings, root: Path, patience_s: float = PATIENCE_S
+        self,
+        api: DockerApi,
+        settings: Settings,
+        root: Path,
+        launch_retry_s: float = LAUNCH_RETRY_S,
     ) -> None:
         """
         Args:
             api: the daemon.
             settings: the agent's.
             root: the directory that holds those of the tasks.
-            patience_s: how long a launch is tried again while the machine is at fault.
+            launch_retry_s: how long a launch is tried again while the machine is at fault.
         """
         self.unanswered: set[str] = set()
         """Containers of which the daemon has not said whether it has created them."""
         self._api = api
         self._settings = settings
         self._root = root
-        self._patience_s = patience_s
-        self._images = Images(api)
+        self._patience_s = launch_retry_s
+        self._images = ImagePuller(api)
         self._harness = Harness(locate_harness())
 
     async def launch(
-        self, output: Output, start: Start, progress: Progress
+        self, output: ContainerOutput, start: ContainerStart, progress: Progress
     ) -> tuple[Address, ...]:
         """Start a container, whose id `output` gets; where its ports are.
 
@@ -100,7 +104,7 @@ class Launcher:
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
-    def _with_image(self, start: Start) -> Start:
+    def _with_image(self, start: ContainerStart) -> ContainerStart:
         """The image by the name that the daemon knows. Raises LaunchFailed."""
         try:
             image = daemon_image(start.spec.image, self._settings.container_runtime)
@@ -111,7 +115,7 @@ class Launcher:
         )
 
     async def delete(self, docker_id: str) -> None:
-        """Raises DockerUnreachable, and DockerRefused unless it is gone or just going."""
+        """Raises DockerUnreachable, and DockerApiError unless it is gone or just going."""
         request = Request(
             method="DELETE",
             path=f"/containers/{docker_id}",
@@ -119,7 +123,7 @@ class Launcher:
         )
         try:
             await self._api.call(request)
-        except DockerRefused as error:
+        except DockerApiError as error:
             if error.status not in (404, 409):
                 raise
 
@@ -127,15 +131,17 @@ class Launcher:
         """Remove a container that does not run; else the sweep at the next start finds it."""
         try:
             await self.delete(docker_id)
-        except (DockerRefused, DockerUnreachable):
+        except (DockerApiError, DockerUnreachable):
             return
 
-    async def _try(self, output: Output, start: Start, progress: Progress) -> tuple[Address, ...]:
+    async def _try(
+        self, output: ContainerOutput, start: ContainerStart, progress: Progress
+    ) -> tuple[Address, ...]:
         try:
             await self._images.ensure(start.spec, lambda: progress("PULLING"), output.note)
             progress("STARTING")
             output.docker_id = await self._create_or_undo(start)
-        except (DockerRefused, DockerUnreachable, ValueError, OSError) as error:
+        except (DockerApiError, DockerUnreachable, ValueError, OSError) as error:
             raise LaunchFailed(_failure(error)) from error
         try:
             return await self._start_or_undo(output, start)
@@ -143,7 +149,7 @@ class Launcher:
             await asyncio.shield(self.delete_if_possible(output.docker_id))
             raise
 
-    async def _create_or_undo(self, start: Start) -> str:
+    async def _create_or_undo(self, start: ContainerStart) -> str:
         """Create it; given up meanwhile, wait for the daemon to have made it and remove it."""
         creating = asyncio.create_task(self._create(start))
         try:
@@ -154,7 +160,7 @@ class Launcher:
                 await asyncio.shield(self.delete_if_possible(creating.result()))
             raise
 
-    async def _create(self, start: Start) -> str:
+    async def _create(self, start: ContainerStart) -> str:
         for mount in start.spec.mounts:
             if mount.container_path == SHARED_FS_DIR and os.geteuid() == 0:
                 _make_storage(mount.host_path, start.spec.user)
@@ -169,24 +175,26 @@ class Launcher:
         except DockerUnreachable:
             self.unanswered.add(start.container_id)
             raise
-        except DockerRefused as error:
+        except DockerApiError as error:
             if error.status != 409:
                 raise
             await self.delete(name)  # of an earlier try, whose answer got lost
             made = await self._api.call(request)
         return str(made["Id"])
 
-    async def _start_or_undo(self, output: Output, start: Start) -> tuple[Address, ...]:
+    async def _start_or_undo(
+        self, output: ContainerOutput, start: ContainerStart
+    ) -> tuple[Address, ...]:
         try:
             return await self._start(output.docker_id, start)
         except DockerUnreachable as error:
             await self._end_what_may_run(output, error)
             raise LaunchFailed(_failure(error)) from error
-        except (DockerRefused, ValueError) as error:
+        except (DockerApiError, ValueError) as error:
             await self.delete_if_possible(output.docker_id)
             raise LaunchFailed(_failure(error)) from error
 
-    async def _start(self, docker_id: str, start: Start) -> tuple[Address, ...]:
+    async def _start(self, docker_id: str, start: ContainerStart) -> tuple[Address, ...]:
         files = archive(start.spec, int(clock.now().timestamp()))
         path = f"/containers/{docker_id}"
         await self._api.call(
@@ -203,14 +211,14 @@ class Launcher:
                 )
         return addresses_of(found, start.spec.ports)
 
-    async def _end_what_may_run(self, output: Output, error: DockerUnreachable) -> None:
+    async def _end_what_may_run(self, output: ContainerOutput, error: DockerUnreachable) -> None:
         """The daemon may have started it without saying so: only it can tell, and end it."""
         output.note(f"{error}; waiting for it to say whether the container runs")
         pause_s = _FIRST_PAUSE_S
         while True:
             try:
                 await self.delete(output.docker_id)
-            except (DockerRefused, DockerUnreachable):
+            except (DockerApiError, DockerUnreachable):
                 await asyncio.sleep(pause_s)
                 pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
             else:
@@ -230,21 +238,21 @@ def _make_storage(path: str, user: TaskUser) -> None:
         ) from error
 
 
-async def _render_nodes(start: Start) -> tuple[str, ...]:
+async def _render_nodes(start: ContainerStart) -> tuple[str, ...]:
     """Device files of a container's ROCm slots. Raises ValueError."""
     ids = [d.id for d in start.devices if d.type == "rocm"]
     if not ids:
         return ()
     try:
         return await asyncio.to_thread(rocm_nodes, ids)
-    except NoNodes as error:
+    except DeviceNodeError as error:
         raise ValueError(str(error)) from error
 
 
 def _failure(error: Exception) -> Failure:
     text = with_hint(f"the container could not be started: {error}")
-    if isinstance(error, DockerRefused) and is_machines_fault(str(error)):
+    if isinstance(error, DockerApiError) and is_machine_fault(str(error)):
         return Failure("agent_error", text)
-    if isinstance(error, (DockerRefused, ValueError)):
+    if isinstance(error, (DockerApiError, ValueError)):
         return Failure("task_error", text)
     return Failure("agent_error", f"the agent could not launch the container: {error}")

@@ -24,7 +24,7 @@ _SECOND_CHARS = 19
 """Length of `2026-01-31T12:00:00`."""
 
 
-class Resume(msgspec.Struct, frozen=True):
+class ResumePoint(msgspec.Struct, frozen=True):
     """Where a copy goes on."""
 
     since_us: int = 0
@@ -33,7 +33,7 @@ class Resume(msgspec.Struct, frozen=True):
     """So many of the entries from then on are in it, too."""
 
 
-class Output:
+class ContainerOutput:
     """The output of one container on its way into the spool; its only writer."""
 
     def __init__(self, api: DockerApi, docker_id: str, directory: Path, limit_bytes: int) -> None:
@@ -73,7 +73,7 @@ class Output:
 
         Raises:
             DockerUnreachable: it broke off.
-            DockerRefused: the container is gone, or its log cannot be read.
+            DockerApiError: the container is gone, or its log cannot be read.
         """
         resume = last_entries(self._directory)
         seconds, micros = divmod(resume.since_us, 10**6)
@@ -92,7 +92,7 @@ class Output:
             await self._take(pieces, resume.skip)
 
     async def _take(self, pieces: AsyncIterator[bytes], skip: int) -> None:
-        frames, times = Frames(), Times()
+        frames, times = FrameDecoder(), TimestampParser()
         async for piece in pieces:
             self.received += len(piece)
             records = []
@@ -106,7 +106,7 @@ class Output:
                 self._spool.write_many(records)
 
 
-class Frames:
+class FrameDecoder:
     """Takes Docker's multiplexed stream apart: 1 byte stream, 3 empty, 4 length, payload."""
 
     def __init__(self) -> None:
@@ -126,7 +126,7 @@ class Frames:
         return found
 
 
-class Times:
+class TimestampParser:
     """Splits `2026-01-31T12:00:00.123456789Z text` into microseconds since 1970 and the text."""
 
     def __init__(self) -> None:
@@ -152,14 +152,14 @@ class Times:
         return self._us + int(fraction[:6].ljust(6, b"0"))
 
 
-def last_entries(directory: Path) -> Resume:
+def last_entries(directory: Path) -> ResumePoint:
     """Where to go on after what a spool holds."""
     times: list[int] = []
     for number in segments(str(directory))[-_TAIL_SEGMENTS:]:
         times += _times(directory / segment_name(number))
     if not times:
-        return Resume()
-    return Resume(times[-1], sum(at_us >= times[-1] for at_us in times))
+        return ResumePoint()
+    return ResumePoint(times[-1], sum(at_us >= times[-1] for at_us in times))
 
 
 def _times(segment: Path) -> list[int]:

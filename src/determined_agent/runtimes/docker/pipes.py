@@ -21,14 +21,14 @@ _CAPACITY_BYTES = 1024 * 1024
 _PIECE_BYTES = 64 * 1024
 
 
-class HeldPipes:
+class OutputPipes:
     """The pipes of one container; nothing in them is lost before `close`."""
 
     def __init__(self, held: list[tuple[int, int]]) -> None:
         """`held` has streams (0 stdout, 1 stderr) and descriptors."""
         self._held = held
 
-    def rest(self) -> list[tuple[int, bytes]]:
+    def read_rest(self) -> list[tuple[int, bytes]]:
         """What the daemon has left in them: streams and pieces of at most 64 KiB."""
         found = []
         for stream, descriptor in self._held:
@@ -44,7 +44,7 @@ class HeldPipes:
         self._held = []
 
 
-def hold(docker_id: str, pid: int) -> HeldPipes | None:
+def open_pipes(docker_id: str, pid: int) -> OutputPipes | None:
     """Open a container's pipes; None where that cannot be done, or the daemon runs elsewhere.
 
     Args:
@@ -64,9 +64,9 @@ def hold(docker_id: str, pid: int) -> HeldPipes | None:
                 with contextlib.suppress(OSError):
                     fcntl.fcntl(held[stream], fcntl.F_SETPIPE_SZ, _CAPACITY_BYTES)
     except (OSError, ValueError):
-        HeldPipes(list(held.items())).close()
+        OutputPipes(list(held.items())).close()
         return None
-    return HeldPipes(list(held.items())) if held else None
+    return OutputPipes(list(held.items())) if held else None
 
 
 def _parent(pid: int) -> int:

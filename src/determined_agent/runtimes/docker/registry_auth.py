@@ -25,11 +25,11 @@ _HUB_KEYS = ("https://index.docker.io/v1/", "index.docker.io", "docker.io")
 _HELPER_S = 20.0
 
 
-class HelperFailed(Exception):
+class CredentialHelperError(Exception):
     """A credential helper did not work; the text names it and the reason."""
 
 
-class PulledImage(msgspec.Struct, frozen=True):
+class ImageName(msgspec.Struct, frozen=True):
     """An image's name in its parts."""
 
     registry: str
@@ -39,7 +39,7 @@ class PulledImage(msgspec.Struct, frozen=True):
     """A tag, or a digest with its algorithm."""
 
 
-def parse_image(image: str) -> PulledImage:
+def parse_image(image: str) -> ImageName:
     """Split `[registry/]name[:tag][@digest]`; without a tag it is `latest`."""
     name, at, digest = image.partition("@")
     head, slash, rest = name.partition("/")
@@ -49,16 +49,16 @@ def parse_image(image: str) -> PulledImage:
     if not colon:
         bare, tag = path, "latest"
     full = f"{head}/{bare}" if is_host else bare
-    return PulledImage(head if is_host else DOCKER_HUB, full, digest if at else tag)
+    return ImageName(head if is_host else DOCKER_HUB, full, digest if at else tag)
 
 
 async def find_auth(
-    image: PulledImage, given: RegistryAuth | None, env: Mapping[str, str]
+    image: ImageName, given: RegistryAuth | None, env: Mapping[str, str]
 ) -> RegistryAuth | None:
     """The credentials for an image's registry, None when there are none.
 
     Raises:
-        HelperFailed: the configured helper does not work.
+        CredentialHelperError: the configured helper does not work.
     """
     if given is not None and _is_for(given, image):
         return given
@@ -87,7 +87,7 @@ def auth_header(auth: RegistryAuth | None) -> dict[str, str]:
     return {"X-Registry-Auth": base64.urlsafe_b64encode(text.encode()).decode()}
 
 
-def _is_for(given: RegistryAuth, image: PulledImage) -> bool:
+def _is_for(given: RegistryAuth, image: ImageName) -> bool:
     has_secret = bool(given.username or given.identity_token or given.password)
     at = given.server_address
     return has_secret and (not at or _host_of(at) == image.registry)
@@ -133,7 +133,7 @@ async def _ask_helper(helper: str, address: str) -> RegistryAuth | None:
             stderr=asyncio.subprocess.DEVNULL,
         )
     except OSError as error:
-        raise HelperFailed(
+        raise CredentialHelperError(
             f"the credential helper {program}, which the agent's Docker configuration names, "
             f"cannot be run ({error.strerror}): install it or remove it from the configuration"
         ) from error
@@ -141,7 +141,7 @@ async def _ask_helper(helper: str, address: str) -> RegistryAuth | None:
         async with asyncio.timeout(_HELPER_S):
             out, _ = await process.communicate(address.encode())
     except TimeoutError as error:
-        raise HelperFailed(f"{program} did not answer in {_HELPER_S:g} s") from error
+        raise CredentialHelperError(f"{program} did not answer in {_HELPER_S:g} s") from error
     finally:
         if process.returncode is None:
             process.kill()

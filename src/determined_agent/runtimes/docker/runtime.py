@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from determined_agent.container.directory import ContainerDirectory, ContainerRecord, Exit
-from determined_agent.container.environment import Start
+from determined_agent.container.environment import ContainerStart
 from determined_agent.runtimes.base import LaunchFailed, RuntimeUnavailable
 from determined_agent.runtimes.docker.api import (
     ANSWER_S,
     DockerApi,
-    DockerRefused,
+    DockerApiError,
     DockerUnreachable,
     Request,
 )
@@ -30,12 +30,11 @@ from determined_agent.runtimes.docker.container import (
     exit_of,
     inspect,
     is_running,
-    with_fault_of_disk,
+    with_disk_fault,
 )
-from determined_agent.runtimes.docker.disk import DataRoot
-from determined_agent.runtimes.docker.host import docker_host
-from determined_agent.runtimes.docker.launch import HOME_LABEL, PATIENCE_S, Launcher
-from determined_agent.runtimes.docker.output import Output
+from determined_agent.runtimes.docker.daemon import DataRoot, docker_host
+from determined_agent.runtimes.docker.launch import HOME_LABEL, LAUNCH_RETRY_S, Launcher
+from determined_agent.runtimes.docker.output import ContainerOutput
 from determined_agent.runtimes.docker.spec import LABEL
 from determined_agent.settings.options import Settings
 from determined_wire.agent_link import Address, ContainerState, Failure
@@ -56,14 +55,14 @@ class DockerRuntime:
         settings: Settings,
         root: Path,
         answer_s: float = ANSWER_S,
-        patience_s: float = PATIENCE_S,
+        launch_retry_s: float = LAUNCH_RETRY_S,
     ) -> None:
         """
         Args:
             settings: the agent's.
             root: the directory that holds those of the tasks.
             answer_s: how long an answer of the daemon may take.
-            patience_s: how long a launch is tried again while the machine is at fault.
+            launch_retry_s: how long a launch is tried again while the machine is at fault.
 
         Raises:
             RuntimeUnavailable: the daemon's address is none.
@@ -78,7 +77,7 @@ class DockerRuntime:
             raise RuntimeUnavailable(str(error)) from error
         self._data_root = DataRoot(self._api)
         self._check_s = min(_CHECK_S, answer_s)
-        self._launcher = Launcher(self._api, settings, root, patience_s)
+        self._launcher = Launcher(self._api, settings, root, launch_retry_s)
 
     async def check(self) -> None:
         """Raises RuntimeUnavailable: the daemon does not answer."""
@@ -89,16 +88,16 @@ class DockerRuntime:
                 f"container_runtime '{self.name}': {error}; on a machine without containers "
                 "`container_runtime: process` runs tasks as plain processes"
             ) from error
-        await self._warn_of_restarts()
+        await self._warn_about_live_restore()
 
-    async def _warn_of_restarts(self) -> None:
+    async def _warn_about_live_restore(self) -> None:
         """Say so where a restart of the daemon would end all tasks."""
-        with contextlib.suppress(DockerRefused, DockerUnreachable):
-            told = await self._api.call(
+        with contextlib.suppress(DockerApiError, DockerUnreachable):
+            info = await self._api.call(
                 Request(method="GET", path="/info", within_s=self._check_s)
             )
-            is_docker = self.name == "docker" and isinstance(told, dict)
-            if is_docker and told.get("LiveRestoreEnabled") is False:
+            is_docker = self.name == "docker" and isinstance(info, dict)
+            if is_docker and info.get("LiveRestoreEnabled") is False:
                 log.warning(
                     "Docker's live-restore is off: a restart of the daemon ends the tasks of this "
                     "agent; set it in /etc/docker/daemon.json"
@@ -107,14 +106,14 @@ class DockerRuntime:
     async def launch(
         self,
         directory: ContainerDirectory,
-        start: Start,
+        start: ContainerStart,
         progress: Callable[[ContainerState], None],
     ) -> DockerContainer:
         """Have the image, create the container, put its files in place, start it.
 
         Raises LaunchFailed.
         """
-        output = Output(self._api, "", directory.output, self._settings.log_spool_bytes)
+        output = ContainerOutput(self._api, "", directory.output, self._settings.log_spool_bytes)
         try:
             addresses = await self._launcher.launch(output, start, progress)
         except LaunchFailed as error:
@@ -127,7 +126,7 @@ class DockerRuntime:
         return self._container(output.docker_id, output, addresses)
 
     def _container(
-        self, docker_id: str, output: Output, addresses: tuple[Address, ...]
+        self, docker_id: str, output: ContainerOutput, addresses: tuple[Address, ...]
     ) -> DockerContainer:
         follows = self.name == "docker"
         return DockerContainer(
@@ -159,16 +158,18 @@ class DockerRuntime:
             await self._launcher.delete_if_possible(docker_ids[0])
             text = "the agent ended before it could start the task"
             return Exit(failure=Failure("restore_error", text))
-        output = Output(self._api, docker_ids[0], directory.output, self._settings.log_spool_bytes)
+        output = ContainerOutput(
+            self._api, docker_ids[0], directory.output, self._settings.log_spool_bytes
+        )
         if is_running(found):
             addresses = addresses_of(found, record.ports)
             return self._container(docker_ids[0], output, addresses)
         try:
             await output.copy(follow=False)
-        except DockerRefused as error:
+        except DockerApiError as error:
             output.note(f"the output could not be read: {error}")
         output.close()
-        return await with_fault_of_disk(exit_of(found, output.dropped), self._data_root)
+        return await with_disk_fault(exit_of(found, output.dropped), self._data_root)
 
     async def remove(self, container_id: str) -> None:
         """Remove the container and what it wrote; tries until the daemon has done it."""
@@ -180,7 +181,7 @@ class DockerRuntime:
             try:
                 for docker_id in await self._list(f"{LABEL}id={container_id}"):
                     await self._launcher.delete(docker_id)
-            except (DockerRefused, DockerUnreachable):
+            except (DockerApiError, DockerUnreachable):
                 await asyncio.sleep(pause_s)
                 pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
             else:

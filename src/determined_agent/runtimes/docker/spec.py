@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from determined_agent.container.environment import Start, agent_variables
+from determined_agent.container.environment import ContainerStart, agent_variables
 from determined_agent.settings.options import Settings
 from determined_wire.agent_link import ContainerSpec, Device, Mount
 
@@ -32,7 +32,7 @@ class Harness(msgspec.Struct, frozen=True):
 
 
 def create_body(
-    start: Start, settings: Settings, harness: Harness, render_nodes: tuple[str, ...] = ()
+    start: ContainerStart, settings: Settings, harness: Harness, render_nodes: tuple[str, ...] = ()
 ) -> dict[str, Any]:
     """The body of POST /containers/create.
 
@@ -66,7 +66,7 @@ def create_body(
     return body
 
 
-def environment(start: Start, settings: Settings) -> dict[str, str]:
+def environment(start: ContainerStart, settings: Settings) -> dict[str, str]:
     """The container's variables; those of the image stay where none of the same name is here."""
     given = start.spec.environment
     search = f"{HARNESS_DIR}:{given['PYTHONPATH']}" if given.get("PYTHONPATH") else HARNESS_DIR
@@ -78,7 +78,7 @@ def environment(start: Start, settings: Settings) -> dict[str, str]:
     }
 
 
-def labels(start: Start, settings: Settings) -> dict[str, str]:
+def labels(start: ContainerStart, settings: Settings) -> dict[str, str]:
     """By which the container is found again, and shown by Docker's own tools."""
     values = {
         "type": "task-container",
@@ -93,13 +93,13 @@ def labels(start: Start, settings: Settings) -> dict[str, str]:
     return {LABEL + name: value for name, value in values.items()}
 
 
-def container_name(start: Start) -> str:
+def container_name(start: ContainerStart) -> str:
     """A name that people recognise and that no other container has."""
     allowed = "".join(c if c.isalnum() or c in "_.-" else "-" for c in start.spec.description)
     return f"{allowed.lstrip('_.-') or 'task'}-{start.container_id}"
 
 
-def loopback_warning(start: Start, settings: Settings) -> str | None:
+def loopback_warning(start: ContainerStart, settings: Settings) -> str | None:
     """What is wrong when the master's address means the container itself."""
     host = settings.container_master_host or settings.master_host
     if start.spec.network_mode == "host" or not is_loopback(host):
@@ -120,7 +120,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _host_config(
-    start: Start, settings: Settings, harness: Harness, render_nodes: tuple[str, ...]
+    start: ContainerStart, settings: Settings, harness: Harness, render_nodes: tuple[str, ...]
 ) -> dict[str, Any]:
     spec = start.spec
     config: dict[str, Any] = {

@@ -18,17 +18,17 @@ from determined_agent import clock
 from determined_agent.container.directory import ContainerDirectory, ContainerRecord, Exit
 from determined_agent.container.environment import (
     SHARED_FS_DIR,
-    Host,
-    Start,
+    ContainerStart,
+    HostEnvironment,
     ignored_options,
-    placed,
     process_environment,
+    to_host_path,
 )
 from determined_agent.runtimes.base import LaunchFailed, RuntimeUnavailable
 from determined_agent.runtimes.harness import interpreter, link_harness
-from determined_agent.runtimes.process.process_limit import make_group, remove_group
+from determined_agent.runtimes.process.cgroups import make_cgroup, remove_cgroup
 from determined_agent.runtimes.process.shim_process import ShimProcess, find_shim, start_shim
-from determined_agent.runtimes.task_files import give, make_dirs
+from determined_agent.runtimes.task_files import make_dirs, set_owner
 from determined_agent.settings.options import Settings
 from determined_agent.shim.program import MAGIC
 from determined_agent.shim.spool import NOTE, SpoolWriter
@@ -38,7 +38,7 @@ _START_S = 30.0
 """A shim that has not started its task by then is taken for hung."""
 
 
-class Command(msgspec.Struct, frozen=True, kw_only=True):
+class TaskCommand(msgspec.Struct, frozen=True, kw_only=True):
     """A program to run under the shim."""
 
     cwd: str
@@ -63,7 +63,7 @@ class ProcessRuntime:
         self._settings = settings
         self._root = root
         self._has_gpus = has_gpus
-        self._host: Host | None = None
+        self._host: HostEnvironment | None = None
 
     async def check(self) -> None:
         """Raises RuntimeUnavailable."""
@@ -76,7 +76,7 @@ class ProcessRuntime:
     async def launch(
         self,
         directory: ContainerDirectory,
-        start: Start,
+        start: ContainerStart,
         progress: Callable[[ContainerState], None],
     ) -> ShimProcess:
         """Put the files in place and start the shim. Raises LaunchFailed."""
@@ -112,12 +112,12 @@ class ProcessRuntime:
 
     async def remove(self, container_id: str) -> None:
         """Remove the task's cgroup; nothing else of a process is left outside its directory."""
-        remove_group(container_id)
+        remove_cgroup(container_id)
 
     async def sweep(self, known: frozenset[str]) -> None:
         """Processes are known by their directories alone."""
 
-    def _ignored(self, start: Start) -> str:
+    def _ignored(self, start: ContainerStart) -> str:
         """What the task's log says about options that have no meaning here."""
         ignored = ignored_options(start.spec, may_switch_user=os.getuid() == 0)
         if not ignored:
@@ -127,7 +127,7 @@ class ProcessRuntime:
             f"process) and ignores {', '.join(ignored)}"
         )
 
-    def _note_ignored(self, directory: ContainerDirectory, start: Start) -> None:
+    def _note_ignored(self, directory: ContainerDirectory, start: ContainerStart) -> None:
         text = self._ignored(start)
         if not text:
             return
@@ -135,14 +135,14 @@ class ProcessRuntime:
         writer.write(NOTE, int(clock.now().timestamp() * 1e6), text.encode())
         writer.close()
 
-    def _prepare(self, directory: ContainerDirectory, start: Start) -> bytes:
+    def _prepare(self, directory: ContainerDirectory, start: ContainerStart) -> bytes:
         """Make the task's files; the shim's order."""
         spec = start.spec
         run_dir = str(directory.run_dir)
         user = spec.user if os.getuid() == 0 and spec.user.uid != 0 else None
         _make_run_dir(directory, user)
         for file in spec.files:
-            path = placed(file.path, run_dir)
+            path = to_host_path(file.path, run_dir)
             if path != file.path:
                 owner = None if file.is_root_owned else user
                 _put_file(directory, path, file.content, file.mode, owner)
@@ -152,7 +152,7 @@ class ProcessRuntime:
         command = self._command(directory, start, user)
         uid, gid = (user.uid, user.gid) if user else (0, 0)
         limit = self._settings.container_pids_limit
-        group = make_group(start.container_id, limit)
+        group = make_cgroup(start.container_id, limit)
         numbers = (uid, gid, self._settings.log_spool_bytes, limit, int(command.is_relay))
         variables = (f"{name}={value}" for name, value in command.env.items())
         size = str(len(command.argv))
@@ -163,23 +163,23 @@ class ProcessRuntime:
         return b"\0".join([MAGIC, *encoded, b"end"])
 
     def _command(
-        self, directory: ContainerDirectory, start: Start, user: TaskUser | None
-    ) -> Command:
+        self, directory: ContainerDirectory, start: ContainerStart, user: TaskUser | None
+    ) -> TaskCommand:
         """What the shim runs. Raises OSError, ValueError."""
         run_dir = str(directory.run_dir)
-        cwd = placed(start.spec.work_dir or "/run/determined/workdir", run_dir)
+        cwd = to_host_path(start.spec.work_dir or "/run/determined/workdir", run_dir)
         make_dirs(cwd, 0o700, user)
         env = process_environment(start, self._settings, self._host_facts(user), run_dir)
-        argv = [placed(argument, run_dir) for argument in start.spec.entrypoint]
+        argv = [to_host_path(argument, run_dir) for argument in start.spec.entrypoint]
         if not argv:
             raise ValueError("the container's entry point is empty")
-        return Command(cwd=cwd, argv=argv, env=env)
+        return TaskCommand(cwd=cwd, argv=argv, env=env)
 
-    def _host_facts(self, user: TaskUser | None) -> Host:
+    def _host_facts(self, user: TaskUser | None) -> HostEnvironment:
         if self._host is None:
             links = self._root / "pythonpath"
             link_harness(links)
-            self._host = Host(
+            self._host = HostEnvironment(
                 python=interpreter(self._root / "bin"),
                 path=os.environ.get("PATH", os.defpath),
                 home=os.environ.get("HOME", "/"),
@@ -188,7 +188,7 @@ class ProcessRuntime:
             )
         if user is None:
             return self._host
-        return Host(
+        return HostEnvironment(
             python=self._host.python,
             path=self._host.path,
             home=_home_of(user.uid),
@@ -226,7 +226,7 @@ def _make_run_dir(directory: ContainerDirectory, user: TaskUser | None) -> None:
     for name in ("", "info", "pythonuserbase", "workdir"):
         path = directory.run_dir / name
         path.mkdir(mode=0o755 if name == "info" else 0o700)
-        give(str(path), user)
+        set_owner(str(path), user)
 
 
 def _put_file(
@@ -239,4 +239,4 @@ def _put_file(
     with os.fdopen(fd, "wb") as file:
         file.write(content)
         os.fchmod(fd, mode)
-    give(path, user)
+    set_owner(path, user)

@@ -13,12 +13,12 @@ from pathlib import Path
 import determined_agent
 from determined_agent import clock
 from determined_agent.container.directory import ContainerDirectory, Exit
-from determined_agent.runtimes.process.process_limit import members_of_group
+from determined_agent.runtimes.process.cgroups import cgroup_members
 from determined_agent.shim.process_tree import kill_all, kill_below, send
 from determined_agent.shim.program import KILL_ALL, LOCK_FD
 from determined_wire.agent_link import Address, Failure
 
-_PATIENCE_S = 5.0
+_KILL_TIMEOUT_S = 5.0
 """After so long a shim that was told to end everything is ended by hand."""
 _PID_WAIT_S = 60.0
 """A shim says who it is some 20 ms after its start, on a machine that is very busy far later."""
@@ -38,39 +38,39 @@ class ShimProcess:
         self._pidfd = pidfd
         self._ports = ports
         self._was_killed = False
-        self._said: asyncio.Future[bytes] | None = None
+        self._start_answer: asyncio.Future[bytes] | None = None
         self._exit: asyncio.Future[Exit] = asyncio.get_running_loop().create_future()
-        self._by_hand: asyncio.TimerHandle | None = None
-        self._losing: asyncio.Task[None] | None = None
+        self._kill_timer: asyncio.TimerHandle | None = None
+        self._cleaning: asyncio.Task[None] | None = None
         asyncio.get_running_loop().add_reader(pidfd, self._on_exit)
 
-    def listen(self, fd: int) -> None:
+    def await_start_answer(self, fd: int) -> None:
         """Take what the shim will say about its start from this end of a pipe."""
         loop = asyncio.get_running_loop()
-        said: asyncio.Future[bytes] = loop.create_future()
-        self._said = said
+        answer: asyncio.Future[bytes] = loop.create_future()
+        self._start_answer = answer
 
         def read() -> None:
             loop.remove_reader(fd)
             data = os.read(fd, 65536)
             os.close(fd)
-            if not said.done():
-                said.set_result(data)
+            if not answer.done():
+                answer.set_result(data)
 
         loop.add_reader(fd, read)
 
     async def started(self) -> str | None:
         """None once the task's program runs, else `task: ` or `agent: ` and what went wrong."""
-        if self._said is None:
+        if self._start_answer is None:
             return None
-        text = (await self._said).decode("utf-8", "replace").strip()
+        text = (await self._start_answer).decode("utf-8", "replace").strip()
         if text == "ok":
             return None
         if text.startswith("error cannot write"):
             return f"agent: {text[6:]}"
         if text.startswith("error "):
             return f"task: {text[6:]}"
-        return f"agent: its shim ended before it could start the task {self._shim_complaint()}"
+        return f"agent: its shim ended before it could start the task {self._last_log_line()}"
 
     async def wait(self) -> Exit:
         """Wait for the end of the task and of all it started."""
@@ -81,15 +81,15 @@ class ShimProcess:
         if self._exit.done():
             return
         self._was_killed = self._was_killed or number == signal.SIGKILL
-        if self._losing is not None:
+        if self._cleaning is not None:
             return  # the shim has ended, and all that it left is being ended
         if number != signal.SIGKILL:
             self._send(number)
             return
         self._send(KILL_ALL)
-        if self._by_hand is None:
+        if self._kill_timer is None:
             loop = asyncio.get_running_loop()
-            self._by_hand = loop.call_later(_PATIENCE_S, self._kill_by_hand)
+            self._kill_timer = loop.call_later(_KILL_TIMEOUT_S, self._kill_directly)
 
     def addresses(self) -> tuple[Address, ...]:
         """Ports of a process are those of its machine."""
@@ -97,10 +97,10 @@ class ShimProcess:
 
     def detach(self) -> None:
         """Let go; the shim and its task run on."""
-        if self._by_hand is not None:
-            self._by_hand.cancel()
-        if self._losing is not None:
-            self._losing.cancel()
+        if self._kill_timer is not None:
+            self._kill_timer.cancel()
+        if self._cleaning is not None:
+            self._cleaning.cancel()
         if not self._exit.done():
             self._exit.cancel()
         if self._pidfd >= 0:
@@ -112,32 +112,34 @@ class ShimProcess:
         with contextlib.suppress(ProcessLookupError):  # it has just ended
             signal.pidfd_send_signal(self._pidfd, number)
 
-    def _kill_by_hand(self) -> None:
+    def _kill_directly(self) -> None:
         """The shim is stopped or hung: end its tree, then itself."""
         kill_below(self._pid)
         send(self._pid, signal.SIGKILL)
 
     def _on_exit(self) -> None:
         asyncio.get_running_loop().remove_reader(self._pidfd)
-        if self._by_hand is not None:
-            self._by_hand.cancel()
+        if self._kill_timer is not None:
+            self._kill_timer.cancel()
         with contextlib.suppress(ChildProcessError):  # an earlier agent started it
             os.waitpid(self._pid, os.WNOHANG)
         end = self._directory.exit()
         if end is None:
-            self._losing = asyncio.get_running_loop().create_task(self._lose())
+            self._cleaning = asyncio.get_running_loop().create_task(self._clean_up())
         elif not self._exit.done():
             self._exit.set_result(end)
 
-    async def _lose(self) -> None:
+    async def _clean_up(self) -> None:
         """The shim ended without a word: the task has ended once all that it left is gone."""
         try:
             await _end_leftovers(self._directory.container_id)
         finally:  # whatever came of it, somebody waits for the end
             if not self._exit.done():
-                self._exit.set_result(lost_exit(self._directory, was_killed=self._was_killed))
+                self._exit.set_result(
+                    exit_without_status(self._directory, was_killed=self._was_killed)
+                )
 
-    def _shim_complaint(self) -> str:
+    def _last_log_line(self) -> str:
         try:
             lines = self._directory.shim_log.read_text(errors="replace").strip().splitlines()
         except OSError:
@@ -167,7 +169,7 @@ def start_shim(
         for fd in fds:
             os.close(fd)
     shim = ShimProcess(directory, pid, os.pidfd_open(pid), ports)
-    shim.listen(read_fd)
+    shim.await_start_answer(read_fd)
     return shim
 
 
@@ -197,7 +199,7 @@ async def find_shim(directory: ContainerDirectory, ports: tuple[int, ...]) -> Sh
     return await _past_exit(directory)
 
 
-def lost_exit(directory: ContainerDirectory, *, was_killed: bool) -> Exit:
+def exit_without_status(directory: ContainerDirectory, *, was_killed: bool) -> Exit:
     """The end of a task whose shim left no status."""
     if was_killed:
         failure = Failure("container_failed", "container was killed", 137)
@@ -217,7 +219,7 @@ async def _end_leftovers(container_id: str) -> None:
     marker = f"DET_CONTAINER_ID={container_id}".encode()
 
     def left() -> list[int]:
-        return [*_members(marker), *members_of_group(container_id)]
+        return [*_members(marker), *cgroup_members(container_id)]
 
     give_up_at = clock.monotonic_s() + _GONE_S
     pause_s = 0.001
@@ -247,7 +249,7 @@ async def _past_exit(directory: ContainerDirectory) -> Exit:
     end = directory.exit()
     if end is None:
         await _end_leftovers(directory.container_id)
-    return end or lost_exit(directory, was_killed=False)
+    return end or exit_without_status(directory, was_killed=False)
 
 
 def _members(marker: bytes) -> list[int]:

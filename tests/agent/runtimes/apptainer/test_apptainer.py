@@ -14,7 +14,7 @@ from tests.agent_link import spec
 from tests.contracts.runtime_contract import RuntimeContract, Workshop, lines_of
 from tests.covers import covers
 
-from determined_agent.container.environment import MasterFacts, Start
+from determined_agent.container.environment import ContainerStart, MasterIdentity
 from determined_agent.runtimes.apptainer.command_line import (
     command,
     environment,
@@ -28,12 +28,12 @@ from determined_wire.agent_link import Device, File, Mount, RegistryAuth
 IMAGE = "python:3.11-slim"
 
 
-def start(*devices: Device, **overrides: Any) -> Start:
-    return Start(
+def start(*devices: Device, **overrides: Any) -> ContainerStart:
+    return ContainerStart(
         container_id="c-1",
         devices=devices,
         spec=spec("pass", **{"image": IMAGE, **overrides}),
-        master=MasterFacts(master_id="m", cluster_id="k"),
+        master=MasterIdentity(master_id="m", cluster_id="k"),
     )
 
 

@@ -13,12 +13,12 @@ from tests.agent_link import spec
 from tests.covers import covers
 
 from determined_agent.container.directory import ContainerDirectory, ContainerRecord
-from determined_agent.container.environment import MasterFacts, Start
+from determined_agent.container.environment import ContainerStart, MasterIdentity
 from determined_agent.logs.spool_reader import Position, read_chunk
 from determined_agent.runtimes.base import LaunchFailed, RuntimeUnavailable
 from determined_agent.runtimes.docker.api import (
     DockerApi,
-    DockerRefused,
+    DockerApiError,
     DockerUnreachable,
     Request,
 )
@@ -27,9 +27,8 @@ from determined_agent.runtimes.docker.container import (
     addresses_of,
     exit_of,
 )
-from determined_agent.runtimes.docker.disk import DataRoot
-from determined_agent.runtimes.docker.host import docker_host
-from determined_agent.runtimes.docker.output import Output
+from determined_agent.runtimes.docker.daemon import DataRoot, docker_host
+from determined_agent.runtimes.docker.output import ContainerOutput
 from determined_agent.runtimes.docker.runtime import DockerRuntime
 from determined_agent.settings.options import Settings
 from determined_wire.agent_link import Address, Device
@@ -87,13 +86,17 @@ async def fake(tmp_path: Path) -> AsyncIterator[Fake]:
     await server.wait_closed()
 
 
-def prepared(root: Path, devices: tuple[Device, ...] = ()) -> tuple[ContainerDirectory, Start]:
+def prepared(
+    root: Path, devices: tuple[Device, ...] = ()
+) -> tuple[ContainerDirectory, ContainerStart]:
     """A container to launch, and its directory."""
     record = ContainerRecord(container_id="c", allocation_id="a", task_id="t", slot_ids=())
     directory = ContainerDirectory(root / "c")
     directory.create(record)
     what = spec("pass", image="some:1")
-    return directory, Start(container_id="c", devices=devices, spec=what, master=MasterFacts())
+    return directory, ContainerStart(
+        container_id="c", devices=devices, spec=what, master=MasterIdentity()
+    )
 
 
 async def test_the_older_of_both_versions_is_spoken(fake: Fake) -> None:
@@ -117,7 +120,7 @@ async def test_chunks_are_put_together(fake: Fake) -> None:
 
 async def test_an_error_is_told_in_the_daemons_words(fake: Fake) -> None:
     fake.answer = lambda line: http('{"message": "no such thing"}', 404)
-    with pytest.raises(DockerRefused, match="no such thing") as caught:
+    with pytest.raises(DockerApiError, match="no such thing") as caught:
         await DockerApi(fake.address).call(Request(method="GET", path="/x"))
     assert caught.value.status == 404
 
@@ -171,7 +174,7 @@ async def test_a_full_disk_is_an_error_of_the_agent_with_its_remedy(
     settings = Settings(master_host="m", docker_host=fake.address)
     directory, start = prepared(tmp_path)
     with pytest.raises(LaunchFailed) as caught:
-        await DockerRuntime(settings, tmp_path, patience_s=0.0).launch(
+        await DockerRuntime(settings, tmp_path, launch_retry_s=0.0).launch(
             directory, start, lambda state: None
         )
     assert caught.value.failure.type == "agent_error"
@@ -277,7 +280,7 @@ async def test_a_log_is_read_to_its_end_as_long_as_it_moves(
     ended = {"State": {"Running": False, "ExitCode": 0}}
     fake.answer = lambda line: http("{}" if "/wait" in line else json.dumps(ended))
     fake.answer_slowly = lambda line: slowly if "/logs" in line else None
-    output = Output(DockerApi(fake.address), "c", tmp_path, 10**6)
+    output = ContainerOutput(DockerApi(fake.address), "c", tmp_path, 10**6)
     container = DockerContainer(
         DockerApi(fake.address), "c", output, (), DataRoot(DockerApi(fake.address))
     )

@@ -70,7 +70,7 @@ class TestADaemonThatHangs:
     async def test_a_launch_goes_on_when_it_is_back_within_a_minute(
         self, make: Make, docker: Daemon
     ) -> None:
-        workshop = make(patience_s=60.0)
+        workshop = make(launch_retry_s=60.0)
         directory, start = workshop.make(spec("print('after all')"))
         with docker.hanging(), impatient(workshop):
             launching = asyncio.create_task(
@@ -151,7 +151,7 @@ class TestAFullDisk:
         settings = Settings(
             master_host="m", agent_id="a", work_dir=str(tmp_path), docker_host=full.address
         )
-        workshop = Workshop(DockerRuntime(settings, tmp_path, patience_s=0.0), tmp_path)
+        workshop = Workshop(DockerRuntime(settings, tmp_path, launch_retry_s=0.0), tmp_path)
         what = spec("pass", image=images.image, network_mode="host")
         filler = full.root / "data/filler"
 

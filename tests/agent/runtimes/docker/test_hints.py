@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from determined_agent.runtimes.docker.hints import is_machines_fault, with_hint
+from determined_agent.runtimes.docker.hints import is_machine_fault, with_hint
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from determined_agent.runtimes.docker.hints import is_machines_fault, with_hint
     ],
 )
 def test_what_the_machine_lacks_is_no_fault_of_the_task(said: str, remedy: str) -> None:
-    assert is_machines_fault(said)
+    assert is_machine_fault(said)
     assert remedy in with_hint(said)
 
 
@@ -37,7 +37,7 @@ def test_what_the_machine_lacks_is_no_fault_of_the_task(said: str, remedy: str) 
     ],
 )
 def test_what_the_task_asks_for_names_the_key_to_look_at(said: str, remedy: str) -> None:
-    assert not is_machines_fault(said)
+    assert not is_machine_fault(said)
     assert remedy in with_hint(said)
 
 

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import os
 
-from determined_agent.runtimes.docker.pipes import HeldPipes, hold
+from determined_agent.runtimes.docker.pipes import OutputPipes, open_pipes
 
 
 def test_pipes_of_a_process_that_is_not_below_a_shim_are_left_alone() -> None:
     for pid in (os.getpid(), 0, 2**22 + 1):
-        assert hold("0123456789ab", pid) is None
+        assert open_pipes("0123456789ab", pid) is None
 
 
 def test_what_is_in_a_pipe_is_kept_until_it_is_closed() -> None:
     reader, writer = os.pipe2(os.O_NONBLOCK)
-    held = HeldPipes([(1, reader)])
+    held = OutputPipes([(1, reader)])
     os.write(writer, b"said")
-    assert held.rest() == [(1, b"said")]
-    assert held.rest() == []  # somebody may still write
+    assert held.read_rest() == [(1, b"said")]
+    assert held.read_rest() == []  # somebody may still write
     os.write(writer, b"more")
     os.close(writer)
-    assert held.rest() == [(1, b"more")]
+    assert held.read_rest() == [(1, b"more")]
     held.close()
-    assert held.rest() == []
+    assert held.read_rest() == []

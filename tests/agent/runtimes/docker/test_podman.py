@@ -30,7 +30,7 @@ async def workshop(podman: Podman, tmp_path: Path) -> AsyncIterator[Workshop]:
     )
     root = tmp_path / "agent-1"
     root.mkdir()
-    made = Workshop(DockerRuntime(settings, root, patience_s=0.0), root)
+    made = Workshop(DockerRuntime(settings, root, launch_retry_s=0.0), root)
     made.defaults = {"image": IMAGE, "network_mode": "host"}
     yield made
     await made.clean_up()

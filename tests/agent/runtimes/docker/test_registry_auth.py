@@ -10,8 +10,8 @@ import pytest
 from tests.covers import covers
 
 from determined_agent.runtimes.docker.registry_auth import (
-    HelperFailed,
-    PulledImage,
+    CredentialHelperError,
+    ImageName,
     auth_header,
     find_auth,
     parse_image,
@@ -30,7 +30,7 @@ from determined_wire.agent_link import RegistryAuth
     ],
 )
 def test_an_images_name_is_taken_apart(image: str, parts: tuple[str, str, str]) -> None:
-    assert parse_image(image) == PulledImage(*parts)
+    assert parse_image(image) == ImageName(*parts)
 
 
 @covers("agent-config 5.credentials")
@@ -63,7 +63,7 @@ async def test_a_credential_helper_is_asked(
 
 async def test_a_helper_that_is_missing_is_named(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"credsStore": "gone"}')
-    with pytest.raises(HelperFailed, match=r"docker-credential-gone.*install it"):
+    with pytest.raises(CredentialHelperError, match=r"docker-credential-gone.*install it"):
         await find_auth(parse_image("mine.io/a"), None, {"DOCKER_CONFIG": str(tmp_path)})
 
 

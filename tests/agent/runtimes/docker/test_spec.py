@@ -10,7 +10,7 @@ import pytest
 from tests.agent_link import spec
 from tests.covers import covers
 
-from determined_agent.container.environment import MasterFacts, Start
+from determined_agent.container.environment import ContainerStart, MasterIdentity
 from determined_agent.runtimes.docker.files import archive
 from determined_agent.runtimes.docker.spec import (
     HARNESS_DIR,
@@ -26,12 +26,12 @@ from determined_wire.agent_link import Device, File, Mount, TaskUser
 HARNESS = Harness({"determined": "/lib/determined", "urllib3": "/lib/urllib3"})
 
 
-def start(*devices: Device, **overrides: Any) -> Start:
-    return Start(
+def start(*devices: Device, **overrides: Any) -> ContainerStart:
+    return ContainerStart(
         container_id="c-1",
         devices=devices,
         spec=spec("pass", **{"image": "an-image:1", **overrides}),
-        master=MasterFacts(master_id="m", cluster_id="k"),
+        master=MasterIdentity(master_id="m", cluster_id="k"),
     )
 
 
@@ -40,7 +40,7 @@ def settings(**overrides: Any) -> Settings:
     return Settings(**{**values, **overrides})
 
 
-def host_config(made: Start, **overrides: Any) -> dict[str, Any]:
+def host_config(made: ContainerStart, **overrides: Any) -> dict[str, Any]:
     found: dict[str, Any] = create_body(made, settings(**overrides), HARNESS)["HostConfig"]
     return found
 

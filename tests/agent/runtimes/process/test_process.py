@@ -19,7 +19,7 @@ from tests.covers import covers
 from determined_agent.container.directory import Exit
 from determined_agent.logs.spool_reader import Position, read_chunk
 from determined_agent.runtimes.base import LaunchFailed
-from determined_agent.runtimes.process.process_limit import make_group, remove_group
+from determined_agent.runtimes.process.cgroups import make_cgroup, remove_cgroup
 from determined_agent.runtimes.process.runtime import ProcessRuntime
 from determined_agent.settings.options import Settings
 from determined_agent.shim.process_tree import descendants, kill_all
@@ -214,9 +214,9 @@ class TestWhatGoesWrong:
         self, workshop: Workshop
     ) -> None:
         """A daemon in a session of its own, with no parent and nothing in its environment."""
-        if not make_group("try", 1):
+        if not make_cgroup("try", 1):
             pytest.skip("no cgroup can be made here, by which such a process could be found")
-        remove_group("try")
+        remove_cgroup("try")
         mark = f"LEFT_BEHIND_BY={os.getpid()}"
         daemon = f"os.execve('/bin/sleep', ['sleep', '600'], dict(['{mark}'.split('=')]))"
         directory, handle = await workshop.launch(
@@ -239,7 +239,7 @@ class TestWhatGoesWrong:
     async def test_a_shim_that_stands_still_is_ended_by_hand(
         self, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("determined_agent.runtimes.process.shim_process._PATIENCE_S", 0.2)
+        monkeypatch.setattr("determined_agent.runtimes.process.shim_process._KILL_TIMEOUT_S", 0.2)
         directory, handle = await workshop.launch(
             spec("import time", "print('ready')", "time.sleep(600)")
         )
@@ -312,7 +312,7 @@ class TestWhatGoesWrong:
                 "except OSError as error: print(made, error)",
             )
         )
-        group = make_group(directory.container_id, limit)
+        group = make_cgroup(directory.container_id, limit)
         if os.getuid() == 0 and not group:
             pytest.skip("no cgroup can be made here, and nothing else bounds root's processes")
         handle = await workshop.runtime.launch(directory, start, workshop.states.append)
@@ -324,5 +324,5 @@ class TestWhatGoesWrong:
         assert int(line.split()[0]) < limit
         assert processes_with(f"DET_CONTAINER_ID={directory.container_id}") == []
         await workshop.runtime.remove(directory.container_id)
-        assert make_group(directory.container_id, 0) == ""
+        assert make_cgroup(directory.container_id, 0) == ""
         assert group not in glob.glob(f"{os.path.dirname(group)}/determined-*")

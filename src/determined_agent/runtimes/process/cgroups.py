@@ -13,7 +13,7 @@ from pathlib import Path
 _PREFIX = "determined-"
 
 
-def make_group(container_id: str, limit: int) -> str:
+def make_cgroup(container_id: str, limit: int) -> str:
     """Make a task's cgroup of at most `limit` processes and threads, 0 for no bound.
 
     Returns:
@@ -34,7 +34,7 @@ def make_group(container_id: str, limit: int) -> str:
     return ""
 
 
-def members_of_group(container_id: str) -> list[int]:
+def cgroup_members(container_id: str) -> list[int]:
     """Processes in a task's cgroup, whatever they have made of their parents and environment."""
     found: list[int] = []
     for parent in _parents():
@@ -44,7 +44,7 @@ def members_of_group(container_id: str) -> list[int]:
     return found
 
 
-def remove_group(container_id: str) -> None:
+def remove_cgroup(container_id: str) -> None:
     """Remove a task's cgroup; nothing runs in it any more."""
     for parent in _parents():
         with contextlib.suppress(OSError):  # it was never made
@@ -53,7 +53,7 @@ def remove_group(container_id: str) -> None:
 
 def _parents() -> Iterator[Path]:
     """Cgroups below which one for a task may be made, the likeliest first."""
-    own = _own_groups()
+    own = _current_cgroups()
     for kind, options, mounted in _hierarchies():
         if kind == "cgroup" and "pids" in options and "pids" in own:
             yield mounted / own["pids"]
@@ -63,7 +63,7 @@ def _parents() -> Iterator[Path]:
             yield from (g for g in (here, here.parent) if _shares_pids(g))
 
 
-def _own_groups() -> dict[str, str]:
+def _current_cgroups() -> dict[str, str]:
     """This process's groups by controller; that of the unified hierarchy by the empty name."""
     found = {}
     try:
