@@ -1,4 +1,4 @@
-"""The agent's process: puts its parts together and runs until it is told to stop."""
+"""The agent's process: assembles its parts and runs until it is stopped."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ EXIT_CANNOT_START = 2
 EXIT_REFUSED = 3
 HOOK_S = 60.0
 _ENDING_S = 20.0
-"""What the master has given up has so long to end before a refused agent goes."""
+"""How long a refused agent waits for the end of containers that the master has given up."""
 
 
 class StartError(Exception):
-    """The agent cannot work here; the text names the remedy."""
+    """The agent cannot start; the text names the remedy."""
 
 
 async def run(settings: Settings) -> int:
     """Serve as an agent until a signal detaches it. Returns the exit code.
 
-    Containers run on, whatever ends this process; the next one finds them again.
+    Containers keep running in any case; the next agent finds them again.
     """
     try:
         root, lock_fd = _lock_work_dir(settings)
@@ -102,7 +102,7 @@ async def _serve(link: MasterLink, supervisor: Supervisor, stop: asyncio.Event) 
         await asyncio.wait({linking, stopping}, return_when=asyncio.FIRST_COMPLETED)
         if linking.done():
             linking.result()
-        log.info("detaching; containers run on")
+        log.info("detaching; containers keep running")
         return 0
     finally:
         linking.cancel()
@@ -111,9 +111,13 @@ async def _serve(link: MasterLink, supervisor: Supervisor, stop: asyncio.Event) 
 
 
 def _lock_work_dir(settings: Settings) -> tuple[Path, int]:
-    """The directory of this agent's tasks, and the lock by which this process alone owns it."""
+    """Create and lock the directory of this agent's tasks. Raises StartError.
+
+    Returns:
+        The directory, and the lock's file descriptor.
+    """
     if not settings.agent_id or "/" in settings.agent_id or settings.agent_id.startswith("."):
-        raise StartError(f"agent_id '{settings.agent_id}' is no name for a directory")
+        raise StartError(f"agent_id '{settings.agent_id}' is not a valid directory name")
     root = Path(settings.work_dir).absolute() / settings.agent_id
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -129,7 +133,7 @@ def _lock_work_dir(settings: Settings) -> tuple[Path, int]:
         owner = os.pread(fd, 100, 0).decode(errors="replace").strip() or "unknown"
         os.close(fd)
         raise StartError(
-            f"another agent (process {owner}) already serves as '{settings.agent_id}' from "
+            f"another agent (process {owner}) already runs as '{settings.agent_id}' from "
             f"{root}: stop it, or give this one another `agent_id`"
         ) from error
     os.truncate(fd, 0)
@@ -157,7 +161,7 @@ def _health(settings: Settings, identity: AgentIdentity, link: MasterLink) -> di
 
 
 async def _run_hook(command: tuple[str, ...]) -> None:
-    """Run what the admin wants when the master is lost, to shut the machine down for instance."""
+    """Run the admin's command for a lost master, which may shut the machine down."""
     if not command:
         return
     try:
@@ -198,7 +202,7 @@ def main() -> None:
     try:
         code = asyncio.run(run(settings))
     except KeyboardInterrupt:
-        code = 0  # before it heard signals itself: it holds no task yet
+        code = 0  # before the signal handlers are set: no task is attached yet
     sys.exit(code)
 
 

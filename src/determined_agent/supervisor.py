@@ -1,7 +1,7 @@
-"""Keeping the containers of this agent: runs the effects of their machines.
+"""Runs the containers of this agent: applies events to their states and performs the effects.
 
-All of it happens in one event loop, so a machine's step and the effects that follow from it
-are never interleaved with another's.
+Everything runs in one event loop, so a step and its effects are never interleaved with those of
+another container.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ from determined_wire.agent_link import (
 log = logging.getLogger(__name__)
 
 SHIP_FIRST_S = 3.0
-"""For so long an end waits for the last output to be stored; its slots are taken until then."""
+"""How long an end waits until the last output is stored; its slots are in use until then."""
 NO_TLS = TlsSettings()
 _CONTAINER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 
 
 class ReportLink(LogLink, Protocol):
-    """What states and output go out by."""
+    """The link that states and output are sent over."""
 
     def report(self, report: ContainerReport) -> None:
-        """Tell the master a container's state, for sure and in order."""
+        """Send a container's state reliably and in order."""
 
 
 class _Entry:
@@ -83,11 +83,11 @@ class Supervisor:
     ) -> None:
         """
         Args:
-            runtime: how containers are run.
+            runtime: the container runtime.
             devices: all slots of this machine.
-            root: the directory that holds those of the containers.
-            link: the way to the master.
-            tls: by whose word the agent, and so its tasks, trust the master.
+            root: the parent of the containers' directories.
+            link: the link to the master.
+            tls: the authorities that the agent and its tasks trust.
         """
         self._tls = tls
         self._cluster_id, self._epoch = "", 0
@@ -100,7 +100,7 @@ class Supervisor:
         self._removals: set[asyncio.Task[None]] = set()
 
     async def attach_all(self) -> None:
-        """Find all containers again that an earlier agent has left behind."""
+        """Find all containers that an earlier agent has left running or ended."""
         for directory in list_directories(self._root):
             record = directory.record()
             if record is None:
@@ -119,7 +119,7 @@ class Supervisor:
         await self._runtime.sweep(frozenset(self._entries))
 
     async def detach(self) -> None:
-        """Let go of all containers; they run on."""
+        """Stop watching all containers; they keep running."""
         tasks = list(self._removals)
         for entry in self._entries.values():
             tasks += [t for t in (entry.task, entry.shipping) if t is not None]
@@ -132,15 +132,15 @@ class Supervisor:
                 entry.handle.detach()
 
     def reports(self) -> tuple[ContainerReport, ...]:
-        """All containers as they are now."""
+        """Return the current state of all containers."""
         return tuple(e.container.report for e in self._entries.values())
 
     def newest_master(self) -> tuple[str, int]:
-        """Cluster and epoch of the newest master that was obeyed."""
+        """Return cluster and epoch of the newest master that was obeyed."""
         return self._cluster_id, self._epoch
 
     def welcome(self, welcome: Welcome) -> None:
-        """The master is there: end whatever it does not want."""
+        """Handle that a master has accepted the agent: kill containers that it does not keep."""
         self._cluster_id, self._epoch = welcome.cluster_id, welcome.epoch
         self._master = MasterIdentity(master_id=welcome.master_id, cluster_id=welcome.cluster_id)
         keep = frozenset(welcome.keep)
@@ -148,29 +148,29 @@ class Supervisor:
             if entry.container.container_id not in keep:
                 self._step(entry, states.Unwanted())
 
-    async def end_unwanted(self, container_ids: tuple[str, ...], launch_retry_s: float) -> None:
-        """End containers that the master has given up, and wait for their ends, within bounds."""
+    async def end_unwanted(self, container_ids: tuple[str, ...], timeout_s: float) -> None:
+        """Kill containers that the master has given up, and wait a limited time for them."""
         ending = []
         for container_id in container_ids:
             entry = self._entries.get(container_id)
             if entry is not None and entry.container.state != "TERMINATED":
                 log.warning(
-                    "ending a container that the master has given up",
+                    "killing a container that the master has given up",
                     extra={"container": container_id},
                 )
                 self._step(entry, states.Unwanted())
                 ending += [entry.task] if entry.task is not None else []
         if ending:
-            await asyncio.wait(ending, timeout=launch_retry_s)
+            await asyncio.wait(ending, timeout=timeout_s)
 
     def handle_order(self, order: Order) -> None:
-        """Carry an order out, or store it so that a restart of the agent does not lose it."""
+        """Carry an order out, or store it so that it survives a restart of the agent."""
         if isinstance(order, StartContainer):
             self._start(order)
             return
         entry = self._entries.get(order.container_id)
         if entry is None:
-            log.info("an order for a container that is gone", extra=_fields(order))
+            log.info("order for an unknown container", extra=_fields(order))
             if isinstance(order, SignalContainer) and order.allocation_id:
                 self._link.report(never_started(order))
         elif isinstance(order, SignalContainer):
@@ -181,13 +181,13 @@ class Supervisor:
             assert_never(order)
 
     def log_stored(self, message: LogStored) -> None:
-        """The master has stored output."""
+        """Handle that the master has stored output."""
         entry = self._entries.get(message.container_id)
         if entry is not None:
             entry.shipper.stored(message.seq, is_last=message.is_last)
 
     def disconnected(self) -> None:
-        """The connection to the master is gone."""
+        """Handle the loss of the connection to the master."""
         for entry in self._entries.values():
             entry.shipper.disconnected()
 
@@ -195,7 +195,7 @@ class Supervisor:
         if order.container_id in self._entries:
             return
         if not _CONTAINER_ID.fullmatch(order.container_id):
-            log.error("refused a container whose id is no file name", extra=_fields(order))
+            log.error("refused a container: its id is not a valid file name", extra=_fields(order))
             return
         devices = [self._devices[s] for s in order.slot_ids if s in self._devices]
         record = ContainerRecord(
@@ -214,7 +214,7 @@ class Supervisor:
             directory.create(record)
             spec = with_master_certificate(spec, self._tls)
         except OSError as error:
-            problem = f"cannot make or read {error.filename}: {error.strerror}"
+            problem = f"cannot create or read {error.filename}: {error.strerror}"
         entry = self._add(record, directory)
         missing = [s for s in order.slot_ids if s not in self._devices]
         if missing:
@@ -229,10 +229,10 @@ class Supervisor:
             master=self._master,
         )
         entry.task = asyncio.create_task(self._launch(entry, start))
-        entry.task.add_done_callback(partial(self._launch_is_over, entry))
+        entry.task.add_done_callback(partial(self._launch_done, entry))
 
-    def _launch_is_over(self, entry: _Entry, task: asyncio.Task[None]) -> None:
-        """A launch that is canceled before its first step never learns of it by itself."""
+    def _launch_done(self, entry: _Entry, task: asyncio.Task[None]) -> None:
+        """Handle a launch that was canceled before its first step, which cannot do so itself."""
         if task.cancelled() and entry.container.is_aborting:
             self._step(entry, states.LaunchCanceled())
             entry.shipper.finish(Exit())
@@ -252,10 +252,10 @@ class Supervisor:
         await self._watch(entry, handle)
 
     async def _wait_for_devices(self, entry: _Entry) -> None:
-        """Let whoever holds the same devices end first.
+        """Wait for earlier containers that use the same devices.
 
-        The master gives a slot away again when it gives an agent up, and the agent that comes
-        back still has to end what ran there.
+        When the master gives an agent up, it may assign its slots again, and the returning agent
+        must first kill the containers there.
         """
         wanted = set(entry.record.device_uuids)
         for earlier in list(self._entries.values()):
@@ -265,7 +265,7 @@ class Supervisor:
                 continue
             if earlier.container.state != "TERMINATED":
                 log.info(
-                    "waiting for a container that still holds the devices",
+                    "waiting for a container that still uses the devices",
                     extra={
                         "container": entry.record.container_id,
                         "holder": earlier.record.container_id,
@@ -275,7 +275,7 @@ class Supervisor:
 
     async def _watch(self, entry: _Entry, handle: Handle) -> None:
         end = await handle.wait()
-        # The master writes into the task's log how it ended: what it said itself comes before.
+        # The master adds the end to the task's log, after the task's own output.
         entry.shipper.finish(end)
         if entry.shipping is not None:
             await asyncio.wait({entry.shipping}, timeout=SHIP_FIRST_S)
@@ -328,7 +328,7 @@ class Supervisor:
         self._keep(asyncio.create_task(self._remove_all(directory)))
 
     async def _remove_all(self, directory: ContainerDirectory) -> None:
-        """The directory last: as long as it is there, an agent that restarts tries again."""
+        """Remove the container, then its directory: if interrupted, a restarted agent retries."""
         await self._runtime.remove(directory.container_id)
         await asyncio.to_thread(directory.remove)
 
@@ -341,7 +341,7 @@ class Supervisor:
 
 
 def never_started(order: SignalContainer) -> ContainerReport:
-    """Whoever wants a container ended that is not here waits for its end."""
+    """Report the end of an unknown container, for which the master would otherwise wait."""
     return ContainerReport(
         container_id=order.container_id,
         allocation_id=order.allocation_id,

@@ -178,7 +178,7 @@ def test_a_line_of_ten_megabytes_is_cut_with_a_mark_and_whole(cluster: Cluster) 
     assert cluster.wait(experiment) == "COMPLETED"
     [trial] = cluster.trials(experiment)
     lines = [line["log"].rstrip("\n") for line in cluster.lines(trial["id"])]
-    mark = " [cut at 64 KiB: the line goes on]"
+    mark = " [cut at 64 KiB: the line continues]"
     pieces = [line for line in lines if line.startswith("x")]
     assert sum(len(piece.removesuffix(mark)) for piece in pieces) == 10_000_000
     assert all(piece.endswith(mark) for piece in pieces[:-1])

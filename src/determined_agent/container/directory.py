@@ -1,9 +1,10 @@
-"""A task's directory on the agent's machine: what lies where, and reading it back.
+"""The directory of one container on the agent's machine: its files, and how to read them.
 
 `<work_dir>/<agent_id>/<container_id>/` holds `container.json` (which container this is),
-`run/` (the task's /run/determined), `output/` (see `spool`), `cursor` (how far the output is
-stored; `cursor.tmp` is room for the next), and the shim's `lock`, `pid`, `status` and `shim.log`.
-It is all that an agent knows after its restart. Environment and tokens are never written here.
+`run/` (the task's /run/determined), `output/` (see `shim.spool`), `cursor` (the position up to
+which the output is stored; `cursor.tmp` reserves space for the next one), and the shim's `lock`,
+`pid`, `status` and `shim.log`. After a restart the agent knows nothing else. Environment and
+tokens are never written here.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from determined_wire.agent_link import ContainerReport, Failure
 
 
 class ContainerRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Which container a directory belongs to, and whose order it was."""
+    """Which container a directory belongs to, and which master has ordered it."""
 
     container_id: str
     allocation_id: str
     task_id: str
     slot_ids: tuple[int, ...]
     device_uuids: tuple[str, ...] = ()
-    """Of its slots: numbers may be given anew at the agent's next start."""
+    """Of its slots, whose numbers may change at the next start of the agent."""
     ports: tuple[int, ...] = ()
     cluster_id: str = ""
     epoch: int = 0
@@ -39,12 +40,12 @@ class Exit(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int | None = None
     failure: Failure | None = None
     ended_us: int = 0
-    """Microseconds since 1970; 0 when nobody knows."""
+    """Microseconds since 1970; 0 if unknown."""
     dropped_lines: int = 0
-    """Lines that found no room and are not noted in the output."""
+    """Lines that were dropped for lack of space and are not yet noted in the output."""
 
     def report(self, record: ContainerRecord) -> ContainerReport:
-        """The container's end as the master is told."""
+        """Return the final report to the master."""
         return ContainerReport(
             container_id=record.container_id,
             allocation_id=record.allocation_id,
@@ -55,7 +56,7 @@ class Exit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ContainerDirectory:
-    """Paths of one task, and what stands in its files."""
+    """The paths and files of one container."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -66,11 +67,10 @@ class ContainerDirectory:
 
     @property
     def container_id(self) -> str:
-        """The directory's name."""
         return self.path.name
 
     def create(self, record: ContainerRecord) -> None:
-        """Make the directory; from here on the container exists. Raises OSError."""
+        """Create the directory, and with it the container. Raises OSError."""
         self.path.mkdir(mode=0o700)
         self.output.mkdir(mode=0o700)
         temporary = self.path / "container.json.tmp"
@@ -79,8 +79,8 @@ class ContainerDirectory:
         temporary.rename(self.path / "container.json")
 
     def record(self) -> ContainerRecord | None:
-        """Which container this is; None where its making or removal was cut short."""
-        if self.path.name.startswith(_GONE):
+        """Return which container this is; None if its creation or removal was interrupted."""
+        if self.path.name.startswith(_REMOVED):
             return None
         try:
             data = (self.path / "container.json").read_bytes()
@@ -89,7 +89,7 @@ class ContainerDirectory:
             return None
 
     def lock(self) -> int | None:
-        """Take the shim's lock; None when a shim holds it, that is, lives."""
+        """Take the shim's lock; return None if a live shim holds it."""
         fd = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -99,7 +99,7 @@ class ContainerDirectory:
         return fd
 
     def shim_pid(self) -> int | None:
-        """The shim's process id, when that process is still the shim."""
+        """Return the shim's process id if that process is still the shim."""
         try:
             pid, started = map(int, (self.path / "pid").read_text().split())
         except (OSError, ValueError):
@@ -107,11 +107,11 @@ class ContainerDirectory:
         return pid if started == start_time(pid) else None
 
     def had_shim(self) -> bool:
-        """Whether a shim was ever up."""
+        """Whether a shim has ever run."""
         return (self.path / "pid").exists()
 
     def exit(self) -> Exit | None:
-        """How the task ended, as its shim wrote it; None when it wrote nothing."""
+        """Return how the task ended; None if its shim has written no status."""
         try:
             text = (self.path / "status").read_text()
         except OSError:
@@ -135,19 +135,19 @@ class ContainerDirectory:
         )
 
     def remove(self) -> None:
-        """Remove all of it; what cannot be removed stays, under a name that says so."""
-        gone = self.path.with_name(f"{_GONE}{self.path.name}")
+        """Remove the directory; files that cannot be removed stay under another name."""
+        removed = self.path.with_name(f"{_REMOVED}{self.path.name}")
         try:
-            self.path.rename(gone)
+            self.path.rename(removed)
         except OSError:
-            gone = self.path
-        shutil.rmtree(gone, ignore_errors=True)
+            removed = self.path
+        shutil.rmtree(removed, ignore_errors=True)
 
 
 def list_directories(root: Path) -> list[ContainerDirectory]:
-    """The directories of all tasks below an agent's directory, by container id.
+    """List the directories of all containers of an agent, sorted by container id.
 
-    What an earlier agent had begun to remove is among them, without a record.
+    They include directories without a record, which an earlier agent had started to remove.
     """
     return [
         ContainerDirectory(path)
@@ -157,6 +157,6 @@ def list_directories(root: Path) -> list[ContainerDirectory]:
 
 
 RESERVED_NAMES = frozenset({"pythonpath", "bin"})
-"""Names in an agent's directory that are no container's."""
+"""Names in an agent's directory that are not containers."""
 
-_GONE = "gone-"
+_REMOVED = "gone-"

@@ -1,4 +1,4 @@
-"""The environment of a task: what the master sent, placed on this machine, and the agent's part.
+"""The environment variables of a task: those that the master sent, and the agent's own.
 
 Source: task-contract 2.3, agent-config 5.
 """
@@ -20,36 +20,36 @@ SHARED_FS_DIR = "/determined_shared_fs"
 
 
 class MasterIdentity(msgspec.Struct, frozen=True, kw_only=True):
-    """What the master has said about itself."""
+    """The ids of the master and its cluster."""
 
     master_id: str = ""
     cluster_id: str = ""
 
 
 class ContainerStart(msgspec.Struct, frozen=True, kw_only=True):
-    """One container to start, with all that its environment tells of it."""
+    """One container to start."""
 
     container_id: str
     devices: tuple[Device, ...]
-    """Those of its slots."""
+    """The devices of its slots."""
     spec: ContainerSpec
     master: MasterIdentity
 
 
 class HostEnvironment(msgspec.Struct, frozen=True, kw_only=True):
-    """What a process task takes over from the machine."""
+    """What a process task inherits from the machine."""
 
     python: str
-    """Path of the agent's own interpreter."""
+    """Path of the agent's interpreter."""
     path: str
     home: str
     pythonpath: str
-    """The directory that holds the harness and what it needs, nothing else."""
+    """The directory that holds only the harness and its dependencies."""
     has_gpus: bool = False
 
 
 def agent_variables(start: ContainerStart, settings: Settings) -> dict[str, str]:
-    """Variables that the agent adds to any task; they win over all others."""
+    """Return the variables that the agent sets for every task; they override all others."""
     tls = settings.security.tls
     host = settings.container_master_host or settings.master_host
     port = settings.container_master_port or settings.master_port
@@ -78,7 +78,7 @@ def agent_variables(start: ContainerStart, settings: Settings) -> dict[str, str]
 
 
 def to_host_path(text: str, run_dir: str) -> str:
-    """A path below /run/determined as it is on this machine; any other text as it is."""
+    """Map a path below /run/determined to this machine; return any other text unchanged."""
     if text == CONTAINER_RUN_DIR or text.startswith(f"{CONTAINER_RUN_DIR}/"):
         return run_dir + text[len(CONTAINER_RUN_DIR) :]
     return text
@@ -87,13 +87,13 @@ def to_host_path(text: str, run_dir: str) -> str:
 def process_environment(
     start: ContainerStart, settings: Settings, host: HostEnvironment, run_dir: str
 ) -> dict[str, str]:
-    """The whole environment of a task that runs as a plain process.
+    """Return the whole environment of a task that runs as a plain process.
 
     Args:
         start: the container.
         settings: the agent's.
-        host: what it takes over from the machine.
-        run_dir: where its /run/determined lies.
+        host: what it inherits from the machine.
+        run_dir: directory on this machine that is its /run/determined.
     """
     spec = start.spec
     given = {name: to_host_path(value, run_dir) for name, value in spec.environment.items()}
@@ -116,7 +116,7 @@ def process_environment(
 
 
 def ignored_options(spec: ContainerSpec, *, may_switch_user: bool) -> list[str]:
-    """What the process runtime leaves out of a specification, in the configuration's words."""
+    """List the options that the process runtime ignores, as the configuration names them."""
     ignored: Mapping[str, object] = {
         f"environment.image ({spec.image})": spec.image,
         "environment.add_capabilities": spec.add_capabilities,

@@ -24,15 +24,15 @@ class Container(msgspec.Struct, frozen=True, kw_only=True):
     failure: Failure | None = None
     exit_code: int | None = None
     is_aborting: bool = False
-    """Told to end before it ran."""
+    """Ordered to end before it ran."""
     is_output_stored: bool = False
-    """The master has its last line."""
+    """The master has stored its last line."""
     is_forgotten: bool = False
-    """The master has its end, or does not want it."""
+    """The master has stored its end, or does not want the container."""
 
     @property
     def report(self) -> ContainerReport:
-        """What the master is told of it."""
+        """The report to the master."""
         return ContainerReport(
             container_id=self.container_id,
             allocation_id=self.allocation_id,
@@ -44,36 +44,36 @@ class Container(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Event(msgspec.Struct, frozen=True):
-    """Base of what happens to a container."""
+    """Base of the events of a container."""
 
 
 class Progressed(Event, frozen=True):
-    """The launch has reached a stage."""
+    """The launch has reached a state."""
 
     state: ContainerState
 
 
 class Launched(Event, frozen=True):
-    """The task's program runs."""
+    """The task's program is running."""
 
     addresses: tuple[Address, ...] = ()
 
 
 class SignalOrdered(Event, frozen=True):
-    """The master wants a signal sent."""
+    """The master has ordered a signal."""
 
     number: int
 
 
 class Ended(Event, frozen=True):
-    """The task's program ended, or could not be started."""
+    """The task's program has ended, or could not be started."""
 
     exit_code: int | None = None
     failure: Failure | None = None
 
 
 class LaunchCanceled(Event, frozen=True):
-    """The launch was given up as ordered."""
+    """The launch was canceled as ordered."""
 
 
 class OutputStored(Event, frozen=True):
@@ -85,7 +85,7 @@ class ForgetOrdered(Event, frozen=True):
 
 
 class Unwanted(Event, frozen=True):
-    """The master does not list it among those to keep."""
+    """The master has not listed it among the containers to keep."""
 
 
 ContainerEvent = (
@@ -101,27 +101,27 @@ ContainerEvent = (
 
 
 class Effect(msgspec.Struct, frozen=True):
-    """Base of what is to be done."""
+    """Base of the effects of a step."""
 
 
 class Report(Effect, frozen=True):
-    """Tell the master the state."""
+    """Report the state to the master."""
 
     report: ContainerReport
 
 
 class SendSignal(Effect, frozen=True):
-    """Send a signal to the running task; 9 ends all of it."""
+    """Send a signal to the running task; 9 kills all of its processes."""
 
     number: int
 
 
 class CancelLaunch(Effect, frozen=True):
-    """Give up the launch that is under way."""
+    """Cancel the launch in progress."""
 
 
 class Remove(Effect, frozen=True):
-    """Remove all that is left of it."""
+    """Remove everything that is left of it."""
 
 
 ContainerEffect = Report | SendSignal | CancelLaunch | Remove
@@ -130,8 +130,8 @@ ContainerEffect = Report | SendSignal | CancelLaunch | Remove
 def step(state: Container, event: ContainerEvent) -> tuple[Container, list[ContainerEffect]]:
     """Advance one container by one event.
 
-    A container only moves forward. Files are removed once three things are so, in whatever
-    order they come: it has ended, its output is stored, and the master has its end.
+    A container only moves forward. Its files are removed once it has ended, its output is
+    stored, and the master has stored its end; these may happen in any order.
     """
     match event:
         case Progressed(state=reached):
@@ -168,7 +168,7 @@ def _launched(
         return state, []
     after, effects = _reporting(replace(state, state="RUNNING", addresses=addresses))
     if state.is_aborting:
-        effects.append(SendSignal(SIGKILL))  # the order to end it came too late to prevent it
+        effects.append(SendSignal(SIGKILL))  # the order to end came too late to cancel the launch
     return after, effects
 
 
@@ -177,7 +177,7 @@ def _signalled(state: Container, number: int) -> tuple[Container, list[Container
         case "RUNNING":
             return state, [SendSignal(number)]
         case "TERMINATED":
-            return state, [Report(state.report)]  # the master may have missed it
+            return state, [Report(state.report)]  # the master may have missed the report
         case _ if number in (SIGTERM, SIGKILL) and not state.is_aborting:
             return replace(state, is_aborting=True), [CancelLaunch()]
         case _:

@@ -1,7 +1,7 @@
-"""Sending one task's output to the master, each line until it is stored.
+"""Sends one task's output to the master until each line is stored.
 
-Nothing is kept in memory but where each batch ends: after a lost socket or a restart the lines
-are read again from the last place that the master has stored.
+Only the end of each batch is kept in memory. After a lost connection or a restart the lines are
+read again from the last position that the master has stored.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from determined_agent.logs.spool_reader import (
 from determined_wire.agent_link import LogBatch
 
 WINDOW = 4
-"""Batches of one container that may be on their way."""
+"""Maximum number of unacknowledged batches of one container."""
 
 _SOONEST_S = 0.005
 _LATEST_S = 0.1
@@ -33,21 +33,21 @@ _BACK_OFF = 1.6
 
 
 class Disconnected(Exception):
-    """The socket was lost; what was not acknowledged is sent again over the next."""
+    """The connection was lost; unacknowledged batches are sent again over the next one."""
 
 
 class LogLink(Protocol):
-    """What the output goes out by."""
+    """The link that output is sent over."""
 
     @property
     def connection(self) -> int:
-        """Number of the connection that is up, 0 when none is."""
+        """Number of the current connection; 0 if there is none."""
 
     async def connected(self) -> int:
-        """Wait until a connection is up; its number."""
+        """Wait for a connection; return its number."""
 
     async def send_logs(self, connection: int, batch: LogBatch) -> None:
-        """Send over that connection. Raises Disconnected when it is not the one that is up."""
+        """Send over that connection. Raises Disconnected if it is not the current one."""
 
 
 class _Sent(msgspec.Struct, frozen=True):
@@ -57,7 +57,7 @@ class _Sent(msgspec.Struct, frozen=True):
 
 
 class LogShipper:
-    """Ships the output of one container."""
+    """Sends the output of one container."""
 
     def __init__(
         self, record: ContainerRecord, directory: ContainerDirectory, link: LogLink
@@ -75,12 +75,12 @@ class LogShipper:
         self._wake = asyncio.Event()
 
     def finish(self, end: Exit) -> None:
-        """The task has ended: all it wrote is on disk."""
+        """Record that the task has ended and that all of its output is on disk."""
         self._exit = end
         self._wake.set()
 
     def stored(self, seq: int, *, is_last: bool) -> None:
-        """The master has stored the lines up to `seq`, and that it was the last batch."""
+        """Record that the master has stored the lines up to `seq`, or the last batch."""
         while self._sent and self._sent[0].last_seq <= seq:
             if self._sent[0].is_last and not is_last:
                 break
@@ -92,16 +92,16 @@ class LogShipper:
         self._wake.set()
 
     def disconnected(self) -> None:
-        """The connection is gone: look up from waiting for its answers."""
+        """Stop waiting for answers over the lost connection."""
         self._wake.set()
 
     def save(self) -> None:
-        """Note on disk how far the output is stored."""
+        """Save on disk which output is stored."""
         save_position(self._directory.cursor, self._directory.output, self._stored)
         self._saved_segment = self._stored.segment
 
     async def run(self) -> None:
-        """Ship until the last line is stored."""
+        """Send until the last line is stored."""
         while not self._is_done:
             connection = await self._link.connected()
             self._sent.clear()
@@ -121,7 +121,7 @@ class LogShipper:
             if len(self._sent) >= WINDOW or has_sent_last:
                 await self._wake.wait()
                 continue
-            end = self._exit  # looked at before the files: what it wrote last is not missed
+            end = self._exit  # read before the files, so that the last output is not missed
             chunk, after = read_chunk(self._directory.output, self._next)
             if chunk.lines:
                 await self._send(connection, chunk, after, is_last=False)

@@ -1,7 +1,7 @@
-"""Reading a task's spooled output as numbered lines.
+"""Reads a task's spooled output as numbered lines.
 
-The numbers follow from the bytes on disk alone: whoever reads again from the same position
-gives each line the same number. So nothing that was read needs to be kept until it is stored.
+The numbers depend only on the bytes on disk: reading again from the same position gives each line
+the same number. So lines need not be kept in memory until they are stored.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from determined_agent.shim.spool import (
 from determined_wire.agent_link import LogSpan
 
 MAX_LINE_BYTES = 64 * 1024
-CUT_MARK = b" [cut at 64 KiB: the line goes on]"
+CUT_MARK = b" [cut at 64 KiB: the line continues]"
 CHUNK_BYTES = 512 * 1024
 CHUNK_LINES = 4000
 POSITION_BYTES = 192 * 1024
-"""What a position takes at most: two begun lines, four characters for three bytes."""
+"""Maximum size of a position: two partial lines, with four characters for three bytes."""
 
 
-class Position(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A place between two records, with the begun lines of both streams before it."""
+class Position(msgspec.Struct, frozen=True, omit_defaults=True, rename={"partial": "begun"}):
+    """A place between two records, with the partial lines of both streams before it."""
 
     segment: int = 1
     offset: int = 0
     next_seq: int = 1
-    begun: tuple[bytes, bytes] = (b"", b"")
-    """Of stdout and stderr: what came after the last line break."""
+    partial: tuple[bytes, bytes] = (b"", b"")
+    """Text of stdout and stderr after their last line break."""
     after_cr: tuple[bool, bool] = (False, False)
-    """Of both: the last byte was a carriage return, so a line feed would belong to it."""
+    """Whether the last byte of each was a carriage return: a line feed then belongs to it."""
 
 
 class Chunk(msgspec.Struct, frozen=True):
-    """Lines read together."""
+    """Consecutive lines."""
 
     first_seq: int
     text: str
@@ -52,11 +52,11 @@ class Chunk(msgspec.Struct, frozen=True):
 
 
 class LineReader:
-    """Gathers the lines of records, from a position on."""
+    """Collects the lines of records, starting at a position."""
 
     def __init__(self, position: Position) -> None:
         self._start = position
-        self._begun = list(position.begun)
+        self._partial = list(position.partial)
         self._after_cr = list(position.after_cr)
         self._blocks: list[bytes] = []
         self._spans: list[LogSpan] = []
@@ -64,7 +64,7 @@ class LineReader:
         self.lines = 0
 
     def feed(self, stream: int, at_us: int, data: bytes) -> None:
-        """Take one record."""
+        """Add one record."""
         if stream == NOTE:
             self.finish(at_us)
             self._add(NOTE, at_us, data)
@@ -78,33 +78,33 @@ class LineReader:
             data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         whole, line_break, rest = data.rpartition(b"\n")
         if line_break:
-            self._add(stream, at_us, self._begun[stream] + whole)
-            self._begun[stream] = rest
+            self._add(stream, at_us, self._partial[stream] + whole)
+            self._partial[stream] = rest
         else:
-            self._begun[stream] += rest
-        while len(self._begun[stream]) > MAX_LINE_BYTES:
-            piece, self._begun[stream] = _cut(self._begun[stream])
+            self._partial[stream] += rest
+        while len(self._partial[stream]) > MAX_LINE_BYTES:
+            piece, self._partial[stream] = _cut(self._partial[stream])
             self._add(stream, at_us, piece, is_cut=True)
 
     def finish(self, at_us: int) -> None:
-        """End the begun lines: nothing will be added to them."""
-        for stream, begun in enumerate(self._begun):
-            if begun:
-                self._add(stream, at_us, begun)
-        self._begun = [b"", b""]
+        """Complete the partial lines; nothing will be added to them."""
+        for stream, partial in enumerate(self._partial):
+            if partial:
+                self._add(stream, at_us, partial)
+        self._partial = [b"", b""]
 
     def chunk(self) -> Chunk:
-        """The lines so far."""
+        """Return the lines so far."""
         text = b"\n".join(self._blocks).decode("utf-8", "replace")
         return Chunk(self._start.next_seq, text, tuple(self._spans), self.lines)
 
     def position(self, segment: int, offset: int) -> Position:
-        """The place after the last record taken, which ends at `offset` of `segment`."""
+        """Return the place after the last record, which ends at `offset` of `segment`."""
         return Position(
             segment=segment,
             offset=offset,
             next_seq=self._start.next_seq + self.lines,
-            begun=(self._begun[0], self._begun[1]),
+            partial=(self._partial[0], self._partial[1]),
             after_cr=(self._after_cr[0], self._after_cr[1]),
         )
 
@@ -129,8 +129,8 @@ def read_chunk(directory: Path, position: Position) -> tuple[Chunk, Position]:
     """Read the records after a position, up to about `CHUNK_BYTES` or `CHUNK_LINES`.
 
     Returns:
-        The lines that were completed, perhaps none, and the position after them; the same
-        position when there is no further record.
+        The completed lines, perhaps none, and the position after them; the same position if
+        there is no further record.
     """
     reader = LineReader(position)
     segment, offset = position.segment, position.offset
@@ -147,7 +147,7 @@ def read_chunk(directory: Path, position: Position) -> tuple[Chunk, Position]:
 
 
 def read_end(position: Position, ended_us: int, dropped_lines: int) -> tuple[Chunk, Position]:
-    """The last lines: what was begun, and how much was dropped at the end."""
+    """Return the last lines: partial lines, and a note about lines dropped at the end."""
     reader = LineReader(position)
     reader.finish(ended_us)
     if dropped_lines:
@@ -156,7 +156,7 @@ def read_end(position: Position, ended_us: int, dropped_lines: int) -> tuple[Chu
 
 
 def load_position(cursor: Path) -> Position:
-    """Where an earlier agent left off; the beginning when it left nothing."""
+    """Return the position that an earlier agent saved; the beginning if there is none."""
     try:
         return msgspec.json.decode(cursor.read_bytes(), type=Position)
     except (OSError, msgspec.DecodeError):
@@ -164,18 +164,18 @@ def load_position(cursor: Path) -> Position:
 
 
 def reserve_cursor(cursor: Path) -> None:
-    """Take the room for the next position now: later the output itself may fill the disk.
+    """Reserve disk space for the next position: later the output itself may fill the disk.
 
-    Without it what is stored could not be deleted any more, and the disk would stay full.
+    Without that space the stored segments could not be deleted, and the disk would stay full.
     """
     with contextlib.suppress(OSError), open(_spare(cursor), "ab") as file:
         file.write(bytes(max(0, POSITION_BYTES - file.tell())))
 
 
 def save_position(cursor: Path, output: Path, position: Position) -> None:
-    """Remember what is stored, and delete the segments that hold nothing else.
+    """Save which output is stored, and delete the segments that hold nothing else.
 
-    What cannot be written is left: it would only be read, and stored nowhere, once more.
+    A failure is ignored: the same output would only be read and sent once more.
     """
     try:
         _overwrite(_spare(cursor), msgspec.json.encode(position))
@@ -193,7 +193,7 @@ def _spare(cursor: Path) -> Path:
 
 
 def _overwrite(path: Path, data: bytes) -> None:
-    """Give a file this content, in the room that it has already as far as that goes."""
+    """Overwrite a file in place, so that the space it already has is reused."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         at = 0
@@ -216,7 +216,7 @@ def _read(path: Path, offset: int) -> bytes:
 
 
 def _feed(reader: LineReader, data: bytes) -> int:
-    """Take the whole records at the start of `data`; how many bytes they fill."""
+    """Add the complete records at the start of `data`; return their size in bytes."""
     at = 0
     while at + HEADER_BYTES <= len(data) and reader.lines < CHUNK_LINES:
         end = at + HEADER_BYTES + int.from_bytes(data[at + 9 : at + HEADER_BYTES], "big")
@@ -229,7 +229,7 @@ def _feed(reader: LineReader, data: bytes) -> int:
 
 
 def _cut(line: bytes) -> tuple[bytes, bytes]:
-    """The first 64 KiB of a line with a mark, and the rest; no character is cut in two."""
+    """Return the first 64 KiB of a line with a mark, and the rest; no character is split."""
     at = MAX_LINE_BYTES
     while at > MAX_LINE_BYTES - 4 and line[at] & 0xC0 == 0x80:
         at -= 1

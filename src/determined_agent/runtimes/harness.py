@@ -1,7 +1,7 @@
-"""The directory that makes the harness importable inside tasks, and nothing else.
+"""Makes the harness, and nothing else of the agent's packages, importable inside tasks.
 
-The site-packages of the agent would bring all of its other packages along, before those that
-the user installed; a directory of links brings three.
+The agent's site-packages would put all of its other packages before those that the user has
+installed; a directory of links holds only three.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ import stat
 import sys
 from pathlib import Path
 
+HARNESS_DIR = "/opt/determined/harness"
+"""Mount point of the harness in containers; no image is expected to have files there."""
 PACKAGES = ("determined", "urllib3", "ruamel.yaml")
-"""The harness and what it imports inside a task."""
+"""The harness and its dependencies inside a task."""
 
 
 def locate_harness() -> dict[str, str]:
-    """Directories of the harness and of what it needs that is installed, by import name."""
+    """Return the directories of the harness and its installed dependencies, by import name."""
     found = {}
     for package in PACKAGES:
         location = _location(package)
@@ -28,10 +30,10 @@ def locate_harness() -> dict[str, str]:
 
 
 def link_harness(directory: Path) -> list[str]:
-    """Make `directory` hold links to the harness and what it needs.
+    """Fill `directory` with links to the harness and its dependencies.
 
-    Running tasks may be importing from it: a link is replaced in one step, and only when it
-    points elsewhere.
+    Running tasks may import from it, so a link is replaced atomically, and only if its target has
+    changed.
 
     Returns:
         Packages that are not installed.
@@ -54,10 +56,10 @@ def link_harness(directory: Path) -> list[str]:
 
 
 def interpreter(directory: Path) -> str:
-    """Path of this interpreter by which `python3` is found in its own directory.
+    """Return a path of this interpreter with a `python3` in the same directory.
 
-    Some are installed under another name only; then `directory` gets a `python3` that starts
-    it. A link would not do: a virtual environment is recognised by the path of its link.
+    If the interpreter is installed only under another name, `directory` gets a script `python3`
+    that starts it. A link would not work: Python finds a virtual environment by its own path.
     """
     own = Path(sys.executable)
     if (own.parent / "python3").exists():

@@ -1,6 +1,6 @@
-"""Processes and what descends from them, as /proc shows it; standard library only.
+"""Finds and kills the descendants of a process, by /proc; standard library only.
 
-The shim and the agent end a task's whole tree by it.
+The shim and the agent kill a task's whole process tree with it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _PARENT, _GROUP, _START = 1, 2, 19  # columns of /proc/PID/stat behind the name
 
 
 def descendants(root: int) -> list[int]:
-    """Processes below `root`, nearest first, as /proc shows them now."""
+    """Return the current descendants of `root`, nearest first."""
     parents: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -29,42 +29,42 @@ def descendants(root: int) -> list[int]:
 
 
 def kill_below(root: int) -> None:
-    """End all processes below `root`, itself not."""
+    """Kill all descendants of `root`, but not `root` itself."""
     kill_all(lambda: descendants(root), spare=_stat(root, _GROUP))
 
 
 def kill_all(find: Callable[[], list[int]], spare: int = 0) -> None:
-    """End processes that may be having children meanwhile.
+    """Kill processes that may fork meanwhile.
 
-    They are stopped before one is ended: a family that replaces each of its dead would outrun
-    whoever ended one at a time, and of those that stand still none is born. A process group is
-    stopped as one, which catches also who has a child and ends before it is looked at.
+    All of them are stopped before any is killed: processes that replace each killed one would
+    outrun single signals, and stopped processes cannot fork. Whole process groups are stopped,
+    which also catches a process that forks and exits before it is listed.
 
     Args:
-        find: Their ids at this time.
-        spare: A process group that others belong to as well.
+        find: returns the current process ids.
+        spare: a process group that other processes belong to as well.
     """
     spared = {0, spare, os.getpgrp()}
-    standing: set[int] = set()
+    stopped: set[int] = set()
     for _ in range(_STOP_ROUNDS):
-        moving = _with_groups(find(), spared) - standing
-        if not moving:
+        running = _with_groups(find(), spared) - stopped
+        if not running:
             break
-        for target in moving:
+        for target in running:
             send(target, signal.SIGSTOP)
-        standing |= moving
+        stopped |= running
     for target in _with_groups(find(), spared):
         send(target, signal.SIGKILL)
 
 
 def start_time(pid: int) -> int:
-    """When a process was started, in clock ticks since boot; 0 when it is not there."""
+    """Return when a process was started, in clock ticks since boot; 0 if it does not exist."""
     return _stat(pid, _START)
 
 
 def send(target: int, number: int) -> None:
-    """Send a signal to a process, or to a group by a negative number, that may be gone."""
-    with contextlib.suppress(OSError):  # gone, or not ours (setuid): beyond our reach
+    """Send a signal to a process, or to a group by its negative id, that may not exist."""
+    with contextlib.suppress(OSError):  # it has ended, or belongs to another user (setuid)
         os.kill(target, number)
 
 

@@ -1,17 +1,17 @@
-"""The parent of one task's process: owns its session and outlives the agent.
+"""The parent process of one task: it owns the task's session and outlives the agent.
 
-Standard library only, started as `python -I -S`, up in about 20 ms. It gets its order on file
-descriptor 0 (see `Order`), says on descriptor 1 whether the task's program was started, holds
-the lock on descriptor 3 while it lives, and keeps everything else in the task's directory:
+Standard library only, started as `python -I -S` within about 20 ms. It reads its order from file
+descriptor 0 (see `ShimOrder`), reports on descriptor 1 whether the task's program was started,
+holds the lock on descriptor 3 while it runs, and stores the rest in the task's directory:
 
 * `pid`: its process id and start time, by which an agent finds it again;
 * `output/`: the task's output (see `spool`);
-* `status`: how the task ended, written at once or not at all.
+* `status`: how the task ended, written atomically.
 
-Signals sent to it go on to the task's process group, or to its first process alone where that
-hands them on itself (twice would end a program that is just leaving); SIGRTMIN kills everything
-below it. When the task's program has ended, whatever it left behind is killed: the shim is the
-subreaper of all its descendants, so none escapes by becoming a daemon.
+It forwards signals to the task's process group, or only to its first process if that forwards
+them itself (a second signal would kill a program that is shutting down). SIGRTMIN kills all of its
+descendants. When the task's program has ended, its remaining descendants are killed: the shim is
+their subreaper, so none escapes by becoming a daemon.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class ShimOrder:
     def __init__(self, payload: bytes) -> None:
         fields = payload.split(b"\0")
         if fields[0] != MAGIC or fields[-1] != b"end":
-            raise ValueError("the order on descriptor 0 is not whole")
+            raise ValueError("the order on descriptor 0 is incomplete")
         self.cwd = fields[1]
         self.uid = int(fields[2])
         self.gid = int(fields[3])
@@ -72,11 +72,11 @@ class ShimOrder:
 
 
 class TaskStartError(Exception):
-    """The task's program could not be started; the text tells why."""
+    """The task's program could not be started; the text gives the reason."""
 
 
 def main(directory: str) -> int:
-    """Run one task. Returns the shim's own exit code, which nobody needs."""
+    """Run one task. Returns the shim's own exit code, which is not used."""
     os.set_inheritable(LOCK_FD, False)
     libc = ctypes.CDLL(None, use_errno=True)
     _prctl(libc, _PR_SET_CHILD_SUBREAPER, 1)
@@ -132,7 +132,9 @@ class _Task:
             _exec_task(order, libc, shim_pid, (out_w, err_w, fail_w))
         for fd in (out_w, err_w, fail_w):
             os.close(fd)
-        with contextlib.suppress(OSError):  # it did so itself, and has gone on to its program
+        with contextlib.suppress(
+            OSError
+        ):  # the child has done so itself, and runs its program already
             os.setpgid(self._pid, self._pid)
         with os.fdopen(fail_r, "rb") as file:
             failure = file.read()
@@ -142,7 +144,7 @@ class _Task:
         self._streams = {out_r: STDOUT, err_r: STDERR}
 
     def run(self) -> int:
-        """Carry output and signals until the end; the task's exit code."""
+        """Copy output and forward signals until the end; return the task's exit code."""
         poll = select.poll()
         for fd in (self._wake, *self._streams):
             poll.register(fd, select.POLLIN)
@@ -180,7 +182,7 @@ class _Task:
         return len(data)
 
     def _reap(self) -> bool:
-        """Collect the dead. Returns whether any child is left."""
+        """Reap ended children. Returns whether any child is left."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -192,13 +194,13 @@ class _Task:
                 self._status = status
 
     def _kill_all(self) -> None:
-        if self._group:  # nothing is born any more: a fork bomb would outrun us
+        if self._group:  # no more forks: a fork bomb would outrun the kills
             with contextlib.suppress(OSError):
                 _write(os.path.join(self._group, "pids.max"), b"0\n")
         kill_below(os.getpid())
 
     def _kill_leftovers(self) -> None:
-        """End all descendants; their children come to us, so each round reaches deeper."""
+        """Kill all descendants; orphans become our children, so each round reaches deeper."""
         give_up_at = time.monotonic() + _KILL_S
         pause_s = 0.001
         while self._reap() and time.monotonic() < give_up_at:
@@ -207,9 +209,10 @@ class _Task:
             pause_s = min(2 * pause_s, 0.05)
 
     def _drain(self, poll: select.poll) -> None:
-        """Take what the pipes hold, and for a moment what comes in from who could not be ended.
+        """Read what the pipes hold, and for a moment the output of processes that still run.
 
-        The moment does not bound what is there already: a busy disk may take longer over it.
+        The time limit does not apply to data that is in the pipes already: a busy disk may take
+        longer to write it.
         """
         poll.unregister(self._wake)
         held = sum(fcntl.fcntl(fd, fcntl.F_GETPIPE_SZ) for fd in self._streams)
@@ -226,7 +229,7 @@ class _Task:
 def _exec_task(
     order: ShimOrder, libc: ctypes.CDLL, shim_pid: int, fds: tuple[int, int, int]
 ) -> None:
-    """In the child: turn into the task's program, or tell why not and end."""
+    """In the child: execute the task's program, or report why that failed and exit."""
     out_w, err_w, fail_w = fds
     program = os.fsdecode(order.argv[0])
     stage = "prepare the process"
@@ -234,10 +237,10 @@ def _exec_task(
         os.setpgid(0, 0)
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGPIPE, signal.SIGXFSZ):
-            signal.signal(number, signal.SIG_DFL)  # Python ignores them; ignoring is inherited
+            signal.signal(number, signal.SIG_DFL)  # Python ignores them, and children inherit that
         os.dup2(out_w, 1)
         os.dup2(err_w, 2)
-        stage = "bound its processes"
+        stage = "limit its processes"
         _limit_processes(order)
         if os.getuid() == 0 and order.uid != 0:
             stage = f"become user {order.uid}, group {order.gid}"
@@ -251,13 +254,13 @@ def _exec_task(
         os.chdir(order.cwd)
         stage = f"run '{program}'"
         os.execvpe(order.argv[0], order.argv, order.env)
-    except Exception as error:  # whatever it is, this process must not live on as a second shim
+    except Exception as error:  # whatever it is, this process must not continue as a second shim
         os.write(fail_w, f"cannot {stage}: {_error_text(error, order)}".encode())
     os._exit(255)
 
 
 def _limit_processes(order: ShimOrder) -> None:
-    """Let the task's program, and all that it starts, be no more than so many processes."""
+    """Limit the number of processes of the task's program and its descendants."""
     if order.group:
         _write(os.path.join(order.group, "cgroup.procs"), b"0\n")
     elif order.max_processes:
@@ -292,7 +295,7 @@ def _error_text(error: Exception, order: ShimOrder) -> str:
 
 
 def _catch_signals() -> int:
-    """Turn signals into bytes of a pipe; its reading end."""
+    """Write received signals into a pipe; return its reading end."""
     wake_r, wake_w = os.pipe()
     os.set_blocking(wake_w, False)
     for number in (*FORWARDED, KILL_ALL, signal.SIGCHLD):
@@ -302,7 +305,7 @@ def _catch_signals() -> int:
 
 
 def _report_start(line: str) -> None:
-    with contextlib.suppress(OSError):  # the agent is gone; its successor reads the directory
+    with contextlib.suppress(OSError):  # the agent has ended; the next one reads the directory
         os.write(1, f"{line}\n".encode())
 
 
@@ -319,7 +322,7 @@ def _write_pid(directory: str) -> None:
 
 
 def _reserve_status(directory: str) -> int:
-    """Take the room for the status now: at the end the disk may be full."""
+    """Reserve disk space for the status now: at the end the disk may be full."""
     fd = os.open(os.path.join(directory, "status.tmp"), os.O_RDWR | os.O_CREAT, 0o600)
     os.write(fd, b" " * _STATUS_BYTES)
     return fd

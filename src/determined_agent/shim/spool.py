@@ -1,11 +1,11 @@
 """A task's output on disk: records in segments, written by the shim, read by the agent.
 
-Standard library only, and little of it: the shim imports this.
+Standard library only, and little of it, since the shim imports this module.
 
-A record is 13 bytes of header (stream, time in microseconds, length) and the bytes as they
-came out of the task. A segment is a file named by its number; the writer opens the next one
-when it is full and never goes back; the reader deletes those that the master has stored. So
-the segments on disk are what is not stored yet, and their number bounds it.
+A record is a header of 13 bytes (stream, time in microseconds, length) and the bytes that the
+task has written. A segment is a file named by its number. The writer opens the next one when the
+current one is full and never returns to it; the reader deletes segments that the master has
+stored. So the segments on disk hold the unstored output, and a limit on their number bounds it.
 """
 
 from __future__ import annotations
@@ -13,46 +13,46 @@ from __future__ import annotations
 import os
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # `typing` would cost the shim several milliseconds
+if TYPE_CHECKING:  # `typing` would add several milliseconds to the shim's start
     from collections.abc import Iterable
 
 STDOUT, STDERR, NOTE = 0, 1, 2
 HEADER_BYTES = 13
 SEGMENT_BYTES = 8 * 1024**2
 READ_BYTES = 65536
-"""At most so much of the task's output in one record."""
+"""Maximum size of the output in one record."""
 
 _RECHECK_US = 50_000
 _BATCH_BYTES = 256 * 1024
 
 
 def header(stream: int, at_us: int, length: int) -> bytes:
-    """What stands before a record's bytes."""
+    """Return the header of a record."""
     return stream.to_bytes(1, "big") + at_us.to_bytes(8, "big") + length.to_bytes(4, "big")
 
 
 def segment_name(number: int) -> str:
-    """The file of a segment; names sort as their numbers."""
+    """Return the file name of a segment; names sort like their numbers."""
     return f"{number:08d}"
 
 
 def segments(directory: str) -> list[int]:
-    """Numbers of the segments on disk, ascending."""
+    """Return the numbers of the segments on disk, ascending."""
     return sorted(int(name) for name in os.listdir(directory) if name.isdigit())
 
 
 class SpoolWriter:
     """Appends records to one task's output; the only writer of its directory.
 
-    When the bound is reached or the disk is full the newest output is dropped, and how many
-    lines that were is written as a note as soon as there is room again.
+    When the limit is reached or the disk is full, the newest output is dropped. The number of
+    dropped lines is written as a note as soon as there is space again.
     """
 
     def __init__(self, directory: str, limit_bytes: int) -> None:
         """
         Args:
-            directory: exists, may hold segments already.
-            limit_bytes: bound of what is on disk, to a segment.
+            directory: exists, and may already hold segments.
+            limit_bytes: limit of the size on disk, accurate to one segment.
         """
         self.dropped = 0
         """Lines dropped since the last note."""
@@ -66,7 +66,7 @@ class SpoolWriter:
         self._is_full = False
 
     def write(self, stream: int, at_us: int, data: bytes) -> bool:
-        """Append one record. Returns False when it was dropped."""
+        """Append one record. Returns False if it was dropped."""
         if self._has_room(at_us):
             if self.dropped and self._append(NOTE, at_us, dropped_note(self.dropped)):
                 self.dropped = 0
@@ -77,7 +77,7 @@ class SpoolWriter:
         return False
 
     def write_many(self, records: Iterable[tuple[int, int, bytes]]) -> None:
-        """Append records of streams, times and bytes together; what finds no room is dropped."""
+        """Append records (stream, time, bytes) together; those without space are dropped."""
         batch: list[bytes] = []
         size, lines, at_us = 0, 0, 0
         for stream, at_us, data in records:
@@ -91,7 +91,7 @@ class SpoolWriter:
             self._write_batch(b"".join(batch), at_us, lines)
 
     def close(self) -> None:
-        """Close the file; what is written stays."""
+        """Close the file."""
         os.close(self._fd)
 
     def _write_batch(self, batch: bytes, at_us: int, lines: int) -> None:
@@ -132,7 +132,7 @@ class SpoolWriter:
         except OSError:
             written = 0
         if written != wanted:
-            os.ftruncate(self._fd, self._size)  # half a record would hide all that follows
+            os.ftruncate(self._fd, self._size)  # a partial record would hide all that follow
             return False
         self._size += wanted
         return True
@@ -143,8 +143,7 @@ class SpoolWriter:
 
 
 def dropped_note(lines: int) -> bytes:
-    """What the task's log says about lines that found no room."""
+    """Return the note about dropped lines for the task's log."""
     return (
-        f"{lines} lines of output were dropped: the agent's disk or the bound of this task's "
-        "log spool was full"
+        f"{lines} lines of output were dropped: the agent's disk or this task's log spool was full"
     ).encode()

@@ -53,5 +53,5 @@ def test_a_slot_has_the_files_of_its_place_on_the_bus(
     "output", ["", "[]", "{}", '{"card7": {}}', '{"card7": {"PCI Bus": "x"}}']
 )
 def test_a_gpu_without_files_is_named(pci: Path, output: str) -> None:
-    with pytest.raises(DeviceNodeError, match=r"GPU 7 are not to be found.*amdgpu"):
+    with pytest.raises(DeviceNodeError, match=r"GPU 7 are not found.*amdgpu"):
         nodes_of(output, {7}, pci)

@@ -1,4 +1,4 @@
-"""Shipping a task's output over a link that comes and goes."""
+"""Sending a task's output over a link that is lost at times."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def write(writer: SpoolWriter, *lines: str) -> None:
     writer.write(STDOUT, 1, "".join(f"{line}\n" for line in lines).encode())
 
 
-async def test_no_more_batches_are_on_their_way_than_the_window_holds(
+async def test_the_window_bounds_unacknowledged_batches(
     writer: SpoolWriter, link: FakeLink, shipper: LogShipper
 ) -> None:
     for i in range(WINDOW + 2):
@@ -89,7 +89,7 @@ async def test_no_more_batches_are_on_their_way_than_the_window_holds(
     assert [b.first_seq for b in link.sent] == [1 + i * CHUNK_LINES for i in range(WINDOW + 1)]
 
 
-async def test_what_was_not_stored_is_sent_again_over_the_next_connection(
+async def test_unstored_lines_are_sent_again_over_the_next_connection(
     writer: SpoolWriter, link: FakeLink, shipper: LogShipper
 ) -> None:
     write(writer, "one")
@@ -105,7 +105,7 @@ async def test_what_was_not_stored_is_sent_again_over_the_next_connection(
     assert (link.sent[2].first_seq, link.sent[2].text.split("\n")[0]) == (2, "two")
 
 
-async def test_it_ends_when_the_last_batch_is_stored_and_not_before(
+async def test_it_ends_once_the_last_batch_is_stored(
     writer: SpoolWriter, link: FakeLink, directory: ContainerDirectory
 ) -> None:
     shipper = LogShipper(RECORD, directory, link)
@@ -115,7 +115,7 @@ async def test_it_ends_when_the_last_batch_is_stored_and_not_before(
     shipper.finish(Exit(exit_code=0))
     await until(lambda: len(link.sent) == 2)
     assert [(b.is_last, b.spans == ()) for b in link.sent] == [(False, False), (True, True)]
-    shipper.stored(1, is_last=False)  # the line; that it was the last one is not stored yet
+    shipper.stored(1, is_last=False)  # the line is stored, but not that it was the last one
     await asyncio.sleep(0)
     assert not running.done()
     shipper.stored(1, is_last=True)
@@ -130,7 +130,7 @@ async def test_a_task_without_output_has_a_last_batch_too(
     assert (link.sent[0].is_last, link.sent[0].first_seq, link.sent[0].spans) == (True, 1, ())
 
 
-async def test_stored_segments_are_deleted_and_a_new_agent_goes_on_after_them(
+async def test_stored_segments_are_deleted_and_a_new_agent_continues_after_them(
     link: FakeLink, shipper: LogShipper, directory: ContainerDirectory
 ) -> None:
     writer = SpoolWriter(str(directory.output), 4000)

@@ -21,7 +21,7 @@ from determined_agent.shim.spool import NOTE, STDERR, STDOUT, SpoolWriter, segme
 
 
 def split(*records: bytes | tuple[int, bytes]) -> list[str]:
-    """Lines of records; bare bytes are stdout."""
+    """Return the lines of records; plain bytes are stdout."""
     reader = LineReader(Position())
     for record in records:
         stream, data = record if isinstance(record, tuple) else (STDOUT, record)
@@ -37,7 +37,7 @@ def texts(chunk: Chunk) -> list[str]:
 
 
 def read_all(directory: Path, position: Position) -> tuple[list[tuple[int, str]], Position]:
-    """Numbered lines from a position to the end of what is there."""
+    """Return the numbered lines from a position to the end."""
     found: list[tuple[int, str]] = []
     while True:
         chunk, after = spool_reader.read_chunk(directory, position)
@@ -72,7 +72,7 @@ def test_output_is_split_at_every_line_break(
     assert split(*records) == lines
 
 
-def test_streams_and_sources_are_told_apart() -> None:
+def test_spans_name_stream_and_source() -> None:
     reader = LineReader(Position())
     for stream, data in ((NOTE, b"n"), (STDOUT, b"o\n"), (STDERR, b"e\ne\n")):
         reader.feed(stream, 7, data)
@@ -85,7 +85,7 @@ def test_streams_and_sources_are_told_apart() -> None:
 
 
 @pytest.mark.parametrize("pieces", [1, 3, 7])
-def test_a_long_line_is_cut_with_a_mark_and_goes_on(pieces: int) -> None:
+def test_a_long_line_is_cut_with_a_mark_and_continues(pieces: int) -> None:
     line = b"x" * (2 * MAX_LINE_BYTES + 5)
     size = len(line) // pieces + 1
     records = [line[i : i + size] for i in range(0, len(line), size)] + [b"\nshort\n"]
@@ -94,7 +94,7 @@ def test_a_long_line_is_cut_with_a_mark_and_goes_on(pieces: int) -> None:
     assert split(*records) == [whole + mark, whole + mark, "xxxxx", "short"]
 
 
-def test_no_character_is_cut_in_two() -> None:
+def test_no_character_is_split() -> None:
     lines = split("€".encode() * MAX_LINE_BYTES + b"\n")
     assert not any("\ufffd" in line for line in lines)
     assert "".join(line.removesuffix(CUT_MARK.decode()) for line in lines) == "€" * MAX_LINE_BYTES
@@ -105,9 +105,7 @@ def test_no_character_is_cut_in_two() -> None:
     data=st.binary(max_size=300).map(lambda b: b.translate(bytes(b"ab\r\n\xe2\x82\xac\n" * 32))),
     cuts=st.lists(st.integers(0, 300), max_size=8),
 )
-def test_where_the_output_was_cut_into_records_does_not_change_its_lines(
-    data: bytes, cuts: list[int]
-) -> None:
+def test_the_lines_do_not_depend_on_record_boundaries(data: bytes, cuts: list[int]) -> None:
     marks = [0, *sorted(c for c in cuts if c <= len(data)), len(data)]
     pieces = [data[a:b] for a, b in itertools.pairwise(marks)]
     assert split(*pieces) == split(data)
@@ -131,7 +129,7 @@ def test_reading_again_from_any_position_gives_the_same_numbers(tmp_path: Path) 
         position = after
 
 
-def test_a_record_that_is_not_whole_is_waited_for(tmp_path: Path) -> None:
+def test_an_incomplete_record_is_read_once_it_is_complete(tmp_path: Path) -> None:
     writer = SpoolWriter(str(tmp_path), 4096)
     writer.write(STDOUT, 1, b"whole\n")
     writer.write(STDOUT, 2, b"torn\n")
@@ -163,8 +161,8 @@ def test_stored_segments_are_deleted_and_the_rest_keeps_its_numbers(tmp_path: Pa
     assert read_all(spool, again)[0] == [(len(everything) + 1, "next")]
 
 
-def test_the_end_brings_the_begun_lines_and_the_count_of_dropped_ones() -> None:
-    position = Position(next_seq=5, begun=(b"out", b"err"))
+def test_the_end_returns_the_partial_lines_and_the_count_of_dropped_ones() -> None:
+    position = Position(next_seq=5, partial=(b"out", b"err"))
     chunk, after = spool_reader.read_end(position, 9, 3)
     assert texts(chunk)[:2] == ["out", "err"]
     assert texts(chunk)[2].startswith("3 lines of output were dropped")

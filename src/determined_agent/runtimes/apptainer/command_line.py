@@ -1,7 +1,7 @@
-"""The command line and environment by which Apptainer runs a task. PURE.
+"""The command line and environment of Apptainer for a task. PURE.
 
-The container's processes are children of the command, so the shim keeps them as it keeps those
-of a plain process; files are exchanged through directories of the host.
+The container's processes are children of the command, so the shim handles them like those of a
+plain process. Files are exchanged through directories of the host.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from determined_agent.container.environment import (
     ContainerStart,
     agent_variables,
 )
-from determined_agent.runtimes.docker.spec import HARNESS_DIR
+from determined_agent.runtimes.harness import HARNESS_DIR
 from determined_agent.settings.options import Settings
 
 PREFIX = "APPTAINERENV_"
-"""What follows it is the name of a variable inside."""
+"""Prefix of variables that Apptainer sets inside the container."""
 
 
 def command(
     program: str, start: ContainerStart, run_dir: str, harness: Mapping[str, str], source: str
 ) -> list[str]:
-    """The command line.
+    """Return the command line.
 
     Args:
-        program: Apptainer's own.
+        program: path of Apptainer.
         start: the container.
-        run_dir: the directory of the host that is its /run/determined.
+        run_dir: directory of the host that is its /run/determined.
         harness: directories of the packages to mount, by import name.
-        source: the image, as Apptainer is asked for it.
+        source: the image argument.
 
     Raises:
         ValueError: there is no entry point.
@@ -39,7 +39,7 @@ def command(
     spec = start.spec
     if not spec.entrypoint:
         raise ValueError("the container's entry point is empty")
-    # Root inside is otherwise root of the machine; it also cannot start where that lacks rights.
+    # Without it root inside is root of the machine, and fails to start if that lacks privileges.
     words = [program, "exec", "--contain", "--cleanenv", "--writable-tmpfs", "--no-home"]
     words += ["--no-privs"]
     words += ["--pwd", spec.work_dir or f"{CONTAINER_RUN_DIR}/workdir"]
@@ -62,12 +62,12 @@ def command(
 def environment(
     start: ContainerStart, settings: Settings, outside: Mapping[str, str]
 ) -> dict[str, str]:
-    """The command's own environment: what it needs, and what the task shall see.
+    """Return the environment of the command: its own variables, and those of the task.
 
     Args:
         start: the container.
         settings: the agent's.
-        outside: of the agent; PATH, HOME and where images are cached are taken over.
+        outside: the agent's environment; PATH, HOME and the cache directories are inherited.
     """
     given = start.spec.environment
     search = f"{HARNESS_DIR}:{given['PYTHONPATH']}" if given.get("PYTHONPATH") else HARNESS_DIR
@@ -88,7 +88,7 @@ def environment(
         for name in ("PATH", "HOME", "APPTAINER_CACHEDIR", "APPTAINER_TMPDIR", "XDG_RUNTIME_DIR")
         if outside.get(name)
     }
-    # The shim finds what a task has left behind by this name.
+    # The shim finds leftover processes of a task by this variable.
     own["DET_CONTAINER_ID"] = start.container_id
     auth = start.spec.registry_auth
     if auth is not None and auth.username:
@@ -101,7 +101,7 @@ def environment(
 
 
 def ignored_options(start: ContainerStart) -> list[str]:
-    """What this runtime leaves out of a specification, in the configuration's words."""
+    """List the options that this runtime ignores, as the configuration names them."""
     spec = start.spec
     ignored = {
         "resources.devices": spec.devices,

@@ -1,4 +1,4 @@
-"""Running tasks in Apptainer's containers, by its command line under the shim."""
+"""Runs tasks in Apptainer containers, as a command under the shim."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PROGRAM = "apptainer"
 
 
 class ApptainerRuntime(ProcessRuntime):
-    """Starts each task as a command of Apptainer's, which a shim keeps."""
+    """Runs each task as an Apptainer command under its own shim."""
 
     name = "apptainer"
 

@@ -1,7 +1,7 @@
-"""The API of a Docker daemon (or Podman's service) over its socket, as far as tasks need it.
+"""A client for the parts of Docker's API that tasks need; also for Podman's service.
 
-One connection a request: a local socket opens in 0.1 ms, and a daemon that hangs in one answer
-holds up no other. Every answer has a deadline.
+Each request opens a connection of its own: a local socket opens in 0.1 ms, and a daemon that
+hangs in one answer delays no other. Every answer has a timeout.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from urllib.parse import quote, urlencode, urlsplit
 import msgspec
 
 OLDEST = (1, 40)
-"""Of Docker 19.03."""
+"""The version of Docker 19.03."""
 NEWEST = (1, 47)
-"""What this client was written for; a newer daemon is spoken to in this version."""
+"""The version that this client is written for; it uses it with newer daemons too."""
 ANSWER_S = 60.0
 
 _HEAD_BYTES = 256 * 1024
@@ -26,11 +26,11 @@ _READ_BYTES = 256 * 1024
 
 
 class DockerUnreachable(Exception):
-    """The daemon is not there, hangs or broke off; the text names its address and the remedy."""
+    """The daemon cannot be reached, hangs or disconnects; the text names address and remedy."""
 
 
 class DockerApiError(Exception):
-    """The daemon has answered with an error."""
+    """The daemon has answered with an error status."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -43,23 +43,23 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     method: str
     path: str
     query: Mapping[str, Any] = {}
-    """True and False are sent as 1 and 0, maps and lists as JSON, None not at all."""
+    """True and False are sent as 1 and 0, maps and lists as JSON; None is left out."""
     body: Any = None
     """Sent as JSON; bytes are a tar archive."""
     headers: Mapping[str, str] = {}
     within_s: float = 0.0
-    """Bound of the time until the head of the answer is there, and of a whole short one; 0 stands
-    for that of the client."""
+    """Timeout for the head of the answer, and for the whole body of a `call`; 0 for the client's
+    default."""
 
 
 class DockerApi:
-    """One daemon, by its address: `unix:///path` or `tcp://host:port`."""
+    """The API of the daemon at an address: `unix:///path` or `tcp://host:port`."""
 
     def __init__(self, address: str, answer_s: float = ANSWER_S) -> None:
         """
         Args:
-            address: where it listens.
-            answer_s: how long an answer may take.
+            address: where the daemon listens.
+            answer_s: timeout of an answer.
 
         Raises:
             ValueError: an address of another kind.
@@ -81,32 +81,32 @@ class DockerApi:
         self._negotiating = asyncio.Lock()
 
     async def call(self, request: Request) -> Any:
-        """Make a call; the JSON of its answer, None when that is empty.
+        """Make a call; return the JSON of the answer, None if that is empty.
 
         Raises:
             DockerUnreachable: no answer in time.
-            DockerApiError: an error.
+            DockerApiError: the answer is an error.
         """
         await self._negotiate()
         return await self._call(request, self._prefix)
 
     @contextlib.asynccontextmanager
     async def stream(self, request: Request) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Make a call whose answer goes on; its body in pieces as they come.
+        """Make a call with a streamed answer; yield the pieces of its body.
 
         Raises:
-            DockerUnreachable: no head in time, or the connection broke off.
-            DockerApiError: an error.
+            DockerUnreachable: no head in time, or the connection was lost.
+            DockerApiError: the answer is an error.
         """
         await self._negotiate()
         async with self._exchange(request, self._prefix) as answer:
             yield answer.pieces()
 
     async def negotiate(self, within_s: float = 0.0) -> dict[str, Any]:
-        """Ask the daemon who it is, and settle on a version of the API.
+        """Read the daemon's version, and choose the version of the API.
 
         Raises:
-            DockerUnreachable: it does not answer, or speaks no version that this client does.
+            DockerUnreachable: it does not answer, or supports no version that this client does.
         """
         ask = Request(method="GET", path="/version", within_s=within_s)
         try:
@@ -119,9 +119,9 @@ class DockerApi:
         least = _version(str(info.get("MinAPIVersion") or "1.0"))
         if theirs < OLDEST or least > NEWEST:
             raise DockerUnreachable(
-                f"{self.address} speaks versions {_dotted(least)} to {_dotted(theirs)} of "
+                f"{self.address} supports versions {_dotted(least)} to {_dotted(theirs)} of "
                 f"Docker's API, this agent {_dotted(OLDEST)} to {_dotted(NEWEST)}: install a "
-                "newer one of the two"
+                "newer version of the older one"
             )
         self._prefix = f"/v{_dotted(min(theirs, NEWEST))}"
         return info
@@ -183,7 +183,7 @@ class DockerApi:
 
     def _unusable_text(self, reason: str) -> str:
         return (
-            f"{self._daemon} at {self.address} {reason}: see that it runs, that the agent may "
+            f"{self._daemon} at {self.address} {reason}: check that it runs, that the agent may "
             "use its socket, and that `docker_host` names it"
         )
 
@@ -195,7 +195,7 @@ class DockerApi:
 
 
 class _Answer:
-    """The head of an answer, and its body as it comes."""
+    """The head of an answer, and its streamed body."""
 
     def __init__(
         self,
@@ -210,7 +210,7 @@ class _Answer:
         self._unusable_text = unusable_text
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """The body's pieces. Raises DockerUnreachable when it breaks off."""
+        """Yield the pieces of the body. Raises DockerUnreachable if the connection is lost."""
         try:
             if self._headers.get("transfer-encoding", "").lower() == "chunked":
                 async for piece in self._chunks():
@@ -224,7 +224,7 @@ class _Answer:
             raise DockerUnreachable(self._unusable_text(_reason(error))) from error
 
     async def refusal(self) -> DockerApiError:
-        """The error that it tells."""
+        """Read the error in the body."""
         body = b"".join([piece async for piece in self.pieces()])
         try:
             message = str(json.loads(body)["message"])
@@ -273,7 +273,7 @@ async def _read_head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         words = head[0].split(" ", 2)
         if len(words) < 2 or not words[1].isdigit():
-            raise OSError(f"sent '{head[0][:80]}', which is no HTTP")
+            raise OSError(f"sent '{head[0][:80]}', which is not HTTP")
         if int(words[1]) >= 200:
             break
     pairs = (line.partition(":") for line in head[1:] if line)
@@ -293,7 +293,7 @@ def _close(writer: asyncio.StreamWriter | None) -> None:
 
 def _reason(error: Exception) -> str:
     if isinstance(error, (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError)):
-        return "broke off in the middle of an answer"
+        return "disconnected in the middle of an answer"
     if isinstance(error, OSError) and error.strerror:
         return f"cannot be reached ({error.strerror})"
     return f"cannot be reached ({error})"

@@ -7,6 +7,9 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
+
+from determined_agent.container.directory import Exit
 from determined_agent.runtimes.docker.api import (
     DockerApi,
     DockerApiError,
@@ -65,3 +68,15 @@ class DataRoot:
     async def _find(self) -> str:
         info = await self._api.call(Request(method="GET", path="/info", within_s=_ANSWER_S))
         return str(info.get("DockerRootDir") or "/nowhere")
+
+
+async def with_disk_fault(end: Exit, data_root: DataRoot) -> Exit:
+    """Add a fault of the disk to the end of a container that has failed by itself."""
+    failure = end.failure
+    if failure is None or failure.type != "container_failed":
+        return end
+    fault = await data_root.fault()
+    if not fault:
+        return end
+    named = msgspec.structs.replace(failure, message=f"{failure.message} ({fault})")
+    return msgspec.structs.replace(end, failure=named)

@@ -1,4 +1,4 @@
-"""The files that a container gets before it starts, as one tar archive. PURE.
+"""The files that are uploaded into a container before its start, as a tar archive. PURE.
 
 Source: task-contract 2.1.
 """
@@ -16,13 +16,13 @@ _ROOT = TaskUser()
 
 
 def archive(spec: ContainerSpec, mtime: int) -> bytes:
-    """The archive to unpack at `/`: the run directory and the files of the specification.
+    """Return the archive to unpack at `/`: the run directory and the specification's files.
 
-    Directories that an image has already keep their owner and mode only where the archive does
-    not name them; it names none but its own.
+    Unpacking changes owner and mode of existing directories that are in the archive, so it
+    contains only directories of its own.
 
     Raises:
-        ValueError: a file's path is relative or leads out of its directory.
+        ValueError: a file's path is relative or not normalized.
     """
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
@@ -37,7 +37,7 @@ def archive(spec: ContainerSpec, mtime: int) -> bytes:
 
 
 def account_files(spec: ContainerSpec) -> tuple[File, ...]:
-    """Who the task's user is, for images that look it up there (libnss_determined)."""
+    """Return the files that define the task's user for images with libnss_determined."""
     user, home = spec.user, spec.work_dir or f"{CONTAINER_RUN_DIR}/workdir"
     etc = f"{CONTAINER_RUN_DIR}/etc"
     passwd = f"{user.user}:x:{user.uid}:{user.gid}::{home}:/bin/bash\n"
@@ -59,7 +59,7 @@ def _directories(spec: ContainerSpec) -> list[tuple[str, int]]:
 def _add_parents(
     tar: tarfile.TarFile, file: File, user: TaskUser, made: set[str], mtime: int
 ) -> None:
-    """Make the directories above a file, below the run directory; others are the image's."""
+    """Add the parents of a file below the run directory; others belong to the image."""
     path = file.path
     if not path.startswith("/") or os.path.normpath(path) != path:
         raise ValueError(f"the file {path} would lie outside of its directory")

@@ -1,4 +1,4 @@
-"""Having an image on the machine: looking for it, pulling it, and telling how far that is."""
+"""Makes images available on the machine: checks for them, pulls them, reports progress."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ from determined_wire.agent_link import ContainerSpec, Failure
 
 NOTE_EVERY_S = 5.0
 STALL_S = 900.0
-"""A pull of which nothing is heard for so long is given up."""
+"""A pull without any message for this long fails."""
 
 _MIB = 1024**2
 
 
 class ImagePuller:
-    """The images of one daemon."""
+    """Pulls images to one daemon."""
 
     def __init__(self, api: DockerApi) -> None:
         self._api = api
         self._pulls: dict[str, asyncio.Lock] = {}
 
-    async def is_there(self, image: str) -> bool:
-        """Whether the machine has it. Raises DockerUnreachable, DockerApiError."""
+    async def is_present(self, image: str) -> bool:
+        """Whether the daemon has the image. Raises DockerUnreachable, DockerApiError."""
         try:
             await self._api.call(Request(method="GET", path=f"/images/{image}/json"))
         except DockerApiError as error:
@@ -54,25 +54,25 @@ class ImagePuller:
     async def ensure(
         self, spec: ContainerSpec, began: Callable[[], None], note: Callable[[str], None]
     ) -> None:
-        """Pull the image unless it is there, or in any case where the task wants that.
+        """Pull the image if it is missing, or if the task wants a pull in any case.
 
         Args:
-            spec: names the image, whether to pull it in any case, and the task's credentials.
-            began: called when a pull is needed.
-            note: takes lines for the task's log.
+            spec: the image, whether to pull it in any case, and the task's credentials.
+            began: called if a pull is needed.
+            note: receives lines for the task's log.
 
         Raises:
-            LaunchFailed: it cannot be had; the text names image, reason and remedy.
+            LaunchFailed: it cannot be pulled; the text names image, reason and remedy.
             DockerUnreachable: the daemon does not answer.
         """
-        if not spec.force_pull_image and await self.is_there(spec.image):
+        if not spec.force_pull_image and await self.is_present(spec.image):
             return
         began()
         lock = self._pulls.setdefault(spec.image, asyncio.Lock())
         if lock.locked():
             note(f"another task is pulling {spec.image}; waiting for it")
         async with lock:
-            if spec.force_pull_image or not await self.is_there(spec.image):
+            if spec.force_pull_image or not await self.is_present(spec.image):
                 await self._pull(spec, note)
 
     async def _pull(self, spec: ContainerSpec, note: Callable[[str], None]) -> None:
@@ -97,7 +97,7 @@ class ImagePuller:
             raise _not_pulled(spec.image, str(error)) from error
         except TimeoutError as error:
             raise _not_pulled(
-                spec.image, f"nothing was heard of the pull for {STALL_S:.0f} s"
+                spec.image, f"the pull made no progress for {STALL_S:.0f} s"
             ) from error
         except DockerUnreachable as error:
             text = f"the image {spec.image} could not be pulled: {error}"
@@ -105,15 +105,15 @@ class ImagePuller:
         note(f"pulled image {spec.image} in {clock.monotonic_s() - began_s:.1f} s")
 
 
-class Progress:
-    """What a pull's messages add up to."""
+class PullProgress:
+    """The progress of a pull, from its messages."""
 
     def __init__(self) -> None:
         self._layers: dict[str, tuple[int, int]] = {}
         self._done: set[str] = set()
 
     def take(self, message: dict[str, Any]) -> None:
-        """One message of the daemon."""
+        """Add one message of the daemon."""
         layer, status = str(message.get("id", "")), str(message.get("status", ""))
         if status.startswith("Pulling fs layer"):
             self._layers.setdefault(layer, (0, 0))
@@ -135,8 +135,8 @@ class Progress:
 async def _follow(
     pieces: AsyncIterator[bytes], image: ImageName, note: Callable[[str], None]
 ) -> None:
-    """Read a pull's messages to their end. Raises TimeoutError, DockerApiError."""
-    progress, shown = Progress(), ""
+    """Read a pull's messages until it ends. Raises TimeoutError, DockerApiError."""
+    progress, shown = PullProgress(), ""
     next_note_s = clock.monotonic_s() + NOTE_EVERY_S
     async for message in _messages(pieces):
         if "error" in message:
@@ -149,13 +149,13 @@ async def _follow(
 
 
 async def _messages(pieces: AsyncIterator[bytes]) -> AsyncIterator[dict[str, Any]]:
-    begun = b""
+    partial = b""
     while True:
         async with asyncio.timeout(STALL_S):
             piece = await anext(pieces, None)
         if piece is None:
             return
-        *lines, begun = (begun + piece).split(b"\n")
+        *lines, partial = (partial + piece).split(b"\n")
         for line in lines:
             with contextlib.suppress(ValueError):
                 message = json.loads(line)

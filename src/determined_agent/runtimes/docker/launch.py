@@ -1,7 +1,7 @@
-"""Starting one container: its image, its creation, its files, its start; and undoing these.
+"""Launches one container: its image, creation, files and start; and cleans up on failure.
 
-A machine that fails is given a minute to recover before the task is sent back. Whatever may run
-is ended for sure before a launch counts as failed: its slots are given to others then.
+A machine fault may take a minute to recover before the launch fails. A container that may be
+running is removed before the launch fails, since its slots are then assigned to other tasks.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from determined_agent.runtimes.docker.api import (
     DockerUnreachable,
     Request,
 )
-from determined_agent.runtimes.docker.container import addresses_of, inspect, is_cut_off
 from determined_agent.runtimes.docker.files import archive
 from determined_agent.runtimes.docker.hints import is_machine_fault, with_hint
 from determined_agent.runtimes.docker.images import ImagePuller
+from determined_agent.runtimes.docker.inspection import addresses_of, has_no_network, inspect
 from determined_agent.runtimes.docker.output import ContainerOutput
 from determined_agent.runtimes.docker.spec import (
     LABEL,
@@ -44,14 +44,14 @@ from determined_agent.settings.options import Settings
 from determined_wire.agent_link import Address, ContainerState, Failure, TaskUser
 
 HOME_LABEL = f"{LABEL}directory"
-"""Which agent's directory a container belongs to: ids of agents may repeat on one machine."""
+"""The agent directory that a container belongs to: agents of one machine may share an id."""
 
 LAUNCH_RETRY_S = 60.0
-"""So long a launch is tried again while the machine is at fault."""
+"""How long a launch is retried after faults of the machine."""
 _FIRST_PAUSE_S = 1.0
 _LONGEST_PAUSE_S = 15.0
 
-Progress = Callable[[ContainerState], None]
+ProgressCallback = Callable[[ContainerState], None]
 
 
 class Launcher:
@@ -69,10 +69,10 @@ class Launcher:
             api: the daemon.
             settings: the agent's.
             root: the directory that holds those of the tasks.
-            launch_retry_s: how long a launch is tried again while the machine is at fault.
+            launch_retry_s: how long a launch is retried after faults of the machine.
         """
         self.unanswered: set[str] = set()
-        """Containers of which the daemon has not said whether it has created them."""
+        """Containers for which the daemon has not answered whether it has created them."""
         self._api = api
         self._settings = settings
         self._root = root
@@ -81,11 +81,11 @@ class Launcher:
         self._harness = Harness(locate_harness())
 
     async def launch(
-        self, output: ContainerOutput, start: ContainerStart, progress: Progress
+        self, output: ContainerOutput, start: ContainerStart, progress: ProgressCallback
     ) -> tuple[Address, ...]:
-        """Start a container, whose id `output` gets; where its ports are.
+        """Start a container, set the id of `output`, and return where the ports are.
 
-        Cancelling it leaves nothing running. Raises LaunchFailed.
+        Canceling it leaves nothing running. Raises LaunchFailed.
         """
         start = self._with_image(start)
         warning = loopback_warning(start, self._settings)
@@ -105,7 +105,7 @@ class Launcher:
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
     def _with_image(self, start: ContainerStart) -> ContainerStart:
-        """The image by the name that the daemon knows. Raises LaunchFailed."""
+        """Replace the image by the name that the daemon knows. Raises LaunchFailed."""
         try:
             image = daemon_image(start.spec.image, self._settings.container_runtime)
         except ImageFormError as error:
@@ -115,7 +115,7 @@ class Launcher:
         )
 
     async def delete(self, docker_id: str) -> None:
-        """Raises DockerUnreachable, and DockerApiError unless it is gone or just going."""
+        """Remove a container unless it is gone. Raises DockerUnreachable, DockerApiError."""
         request = Request(
             method="DELETE",
             path=f"/containers/{docker_id}",
@@ -128,14 +128,14 @@ class Launcher:
                 raise
 
     async def delete_if_possible(self, docker_id: str) -> None:
-        """Remove a container that does not run; else the sweep at the next start finds it."""
+        """Remove a container; if that fails, the sweep at the next start does."""
         try:
             await self.delete(docker_id)
         except (DockerApiError, DockerUnreachable):
             return
 
     async def _try(
-        self, output: ContainerOutput, start: ContainerStart, progress: Progress
+        self, output: ContainerOutput, start: ContainerStart, progress: ProgressCallback
     ) -> tuple[Address, ...]:
         try:
             await self._images.ensure(start.spec, lambda: progress("PULLING"), output.note)
@@ -150,7 +150,7 @@ class Launcher:
             raise
 
     async def _create_or_undo(self, start: ContainerStart) -> str:
-        """Create it; given up meanwhile, wait for the daemon to have made it and remove it."""
+        """Create it; if canceled, wait until the daemon has created it and remove it."""
         creating = asyncio.create_task(self._create(start))
         try:
             return await asyncio.shield(creating)
@@ -178,7 +178,7 @@ class Launcher:
         except DockerApiError as error:
             if error.status != 409:
                 raise
-            await self.delete(name)  # of an earlier try, whose answer got lost
+            await self.delete(name)  # of an earlier attempt whose answer was lost
             made = await self._api.call(request)
         return str(made["Id"])
 
@@ -188,7 +188,7 @@ class Launcher:
         try:
             return await self._start(output.docker_id, start)
         except DockerUnreachable as error:
-            await self._end_what_may_run(output, error)
+            await self._remove_unanswered(output, error)
             raise LaunchFailed(_failure(error)) from error
         except (DockerApiError, ValueError) as error:
             await self.delete_if_possible(output.docker_id)
@@ -204,16 +204,16 @@ class Launcher:
         found: dict[str, Any] = {"HostConfig": {"NetworkMode": start.spec.network_mode}}
         if start.spec.network_mode != "host":
             found = await inspect(self._api, docker_id) or found
-            if is_cut_off(found):
+            if has_no_network(found):
                 raise ValueError(
                     f"it has no network: the daemon at {self._api.address} runs without a bridge; "
                     "set task_container_defaults.network_mode to host, or give the daemon one"
                 )
         return addresses_of(found, start.spec.ports)
 
-    async def _end_what_may_run(self, output: ContainerOutput, error: DockerUnreachable) -> None:
-        """The daemon may have started it without saying so: only it can tell, and end it."""
-        output.note(f"{error}; waiting for it to say whether the container runs")
+    async def _remove_unanswered(self, output: ContainerOutput, error: DockerUnreachable) -> None:
+        """Remove a container that the daemon may have started without answering."""
+        output.note(f"{error}; waiting for it to answer whether the container runs")
         pause_s = _FIRST_PAUSE_S
         while True:
             try:
@@ -226,20 +226,20 @@ class Launcher:
 
 
 def _make_storage(path: str, user: TaskUser) -> None:
-    """Raises OSError where the machine is at fault, else ValueError."""
+    """Create a directory. Raises OSError for a fault of the machine, otherwise ValueError."""
     try:
         make_dirs(path, 0o755, user if user.uid != 0 else None)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
             raise
         raise ValueError(
-            f"the directory {path} for checkpoints cannot be made on the agent "
+            f"the directory {path} for checkpoints cannot be created on the agent "
             f"({error.strerror}): see checkpoint_storage.host_path"
         ) from error
 
 
 async def _render_nodes(start: ContainerStart) -> tuple[str, ...]:
-    """Device files of a container's ROCm slots. Raises ValueError."""
+    """Return the device files of a container's ROCm slots. Raises ValueError."""
     ids = [d.id for d in start.devices if d.type == "rocm"]
     if not ids:
         return ()

@@ -1,9 +1,9 @@
-"""Copying a container's output from Docker's log into the task's spool.
+"""Copies a container's output from Docker's log into the task's spool.
 
-Docker keeps what nobody has read yet, so a copy may break off at any time: each one goes on
-after the last record that the spool holds. Every entry of Docker's log becomes one record, and
-where to go on follows from the records alone: from the time of the last one, without the first
-so many entries as there are records of that time or later.
+Docker keeps the log, so a copy may be interrupted at any time; the next one continues after the
+last record in the spool. Each entry of Docker's log becomes one record, so the place to continue
+follows from the records alone: from the time of the last record, skipping as many entries as there
+are records of that time or later.
 """
 
 from __future__ import annotations
@@ -25,54 +25,54 @@ _SECOND_CHARS = 19
 
 
 class ResumePoint(msgspec.Struct, frozen=True):
-    """Where a copy goes on."""
+    """Where a copy continues."""
 
     since_us: int = 0
     """Entries before this time are in the spool, or were dropped."""
     skip: int = 0
-    """So many of the entries from then on are in it, too."""
+    """Number of entries since then that are in the spool, too."""
 
 
 class ContainerOutput:
-    """The output of one container on its way into the spool; its only writer."""
+    """Writes the output of one container into the spool, as its only writer."""
 
     def __init__(self, api: DockerApi, docker_id: str, directory: Path, limit_bytes: int) -> None:
         """
         Args:
             api: the daemon.
-            docker_id: Docker's id of the container, empty as long as there is none.
-            directory: of the spool.
-            limit_bytes: bound of the spool.
+            docker_id: Docker's id of the container; empty until it is created.
+            directory: the spool's directory.
+            limit_bytes: limit of the spool.
         """
         self.docker_id = docker_id
         self.received = 0
-        """Bytes that Docker has sent so far; tells whether a copy still moves."""
+        """Bytes that Docker has sent so far; shows whether a copy makes progress."""
         self._api = api
         self._directory = directory
         self._spool = SpoolWriter(str(directory), limit_bytes)
 
     @property
     def dropped(self) -> int:
-        """Lines that found no room and are not noted yet."""
+        """Lines that were dropped and not yet noted."""
         return self._spool.dropped
 
     def note(self, text: str) -> None:
-        """Write a line of the agent's own."""
+        """Write a note of the agent."""
         self._spool.write(NOTE, int(clock.now().timestamp() * 1e6), text.encode())
 
     def add(self, pieces: Iterable[tuple[int, bytes]], at_us: int) -> None:
-        """Write what did not come by Docker's log; it is later than all that does."""
+        """Write output that is not in Docker's log and comes after all of it."""
         self._spool.write_many([(stream, at_us, data) for stream, data in pieces])
 
     def close(self) -> None:
-        """Write no more."""
+        """Close the spool."""
         self._spool.close()
 
     async def copy(self, *, follow: bool) -> None:
-        """Copy what is new; with `follow` until the container has ended.
+        """Copy new entries; with `follow` until the container has ended.
 
         Raises:
-            DockerUnreachable: it broke off.
+            DockerUnreachable: the connection was lost.
             DockerApiError: the container is gone, or its log cannot be read.
         """
         resume = last_entries(self._directory)
@@ -107,14 +107,14 @@ class ContainerOutput:
 
 
 class FrameDecoder:
-    """Takes Docker's multiplexed stream apart: 1 byte stream, 3 empty, 4 length, payload."""
+    """Decodes Docker's multiplexed stream: 1 byte stream, 3 empty, 4 length, payload."""
 
     def __init__(self) -> None:
-        self._begun = b""
+        self._partial = b""
 
     def feed(self, data: bytes) -> list[tuple[int, bytes]]:
-        """Whole frames so far: stream (1 stdout, 2 stderr) and payload."""
-        data = self._begun + data if self._begun else data
+        """Return complete frames: stream (1 stdout, 2 stderr) and payload."""
+        data = self._partial + data if self._partial else data
         found, at = [], 0
         while at + _FRAME_BYTES <= len(data):
             end = at + _FRAME_BYTES + int.from_bytes(data[at + 4 : at + _FRAME_BYTES], "big")
@@ -122,7 +122,7 @@ class FrameDecoder:
                 break
             found.append((data[at], data[at + _FRAME_BYTES : end]))
             at = end
-        self._begun = data[at:]
+        self._partial = data[at:]
         return found
 
 
@@ -133,7 +133,7 @@ class TimestampParser:
         self._second, self._zone, self._us = b"", b"", 0
 
     def split(self, payload: bytes) -> tuple[int, bytes]:
-        """The time and the text; time 0 where there is none."""
+        """Return time and text; time 0 if there is none."""
         stamp, space, text = payload.partition(b" ")
         try:
             return (self.parse(stamp), text) if space else (0, payload)
@@ -141,7 +141,7 @@ class TimestampParser:
             return 0, payload
 
     def parse(self, stamp: bytes) -> int:
-        """Microseconds since 1970. Raises ValueError."""
+        """Return microseconds since 1970. Raises ValueError."""
         second, rest = stamp[:_SECOND_CHARS], stamp[_SECOND_CHARS:]
         digits = len(rest) - len(rest.lstrip(b".0123456789"))
         fraction, zone = rest[1:digits], rest[digits:]
@@ -153,7 +153,7 @@ class TimestampParser:
 
 
 def last_entries(directory: Path) -> ResumePoint:
-    """Where to go on after what a spool holds."""
+    """Return where to continue after the records of a spool."""
     times: list[int] = []
     for number in segments(str(directory))[-_TAIL_SEGMENTS:]:
         times += _times(directory / segment_name(number))
@@ -163,7 +163,7 @@ def last_entries(directory: Path) -> ResumePoint:
 
 
 def _times(segment: Path) -> list[int]:
-    """Times of the task's own records; a record that was cut short ends them."""
+    """Return the times of the task's records, up to a truncated one."""
     try:
         data = segment.read_bytes()
     except FileNotFoundError:

@@ -1,9 +1,9 @@
-"""The pipes through which a container's output reaches Docker's daemon, held open.
+"""Holds the pipes open through which a container's output reaches Docker's daemon.
 
-containerd's shim writes what the container says into two named pipes, and the daemon reads them.
-While the daemon is dead they fill; when the container ends meanwhile, the shim closes them, and
-what nobody has open is gone. So the agent opens them too. It reads nothing as long as the daemon
-may: a byte is read once, by whoever is first.
+containerd's shim writes the container's output into two named pipes, and the daemon reads them.
+While the daemon is down they fill. If the container ends meanwhile, the shim closes them, and
+their content is lost unless another process has them open; so the agent opens them too. It reads
+nothing while the daemon may read, since each byte can be read only once.
 """
 
 from __future__ import annotations
@@ -15,41 +15,41 @@ import stat
 
 _SHIM = b"containerd-shim"
 _STREAMS = (("stdout", 0), ("stderr", 1))
-"""Ends of the pipes' names, and the streams of the spool."""
+"""Suffixes of the pipes' names, and the streams of the spool."""
 _CAPACITY_BYTES = 1024 * 1024
-"""A task that says more than this while the daemon is away stands still until it is back."""
+"""A task that writes more than this while the daemon is down blocks until it is back."""
 _PIECE_BYTES = 64 * 1024
 
 
 class OutputPipes:
-    """The pipes of one container; nothing in them is lost before `close`."""
+    """The open pipes of one container, which keep their content until `close`."""
 
     def __init__(self, held: list[tuple[int, int]]) -> None:
-        """`held` has streams (0 stdout, 1 stderr) and descriptors."""
+        """`held`: streams (0 stdout, 1 stderr) and descriptors."""
         self._held = held
 
     def read_rest(self) -> list[tuple[int, bytes]]:
-        """What the daemon has left in them: streams and pieces of at most 64 KiB."""
+        """Read what the daemon has left: streams and pieces of at most 64 KiB."""
         found = []
         for stream, descriptor in self._held:
-            with contextlib.suppress(BlockingIOError):  # a writer is left that says nothing
+            with contextlib.suppress(BlockingIOError):  # a writer has it open but writes nothing
                 while piece := os.read(descriptor, _PIECE_BYTES):
                     found.append((stream, piece))
         return found
 
     def close(self) -> None:
-        """Let go of them."""
+        """Close the pipes."""
         for _, descriptor in self._held:
             os.close(descriptor)
         self._held = []
 
 
 def open_pipes(docker_id: str, pid: int) -> OutputPipes | None:
-    """Open a container's pipes; None where that cannot be done, or the daemon runs elsewhere.
+    """Open a container's pipes; None if that fails, or the daemon runs elsewhere.
 
     Args:
-        docker_id: of the container.
-        pid: of its first process, as the daemon tells; perhaps of another machine or namespace.
+        docker_id: the container's id.
+        pid: its first process as the daemon reports it, perhaps of another machine or namespace.
     """
     held: dict[int, int] = {}
     try:

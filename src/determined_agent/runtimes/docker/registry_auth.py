@@ -1,7 +1,7 @@
-"""Which credentials an image is pulled with.
+"""Finds the credentials for pulling an image.
 
-Order: those of the task where they are for the image's registry, the credential helper that the
-agent's Docker configuration names for it, and what is stored in that configuration.
+In this order: the task's credentials if they are for the image's registry, the credential helper
+in the agent's Docker configuration, and the credentials stored in that configuration.
 Source: agent-config 5.
 """
 
@@ -26,21 +26,21 @@ _HELPER_S = 20.0
 
 
 class CredentialHelperError(Exception):
-    """A credential helper did not work; the text names it and the reason."""
+    """A credential helper has failed; the text names it and the reason."""
 
 
 class ImageName(msgspec.Struct, frozen=True):
-    """An image's name in its parts."""
+    """The parts of an image's name."""
 
     registry: str
     name: str
-    """As the daemon is asked for it, without the tag."""
+    """The name without the tag, as the daemon knows it."""
     tag: str
     """A tag, or a digest with its algorithm."""
 
 
 def parse_image(image: str) -> ImageName:
-    """Split `[registry/]name[:tag][@digest]`; without a tag it is `latest`."""
+    """Split `[registry/]name[:tag][@digest]`; the default tag is `latest`."""
     name, at, digest = image.partition("@")
     head, slash, rest = name.partition("/")
     is_host = bool(slash) and ("." in head or ":" in head or head == "localhost")
@@ -55,10 +55,10 @@ def parse_image(image: str) -> ImageName:
 async def find_auth(
     image: ImageName, given: RegistryAuth | None, env: Mapping[str, str]
 ) -> RegistryAuth | None:
-    """The credentials for an image's registry, None when there are none.
+    """Return the credentials for an image's registry; None if there are none.
 
     Raises:
-        CredentialHelperError: the configured helper does not work.
+        CredentialHelperError: the configured helper has failed.
     """
     if given is not None and _is_for(given, image):
         return given
@@ -74,7 +74,7 @@ async def find_auth(
 
 
 def auth_header(auth: RegistryAuth | None) -> dict[str, str]:
-    """The header by which the daemon is given credentials."""
+    """Return the header that passes credentials to the daemon."""
     if auth is None:
         return {}
     values = {

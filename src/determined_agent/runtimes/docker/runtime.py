@@ -1,7 +1,7 @@
-"""Running tasks as containers of Docker or Podman, by the API of the daemon's socket.
+"""Runs tasks as containers of Docker or Podman, over the API of the daemon's socket.
 
-A container is found again by its labels. It is removed once the master has its end and all of
-its output, never by itself.
+A container is found again by its labels. It is removed only when the master has stored its end
+and all of its output.
 """
 
 from __future__ import annotations
@@ -24,15 +24,14 @@ from determined_agent.runtimes.docker.api import (
     DockerUnreachable,
     Request,
 )
-from determined_agent.runtimes.docker.container import (
-    DockerContainer,
+from determined_agent.runtimes.docker.container import DockerContainer
+from determined_agent.runtimes.docker.daemon import DataRoot, docker_host, with_disk_fault
+from determined_agent.runtimes.docker.inspection import (
     addresses_of,
     exit_of,
     inspect,
     is_running,
-    with_disk_fault,
 )
-from determined_agent.runtimes.docker.daemon import DataRoot, docker_host
 from determined_agent.runtimes.docker.launch import HOME_LABEL, LAUNCH_RETRY_S, Launcher
 from determined_agent.runtimes.docker.output import ContainerOutput
 from determined_agent.runtimes.docker.spec import LABEL
@@ -48,7 +47,7 @@ _LONGEST_PAUSE_S = 30.0
 
 
 class DockerRuntime:
-    """Starts each task as a container."""
+    """Runs each task as a container."""
 
     def __init__(
         self,
@@ -62,10 +61,10 @@ class DockerRuntime:
             settings: the agent's.
             root: the directory that holds those of the tasks.
             answer_s: how long an answer of the daemon may take.
-            launch_retry_s: how long a launch is tried again while the machine is at fault.
+            launch_retry_s: how long a launch is retried after faults of the machine.
 
         Raises:
-            RuntimeUnavailable: the daemon's address is none.
+            RuntimeUnavailable: the daemon's address is invalid.
         """
         self.name = settings.container_runtime
         self._settings = settings
@@ -80,7 +79,7 @@ class DockerRuntime:
         self._launcher = Launcher(self._api, settings, root, launch_retry_s)
 
     async def check(self) -> None:
-        """Raises RuntimeUnavailable: the daemon does not answer."""
+        """Raise RuntimeUnavailable if the daemon does not answer."""
         try:
             await self._api.negotiate(self._check_s)
         except DockerUnreachable as error:
@@ -91,7 +90,7 @@ class DockerRuntime:
         await self._warn_about_live_restore()
 
     async def _warn_about_live_restore(self) -> None:
-        """Say so where a restart of the daemon would end all tasks."""
+        """Log a warning if a restart of the daemon would end all tasks."""
         with contextlib.suppress(DockerApiError, DockerUnreachable):
             info = await self._api.call(
                 Request(method="GET", path="/info", within_s=self._check_s)
@@ -109,7 +108,7 @@ class DockerRuntime:
         start: ContainerStart,
         progress: Callable[[ContainerState], None],
     ) -> DockerContainer:
-        """Have the image, create the container, put its files in place, start it.
+        """Pull the image, create the container, upload its files, and start it.
 
         Raises LaunchFailed.
         """
@@ -136,7 +135,7 @@ class DockerRuntime:
     async def attach(
         self, directory: ContainerDirectory, record: ContainerRecord
     ) -> DockerContainer | Exit:
-        """Find the container again by its labels.
+        """Find the container by its labels.
 
         Raises:
             RuntimeUnavailable: the daemon does not answer.
@@ -172,9 +171,9 @@ class DockerRuntime:
         return await with_disk_fault(exit_of(found, output.dropped), self._data_root)
 
     async def remove(self, container_id: str) -> None:
-        """Remove the container and what it wrote; tries until the daemon has done it."""
+        """Remove the container and its files; retry until the daemon has done so."""
         if self._settings.container_auto_remove_disabled:
-            log.info("kept an ended container, to look into", extra={"container": container_id})
+            log.info("kept an ended container for inspection", extra={"container": container_id})
             return
         pause_s = _REMOVE_PAUSE_S
         while True:
@@ -187,12 +186,12 @@ class DockerRuntime:
             else:
                 if container_id not in self._launcher.unanswered:
                     return
-                # A daemon that wakes may create it only now.
+                # A daemon that recovers may create it only now.
                 self._launcher.unanswered.discard(container_id)
                 await asyncio.sleep(_SETTLE_S)
 
     async def sweep(self, known: frozenset[str]) -> None:
-        """End and remove containers of this agent whose directory is gone."""
+        """Kill and remove containers of this agent that have no directory."""
         keeps_ended = self._settings.container_auto_remove_disabled
         try:
             for found in await self._listed(f"{HOME_LABEL}={self._root}"):

@@ -1,4 +1,4 @@
-"""What a container is created with. PURE.
+"""The body of the request that creates a container. PURE.
 
 Source: agent-config 5, task-contract 2.5.
 """
@@ -12,12 +12,11 @@ from typing import Any
 import msgspec
 
 from determined_agent.container.environment import ContainerStart, agent_variables
+from determined_agent.runtimes.harness import HARNESS_DIR
 from determined_agent.settings.options import Settings
 from determined_wire.agent_link import ContainerSpec, Device, Mount
 
 LABEL = "ai.determined.container."
-HARNESS_DIR = "/opt/determined/harness"
-"""Where the harness is mounted; nothing of an image is expected there."""
 NVIDIA_CAPABILITIES = ("gpu", "compute", "utility")
 
 _LEAST_LOG_BYTES = 64 * 1024**2
@@ -25,25 +24,25 @@ _DEVICE_MODE = "mrw"
 
 
 class Harness(msgspec.Struct, frozen=True):
-    """The packages that are mounted into every container, by the name of their import."""
+    """The packages that are mounted into every container."""
 
     packages: Mapping[str, str]
-    """Directory on the host of each."""
+    """Directories on the host, by import name."""
 
 
 def create_body(
     start: ContainerStart, settings: Settings, harness: Harness, render_nodes: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """The body of POST /containers/create.
+    """Return the body of POST /containers/create.
 
     Args:
         start: the container.
         settings: the agent's.
-        harness: what is mounted first on PYTHONPATH.
-        render_nodes: device files of its slots, where these are ROCm's.
+        harness: packages to mount, first on PYTHONPATH.
+        render_nodes: device files of its ROCm slots.
 
     Raises:
-        ValueError: something in the specification cannot be carried out; the text names it.
+        ValueError: the specification cannot be fulfilled; the text names the option.
     """
     spec = start.spec
     if not spec.image:
@@ -67,7 +66,7 @@ def create_body(
 
 
 def environment(start: ContainerStart, settings: Settings) -> dict[str, str]:
-    """The container's variables; those of the image stay where none of the same name is here."""
+    """Return the variables that are set in the container, over those of the image."""
     given = start.spec.environment
     search = f"{HARNESS_DIR}:{given['PYTHONPATH']}" if given.get("PYTHONPATH") else HARNESS_DIR
     return {
@@ -79,7 +78,7 @@ def environment(start: ContainerStart, settings: Settings) -> dict[str, str]:
 
 
 def labels(start: ContainerStart, settings: Settings) -> dict[str, str]:
-    """By which the container is found again, and shown by Docker's own tools."""
+    """Return the labels by which the container is found again."""
     values = {
         "type": "task-container",
         "version": "0",
@@ -94,25 +93,25 @@ def labels(start: ContainerStart, settings: Settings) -> dict[str, str]:
 
 
 def container_name(start: ContainerStart) -> str:
-    """A name that people recognise and that no other container has."""
+    """Return a readable, unique name."""
     allowed = "".join(c if c.isalnum() or c in "_.-" else "-" for c in start.spec.description)
     return f"{allowed.lstrip('_.-') or 'task'}-{start.container_id}"
 
 
 def loopback_warning(start: ContainerStart, settings: Settings) -> str | None:
-    """What is wrong when the master's address means the container itself."""
+    """Return a warning if the master's address is the container itself from inside it."""
     host = settings.container_master_host or settings.master_host
     if start.spec.network_mode == "host" or not is_loopback(host):
         return None
     return (
-        f"the master's address {host} means the container itself in network mode "
+        f"the master's address {host} is the container itself in network mode "
         f"'{start.spec.network_mode}': set the agent's container_master_host to an address that "
         "containers reach, or task_container_defaults.network_mode to host"
     )
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a name or address is that of the machine itself."""
+    """Whether a name or address is a loopback one."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -134,8 +133,8 @@ def _host_config(
         "RestartPolicy": {"Name": "no"},
     }
     if settings.container_runtime == "docker":
-        # Docker's own reader may skip what is left of a file when that is put aside while it
-        # lags behind: so there is one large file, and a second one only beyond the bound.
+        # When a log file is rotated, a follower of Docker's log that lags behind may lose the rest
+        # of it. So one file is as large as the spool, and the second one is only an overflow.
         size = max(_LEAST_LOG_BYTES, settings.log_spool_bytes)
         options = {"max-size": str(size), "max-file": "2"}
         config["LogConfig"] = {"Type": "json-file", "Config": options}

@@ -1,7 +1,7 @@
-"""Bounding how many processes a task may have, where the kernel lets us: a cgroup a task.
+"""Limits the number of processes of a task by a cgroup of its own.
 
-Root needs a cgroup, for it no other bound holds. Where none can be made, the shim falls back to
-RLIMIT_NPROC, which counts all processes of the task's user together and does not hold for root.
+If no cgroup can be created, the shim falls back to RLIMIT_NPROC, which counts all processes of the
+task's user together and does not apply to root.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ _PREFIX = "determined-"
 
 
 def make_cgroup(container_id: str, limit: int) -> str:
-    """Make a task's cgroup of at most `limit` processes and threads, 0 for no bound.
+    """Create a task's cgroup of at most `limit` processes and threads; 0 for no limit.
 
     Returns:
-        Its directory; empty where there is no bound or none can be made here.
+        Its directory; empty if there is no limit or no cgroup can be created.
     """
     if not limit:
         return ""
@@ -35,36 +35,36 @@ def make_cgroup(container_id: str, limit: int) -> str:
 
 
 def cgroup_members(container_id: str) -> list[int]:
-    """Processes in a task's cgroup, whatever they have made of their parents and environment."""
+    """Return the processes in a task's cgroup, regardless of their parents and environment."""
     found: list[int] = []
     for parent in _parents():
-        with contextlib.suppress(OSError):  # it was never made
+        with contextlib.suppress(OSError):  # it was never created
             text = (parent / f"{_PREFIX}{container_id}" / "cgroup.procs").read_text()
             found += [int(pid) for pid in text.split() if pid != "0"]
     return found
 
 
 def remove_cgroup(container_id: str) -> None:
-    """Remove a task's cgroup; nothing runs in it any more."""
+    """Remove a task's cgroup, which must be empty."""
     for parent in _parents():
-        with contextlib.suppress(OSError):  # it was never made
+        with contextlib.suppress(OSError):  # it was never created
             (parent / f"{_PREFIX}{container_id}").rmdir()
 
 
 def _parents() -> Iterator[Path]:
-    """Cgroups below which one for a task may be made, the likeliest first."""
+    """Yield the cgroups below which one for a task may be created, best first."""
     own = _current_cgroups()
     for kind, options, mounted in _hierarchies():
         if kind == "cgroup" and "pids" in options and "pids" in own:
             yield mounted / own["pids"]
         elif kind == "cgroup2" and "" in own:
             here = mounted / own[""]
-            # A group with processes of its own cannot share out: then a sibling is made.
-            yield from (g for g in (here, here.parent) if _shares_pids(g))
+            # A group that holds processes cannot delegate controllers: then a sibling is used.
+            yield from (g for g in (here, here.parent) if _delegates_pids(g))
 
 
 def _current_cgroups() -> dict[str, str]:
-    """This process's groups by controller; that of the unified hierarchy by the empty name."""
+    """Return this process's cgroups by controller; empty for the unified hierarchy."""
     found = {}
     try:
         lines = Path("/proc/self/cgroup").read_text().splitlines()
@@ -89,7 +89,7 @@ def _hierarchies() -> list[tuple[str, list[str], Path]]:
     ]
 
 
-def _shares_pids(group: Path) -> bool:
+def _delegates_pids(group: Path) -> bool:
     try:
         return "pids" in (group / "cgroup.subtree_control").read_text().split()
     except OSError:

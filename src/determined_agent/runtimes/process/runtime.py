@@ -1,6 +1,6 @@
-"""Running tasks as plain processes under the shim: for laptops, tests and demos.
+"""Runs tasks as plain processes under the shim: for laptops, tests and demos.
 
-It gives no isolation. Linux only: it rests on /proc, pidfd and the subreaper.
+It provides no isolation. Linux only: it needs /proc, pidfd and the child subreaper.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from determined_agent.runtimes.base import LaunchFailed, RuntimeUnavailable
 from determined_agent.runtimes.harness import interpreter, link_harness
 from determined_agent.runtimes.process.cgroups import make_cgroup, remove_cgroup
 from determined_agent.runtimes.process.shim_process import ShimProcess, find_shim, start_shim
-from determined_agent.runtimes.task_files import make_dirs, set_owner
+from determined_agent.runtimes.task_files import make_dirs, make_run_dir, put_file
 from determined_agent.settings.options import Settings
 from determined_agent.shim.program import MAGIC
 from determined_agent.shim.spool import NOTE, SpoolWriter
 from determined_wire.agent_link import ContainerState, Failure, TaskUser
 
 _START_S = 30.0
-"""A shim that has not started its task by then is taken for hung."""
+"""A shim that has not started its task by then is considered hung."""
 
 
 class TaskCommand(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,11 +45,11 @@ class TaskCommand(msgspec.Struct, frozen=True, kw_only=True):
     argv: list[str]
     env: dict[str, str]
     is_relay: bool = False
-    """Whether it hands signals on to the task's program."""
+    """Whether it forwards signals to the task's program."""
 
 
 class ProcessRuntime:
-    """Starts each task under a shim of its own."""
+    """Runs each task under its own shim."""
 
     name = "process"
 
@@ -58,7 +58,7 @@ class ProcessRuntime:
         Args:
             settings: the agent's.
             root: the directory that holds those of the tasks.
-            has_gpus: whether slots are GPUs, which each task then sees only its own of.
+            has_gpus: whether slots are GPUs; each task then sees only its own.
         """
         self._settings = settings
         self._root = root
@@ -79,7 +79,7 @@ class ProcessRuntime:
         start: ContainerStart,
         progress: Callable[[ContainerState], None],
     ) -> ShimProcess:
-        """Put the files in place and start the shim. Raises LaunchFailed."""
+        """Write the files and start the shim. Raises LaunchFailed."""
         progress("STARTING")
         try:
             self._note_ignored(directory, start)
@@ -92,13 +92,13 @@ class ProcessRuntime:
         try:
             problem = await asyncio.wait_for(shim.started(), _START_S)
         except TimeoutError:
-            problem = f"agent: its shim said nothing for {_START_S:.0f} s"
+            problem = f"agent: its shim did not answer for {_START_S:.0f} s"
         except asyncio.CancelledError:
-            await _end(shim)
+            await _kill(shim)
             raise
         if problem is None:
             return shim
-        await _end(shim)
+        await _kill(shim)
         kind, _, text = problem.partition(": ")
         if kind == "agent":
             raise LaunchFailed(_agent_error(text))
@@ -107,18 +107,18 @@ class ProcessRuntime:
     async def attach(
         self, directory: ContainerDirectory, record: ContainerRecord
     ) -> ShimProcess | Exit:
-        """Find the shim again by its lock, process id and start time."""
+        """Find the shim by its lock, process id and start time."""
         return await find_shim(directory, record.ports)
 
     async def remove(self, container_id: str) -> None:
-        """Remove the task's cgroup; nothing else of a process is left outside its directory."""
+        """Remove the task's cgroup; a process leaves nothing else outside its directory."""
         remove_cgroup(container_id)
 
     async def sweep(self, known: frozenset[str]) -> None:
-        """Processes are known by their directories alone."""
+        """Do nothing: processes are known only by their directories."""
 
     def _ignored(self, start: ContainerStart) -> str:
-        """What the task's log says about options that have no meaning here."""
+        """Return the note about ignored options for the task's log; empty if there are none."""
         ignored = ignored_options(start.spec, may_switch_user=os.getuid() == 0)
         if not ignored:
             return ""
@@ -136,16 +136,16 @@ class ProcessRuntime:
         writer.close()
 
     def _prepare(self, directory: ContainerDirectory, start: ContainerStart) -> bytes:
-        """Make the task's files; the shim's order."""
+        """Write the task's files and return the shim's order. Raises OSError, ValueError."""
         spec = start.spec
         run_dir = str(directory.run_dir)
         user = spec.user if os.getuid() == 0 and spec.user.uid != 0 else None
-        _make_run_dir(directory, user)
+        make_run_dir(directory, user)
         for file in spec.files:
             path = to_host_path(file.path, run_dir)
             if path != file.path:
                 owner = None if file.is_root_owned else user
-                _put_file(directory, path, file.content, file.mode, owner)
+                put_file(path, file.content, file.mode, owner)
         for mount in spec.mounts:
             if mount.container_path == SHARED_FS_DIR:
                 make_dirs(mount.host_path, 0o755, user)
@@ -165,7 +165,7 @@ class ProcessRuntime:
     def _command(
         self, directory: ContainerDirectory, start: ContainerStart, user: TaskUser | None
     ) -> TaskCommand:
-        """What the shim runs. Raises OSError, ValueError."""
+        """Return the command that the shim runs. Raises OSError, ValueError."""
         run_dir = str(directory.run_dir)
         cwd = to_host_path(start.spec.work_dir or "/run/determined/workdir", run_dir)
         make_dirs(cwd, 0o700, user)
@@ -197,7 +197,7 @@ class ProcessRuntime:
         )
 
 
-async def _end(shim: ShimProcess) -> None:
+async def _kill(shim: ShimProcess) -> None:
     shim.signal(9)
     await asyncio.shield(shim.wait())
     shim.detach()
@@ -216,27 +216,3 @@ def _home_of(uid: int) -> str:
         return pwd.getpwuid(uid).pw_dir
     except KeyError:
         return "/"
-
-
-def _make_run_dir(directory: ContainerDirectory, user: TaskUser | None) -> None:
-    """Another user must pass through our directories to reach its own; it may list none."""
-    if user is not None:
-        for path in (directory.path.parent.parent, directory.path.parent, directory.path):
-            path.chmod(path.stat().st_mode | 0o011)
-    for name in ("", "info", "pythonuserbase", "workdir"):
-        path = directory.run_dir / name
-        path.mkdir(mode=0o755 if name == "info" else 0o700)
-        set_owner(str(path), user)
-
-
-def _put_file(
-    directory: ContainerDirectory, path: str, content: bytes, mode: int, user: TaskUser | None
-) -> None:
-    if Path(os.path.normpath(path)) != Path(path):
-        raise ValueError(f"the file {path} would lie outside of its directory")
-    make_dirs(os.path.dirname(path), 0o755 if user is None else 0o700, user)
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with os.fdopen(fd, "wb") as file:
-        file.write(content)
-        os.fchmod(fd, mode)
-    set_owner(path, user)

@@ -1,4 +1,4 @@
-"""One shim as the agent sees it: starting it, finding it again, its end, its signals."""
+"""The agent's view of a shim: starting it, finding it again, its end, and its signals."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from determined_agent.shim.program import KILL_ALL, LOCK_FD
 from determined_wire.agent_link import Address, Failure
 
 _KILL_TIMEOUT_S = 5.0
-"""After so long a shim that was told to end everything is ended by hand."""
+"""Time after which the agent kills the processes itself if the shim does not."""
 _PID_WAIT_S = 60.0
-"""A shim says who it is some 20 ms after its start, on a machine that is very busy far later."""
+"""A shim writes its process id 20 ms after its start, on a very busy machine far later."""
 _GONE_S = 30.0
-"""What was killed and is not gone by then hangs in the kernel: nobody can end it."""
+"""A killed process that still exists then hangs in the kernel and cannot be ended."""
 _BOOT = "import sys; sys.path.append({0!r}); from determined_agent.shim.program import main; {1}"
 
 
 class ShimProcess:
-    """A shim that lives, or lived a moment ago; implements `runtimes.base.Handle`."""
+    """A shim that runs or has just ended; implements `runtimes.base.Handle`."""
 
     def __init__(
         self, directory: ContainerDirectory, pid: int, pidfd: int, ports: tuple[int, ...]
@@ -45,7 +45,7 @@ class ShimProcess:
         asyncio.get_running_loop().add_reader(pidfd, self._on_exit)
 
     def await_start_answer(self, fd: int) -> None:
-        """Take what the shim will say about its start from this end of a pipe."""
+        """Read the shim's report about its start from this end of a pipe."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[bytes] = loop.create_future()
         self._start_answer = answer
@@ -60,7 +60,7 @@ class ShimProcess:
         loop.add_reader(fd, read)
 
     async def started(self) -> str | None:
-        """None once the task's program runs, else `task: ` or `agent: ` and what went wrong."""
+        """Wait for the start; return None, or `task: ` or `agent: ` and the error."""
         if self._start_answer is None:
             return None
         text = (await self._start_answer).decode("utf-8", "replace").strip()
@@ -73,16 +73,16 @@ class ShimProcess:
         return f"agent: its shim ended before it could start the task {self._last_log_line()}"
 
     async def wait(self) -> Exit:
-        """Wait for the end of the task and of all it started."""
+        """Wait for the end of the task and of all its descendants."""
         return await asyncio.shield(self._exit)
 
     def signal(self, number: int) -> None:
-        """Send a signal to the task's process group; 9 ends its whole tree."""
+        """Send a signal to the task's process group; 9 kills its whole tree."""
         if self._exit.done():
             return
         self._was_killed = self._was_killed or number == signal.SIGKILL
         if self._cleaning is not None:
-            return  # the shim has ended, and all that it left is being ended
+            return  # the shim has ended, and the processes it left are being killed
         if number != signal.SIGKILL:
             self._send(number)
             return
@@ -92,11 +92,11 @@ class ShimProcess:
             self._kill_timer = loop.call_later(_KILL_TIMEOUT_S, self._kill_directly)
 
     def addresses(self) -> tuple[Address, ...]:
-        """Ports of a process are those of its machine."""
+        """Return the ports, which are those of the machine."""
         return tuple(Address("", port, "", port) for port in self._ports)
 
     def detach(self) -> None:
-        """Let go; the shim and its task run on."""
+        """Stop watching; the shim and its task keep running."""
         if self._kill_timer is not None:
             self._kill_timer.cancel()
         if self._cleaning is not None:
@@ -113,7 +113,7 @@ class ShimProcess:
             signal.pidfd_send_signal(self._pidfd, number)
 
     def _kill_directly(self) -> None:
-        """The shim is stopped or hung: end its tree, then itself."""
+        """Kill the tree of a stopped or hung shim, then the shim."""
         kill_below(self._pid)
         send(self._pid, signal.SIGKILL)
 
@@ -130,10 +130,10 @@ class ShimProcess:
             self._exit.set_result(end)
 
     async def _clean_up(self) -> None:
-        """The shim ended without a word: the task has ended once all that it left is gone."""
+        """Kill what a shim that wrote no status has left; then the task has ended."""
         try:
-            await _end_leftovers(self._directory.container_id)
-        finally:  # whatever came of it, somebody waits for the end
+            await _kill_leftovers(self._directory.container_id)
+        finally:  # a caller waits for the end in any case
             if not self._exit.done():
                 self._exit.set_result(
                     exit_without_status(self._directory, was_killed=self._was_killed)
@@ -150,7 +150,7 @@ class ShimProcess:
 def start_shim(
     directory: ContainerDirectory, payload: bytes, ports: tuple[int, ...]
 ) -> ShimProcess:
-    """Start a shim on an order. Raises OSError."""
+    """Start a shim with an order. Raises OSError."""
     lock_fd = directory.lock()
     if lock_fd is None:
         raise OSError(f"{directory.path} is in use by another shim")
@@ -174,7 +174,7 @@ def start_shim(
 
 
 async def find_shim(directory: ContainerDirectory, ports: tuple[int, ...]) -> ShimProcess | Exit:
-    """The shim of a task that an earlier agent started, or how the task ended."""
+    """Return the shim of a task that an earlier agent started, or how the task ended."""
     lock_fd = directory.lock()
     if lock_fd is not None:
         os.close(lock_fd)
@@ -200,21 +200,21 @@ async def find_shim(directory: ContainerDirectory, ports: tuple[int, ...]) -> Sh
 
 
 def exit_without_status(directory: ContainerDirectory, *, was_killed: bool) -> Exit:
-    """The end of a task whose shim left no status."""
+    """Return the end of a task whose shim has left no status."""
     if was_killed:
         failure = Failure("container_failed", "container was killed", 137)
         return Exit(exit_code=137, failure=failure)
-    message = "the task's shim ended without a word, perhaps killed from outside"
+    message = "the task's shim ended without a status; it may have been killed from outside"
     if not directory.had_shim():
         message = "the agent ended before it could start the task"
     return Exit(failure=Failure("restore_error", message))
 
 
-async def _end_leftovers(container_id: str) -> None:
-    """End what a shim left, and return when it is gone.
+async def _kill_leftovers(container_id: str) -> None:
+    """Kill the processes that a shim has left, and return when they have ended.
 
-    Who is killed lives on until its turn comes, with all that it holds: told of an end before
-    that, the master would give its devices to the next.
+    A killed process holds its resources until it has ended. If the master learned of the end
+    earlier, it would assign the devices to another task.
     """
     marker = f"DET_CONTAINER_ID={container_id}".encode()
 
@@ -245,17 +245,17 @@ def _spawn(directory: Path, fds: tuple[int, int, int, int]) -> int:
 
 
 async def _past_exit(directory: ContainerDirectory) -> Exit:
-    """How a task ended whose shim is gone; nothing of it is left then."""
+    """Return how a task ended whose shim no longer runs, once its processes have ended."""
     end = directory.exit()
     if end is None:
-        await _end_leftovers(directory.container_id)
+        await _kill_leftovers(directory.container_id)
     return end or exit_without_status(directory, was_killed=False)
 
 
 def _members(marker: bytes) -> list[int]:
-    """Processes that carry a task's marker in their environment.
+    """Return the processes with a task's marker in their environment.
 
-    Not those of the shim's session: after its end the number may belong to someone else.
+    The shim's session is not used: after its end the id may belong to other processes.
     """
     found = []
     for name in os.listdir("/proc"):

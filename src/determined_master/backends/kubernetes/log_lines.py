@@ -16,7 +16,7 @@ from determined_master.ports import StoredOutput
 from determined_wire.agent_link import LogSpan
 
 MAX_LINE_BYTES = 64 * 1024
-CUT_MARK = b" [cut at 64 KiB: the line goes on]"
+CUT_MARK = b" [cut at 64 KiB: the line continues]"
 PART_BYTES = 16 * 1024
 """Runtimes write longer lines in parts; older kubelets put a time before each of them."""
 _NO_LOG = (

@@ -150,7 +150,7 @@ async def test_the_program_is_called_with_the_image_in_its_own_form(
 @pytest.mark.parametrize(
     ("image", "said"),
     [
-        ("containers-storage:a", "container_runtime apptainer has no images of this form"),
+        ("containers-storage:a", "container_runtime apptainer does not support this form"),
         ("none.sif", "apptainer_image_root"),
         ("", "the task names no image"),
     ],

@@ -22,12 +22,9 @@ from determined_agent.runtimes.docker.api import (
     DockerUnreachable,
     Request,
 )
-from determined_agent.runtimes.docker.container import (
-    DockerContainer,
-    addresses_of,
-    exit_of,
-)
+from determined_agent.runtimes.docker.container import DockerContainer
 from determined_agent.runtimes.docker.daemon import DataRoot, docker_host
+from determined_agent.runtimes.docker.inspection import addresses_of, exit_of
 from determined_agent.runtimes.docker.output import ContainerOutput
 from determined_agent.runtimes.docker.runtime import DockerRuntime
 from determined_agent.settings.options import Settings
@@ -261,7 +258,7 @@ def test_ports_of_a_bridge_are_those_that_docker_gave() -> None:
 def test_a_task_that_was_ended_for_want_of_memory_says_so() -> None:
     end = exit_of({"State": {"ExitCode": 137, "OOMKilled": True}}, 0)
     assert end.failure is not None
-    assert "for want of memory" in end.failure.message
+    assert "for lack of memory" in end.failure.message
 
 
 @pytest.mark.slow

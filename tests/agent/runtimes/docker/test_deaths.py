@@ -127,7 +127,7 @@ class TestADaemonThatDies:
         end = await asyncio.wait_for(handle.wait(), 60)
         assert end.failure is not None
         assert end.failure.type == "restore_error"
-        assert "while Docker's daemon was away: set live-restore" in end.failure.message
+        assert "while Docker's daemon was down: set live-restore" in end.failure.message
 
     async def test_a_container_that_it_has_forgotten_is_lost_and_says_so(
         self, workshop: Workshop, docker: Daemon

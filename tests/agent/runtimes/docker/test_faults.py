@@ -263,4 +263,4 @@ class TestMemory:
         end = await asyncio.wait_for(handle.wait(), 60)
         assert end.failure is not None
         assert (end.failure.type, end.exit_code) == ("container_failed", 137)
-        assert "for want of memory" in end.failure.message
+        assert "for lack of memory" in end.failure.message

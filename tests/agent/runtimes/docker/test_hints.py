@@ -33,7 +33,7 @@ def test_what_the_machine_lacks_is_no_fault_of_the_task(said: str, remedy: str) 
         ("Get https://h/v2/: no basic auth credentials", "set environment.registry_auth"),
         ("manifest for h/a:9 not found: manifest unknown", "there is no such tag"),
         ("dial tcp: lookup h: no such host", "cannot resolve"),
-        ("unexpected EOF", "goes on with what was downloaded"),
+        ("unexpected EOF", "continues the download"),
     ],
 )
 def test_what_the_task_asks_for_names_the_key_to_look_at(said: str, remedy: str) -> None:

@@ -13,13 +13,13 @@ from tests.covers import covers
 from determined_agent.container.environment import ContainerStart, MasterIdentity
 from determined_agent.runtimes.docker.files import archive
 from determined_agent.runtimes.docker.spec import (
-    HARNESS_DIR,
     Harness,
     container_name,
     create_body,
     environment,
     loopback_warning,
 )
+from determined_agent.runtimes.harness import HARNESS_DIR
 from determined_agent.settings.options import Settings
 from determined_wire.agent_link import Device, File, Mount, TaskUser
 
