@@ -25,9 +25,10 @@ from determined_agent.runtimes.apptainer.runtime import ApptainerRuntime
 from determined_agent.runtimes.base import Runtime, RuntimeUnavailable
 from determined_agent.runtimes.docker.runtime import DockerRuntime
 from determined_agent.runtimes.process.runtime import ProcessRuntime
-from determined_agent.settings.options import Settings, SettingsError, load
+from determined_agent.settings.options import Settings, load
 from determined_agent.supervisor import Supervisor
 from determined_wire.agent_link import Device
+from determined_wire.settings_reader import SettingsError
 
 log = logging.getLogger(__name__)
 

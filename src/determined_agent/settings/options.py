@@ -1,4 +1,4 @@
-"""What the agent is told: flags over DET_* variables over agent.yaml over defaults."""
+"""The agent's options: flags override DET_* variables, agent.yaml, and the defaults."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from determined_agent.settings.sources import SettingsError, SettingsSources
+from determined_agent.settings.sources import SettingsSources
+from determined_wire.settings_reader import MASK, SettingsError
 
 __all__ = ["LoadedSettings", "Settings", "SettingsError", "load"]
 
@@ -19,21 +20,24 @@ SlotType = Literal["auto", "cuda", "gpu", "rocm", "cpu", "none"]
 ContainerRuntime = Literal["docker", "podman", "apptainer", "process"]
 LogLevel = Literal["trace", "debug", "info", "warn", "error", "fatal"]
 GIB = 1024**3
-MASK = "********"
 
 
 class TlsSettings(msgspec.Struct, frozen=True):
-    """How the agent checks the master's certificate and shows its own."""
+    """How the agent verifies the master's certificate, and its own certificate."""
 
-    enabled: Annotated[bool, Meta(description="Whether the master is called by HTTPS.")] = False
+    enabled: Annotated[
+        bool, Meta(description="Whether the agent connects to the master by HTTPS.")
+    ] = False
     skip_verify: Annotated[
-        bool, Meta(description="Trust any certificate of the master; only to try things out.")
+        bool, Meta(description="Accept any certificate of the master; for tests only.")
     ] = False
     master_cert: Annotated[
         str, Meta(description="File of authorities to trust; empty for those of the system.")
     ] = ""
-    master_cert_name: Annotated[str, Meta(description="Name in the master's certificate.")] = ""
-    client_cert: Annotated[str, Meta(description="File of the agent's own certificate.")] = ""
+    master_cert_name: Annotated[
+        str, Meta(description="Expected name in the master's certificate.")
+    ] = ""
+    client_cert: Annotated[str, Meta(description="File of the agent's client certificate.")] = ""
     client_key: Annotated[str, Meta(description="File of its private key.")] = ""
 
 
@@ -48,19 +52,19 @@ class HookSettings(msgspec.Struct, frozen=True):
 
     on_connection_lost: Annotated[
         tuple[str, ...],
-        Meta(description="Program and arguments to run when the master is given up."),
+        Meta(description="Program and arguments to run when the agent gives up reconnecting."),
     ] = ()
 
 
 class LogSettings(msgspec.Struct, frozen=True):
     """The agent's own log."""
 
-    level: Annotated[LogLevel, Meta(description="Least urgent lines to write.")] = "info"
-    color: Annotated[bool, Meta(description="Whether a terminal gets colours.")] = True
+    level: Annotated[LogLevel, Meta(description="Lowest level to log.")] = "info"
+    color: Annotated[bool, Meta(description="Whether to use colors on a terminal.")] = True
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """All options, after files, variables and flags are merged and checked."""
+    """All options, merged and checked."""
 
     master_host: Annotated[str, Meta(description="Host of the master; required.")]
     master_port: Annotated[
@@ -72,7 +76,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     resource_pool: Annotated[str, Meta(description="Pool to join.")] = "default"
     slot_type: Annotated[
         SlotType,
-        Meta(description="Devices that become slots; auto looks for cuda, rocm, then cpu."),
+        Meta(description="Devices that become slots; auto tries cuda, rocm, then cpu."),
     ] = "auto"
     visible_gpus: Annotated[
         str,
@@ -84,7 +88,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = ""
     artificial_slots: Annotated[
-        int, Meta(ge=0, description="Pretend to have so many devices; for tests.")
+        int, Meta(ge=0, description="Number of artificial devices to offer; for tests.")
     ] = 0
     container_master_host: Annotated[
         str, Meta(description="Host of the master as tasks reach it. Default: master_host.")
@@ -103,20 +107,25 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         str,
         Meta(
             description=(
-                "Where tasks' directories are. Default: $XDG_DATA_HOME/determined/agent, for "
+                "Parent of the tasks' directories. Default: $XDG_DATA_HOME/determined/agent, for "
                 "root /var/lib/determined/agent."
             )
         ),
     ] = ""
     agent_reconnect_attempts: Annotated[
-        int | None, Meta(description="Times to try to reach the master. Default: for ever.")
+        int | None,
+        Meta(
+            description="Failed attempts to reach the master before giving up. Default: no limit."
+        ),
     ] = None
     agent_reconnect_backoff: Annotated[
-        int, Meta(ge=0, description="Seconds between attempts, where their number is bounded.")
+        int, Meta(ge=0, description="Seconds between attempts if their number is limited.")
     ] = 5
     container_runtime: Annotated[
         ContainerRuntime,
-        Meta(description="What runs tasks; process isolates nothing, see docs/security.md."),
+        Meta(
+            description="Container runtime; process provides no isolation, see docs/security.md."
+        ),
     ] = "docker"
     advertised_address: Annotated[
         str,
@@ -140,27 +149,27 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         str,
         Meta(
             description=(
-                "Directory where the apptainer runtime looks for images before it asks a registry."
+                "Directory where the apptainer runtime searches images before it asks a registry."
             )
         ),
     ] = ""
     container_pids_limit: Annotated[
-        int, Meta(ge=0, description="Processes and threads that one container may have; 0: any.")
+        int, Meta(ge=0, description="Limit of processes and threads per container; 0 for none.")
     ] = 32768
     log_spool_bytes: Annotated[
-        int, Meta(ge=0, description="Bound of a task's output that is not stored yet.")
+        int, Meta(ge=0, description="Limit of a task's output that is not stored yet.")
     ] = GIB
-    http_proxy: Annotated[str, Meta(description="Given to tasks as HTTP_PROXY.")] = ""
-    https_proxy: Annotated[str, Meta(description="Given to tasks as HTTPS_PROXY.")] = ""
-    ftp_proxy: Annotated[str, Meta(description="Given to tasks as FTP_PROXY.")] = ""
-    no_proxy: Annotated[str, Meta(description="Given to tasks as NO_PROXY.")] = ""
+    http_proxy: Annotated[str, Meta(description="Passed to tasks as HTTP_PROXY.")] = ""
+    https_proxy: Annotated[str, Meta(description="Passed to tasks as HTTPS_PROXY.")] = ""
+    ftp_proxy: Annotated[str, Meta(description="Passed to tasks as FTP_PROXY.")] = ""
+    no_proxy: Annotated[str, Meta(description="Passed to tasks as NO_PROXY.")] = ""
     debug: Annotated[bool, Meta(description="The same as log.level debug.")] = False
     container_auto_remove_disabled: Annotated[
-        bool, Meta(description="Keep containers that have ended, to look into them; for Docker.")
+        bool, Meta(description="Keep ended containers for inspection; for docker and podman.")
     ] = False
     api_enabled: Annotated[
         bool,
-        Meta(description="Serve /health and /debug/stacks, for who looks into this agent."),
+        Meta(description="Serve /health and /debug/stacks for debugging."),
     ] = False
     bind_ip: Annotated[
         str, Meta(description="Address that api_enabled listens on; 0.0.0.0 for all.")
@@ -173,7 +182,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     tls_key: Annotated[str, Meta(description="File of its private key.")] = ""
 
     def masked(self) -> dict[str, Any]:
-        """All options as JSON values, secrets as `********`."""
+        """Return all options as JSON values, with secrets as `********`."""
         shown: dict[str, Any] = msgspec.to_builtins(self)
         for name in PROXIES:
             shown[name] = _CREDENTIALS.sub(rf"\g<1>{MASK}@", shown[name])
@@ -181,23 +190,23 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LoadedSettings(NamedTuple):
-    """Settings, and what the admin should know about them."""
+    """The settings and the warnings about them."""
 
     settings: Settings
     warnings: tuple[str, ...]
 
 
-NOT_HERE: dict[str, str] = {
+REFUSED: dict[str, str] = {
     "label": "was removed: use resource_pool",
     "image_root": "was never read: for container_runtime apptainer set apptainer_image_root",
     "config_file": "names this very file: give it as --config-file or DET_CONFIG_FILE",
 }
-"""Options of older agents that mean nothing here, and what to do instead."""
+"""Options of older agents that are refused, and what to do instead."""
 
-NO_EFFECT: dict[str, str] = {
+IGNORED: dict[str, str] = {
     "fluent": "has no effect: the agent itself reads what tasks write; remove the section",
 }
-"""Options of older agents that changed nothing there either: a warning names them."""
+"""Options of older agents that had no effect there either; they cause a warning."""
 
 PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "no_proxy")
 _CREDENTIALS = re.compile(r"((?:^|//))[^/@]*@")
@@ -211,13 +220,13 @@ def load(
     Args:
         argv: without the program's name.
         env: the environment.
-        is_root: whether the agent runs as root; by default it looks.
+        is_root: whether the agent runs as root; detected by default.
 
     Raises:
         SettingsError: with every error and its path.
-        SystemExit: for `--help`, `version` and for flags that nobody knows.
+        SystemExit: for `--help`, `version`, `completion` and unknown flags.
     """
-    sources = SettingsSources(Settings, NOT_HERE, NO_EFFECT)
+    sources = SettingsSources(Settings, REFUSED, IGNORED)
     sources.read(argv, env)
     tree = sources.tree
     _check(sources)
@@ -237,7 +246,7 @@ def load(
 
 
 def _check(sources: SettingsSources) -> None:
-    """Note what does not fit together."""
+    """Record options that contradict each other."""
     tree = sources.tree
     tls = _section(tree, "security", "tls")
     if not tree.get("master_host"):
@@ -248,7 +257,7 @@ def _check(sources: SettingsSources) -> None:
         sources.problem("security.tls", "client_cert and client_key must both be set, or neither")
     for name in sorted(tls) if not tls.get("enabled") else ():
         if tls[name]:
-            text = "has no effect: the master is called without TLS; set security.tls.enabled"
+            text = "has no effect: the agent connects without TLS; set security.tls.enabled"
             sources.warnings.append(f"security.tls.{name} {text}")
     if tree.get("join_token") and tree.get("join_token_file"):
         sources.problem("join_token", "and join_token_file must not both be set")
@@ -259,23 +268,23 @@ def _check(sources: SettingsSources) -> None:
     _check_runtime(sources)
     name = tree.get("agent_id") or ""
     if "/" in name or name.startswith("."):
-        text = f'"{name}" is no name for a directory: leave out slashes and leading dots'
+        text = f'"{name}" is not a valid directory name: leave out slashes and leading dots'
         sources.problem("agent_id", text)
 
 
 def _check_runtime(sources: SettingsSources) -> None:
-    """Note what does not fit the way of running containers."""
+    """Record options that do not apply to the container runtime."""
     tree = sources.tree
     runtime = tree.get("container_runtime")
     if tree.get("container_auto_remove_disabled") and runtime in ("process", "apptainer"):
-        text = f"is for docker and podman: of {runtime} nothing is left to look into; remove it"
+        text = f"is for docker and podman: {runtime} keeps no ended containers; remove it"
         sources.problem("container_auto_remove_disabled", text)
     root = tree.get("apptainer_image_root")
     if root and runtime != "apptainer":
         text = f"is for container_runtime apptainer, this one is {runtime or 'docker'}; remove it"
         sources.problem("apptainer_image_root", text)
     elif root and not str(root).startswith("/"):
-        sources.problem("apptainer_image_root", f'"{root}" is relative: give a whole path')
+        sources.problem("apptainer_image_root", f'"{root}" is relative: give an absolute path')
 
 
 def _section(tree: Mapping[str, Any], *path: str) -> Mapping[str, Any]:

@@ -9,9 +9,10 @@ import pytest
 from tests.covers import covers
 from tests.settings_file import SettingsFile
 
+from determined_agent.settings import command_line, sources
 from determined_agent.settings import options as module
-from determined_agent.settings import sources
-from determined_agent.settings.options import NOT_HERE, Settings, SettingsError, load
+from determined_agent.settings.options import REFUSED, Settings, load
+from determined_wire.settings_reader import SettingsError
 
 ENV = {"HOME": "/home/ada", "DET_MASTER_HOST": "m"}
 FILE = SettingsFile("agent.yaml", load, SettingsError, ENV)
@@ -59,7 +60,7 @@ def test_defaults_come_from_the_machine(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @covers("agent-config 1.order")
-def test_what_follows_from_other_options_is_filled_in_once_all_are_merged(tmp_path: Path) -> None:
+def test_derived_options_are_set_after_all_sources_are_merged(tmp_path: Path) -> None:
     env = {**ENV, "DET_SECURITY_TLS_ENABLED": "true"}
     text = "security: {tls: {enabled: false}}\ncontainer_master_host: inner\n"
     settings = read(tmp_path, text, env=env)
@@ -73,7 +74,7 @@ def test_an_empty_pool_is_the_default_one(tmp_path: Path) -> None:
     assert read(tmp_path).resource_pool == "default"
 
 
-def test_tasks_directories_follow_from_who_runs_the_agent(tmp_path: Path) -> None:
+def test_the_default_work_dir_depends_on_the_user(tmp_path: Path) -> None:
     assert read(tmp_path).work_dir == "/home/ada/.local/share/determined/agent"
     assert read(tmp_path, env={**ENV, "XDG_DATA_HOME": "/d"}).work_dir == "/d/determined/agent"
     assert read(tmp_path, is_root=True).work_dir == "/var/lib/determined/agent"
@@ -89,13 +90,13 @@ def test_nested_options_have_flags_and_variables(tmp_path: Path) -> None:
     assert settings.agent_reconnect_attempts == 3
 
 
-def test_the_hook_is_a_list_of_the_file(tmp_path: Path) -> None:
+def test_the_hook_is_a_list_in_the_file(tmp_path: Path) -> None:
     settings = read(tmp_path, "hooks: {on_connection_lost: [shutdown, now]}")
     assert settings.hooks.on_connection_lost == ("shutdown", "now")
 
 
 @covers("agent-config 2.debug")
-def test_debug_is_a_level_of_the_log(tmp_path: Path) -> None:
+def test_debug_sets_the_log_level(tmp_path: Path) -> None:
     assert read(tmp_path, "", "--debug").log.level == "debug"
 
 
@@ -119,10 +120,10 @@ def test_the_file_is_named_by_a_variable_or_a_flag(tmp_path: Path) -> None:
 
 
 @covers("agent-config 1.file 1.file_missing")
-def test_the_usual_file_is_read_and_may_be_missing(
+def test_the_default_file_is_read_and_may_be_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert sources.DEFAULT_FILE == "/etc/determined/agent.yaml"
+    assert command_line.DEFAULT_FILE == "/etc/determined/agent.yaml"
     usual = tmp_path / "agent.yaml"
     monkeypatch.setattr(sources, "DEFAULT_FILE", str(usual))
     assert load([], ENV).settings.slot_type == "auto"
@@ -131,7 +132,7 @@ def test_the_usual_file_is_read_and_may_be_missing(
 
 
 @covers("agent-config 2.fluent")
-def test_options_that_never_had_an_effect_are_named_in_a_warning(tmp_path: Path) -> None:
+def test_ignored_options_cause_a_warning(tmp_path: Path) -> None:
     text = "fluent: {image: i, port: 1, container_name: c}"
     [warning] = warnings(tmp_path, text)
     assert warning.startswith("fluent has no effect: ")
@@ -139,46 +140,46 @@ def test_options_that_never_had_an_effect_are_named_in_a_warning(tmp_path: Path)
     assert warnings(tmp_path, "") == ()
 
 
-def test_tls_that_is_not_used_is_named_in_a_warning(tmp_path: Path) -> None:
+def test_tls_options_without_tls_cause_a_warning(tmp_path: Path) -> None:
     [warning] = warnings(tmp_path, "security: {tls: {master_cert: c}}")
     assert warning == (
-        "security.tls.master_cert has no effect: the master is called without TLS; set "
+        "security.tls.master_cert has no effect: the agent connects without TLS; set "
         "security.tls.enabled"
     )
     assert warnings(tmp_path, "security: {tls: {master_cert: c, enabled: true}}") == ()
 
 
 @covers("agent-config 2.tls.client")
-def test_the_agents_own_certificate_is_two_files(tmp_path: Path) -> None:
+def test_the_client_certificate_is_two_files(tmp_path: Path) -> None:
     text = "security: {tls: {enabled: true, client_cert: c, client_key: k}}"
     tls = read(tmp_path, text).security.tls
     assert (tls.client_cert, tls.client_key) == ("c", "k")
 
 
 @covers("agent-config 2.api_enabled 2.bind_ip 2.bind_port 2.tls_cert")
-def test_the_server_for_looking_into_an_agent_needs_both_files_for_tls(tmp_path: Path) -> None:
+def test_the_debug_server_needs_both_files_for_tls(tmp_path: Path) -> None:
     settings = read(tmp_path, "api_enabled: true\nbind_ip: 0.0.0.0\n")
     assert (settings.api_enabled, settings.bind_ip, settings.bind_port) == (True, "0.0.0.0", 9090)
     assert errors(tmp_path, "api_enabled: true\ntls: true\ntls_cert: c\n") == [
         "root.tls_key: is required when api_enabled and tls are set"
     ]
-    assert read(tmp_path, "tls: true").tls  # without the server nothing is missing
+    assert read(tmp_path, "tls: true").tls  # without the server they are not needed
 
 
 @covers("agent-config 2.container_auto_remove_disabled")
 @pytest.mark.parametrize("runtime", ["process", "apptainer"])
-def test_only_containers_can_be_kept(tmp_path: Path, runtime: str) -> None:
+def test_only_docker_and_podman_can_keep_ended_containers(tmp_path: Path, runtime: str) -> None:
     keep = "container_auto_remove_disabled: true"
     assert read(tmp_path, keep).container_auto_remove_disabled
     [found] = errors(tmp_path, f"{keep}\ncontainer_runtime: {runtime}")
     assert found == (
-        "root.container_auto_remove_disabled: is for docker and podman: of "
-        f"{runtime} nothing is left to look into; remove it"
+        "root.container_auto_remove_disabled: is for docker and podman: "
+        f"{runtime} keeps no ended containers; remove it"
     )
 
 
 @covers("agent-config 1.unknown 2.container_runtime 2.master_host 2.tls.skip_verify 2.log.level")
-def test_every_error_is_told_with_its_path_and_source(tmp_path: Path) -> None:
+def test_every_error_is_reported_with_its_path_and_source(tmp_path: Path) -> None:
     text = (
         "slot_typ: cpu\nlog: {level: loud}\nsecurity: {tls: {skip_verify: true, master_cert: c}}"
     )
@@ -195,11 +196,9 @@ def test_every_error_is_told_with_its_path_and_source(tmp_path: Path) -> None:
 
 
 @covers("agent-config 1.unknown 2.label 2.image_root 2.config_file")
-@pytest.mark.parametrize("name", NOT_HERE)
-def test_options_that_mean_nothing_here_are_refused_with_the_reason(
-    tmp_path: Path, name: str
-) -> None:
-    assert errors(tmp_path, f"{name}: 1") == [f"root.{name}: {NOT_HERE[name]}"]
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_options_name_the_reason(tmp_path: Path, name: str) -> None:
+    assert errors(tmp_path, f"{name}: 1") == [f"root.{name}: {REFUSED[name]}"]
 
 
 @covers("agent-config 1.unknown")
@@ -211,7 +210,7 @@ def test_an_unknown_option_is_refused_with_the_remedy(tmp_path: Path) -> None:
 
 
 @covers("agent-config 2.slot_type")
-def test_slots_are_of_a_known_type(tmp_path: Path) -> None:
+def test_slot_type_is_one_of_the_known_types(tmp_path: Path) -> None:
     for known in ("auto", "cuda", "gpu", "rocm", "cpu", "none"):
         assert read(tmp_path, f"slot_type: {known}").slot_type == known
     assert errors(tmp_path, "slot_type: tpu") == [
@@ -231,7 +230,7 @@ def test_slots_are_of_a_known_type(tmp_path: Path) -> None:
         ("master_port: 70000", "root.master_port"),
     ],
 )
-def test_a_mistake_is_refused_with_its_path(tmp_path: Path, text: str, path: str) -> None:
+def test_an_error_names_its_path(tmp_path: Path, text: str, path: str) -> None:
     [found] = errors(tmp_path, text)
     assert found.startswith(f"{path}: ")
 
@@ -242,7 +241,7 @@ def test_a_bad_token_is_not_shown(tmp_path: Path) -> None:
     assert read(tmp_path, "join_token: SECRET").masked()["join_token"] == "********"
 
 
-def test_what_is_shown_of_a_proxy_has_no_password(tmp_path: Path) -> None:
+def test_proxies_are_shown_without_credentials(tmp_path: Path) -> None:
     text = "http_proxy: http://ada:SECRET@proxy:80\nhttps_proxy: ada:SECRET@proxy\nno_proxy: a,b"
     settings = read(tmp_path, text)
     shown = settings.masked()
@@ -253,54 +252,56 @@ def test_what_is_shown_of_a_proxy_has_no_password(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("argv", "said"),
+    ("argv", "expected"),
     [
         (["--mastr-host", "x"], "there is no option --mastr-host; did you mean --master-host"),
         (["--mastr-host=x"], "there is no option --mastr-host; did you mean --master-host"),
         (["rnu"], "did you mean run?"),
     ],
 )
-def test_a_mistyped_word_is_named_with_what_was_meant(
-    capsys: pytest.CaptureFixture[str], argv: list[str], said: str
+def test_a_mistyped_word_is_named_with_a_suggestion(
+    capsys: pytest.CaptureFixture[str], argv: list[str], expected: str
 ) -> None:
     with pytest.raises(SystemExit) as caught:
         load(argv, {})
     assert caught.value.code == 2
-    assert said in capsys.readouterr().err
+    assert expected in capsys.readouterr().err
 
 
 @covers("agent-config 1.file_missing")
-def test_a_file_that_was_named_must_be_there() -> None:
+def test_an_explicit_file_must_exist() -> None:
     with pytest.raises(SettingsError, match=r"file /nope/agent\.yaml does not exist"):
         load(["--config-file", "/nope/agent.yaml"], ENV)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("a: [1\n", "line 2: expected ',' or ']', but got '<stream end>'"),
         ("- a", "must hold a map of options"),
         ("join_token: one\njoin_token: two\n", 'line 2: found duplicate key "join_token"'),
     ],
 )
-def test_a_file_that_is_no_map_is_told_in_one_line(tmp_path: Path, text: str, said: str) -> None:
+def test_a_file_that_is_not_a_map_is_reported_on_one_line(
+    tmp_path: Path, text: str, expected: str
+) -> None:
     with pytest.raises(SettingsError) as caught:
         read(tmp_path, text)
-    told = str(caught.value)
-    assert told.startswith(f"configuration file {tmp_path / 'agent.yaml'}")
-    assert told.endswith(said)
-    assert "\n" not in told
+    text_of_error = str(caught.value)
+    assert text_of_error.startswith(f"configuration file {tmp_path / 'agent.yaml'}")
+    assert text_of_error.endswith(expected)
+    assert "\n" not in text_of_error
 
 
-def test_what_cannot_be_read_as_a_file_is_told_with_the_reason(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_reported_with_the_reason(tmp_path: Path) -> None:
     (tmp_path / "latin").write_bytes(b"agent_id: \xe4")
-    for name, said in (
+    for name, expected in (
         ("latin", ": byte 11 is not UTF-8 text: save"),
         ("", " cannot be read: Is"),
     ):
         with pytest.raises(SettingsError) as caught:
             load(["--config-file", str(tmp_path / name)], ENV)
-        assert str(caught.value).startswith(f"configuration file {tmp_path / name}{said}")
+        assert str(caught.value).startswith(f"configuration file {tmp_path / name}{expected}")
 
 
 @covers("agent-config 1.subcommands")
