@@ -1,4 +1,4 @@
-"""What a container says is told before its end."""
+"""The supervisor: order of output and end, and containers that share devices."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LINES = 2500
 
 
 class Recorded:
-    """A link that keeps, in order, what is told; the test acknowledges."""
+    """A link that records messages in order; the test acknowledges them."""
 
     connection = 1
 
@@ -66,7 +66,7 @@ class Recorded:
 
 
 class Talkative:
-    """A runtime whose only task writes its lines and ends at once."""
+    """A runtime with one task, which writes its lines and ends at once."""
 
     name = "talkative"
 
@@ -133,7 +133,7 @@ def order() -> StartContainer:
     )
 
 
-async def test_the_end_is_told_after_the_last_line_is_stored(
+async def test_the_end_is_reported_after_the_last_line_is_stored(
     supervisor: Supervisor, link: Recorded
 ) -> None:
     supervisor.handle_order(order())
@@ -145,7 +145,7 @@ async def test_the_end_is_told_after_the_last_line_is_stored(
     assert last.state == "TERMINATED"
 
 
-async def test_the_end_does_not_wait_for_ever_for_a_master_that_stores_nothing(
+async def test_the_end_waits_a_limited_time_for_the_output_to_be_stored(
     supervisor: Supervisor, link: Recorded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(subject, "SHIP_FIRST_S", 0.05)
@@ -155,7 +155,7 @@ async def test_the_end_does_not_wait_for_ever_for_a_master_that_stores_nothing(
 
 
 class Clinging(Talkative):
-    """A runtime whose tasks end when they are told to, and not at once."""
+    """A runtime with tasks that end some time after they are ordered to."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -180,10 +180,10 @@ class Clinging(Talkative):
         self.is_told.set()
 
 
-async def test_a_device_is_given_on_only_when_its_last_holder_has_ended(
+async def test_a_device_is_reused_only_after_its_last_user_has_ended(
     tmp_path: Path, link: Recorded
 ) -> None:
-    """The master has given the agent up and is back: the old container is unwanted, not gone."""
+    """After the master gave the agent up, the old container is unwanted but still running."""
     runtime = Clinging()
     devices = (Device(0, "b", "u0", "cuda"), Device(1, "b", "u1", "cuda"))
     supervisor = link.supervisor = Supervisor(runtime, devices, tmp_path, link)
@@ -215,7 +215,7 @@ async def test_a_device_is_given_on_only_when_its_last_holder_has_ended(
         await supervisor.detach()
 
 
-async def test_the_end_of_what_was_never_started_is_told_to_who_wants_it_ended(
+async def test_a_signal_for_an_unknown_container_reports_its_end(
     supervisor: Supervisor, link: Recorded
 ) -> None:
     supervisor.handle_order(SignalContainer(1, 1, "c", 9))
@@ -225,10 +225,10 @@ async def test_the_end_of_what_was_never_started_is_told_to_who_wants_it_ended(
     assert link.told == [ContainerReport("c", "a", "TERMINATED", ended)]
 
 
-async def test_what_is_started_and_ended_by_one_breath_ends(
+async def test_a_container_started_and_ended_at_once_ends(
     supervisor: Supervisor, link: Recorded
 ) -> None:
-    """The launch is canceled before its first step: nothing of it ever runs."""
+    """The launch is canceled before its first step, so it never runs."""
     supervisor.handle_order(order())
     supervisor.handle_order(SignalContainer(2, 1, "c", 9, "a"))
     await until(lambda: link.states()[-1:] == ["TERMINATED"])

@@ -159,7 +159,7 @@ class RuntimeContract:
             "True",
         ]
 
-    async def test_a_program_that_is_not_there_is_a_task_error(self, workshop: Workshop) -> None:
+    async def test_a_missing_program_is_a_task_error(self, workshop: Workshop) -> None:
         with pytest.raises(LaunchFailed) as caught:
             await workshop.launch(spec(entrypoint=("/no/such/program",)))
         assert caught.value.failure.type == "task_error"

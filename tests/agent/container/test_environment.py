@@ -1,4 +1,4 @@
-"""The environment of a task on this machine."""
+"""The environment variables of a task."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def start(**overrides: Any) -> ContainerStart:
 
 
 @covers("agent-config 5.env")
-def test_the_agents_variables_are_those_of_the_contract() -> None:
+def test_the_agent_sets_the_variables_of_the_task_contract() -> None:
     devices = (Device(0, "b", "u0", "cpu"), Device(2, "b", "u2", "cpu"))
     assert agent_variables(start(devices=devices), settings()) == {
         "DET_MASTER": "http://m:8080",
@@ -59,7 +59,7 @@ def test_the_agents_variables_are_those_of_the_contract() -> None:
 
 @covers("agent-config 2.container_master_host 2.container_master_port")
 @covers("agent-config 2.tls.master_cert_name 5.env_cert_name")
-def test_tasks_may_reach_the_master_by_another_address_and_tls() -> None:
+def test_tasks_may_use_another_address_of_the_master_and_tls() -> None:
     tls = SecuritySettings(tls=TlsSettings(enabled=True, master_cert_name="name"))
     variables = agent_variables(
         start(),
@@ -71,7 +71,7 @@ def test_tasks_may_reach_the_master_by_another_address_and_tls() -> None:
 
 
 @covers("agent-config 2.proxies 5.env_proxies")
-def test_a_proxy_is_added_unless_the_task_has_its_own_in_any_case() -> None:
+def test_a_proxy_is_added_unless_the_task_sets_it_in_upper_or_lower_case() -> None:
     given = start(environment={"http_Proxy": "own"})
     proxies = settings(http_proxy="p", https_proxy="q", ftp_proxy="r", no_proxy="s")
     variables = agent_variables(given, proxies)
@@ -89,11 +89,11 @@ def test_a_proxy_is_added_unless_the_task_has_its_own_in_any_case() -> None:
         ("x /run/determined", "x /run/determined"),
     ],
 )
-def test_only_paths_below_the_run_directory_are_moved(path: str, there: str) -> None:
+def test_only_paths_below_the_run_directory_are_mapped_to_the_host(path: str, there: str) -> None:
     assert to_host_path(path, "/here") == there
 
 
-def test_a_user_may_set_what_the_master_sets_but_not_what_the_agent_sets() -> None:
+def test_a_user_may_override_variables_of_the_master_but_not_of_the_agent() -> None:
     given = {"PATH": "/mine", "DET_AGENT_ID": "no", "PYTHONPATH": "/lib", "X": "1"}
     env = process_environment(start(environment=given), settings(), HOST, "/here")
     assert (env["PATH"], env["X"], env["DET_AGENT_ID"]) == ("/mine", "1", "a")
@@ -108,7 +108,7 @@ def test_a_user_may_set_what_the_master_sets_but_not_what_the_agent_sets() -> No
         ({"DET_PYTHON_EXECUTABLE": "python3"}, "/usr/bin"),
     ],
 )
-def test_python3_is_the_agents_own_unless_another_is_named(
+def test_python3_is_the_agents_unless_the_task_names_another(
     given: dict[str, str], path: str
 ) -> None:
     assert process_environment(start(environment=given), settings(), HOST, "/")["PATH"] == path
@@ -123,7 +123,7 @@ def test_each_task_sees_only_its_own_gpus() -> None:
     assert "CUDA_VISIBLE_DEVICES" not in process_environment(start(), settings(), HOST, "/")
 
 
-def test_only_what_is_asked_for_is_called_ignored() -> None:
+def test_only_options_in_use_are_listed_as_ignored() -> None:
     assert ignored_options(spec("pass"), may_switch_user=True) == []
     ignored = ignored_options(
         spec(

@@ -47,7 +47,7 @@ def reported(effects: list[states.ContainerEffect]) -> list[str]:
 
 
 @covers("agent-config 5.states")
-def test_a_life_is_reported_state_by_state() -> None:
+def test_every_state_is_reported() -> None:
     address = Address("", 1, "", 1)
     state, effects = play(
         container(),
@@ -60,14 +60,14 @@ def test_a_life_is_reported_state_by_state() -> None:
     assert (state.exit_code, state.failure, state.addresses) == (0, None, (address,))
 
 
-def test_a_stage_that_was_passed_is_not_gone_back_to() -> None:
+def test_a_container_never_returns_to_an_earlier_state() -> None:
     state, effects = play(container(), Progressed("STARTING"), Progressed("PULLING"))
     assert state.state == "STARTING"
     assert reported(effects) == ["STARTING"]
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
-def test_files_go_once_it_ended_is_stored_and_forgotten_in_any_order(
+def test_files_are_removed_once_ended_stored_and_forgotten_in_any_order(
     order: tuple[int, ...],
 ) -> None:
     events = (Ended(exit_code=0), OutputStored(), ForgetOrdered())
@@ -80,7 +80,7 @@ def test_files_go_once_it_ended_is_stored_and_forgotten_in_any_order(
 @pytest.mark.parametrize("signal", [9, 15])
 @pytest.mark.parametrize("reached", ["ASSIGNED", "PULLING", "STARTING"])
 @covers("agent-config 5.failed_aborted")
-def test_a_container_told_to_end_before_it_ran_is_aborted(signal: int, reached: Any) -> None:
+def test_a_container_ended_before_it_ran_is_aborted(signal: int, reached: Any) -> None:
     state, effects = play(container(state=reached), SignalOrdered(signal), SignalOrdered(signal))
     assert effects == [CancelLaunch()]
     state, effects = play(state, Progressed("STARTING"), LaunchCanceled())
@@ -88,7 +88,7 @@ def test_a_container_told_to_end_before_it_ran_is_aborted(signal: int, reached: 
     assert state.failure == Failure("container_aborted", "ended before it ran")
 
 
-def test_a_launch_that_was_quicker_than_its_end_is_killed() -> None:
+def test_a_launch_that_completes_before_its_cancellation_is_killed() -> None:
     _, effects = play(container(state="STARTING"), SignalOrdered(15), Launched())
     assert effects[-1] == SendSignal(9)
 
@@ -97,7 +97,7 @@ def test_other_signals_before_the_start_are_dropped() -> None:
     assert play(container(state="PULLING"), SignalOrdered(10))[1] == []
 
 
-def test_a_signal_after_the_end_tells_the_end_again() -> None:
+def test_a_signal_after_the_end_reports_the_end_again() -> None:
     _, effects = play(container(state="TERMINATED", exit_code=4), SignalOrdered(9))
     assert [e.report.exit_code for e in effects if isinstance(e, Report)] == [4]
 
@@ -110,7 +110,7 @@ def test_an_unwanted_container_is_killed_once_and_removed_after_its_output_is_st
     assert play(state, OutputStored())[1] == [Remove()]
 
 
-def test_an_end_that_is_told_twice_counts_once() -> None:
+def test_a_second_end_is_ignored() -> None:
     state, effects = play(container(state="RUNNING"), Ended(exit_code=1), Ended(exit_code=2))
     assert state.exit_code == 1
     assert reported(effects) == ["TERMINATED"]

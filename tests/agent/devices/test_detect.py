@@ -1,4 +1,4 @@
-"""Finding slots, with the vendors' tools played by stand-ins."""
+"""Detecting slots, with fakes of the vendors' tools."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class NVMLError(Exception):
 
 
 class FakeNvml(ModuleType):
-    """Two whole GPUs, or one of them cut into MIG instances 0 and 2."""
+    """Two GPUs, one of them perhaps split into MIG instances 0 and 2."""
 
     NVMLError = NVMLError
     NVML_DEVICE_MIG_ENABLE = 1
@@ -90,7 +90,7 @@ def nvml(monkeypatch: pytest.MonkeyPatch) -> FakeNvml:
 
 
 class Tool:
-    """A stand-in for `rocm-smi`, alone on the PATH."""
+    """A fake `rocm-smi`, alone on the PATH."""
 
     def __init__(self, path: Path) -> None:
         self._path = path / "rocm-smi"
@@ -121,7 +121,7 @@ def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tool:
     ],
 )
 @covers("agent-config 3.cuda 2.visible_gpus")
-def test_gpus_are_those_that_are_visible(
+def test_visible_gpus_selects_the_gpus(
     nvml: FakeNvml, visible: tuple[str, ...], found: list[tuple[int, str]]
 ) -> None:
     assert [(d.id, d.uuid) for d in cuda_devices(visible)] == found
@@ -129,7 +129,7 @@ def test_gpus_are_those_that_are_visible(
 
 
 @covers("agent-config 3.mig")
-def test_mig_instances_are_slots_numbered_in_their_order(nvml: FakeNvml) -> None:
+def test_mig_instances_are_slots_numbered_in_order(nvml: FakeNvml) -> None:
     nvml.mig = True
     assert [(d.id, d.uuid) for d in cuda_devices(())] == [(0, "GPU-0"), (1, "MIG-0"), (2, "MIG-2")]
     assert [(d.id, d.uuid) for d in cuda_devices(("MIG-2",))] == [(0, "MIG-2")]
@@ -181,7 +181,7 @@ def test_a_slot_type_without_devices_is_warned_about(
 
 
 @covers("agent-config 3.auto 3.cuda")
-def test_auto_takes_the_first_kind_that_is_there(
+def test_auto_takes_the_first_kind_present(
     nvml: FakeNvml, tool: Tool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tool.says(json.dumps(CARDS))
@@ -230,7 +230,7 @@ def test_rocm_cards_are_read_by_number(visible: tuple[str, ...], found: list[int
 
 @pytest.mark.parametrize("output", ["", "no json", "[]", '{"card0": {}}', '{"card0": 1}'])
 @covers("agent-config 3.malformed")
-def test_output_of_rocm_smi_that_cannot_be_read_is_fatal(output: str) -> None:
+def test_unreadable_output_of_rocm_smi_is_fatal(output: str) -> None:
     with pytest.raises(RocmSmiError, match="set `slot_type: none`"):
         parse_rocm_smi(output, ())
 
@@ -248,7 +248,7 @@ def test_the_processors_are_one_slot(tmp_path: Path) -> None:
 
 @covers("agent-config 3.artificial 2.artificial_slots")
 @covers("scheduling-and-provisioning d.5.artificial")
-def test_artificial_slots_stay_the_same_and_win_over_all_else() -> None:
+def test_artificial_slots_are_stable_and_override_all_others() -> None:
     devices = detect_devices(settings(artificial_slots=3, slot_type="none"))
     assert devices == artificial_devices("a", 3)
     assert {(d.brand, d.type) for d in devices} == {("Artificial", "cpu")}
@@ -256,13 +256,13 @@ def test_artificial_slots_stay_the_same_and_win_over_all_else() -> None:
 
 
 @covers("agent-config 3.none")
-def test_none_is_none_and_cpu_is_one() -> None:
+def test_slot_type_none_gives_no_slot_and_cpu_gives_one() -> None:
     assert detect_devices(settings(slot_type="none")) == ()
     assert [d.type for d in detect_devices(settings(slot_type="cpu"))] == ["cpu"]
 
 
 @covers("scheduling-and-provisioning d.5.auto d.5.types")
-def test_auto_takes_the_first_kind_that_is_there_and_a_named_one_takes_no_other(
+def test_auto_takes_the_first_kind_present_and_a_named_type_no_other(
     nvml: FakeNvml, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def kinds(slot_type: str) -> list[str]:

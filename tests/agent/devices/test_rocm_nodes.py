@@ -1,4 +1,4 @@
-"""Device files follow the place on the bus, not the number of a slot."""
+"""Device files follow the PCI bus address, not the number of a slot."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OUTPUT = json.dumps(
 
 @pytest.fixture
 def pci(tmp_path: Path) -> Path:
-    """A machine whose card 0 is the console's."""
+    """A machine on which card 0 is the console's adapter."""
     for bus, names in (
         ("0000:03:00.0", ("card0",)),
         ("0000:43:00.0", ("card1", "renderD128", "controlD64")),
@@ -43,7 +43,7 @@ def pci(tmp_path: Path) -> Path:
         ),
     ],
 )
-def test_a_slot_has_the_files_of_its_place_on_the_bus(
+def test_the_device_files_follow_the_pci_bus_address(
     pci: Path, ids: set[int], nodes: tuple[str, ...]
 ) -> None:
     assert nodes_of(OUTPUT, ids, pci) == nodes

@@ -1,4 +1,4 @@
-"""A Docker runtime to launch in, and a registry whose images are gone afterwards."""
+"""A Docker runtime to launch in, and a registry that removes its images afterwards."""
 
 from __future__ import annotations
 
@@ -60,5 +60,5 @@ def images(docker: Daemon) -> Iterator[Registry]:
 
 @pytest.fixture
 def workshop(make: Make) -> Workshop:
-    """One runtime with the usual options, of the module's own kind where it has a `make`."""
+    """A runtime with default options; a module's own `make` fixture chooses its kind."""
     return make()

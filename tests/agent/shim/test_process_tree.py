@@ -21,9 +21,9 @@ end = time.monotonic() + 60
 while time.monotonic() < end and os.getppid() != 1:
     if os.fork(): os._exit(0)
 """
-"""One process at any time, another one each fraction of a millisecond.
+"""Forks a new process every fraction of a millisecond; one runs at a time.
 
-It ends by itself when its test is over, however that ended.
+It ends by itself after its test.
 """
 
 HYDRA = """
@@ -38,7 +38,7 @@ while time.monotonic() < end and os.getppid() != 1:
         os.read(0, 1)
         os._exit(0)
 """
-"""Whoever loses a child has another one at once, until its test is over."""
+"""Each process replaces an ended child at once, until the test ends."""
 
 SUBREAPER = """
 import ctypes, os, sys
@@ -64,7 +64,7 @@ def living(root: int) -> list[int]:
 
 @contextlib.contextmanager
 def family(source: str) -> Iterator[int]:
-    """A subreaper whose descendants run a program; its process id."""
+    """Start a subreaper with descendants that run a program; yield its process id."""
     command = [sys.executable, "-c", SUBREAPER, source]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(command, start_new_session=True, **pipes) as top:
@@ -82,22 +82,22 @@ def family(source: str) -> Iterator[int]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("source", [RUNNER, HYDRA], ids=["runner", "hydra"])
-def test_a_family_that_outruns_single_signals_is_ended_as_one(source: str) -> None:
+def test_processes_that_outrun_single_signals_are_killed_together(source: str) -> None:
     with family(source) as root:
         kill_below(root)
         until(lambda: not living(root), what="the end of all")
         assert psutil.pid_exists(root)
 
 
-def test_a_stranger_s_group_is_spared() -> None:
-    """What carries a mark may run in the group of whoever looks for it."""
+def test_the_callers_process_group_is_spared() -> None:
+    """A process with the marker may be in the caller's own process group."""
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
         assert os.getpgid(child.pid) == os.getpgrp()
         kill_all(lambda: [child.pid] if child.poll() is None else [])
         assert child.wait() == -signal.SIGKILL
 
 
-def test_a_process_is_known_by_its_start() -> None:
+def test_a_process_is_identified_by_its_start_time() -> None:
     own = start_time(os.getpid())
     assert own == start_time(os.getpid()) > 0
     with subprocess.Popen([sys.executable, "-c", ""]) as child:

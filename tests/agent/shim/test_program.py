@@ -1,4 +1,4 @@
-"""What the shim makes of a task's last output; its life is in the contract of runtimes."""
+"""The shim's handling of a task's last output; the runtime contract covers the rest."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LINE = b"x" * 99 + b"\n"
 
 @pytest.fixture
 def pipe(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[int, int]]:
-    """A full pipe, whose writing end somebody keeps, and a shim that has no time left."""
+    """A full pipe with an open writing end, and a shim without time left."""
     monkeypatch.setattr(program, "_DRAIN_S", 0.0)
     reader, writer = os.pipe2(os.O_NONBLOCK)
     yield reader, writer
@@ -28,7 +28,7 @@ def pipe(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[int, int]]:
 
 
 def fill(writer: int) -> int:
-    """Write lines until no other goes in; how many went."""
+    """Write lines until the pipe is full; return their number."""
     count = 0
     try:
         while os.write(writer, LINE):
@@ -48,7 +48,7 @@ def drain(task: program._Task, reader: int) -> None:
     os.close(waker)
 
 
-def test_what_the_pipes_hold_is_kept_however_long_the_disk_takes(
+def test_the_content_of_the_pipes_is_kept_however_slow_the_disk_is(
     tmp_path: Path, pipe: tuple[int, int]
 ) -> None:
     reader, writer = pipe
@@ -58,7 +58,9 @@ def test_what_the_pipes_hold_is_kept_however_long_the_disk_takes(
     assert lines == [LINE.decode().strip()] * count
 
 
-def test_who_goes_on_writing_is_not_heard_for_ever(tmp_path: Path, pipe: tuple[int, int]) -> None:
+def test_a_process_that_continues_writing_does_not_delay_the_end_without_limit(
+    tmp_path: Path, pipe: tuple[int, int]
+) -> None:
     reader, writer = pipe
 
     class Refilled(program._Task):

@@ -1,4 +1,4 @@
-"""The bound of a task's output on disk."""
+"""The limit of a task's output on disk."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from determined_agent.logs.spool_reader import Position
 from determined_agent.shim.spool import STDOUT, SpoolWriter, segment_name, segments
 
 
-def test_a_full_spool_drops_the_newest_lines_and_says_how_many(tmp_path: Path) -> None:
+def test_a_full_spool_drops_the_newest_lines_and_counts_them(tmp_path: Path) -> None:
     writer = SpoolWriter(str(tmp_path), 4000)
     kept = 0
     while writer.write(STDOUT, kept, f"{kept:99}\n".encode()):
@@ -35,7 +35,7 @@ def test_a_full_spool_drops_the_newest_lines_and_says_how_many(tmp_path: Path) -
     assert last == (kept + 2, "room again")
 
 
-def test_a_disk_that_is_full_costs_only_what_did_not_fit(
+def test_a_full_disk_loses_only_the_output_that_does_not_fit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writer = SpoolWriter(str(tmp_path), 2**20)
@@ -71,14 +71,14 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def fill(disk: Path) -> None:
-    """Take all that is left, to the last block."""
+    """Use up all free space."""
     with contextlib.suppress(OSError), open(disk / "others", "ab", buffering=0) as file:
         while file.write(bytes(4096)):
             continue
 
 
-def test_output_that_fills_the_disk_goes_once_it_is_stored(small_disk: Path) -> None:
-    """Time and again: what makes room is itself in need of some."""
+def test_output_that_fills_the_disk_is_deleted_once_it_is_stored(small_disk: Path) -> None:
+    """Repeatedly: freeing space itself needs some."""
     cursor, spool = small_disk / "cursor", small_disk / "output"
     spool.mkdir()
     spool_reader.reserve_cursor(cursor)
@@ -98,7 +98,7 @@ def test_output_that_fills_the_disk_goes_once_it_is_stored(small_disk: Path) -> 
     writer.close()
 
 
-def test_segments_follow_each_other_by_number(tmp_path: Path) -> None:
+def test_segments_are_numbered_consecutively(tmp_path: Path) -> None:
     writer = SpoolWriter(str(tmp_path), 4000)
     for i in range(30):
         writer.write(STDOUT, i, b"x" * 99 + b"\n")

@@ -46,7 +46,7 @@ def pairs(words: list[str], option: str) -> list[str]:
     return [words[at + 1] for at, word in enumerate(words) if word == option]
 
 
-def test_files_and_harness_are_bound_and_the_work_directory_is_entered() -> None:
+def test_files_and_harness_are_bound_and_the_work_dir_is_set() -> None:
     what = start(mounts=(Mount("/data", "/in", True),))
     words = command(
         "/bin/apptainer", what, "/host/run", {"determined": "/lib/determined"}, "/images/a.sif"
@@ -73,7 +73,7 @@ def test_gpus_and_capabilities_are_passed_on() -> None:
     assert inside["APPTAINERENV_CUDA_VISIBLE_DEVICES"] == "GPU-a,GPU-b"
 
 
-def test_the_task_sees_its_variables_and_the_command_its_own() -> None:
+def test_task_and_command_have_separate_variables() -> None:
     auth = RegistryAuth("me", "secret")
     what = start(environment={"MINE": "1"}, registry_auth=auth, force_pull_image=True)
     env = environment(what, settings(), {"PATH": "/p", "SECRET_OF_THE_AGENT": "x"})
@@ -85,7 +85,7 @@ def test_the_task_sees_its_variables_and_the_command_its_own() -> None:
     assert "SECRET_OF_THE_AGENT" not in env
 
 
-def test_what_it_ignores_is_named() -> None:
+def test_ignored_options_are_listed() -> None:
     what = start(devices=("/dev/a:/dev/a",), files=(File("/etc/ssh/ssh_config", b""),))
     assert ignored_options(what) == [
         "resources.devices",
@@ -109,7 +109,7 @@ printf '%s\\n' "$@" > "$0.arguments"
 
 @pytest.fixture
 async def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Workshop]:
-    """A stand-in for Apptainer that notes what it is called with."""
+    """A fake Apptainer that records its arguments."""
     program = tmp_path / "bin" / "apptainer"
     program.parent.mkdir()
     program.write_text(RECORDER)
@@ -135,7 +135,7 @@ async def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIter
         ("team/base:2", "{images}/team+base+2.sqsh"),
     ],
 )
-async def test_the_program_is_called_with_the_image_in_its_own_form(
+async def test_apptainer_gets_the_image_in_its_own_form(
     recorded: Workshop, tmp_path: Path, image: str, asked: str
 ) -> None:
     _, handle = await recorded.launch(spec("pass", image=image))
@@ -155,7 +155,7 @@ async def test_the_program_is_called_with_the_image_in_its_own_form(
         ("", "the task names no image"),
     ],
 )
-async def test_an_image_that_cannot_be_run_is_the_tasks_error(
+async def test_an_unsupported_image_is_a_task_error(
     recorded: Workshop, image: str, said: str
 ) -> None:
     with pytest.raises(LaunchFailed, match=said) as caught:
@@ -180,7 +180,7 @@ async def workshop(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
 @pytest.mark.docker
 @pytest.mark.xdist_group("docker")
 class TestApptainerRuntime(RuntimeContract):
-    async def test_a_program_that_is_not_there_is_a_task_error(self, workshop: Workshop) -> None:
+    async def test_a_missing_program_is_a_task_error(self, workshop: Workshop) -> None:
         """Apptainer itself starts all the same, and tells it in the task's log."""
         directory, handle = await workshop.launch(spec(entrypoint=("/no/such/program",)))
         end = await asyncio.wait_for(handle.wait(), 60)

@@ -1,4 +1,4 @@
-"""What tests of containers do again and again."""
+"""Steps that several tests of Docker containers share."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from determined_wire.agent_link import ContainerSpec
 
 SLEEP = ("import time", "print('ready', flush=True)", "time.sleep(600)")
 UNTIL_GO = "while not __import__('os').path.exists('/tmp/go'): __import__('time').sleep(0.01)"
-"""What follows is said when the test has touched `inside(docker) / "go"`."""
+"""The script continues when the test has touched `inside(docker) / "go"`."""
 
 
 def counting(pause_s: float) -> ContainerSpec:
-    """Counts until it may go."""
+    """Return a container that counts until the test lets it end."""
     return spec(
         *("import itertools, os, time", "for i in itertools.count():"),
         *("    print(i, flush=True)", f"    time.sleep({pause_s})"),
@@ -36,19 +36,19 @@ def counting(pause_s: float) -> ContainerSpec:
 
 
 def check_counted(lines: list[str]) -> None:
-    """Each number is there once, in order, to the last line."""
+    """Assert that each number occurs once, in order, up to the last line."""
     *numbers, last = lines
     assert last == "last"
     assert numbers == [str(i) for i in range(len(numbers))]
 
 
 def inside(docker: Daemon) -> Path:
-    """`/tmp` of the one container there is, for as long as it runs."""
+    """Return `/tmp` of the only container while it runs."""
     return Path(f"/proc/{pid_of(docker)}/root/tmp")
 
 
 def notes_of(directory: ContainerDirectory) -> list[str]:
-    """What the agent itself has written into a task's log."""
+    """Return the agent's notes in a task's log."""
     chunk, _ = read_chunk(directory.output, Position())
     lines = iter(chunk.text.split("\n"))
     told = [(span.source, next(lines)) for span in chunk.spans for _ in range(span.count)]
@@ -56,7 +56,7 @@ def notes_of(directory: ContainerDirectory) -> list[str]:
 
 
 async def again(made: Workshop, directory: ContainerDirectory) -> Handle | Exit:
-    """Find a container as an agent does that was started anew."""
+    """Find a container as a restarted agent does."""
     record = directory.record()
     assert record is not None
     found = await made.runtime.attach(directory, record)
@@ -75,18 +75,18 @@ def has_noted(directory: ContainerDirectory, text: str) -> bool:
 
 
 def said_by_itself(directory: ContainerDirectory, end: Exit) -> list[str]:
-    """All lines of a task but the agent's."""
+    """Return all lines of a task without the agent's notes."""
     notes = notes_of(directory)
     return [line for line in lines_of(directory, end) if line not in notes]
 
 
 def pid_of(docker: Daemon) -> int:
-    """Of the first process of the one container there is."""
+    """Return the id of the first process of the only container."""
     return int(docker.run("inspect", "-f", "{{.State.Pid}}", *docker.containers()))
 
 
 async def half_pulled(workshop: Workshop, images: Registry) -> asyncio.Task[Any]:
-    """A launch whose image is under way; the registry holds back the rest."""
+    """Start a launch that is pulling its image; the registry withholds the rest."""
     directory, start = workshop.make(spec("pass", image=images.image))
     launch = workshop.runtime.launch(directory, start, workshop.states.append)
     launching = asyncio.create_task(launch)
@@ -95,14 +95,14 @@ async def half_pulled(workshop: Workshop, images: Registry) -> asyncio.Task[Any]
 
 
 async def check_pulled(workshop: Workshop, images: Registry) -> None:
-    """The image is pulled now: all that it lacks is Python."""
+    """Assert that the image is pulled now; it only lacks Python."""
     with pytest.raises(LaunchFailed, match="needs Python"):
         await workshop.launch(spec("pass", image=images.image))
 
 
 @contextlib.contextmanager
 def impatient(workshop: Workshop, answer_s: float = 0.3) -> Iterator[None]:
-    """A daemon that hangs is given up soon; one that is only busy is not, before and after."""
+    """Use a short timeout while the daemon hangs, and the usual one before and after."""
     assert isinstance(workshop.runtime, DockerRuntime)
     api = workshop.runtime._api
     usual_s, api._answer_s = api._answer_s, answer_s

@@ -1,4 +1,4 @@
-"""The client of Docker's API, against daemons that misbehave."""
+"""The client of Docker's API, with fake daemons that misbehave."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ VERSION = http(json.dumps({"ApiVersion": "1.41", "MinAPIVersion": "1.12"}))
 
 
 class Fake:
-    """A daemon that answers as a test says; an empty answer is none at all."""
+    """A fake daemon with the answers of a test; an empty answer is no answer."""
 
     def __init__(self, path: Path) -> None:
         self.address = f"unix://{path}"
@@ -50,7 +50,7 @@ class Fake:
         self.bodies: list[tuple[str, bytes]] = []
         self.answer: Answer = lambda line: b""
         self.answer_slowly: Callable[[str], Any] = lambda line: None
-        """Gives a coroutine that writes a body, where one shall take its time."""
+        """Returns a coroutine that writes a body slowly."""
 
     async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
@@ -86,7 +86,7 @@ async def fake(tmp_path: Path) -> AsyncIterator[Fake]:
 def prepared(
     root: Path, devices: tuple[Device, ...] = ()
 ) -> tuple[ContainerDirectory, ContainerStart]:
-    """A container to launch, and its directory."""
+    """Return a container to launch, and its directory."""
     record = ContainerRecord(container_id="c", allocation_id="a", task_id="t", slot_ids=())
     directory = ContainerDirectory(root / "c")
     directory.create(record)
@@ -96,7 +96,7 @@ def prepared(
     )
 
 
-async def test_the_older_of_both_versions_is_spoken(fake: Fake) -> None:
+async def test_the_older_of_both_api_versions_is_used(fake: Fake) -> None:
     fake.answer = lambda line: http('{"a": 1}')
     api = DockerApi(fake.address)
     query = {"all": True, "filters": {"label": ["a=b c"]}, "none": None}
@@ -107,7 +107,7 @@ async def test_the_older_of_both_versions_is_spoken(fake: Fake) -> None:
     ]
 
 
-async def test_chunks_are_put_together(fake: Fake) -> None:
+async def test_chunked_bodies_are_joined(fake: Fake) -> None:
     chunked = (
         b"HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n[1,\r\n2;x\r\n2]\r\n0\r\n\r\n"
     )
@@ -115,14 +115,14 @@ async def test_chunks_are_put_together(fake: Fake) -> None:
     assert await DockerApi(fake.address).call(Request(method="GET", path="/x")) == [1, 2]
 
 
-async def test_an_error_is_told_in_the_daemons_words(fake: Fake) -> None:
+async def test_an_error_has_the_daemons_text(fake: Fake) -> None:
     fake.answer = lambda line: http('{"message": "no such thing"}', 404)
     with pytest.raises(DockerApiError, match="no such thing") as caught:
         await DockerApi(fake.address).call(Request(method="GET", path="/x"))
     assert caught.value.status == 404
 
 
-async def test_a_daemon_that_hangs_is_named_with_what_it_was_asked(fake: Fake) -> None:
+async def test_a_hanging_daemon_is_named_with_the_request(fake: Fake) -> None:
     with pytest.raises(DockerUnreachable, match=r"did not answer GET /x in 0\.05 s: it hangs"):
         await DockerApi(fake.address, 0.05).call(Request(method="GET", path="/x"))
 
@@ -130,13 +130,13 @@ async def test_a_daemon_that_hangs_is_named_with_what_it_was_asked(fake: Fake) -
 @pytest.mark.parametrize(
     "said", [b"HTTP/1.1 200 X\r\nContent-Length: 9\r\n\r\nab", b"SSH-2.0\r\n\r\n"]
 )
-async def test_an_answer_that_is_none_is_an_error(fake: Fake, said: bytes) -> None:
+async def test_an_invalid_answer_is_an_error(fake: Fake, said: bytes) -> None:
     fake.answer = lambda line: said
     with pytest.raises(DockerUnreachable, match=fake.address):
         await DockerApi(fake.address).call(Request(method="GET", path="/x"))
 
 
-async def test_a_daemon_that_is_not_there_stops_the_agents_start(tmp_path: Path) -> None:
+async def test_the_agent_does_not_start_without_the_daemon(tmp_path: Path) -> None:
     settings = Settings(master_host="m", docker_host=f"unix://{tmp_path}/none")
     with pytest.raises(
         RuntimeUnavailable, match=r"none cannot be reached .*container_runtime: pro"
@@ -145,7 +145,7 @@ async def test_a_daemon_that_is_not_there_stops_the_agents_start(tmp_path: Path)
 
 
 @pytest.mark.parametrize(("is_on", "warnings"), [(True, 0), (False, 1)])
-async def test_a_daemon_whose_restart_would_end_tasks_is_warned_of(
+async def test_a_daemon_without_live_restore_causes_a_warning(
     fake: Fake, tmp_path: Path, caplog: pytest.LogCaptureFixture, is_on: bool, warnings: int
 ) -> None:
     fake.answer = lambda line: http(json.dumps({"LiveRestoreEnabled": is_on}))
@@ -153,15 +153,13 @@ async def test_a_daemon_whose_restart_would_end_tasks_is_warned_of(
     assert caplog.text.count("live-restore is off") == warnings
 
 
-def test_an_address_of_another_kind_is_refused(tmp_path: Path) -> None:
+def test_an_address_with_another_scheme_is_refused(tmp_path: Path) -> None:
     settings = Settings(master_host="m", docker_host="ssh://host")
     with pytest.raises(RuntimeUnavailable, match="ssh://host"):
         DockerRuntime(settings, tmp_path)
 
 
-async def test_a_full_disk_is_an_error_of_the_agent_with_its_remedy(
-    fake: Fake, tmp_path: Path
-) -> None:
+async def test_a_full_disk_is_an_agent_error_with_a_remedy(fake: Fake, tmp_path: Path) -> None:
     def answer(line: str) -> bytes:
         if line.startswith("POST /v1.41/containers/create"):
             return http('{"message": "write /x: no space left on device"}', 500)
@@ -179,8 +177,8 @@ async def test_a_full_disk_is_an_error_of_the_agent_with_its_remedy(
 
 
 @covers("agent-config 5.cuda")
-async def test_gpus_are_asked_of_the_daemon_by_their_ids(fake: Fake, tmp_path: Path) -> None:
-    """No test machine has one: what counts is what the daemon hears, and a refusal's remedy."""
+async def test_gpus_are_requested_by_their_ids(fake: Fake, tmp_path: Path) -> None:
+    """Without a GPU, the test checks the request and the remedy of a refusal."""
 
     def answer(line: str) -> bytes:
         if line.startswith("POST /v1.41/containers/create"):
@@ -207,7 +205,7 @@ async def test_gpus_are_asked_of_the_daemon_by_their_ids(fake: Fake, tmp_path: P
     assert "DELETE /v1.41/containers/abc?force=1&v=1" in fake.asked
 
 
-async def test_a_machine_that_fails_is_tried_again_for_a_while(fake: Fake, tmp_path: Path) -> None:
+async def test_a_launch_is_retried_after_a_machine_fault(fake: Fake, tmp_path: Path) -> None:
     refusals = [http('{"message": "write /x: no space left on device"}', 500)]
 
     def answer(line: str) -> bytes:
@@ -226,7 +224,9 @@ async def test_a_machine_that_fails_is_tried_again_for_a_while(fake: Fake, tmp_p
     assert "trying again in 1 s" in chunk.text
 
 
-def test_the_socket_is_the_settings_then_the_variables_then_the_usual_one(tmp_path: Path) -> None:
+def test_the_socket_comes_from_the_setting_then_the_variable_then_the_default(
+    tmp_path: Path,
+) -> None:
     env = {"DOCKER_HOST": "unix:///b"}
     assert docker_host("unix:///a", "docker", env) == "unix:///a"
     assert docker_host("", "docker", env) == "unix:///b"
@@ -238,7 +238,7 @@ def test_the_socket_is_the_settings_then_the_variables_then_the_usual_one(tmp_pa
     assert docker_host("", "podman", {"XDG_RUNTIME_DIR": "/no"}).endswith("podman.sock")
 
 
-def test_ports_of_a_bridge_are_those_that_docker_gave() -> None:
+def test_ports_on_a_bridge_are_those_that_docker_published() -> None:
     found = {
         "HostConfig": {"NetworkMode": "bridge"},
         "NetworkSettings": {
@@ -255,17 +255,17 @@ def test_ports_of_a_bridge_are_those_that_docker_gave() -> None:
     assert addresses_of(found, (1734, 9)) == (Address("172.17.0.2", 1734, "", 32768),)
 
 
-def test_a_task_that_was_ended_for_want_of_memory_says_so() -> None:
+def test_an_out_of_memory_kill_is_named_in_the_failure() -> None:
     end = exit_of({"State": {"ExitCode": 137, "OOMKilled": True}}, 0)
     assert end.failure is not None
     assert "for lack of memory" in end.failure.message
 
 
 @pytest.mark.slow
-async def test_a_log_is_read_to_its_end_as_long_as_it_moves(
+async def test_a_log_is_read_to_its_end_while_it_makes_progress(
     fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A million lines take longer than any bound of the whole would allow."""
+    """A million lines take longer than any timeout for the whole log would allow."""
     monkeypatch.setattr("determined_agent.runtimes.docker.container._STALL_S", 0.5)
     lines = [b"1970-01-01T00:00:01Z %d\n" % n for n in range(50)]
 
@@ -291,7 +291,7 @@ async def test_a_log_is_read_to_its_end_as_long_as_it_moves(
     ("path", "name"),
     [("docker.sock", "the Docker daemon at unix"), ("podman/podman.sock", "Podman's service at")],
 )
-async def test_the_service_that_does_not_answer_is_called_by_its_name(
+async def test_the_error_for_a_silent_service_has_its_name(
     tmp_path: Path, path: str, name: str
 ) -> None:
     api = DockerApi(f"unix://{tmp_path}/{path}")

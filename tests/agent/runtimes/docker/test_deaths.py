@@ -1,4 +1,4 @@
-"""A real daemon that dies or is restarted: its tasks run on, and nothing of them is lost."""
+"""A real daemon that is killed or restarted: tasks keep running, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ pytestmark = [
 
 
 class TestADaemonThatDies:
-    async def test_the_task_runs_on_and_its_output_and_end_are_whole(
+    async def test_the_task_keeps_running_and_its_output_and_end_are_complete(
         self, workshop: Workshop, docker: Daemon
     ) -> None:
         directory, handle = await workshop.launch(counting(0.005))
@@ -55,7 +55,7 @@ class TestADaemonThatDies:
         check_counted(said_by_itself(directory, end))
         assert "it runs" in notes_of(directory)[0]
 
-    async def test_what_a_container_says_before_it_ends_without_it_is_not_lost(
+    async def test_output_before_an_end_without_the_daemon_is_kept(
         self, workshop: Workshop, docker: Daemon
     ) -> None:
         directory, handle = await workshop.launch(
@@ -79,7 +79,7 @@ class TestADaemonThatDies:
         assert lines == ["first", *(f"{i} {'x' * 40}" for i in range(3000)), "last"]
         assert not has_noted(directory, "may be missing")
 
-    async def test_a_task_goes_on_talking_while_it_is_away_and_all_of_it_is_read(
+    async def test_output_during_the_outage_is_read_completely(
         self, workshop: Workshop, docker: Daemon
     ) -> None:
         directory, handle = await workshop.launch(
@@ -103,7 +103,7 @@ class TestADaemonThatDies:
         wanted = ["first", *(f"{i} {'x' * 90}" for i in range(5000)), "last"]
         assert said_by_itself(directory, end) == wanted
 
-    async def test_a_restart_of_the_daemon_costs_no_line(
+    async def test_a_restart_of_the_daemon_loses_no_line(
         self, workshop: Workshop, docker: Daemon
     ) -> None:
         directory, handle = await workshop.launch(counting(0.005))
@@ -115,7 +115,7 @@ class TestADaemonThatDies:
         assert end.exit_code == 0
         check_counted(said_by_itself(directory, end))
 
-    async def test_a_container_that_went_with_it_is_not_held_against_the_task(
+    async def test_a_container_that_ended_with_the_daemon_is_a_restore_error(
         self, workshop: Workshop, docker: Daemon
     ) -> None:
         directory, handle = await workshop.launch(spec(*SLEEP))
@@ -129,7 +129,7 @@ class TestADaemonThatDies:
         assert end.failure.type == "restore_error"
         assert "while Docker's daemon was down: set live-restore" in end.failure.message
 
-    async def test_a_container_that_it_has_forgotten_is_lost_and_says_so(
+    async def test_a_container_unknown_to_the_daemon_is_a_restore_error(
         self, workshop: Workshop, docker: Daemon
     ) -> None:
         directory, handle = await workshop.launch(spec(*SLEEP))
@@ -144,7 +144,7 @@ class TestADaemonThatDies:
         assert end.failure.type == "restore_error"
         assert "the container is gone" in end.failure.message
 
-    async def test_a_container_that_ends_while_agent_and_daemon_are_down_is_found_ended(
+    async def test_an_end_while_agent_and_daemon_are_down_is_found(
         self, workshop: Workshop, docker: Daemon
     ) -> None:
         directory, handle = await workshop.launch(
@@ -162,7 +162,7 @@ class TestADaemonThatDies:
         assert end.exit_code == 0
         assert lines_of(directory, end)[0] == "first"  # nobody holds what is written meanwhile
 
-    async def test_a_pull_under_way_says_so_and_the_next_one_works(
+    async def test_an_interrupted_pull_is_reported_and_the_next_one_works(
         self, workshop: Workshop, docker: Daemon, images: Registry
     ) -> None:
         with images.holding():

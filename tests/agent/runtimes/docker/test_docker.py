@@ -1,4 +1,4 @@
-"""The Docker runtime on a real daemon: the contract of all runtimes, and what is its own."""
+"""The Docker runtime on a real daemon: the contract of all runtimes, and its own features."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class TestWhatIsInside:
         )
         assert (plain, changed) == (["0 1"], ["1 0"])
 
-    async def test_devices_and_mounts_are_where_they_were_asked_for(
+    async def test_devices_and_mounts_have_the_configured_paths(
         self, workshop: Workshop, tmp_path: Path
     ) -> None:
         (tmp_path / "data").mkdir()
@@ -111,7 +111,7 @@ class TestWhatIsInside:
         assert lines == ["True True", "b'\\x00\\x00'", "mine mine", "Read-only file system"]
 
     @covers("experiment-config 12.hpc_images")
-    async def test_an_image_may_carry_a_transport_that_the_daemon_has(
+    async def test_an_image_name_may_have_a_transport_of_the_daemon(
         self, workshop: Workshop
     ) -> None:
         for form in (f"docker://{IMAGE}", f"docker-daemon:{IMAGE}"):
@@ -121,12 +121,12 @@ class TestWhatIsInside:
             await workshop.launch(spec("pass", image="/a.sif"))
         assert caught.value.failure.type == "task_error"
 
-    async def test_a_work_directory_of_its_own_is_made(self, workshop: Workshop) -> None:
+    async def test_a_custom_work_dir_is_created(self, workshop: Workshop) -> None:
         _, lines = await workshop.run("import os", "print(os.getcwd())", work_dir="/some/where")
         assert lines == ["/some/where"]
 
     @covers("agent-config 5.labels")
-    async def test_docker_shows_whose_it_is_and_keeps_it_until_its_end_is_stored(
+    async def test_the_container_has_labels_and_is_kept_until_its_end_is_stored(
         self, workshop: Workshop, docker: Daemon
     ) -> None:
         directory, handle = await workshop.launch(spec("pass", description="exp-1-trial-2"))
@@ -154,7 +154,7 @@ class TestWhatIsInside:
         await workshop.runtime.remove(directory.container_id)
         assert docker.containers() == []
 
-    async def test_a_fork_bomb_stays_within_its_bound(self, make: Make) -> None:
+    async def test_a_fork_bomb_stays_within_its_limit(self, make: Make) -> None:
         end, lines = await make(container_pids_limit=40).run(
             "import os, time",
             "born = 0",
@@ -167,9 +167,7 @@ class TestWhatIsInside:
         assert end.exit_code == 0
         assert lines == ["refused at 39"]
 
-    async def test_a_line_of_ten_megabytes_comes_through_in_pieces(
-        self, workshop: Workshop
-    ) -> None:
+    async def test_a_line_of_ten_megabytes_arrives_in_pieces(self, workshop: Workshop) -> None:
         end, lines = await workshop.run(
             "import os", "os.write(1, b'x' * 10**7 + b'\\n')", "print('after')"
         )
@@ -180,7 +178,7 @@ class TestWhatIsInside:
 
 
 class TestTheAgentsRestart:
-    async def test_output_goes_on_without_a_gap_and_nothing_comes_twice(
+    async def test_output_continues_without_gaps_or_duplicates(
         self, workshop: Workshop, docker: Daemon
     ) -> None:
         directory, handle = await workshop.launch(counting(0.003))
@@ -195,7 +193,7 @@ class TestTheAgentsRestart:
         assert end.exit_code == 0
         check_counted(lines_of(directory, end))
 
-    async def test_what_ended_meanwhile_is_found_with_all_of_its_output(
+    async def test_a_container_that_ended_meanwhile_is_found_with_all_of_its_output(
         self, workshop: Workshop, docker: Daemon
     ) -> None:
         what = spec("print('first', flush=True)", UNTIL_GO, "print('x' * 9)")
@@ -210,7 +208,7 @@ class TestTheAgentsRestart:
         assert end.ended_us > 0
         assert lines_of(directory, end) == ["first", "x" * 9]
 
-    async def test_one_that_someone_removed_is_lost_and_says_so(
+    async def test_a_removed_container_is_a_restore_error(
         self, workshop: Workshop, docker: Daemon
     ) -> None:
         _, handle = await workshop.launch(spec("import time", "time.sleep(600)"))
@@ -219,7 +217,7 @@ class TestTheAgentsRestart:
         assert end.failure is not None
         assert end.failure.type == "restore_error"
 
-    async def test_what_lost_its_directory_is_removed_and_nothing_of_another_agent(
+    async def test_containers_without_directory_are_removed_but_not_those_of_another_agent(
         self, make: Make, docker: Daemon
     ) -> None:
         mine, other = make("mine"), make("other")
@@ -230,7 +228,7 @@ class TestTheAgentsRestart:
         assert len(docker.containers()) == 2
 
     @covers("agent-config 2.container_auto_remove_disabled 5.auto_remove")
-    async def test_one_that_ended_is_removed_unless_the_settings_keep_it(
+    async def test_an_ended_container_is_removed_unless_the_settings_keep_it(
         self, make: Make, docker: Daemon
     ) -> None:
         keeping = make("keeping", container_auto_remove_disabled=True)
@@ -266,7 +264,7 @@ class TestImages:
         assert workshop.states == ["PULLING", "STARTING"]
 
     @covers("agent-config 5.pull")
-    async def test_it_is_pulled_again_only_when_that_is_asked_for(
+    async def test_an_image_is_pulled_again_only_with_force_pull(
         self, workshop: Workshop, images: Registry
     ) -> None:
         for force, states in ((False, ["PULLING"]), (False, []), (True, ["PULLING"])):
@@ -275,7 +273,7 @@ class TestImages:
                 await workshop.launch(spec("pass", image=images.image, force_pull_image=force))
             assert workshop.states == [*states, "STARTING"]
 
-    async def test_an_image_that_is_missing_is_named(
+    async def test_the_error_names_a_missing_image(
         self, workshop: Workshop, images: Registry
     ) -> None:
         name = f"{images.host}/nothing:9"
@@ -298,7 +296,7 @@ class TestImages:
         assert notes_of(directory)[0] == f"pulling image {images.image} as alice"
         assert "sesame" not in str(notes_of(directory))
 
-    async def test_a_pull_that_breaks_off_says_so_and_the_next_one_works(
+    async def test_a_failed_pull_is_reported_and_the_next_one_works(
         self, workshop: Workshop, images: Registry
     ) -> None:
         images.cuts = 1
@@ -309,9 +307,7 @@ class TestImages:
             await workshop.launch(spec("pass", image=images.image))
         assert images.pulls >= 2
 
-    async def test_a_daemon_without_a_bridge_is_an_error_and_no_hang(
-        self, workshop: Workshop
-    ) -> None:
+    async def test_a_daemon_without_a_bridge_is_an_error(self, workshop: Workshop) -> None:
         workshop.defaults = {"image": IMAGE}
         with pytest.raises(LaunchFailed, match=r"it has no network.*network_mode to host"):
             await workshop.launch(spec("import time", "time.sleep(600)"))
@@ -320,7 +316,7 @@ class TestImages:
 
 @pytest.fixture(scope="module")
 def bridged(request: pytest.FixtureRequest) -> Iterator[Daemon]:
-    """A daemon as it is after its installation: containers have a network, and end with it."""
+    """A daemon with default options: containers have a network, and end with the daemon."""
     reason = missing()
     if reason is not None:
         pytest.skip(f"no Docker here: {reason}")
@@ -346,7 +342,7 @@ def plain(bridged: Daemon, tmp_path: Path) -> Workshop:
 
 
 class TestAPlainDaemon:
-    async def test_ports_are_reached_at_the_numbers_that_docker_gave(
+    async def test_ports_are_reachable_at_the_published_numbers(
         self, plain: Workshop, bridged: Daemon
     ) -> None:
         directory, handle = await plain.launch(
@@ -379,7 +375,7 @@ class TestAPlainDaemon:
         assert isinstance(found, Exit)
         await plain.runtime.remove(directory.container_id)
 
-    async def test_a_task_that_a_restart_of_the_daemon_ends_is_not_at_fault(
+    async def test_a_task_ended_by_a_restart_of_the_daemon_is_a_restore_error(
         self, plain: Workshop, bridged: Daemon
     ) -> None:
         directory, handle = await plain.launch(

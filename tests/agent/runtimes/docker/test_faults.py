@@ -51,7 +51,7 @@ SMALL_BYTES = 16 * 1024**2
 
 
 class TestADaemonThatHangs:
-    async def test_it_is_named_and_running_tasks_do_not_mind(
+    async def test_the_error_names_the_daemon_and_running_tasks_continue(
         self, workshop: Workshop, docker: Daemon
     ) -> None:
         directory, handle = await workshop.launch(counting(0.02))
@@ -67,7 +67,7 @@ class TestADaemonThatHangs:
         assert end.exit_code == 0
         check_counted(said_by_itself(directory, end))
 
-    async def test_a_launch_goes_on_when_it_is_back_within_a_minute(
+    async def test_a_launch_continues_if_the_daemon_is_back_within_a_minute(
         self, make: Make, docker: Daemon
     ) -> None:
         workshop = make(launch_retry_s=60.0)
@@ -84,7 +84,7 @@ class TestADaemonThatHangs:
         assert "after all" in lines_of(directory, end)
         assert len(docker.containers()) == 1, "one try too many was left"
 
-    async def test_the_signal_that_ends_a_task_arrives_when_it_wakes(
+    async def test_a_kill_signal_arrives_once_the_daemon_recovers(
         self, workshop: Workshop, docker: Daemon
     ) -> None:
         directory, handle = await workshop.launch(spec(*SLEEP))
@@ -95,13 +95,15 @@ class TestADaemonThatHangs:
         assert "did not answer POST" in notes_of(directory)[0]
         assert (await asyncio.wait_for(handle.wait(), 60)).exit_code == 137
 
-    async def test_an_agent_does_not_start_beside_it(self, make: Make, docker: Daemon) -> None:
+    async def test_an_agent_does_not_start_with_a_hanging_daemon(
+        self, make: Make, docker: Daemon
+    ) -> None:
         runtime = make(answer_s=0.3).runtime
         with docker.hanging(), pytest.raises(RuntimeUnavailable, match="it hangs or is over"):
             async with asyncio.timeout(60):
                 await runtime.check()
 
-    async def test_what_it_may_have_started_is_ended_before_the_slots_go_to_others(
+    async def test_a_container_that_may_have_started_is_removed_before_the_slots_are_freed(
         self, workshop: Workshop, docker: Daemon, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The order to start is heard, its answer is not."""
@@ -133,7 +135,7 @@ class TestADaemonThatHangs:
 
 @pytest.fixture(scope="module")
 def full() -> Iterator[Daemon]:
-    """A daemon whose data has little room."""
+    """A daemon with little disk space."""
     reason = missing()
     if reason is not None:
         pytest.skip(f"no Docker here: {reason}")
@@ -145,7 +147,7 @@ def full() -> Iterator[Daemon]:
 
 
 class TestAFullDisk:
-    async def test_pulls_and_starts_name_the_disk_and_work_once_there_is_room(
+    async def test_pulls_and_starts_name_the_full_disk_and_work_again_with_space(
         self, full: Daemon, images: Registry, tmp_path: Path
     ) -> None:
         settings = Settings(
@@ -176,7 +178,7 @@ class TestAFullDisk:
 
 
 def fill(path: Path) -> None:
-    """Write until there is no room."""
+    """Write until the disk is full."""
     with path.open("wb", buffering=0) as file:
         try:
             while True:
@@ -191,7 +193,7 @@ def fill(path: Path) -> None:
 
 
 class TestImages:
-    async def test_a_wrong_password_is_named_by_its_user_and_its_key(
+    async def test_the_error_for_a_wrong_password_names_user_and_option(
         self, workshop: Workshop, images: Registry
     ) -> None:
         images.password = "sesame"
@@ -206,7 +208,7 @@ class TestImages:
         assert notes_of(directory)[0] == f"pulling image {images.image} as alice"
         assert "wrong-word" not in message + str(notes_of(directory))
 
-    async def test_a_pull_can_be_given_up_half_way(
+    async def test_a_pull_can_be_canceled(
         self, workshop: Workshop, docker: Daemon, images: Registry
     ) -> None:
         with images.holding():
@@ -219,33 +221,33 @@ class TestImages:
 
 
 class TestMistakes:
-    """What the configuration asks for and the machine does not have: the task's own error."""
+    """Options that the machine cannot fulfill are task errors."""
 
-    async def test_a_device_that_is_not_there(self, workshop: Workshop) -> None:
+    async def test_a_missing_device(self, workshop: Workshop) -> None:
         with pytest.raises(LaunchFailed, match=r"/dev/none.*resources\.devices") as caught:
             await workshop.launch(spec("pass", devices=("/dev/none:/dev/none:mrw",)))
         assert caught.value.failure.type == "task_error"
 
-    async def test_a_capability_that_is_none(self, workshop: Workshop) -> None:
+    async def test_an_unknown_capability(self, workshop: Workshop) -> None:
         with pytest.raises(LaunchFailed, match=r"FLY.*environment\.add_capabilities") as caught:
             await workshop.launch(spec("pass", add_capabilities=("FLY",)))
         assert caught.value.failure.type == "task_error"
 
-    async def test_a_network_that_does_not_exist(self, make: Make) -> None:
+    async def test_an_unknown_network(self, make: Make) -> None:
         workshop = make()
         workshop.defaults = {"image": workshop.defaults["image"]}
         with pytest.raises(LaunchFailed, match=r"nowhere.*defaults\.network_mode") as caught:
             await workshop.launch(spec("pass", network_mode="nowhere"))
         assert caught.value.failure.type == "task_error"
 
-    async def test_a_name_that_no_image_can_have(self, workshop: Workshop) -> None:
+    async def test_an_invalid_image_name(self, workshop: Workshop) -> None:
         with pytest.raises(LaunchFailed, match=r"environment\.image") as caught:
             await workshop.launch(spec("pass", image="No Such/Name"))
         assert caught.value.failure.type == "task_error"
 
 
 class TestMemory:
-    async def test_a_task_that_the_kernel_ends_for_want_of_memory_says_so(
+    async def test_a_task_killed_by_the_kernel_for_lack_of_memory_reports_so(
         self, workshop: Workshop, docker: Daemon
     ) -> None:
         directory, handle = await workshop.launch(

@@ -1,4 +1,4 @@
-"""Texts as daemons tell them: whose fault they are, and what is to be done."""
+"""Error texts of daemons: whether the machine or the task is at fault, and the remedy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from determined_agent.runtimes.docker.hints import is_machine_fault, with_hint
 
 
 @pytest.mark.parametrize(
-    ("said", "remedy"),
+    ("text", "remedy"),
     [
         ("mkdir /data/overlay2/x: no space left on device", "data root is full"),
         ("accept4: too many open files", "raise the limit of open files"),
@@ -16,13 +16,13 @@ from determined_agent.runtimes.docker.hints import is_machine_fault, with_hint
         ("dial unix /run/containerd/containerd.sock: connect: refused", "containerd runs"),
     ],
 )
-def test_what_the_machine_lacks_is_no_fault_of_the_task(said: str, remedy: str) -> None:
-    assert is_machine_fault(said)
-    assert remedy in with_hint(said)
+def test_faults_of_the_machine_have_a_remedy(text: str, remedy: str) -> None:
+    assert is_machine_fault(text)
+    assert remedy in with_hint(text)
 
 
 @pytest.mark.parametrize(
-    ("said", "remedy"),
+    ("text", "remedy"),
     [
         ('exec: "python3": executable file not found in $PATH: unknown', "DET_PYTHON_EXECUTABLE"),
         ("network nowhere not found", "task_container_defaults.network_mode"),
@@ -36,10 +36,10 @@ def test_what_the_machine_lacks_is_no_fault_of_the_task(said: str, remedy: str) 
         ("unexpected EOF", "continues the download"),
     ],
 )
-def test_what_the_task_asks_for_names_the_key_to_look_at(said: str, remedy: str) -> None:
-    assert not is_machine_fault(said)
-    assert remedy in with_hint(said)
+def test_faults_of_the_task_name_the_option(text: str, remedy: str) -> None:
+    assert not is_machine_fault(text)
+    assert remedy in with_hint(text)
 
 
-def test_a_text_that_nobody_knows_stays_as_it_is() -> None:
+def test_an_unknown_text_is_unchanged() -> None:
     assert with_hint("the moon is full.") == "the moon is full."

@@ -1,4 +1,4 @@
-"""Taking Docker's log apart, and going on where an earlier copy broke off."""
+"""Decoding Docker's log, and continuing after an interrupted copy."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ def frame(stream: int, payload: bytes) -> bytes:
     return bytes([stream, 0, 0, 0]) + len(payload).to_bytes(4, "big") + payload
 
 
-def test_frames_come_out_whole_however_they_are_cut() -> None:
+def test_frames_do_not_depend_on_piece_boundaries() -> None:
     wire = frame(1, b"one\n") + frame(2, b"two\n") + frame(1, b"")
     frames = FrameDecoder()
     found = [f for at in range(len(wire)) for f in frames.feed(wire[at : at + 1])]
     assert found == [(1, b"one\n"), (2, b"two\n"), (1, b"")]
 
 
-def test_times_are_microseconds_whatever_the_zone() -> None:
+def test_times_are_microseconds_in_any_time_zone() -> None:
     times = TimestampParser()
     assert times.split(b"1970-01-01T00:00:01.123456789Z a b\n") == (1_123_456, b"a b\n")
     assert times.split(b"1970-01-01T01:00:01.5+01:00 x") == (1_500_000, b"x")
     assert times.split(b"1970-01-01T00:00:02Z x") == (2_000_000, b"x")
 
 
-def test_a_payload_without_a_time_is_kept_whole() -> None:
+def test_a_payload_without_a_time_is_kept_unchanged() -> None:
     assert TimestampParser().split(b"no time here\n") == (0, b"no time here\n")
 
 
-def test_a_copy_goes_on_after_the_last_record_and_all_of_its_time(tmp_path: Path) -> None:
+def test_a_copy_continues_after_all_records_of_the_last_time(tmp_path: Path) -> None:
     spool = SpoolWriter(str(tmp_path), 10**6)
     spool.write_many([(0, 10, b"a\n"), (0, 20, b"b\n"), (1, 20, b"c\n"), (0, 20, b"d\n")])
     spool.write(NOTE, 99, b"of the agent itself")
@@ -43,8 +43,8 @@ def test_a_copy_goes_on_after_the_last_record_and_all_of_its_time(tmp_path: Path
     assert last_entries(tmp_path) == ResumePoint(since_us=20, skip=3)
 
 
-def test_an_entry_that_is_older_than_the_one_before_it_is_not_taken_twice(tmp_path: Path) -> None:
-    """A long line carries the time of its first piece, and others come in between."""
+def test_an_entry_older_than_its_predecessor_is_not_copied_twice(tmp_path: Path) -> None:
+    """A long line has the time of its first piece, and other lines come in between."""
     spool = SpoolWriter(str(tmp_path), 10**6)
     spool.write_many([(1, 10, b"long"), (0, 20, b"b\n"), (1, 10, b" line\n")])
     spool.close()

@@ -1,4 +1,4 @@
-"""Pipes are held only where they are surely those of the container."""
+"""Pipes are opened only if they certainly belong to the container."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import os
 from determined_agent.runtimes.docker.pipes import OutputPipes, open_pipes
 
 
-def test_pipes_of_a_process_that_is_not_below_a_shim_are_left_alone() -> None:
+def test_pipes_of_a_process_without_a_shim_are_not_opened() -> None:
     for pid in (os.getpid(), 0, 2**22 + 1):
         assert open_pipes("0123456789ab", pid) is None
 
 
-def test_what_is_in_a_pipe_is_kept_until_it_is_closed() -> None:
+def test_the_content_of_a_pipe_is_kept_until_it_is_closed() -> None:
     reader, writer = os.pipe2(os.O_NONBLOCK)
     held = OutputPipes([(1, reader)])
     os.write(writer, b"said")

@@ -66,7 +66,7 @@ class TestPodmanRuntime(RuntimeContract):
         ]
         assert (shared / "made").stat().st_uid == 54321
 
-    async def test_an_image_that_is_missing_is_named(self, workshop: Workshop) -> None:
+    async def test_the_error_names_a_missing_image(self, workshop: Workshop) -> None:
         name = "127.0.0.1:9/nothing:1"
         with pytest.raises(LaunchFailed) as caught:
             await workshop.launch(spec("pass", image=name))

@@ -1,4 +1,4 @@
-"""Credentials for pulls: whose they are, and where they are looked for."""
+"""Credentials for pulls, and where they are found."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from determined_wire.agent_link import RegistryAuth
         ("localhost/x:1", ("localhost", "localhost/x", "1")),
     ],
 )
-def test_an_images_name_is_taken_apart(image: str, parts: tuple[str, str, str]) -> None:
+def test_an_image_name_is_parsed(image: str, parts: tuple[str, str, str]) -> None:
     assert parse_image(image) == ImageName(*parts)
 
 
 @covers("agent-config 5.credentials")
-async def test_the_tasks_own_credentials_go_first_and_only_to_their_registry(
+async def test_the_tasks_credentials_win_but_only_for_their_registry(
     tmp_path: Path,
 ) -> None:
     stored = base64.b64encode(b"stored:secret").decode()
@@ -49,7 +49,7 @@ async def test_the_tasks_own_credentials_go_first_and_only_to_their_registry(
 
 @pytest.mark.slow
 @covers("agent-config 5.credentials")
-async def test_a_credential_helper_is_asked(
+async def test_a_credential_helper_is_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     helper = tmp_path / "docker-credential-vault"
@@ -61,13 +61,13 @@ async def test_a_credential_helper_is_asked(
     assert found == RegistryAuth("mine.io", "s", "mine.io")
 
 
-async def test_a_helper_that_is_missing_is_named(tmp_path: Path) -> None:
+async def test_the_error_names_a_missing_helper(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"credsStore": "gone"}')
     with pytest.raises(CredentialHelperError, match=r"docker-credential-gone.*install it"):
         await find_auth(parse_image("mine.io/a"), None, {"DOCKER_CONFIG": str(tmp_path)})
 
 
-def test_the_header_holds_what_is_known() -> None:
+def test_the_header_contains_only_known_values() -> None:
     header = auth_header(RegistryAuth("me", "word", "mine.io"))["X-Registry-Auth"]
     assert json.loads(base64.urlsafe_b64decode(header)) == {
         "username": "me",

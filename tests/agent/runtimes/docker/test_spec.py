@@ -1,4 +1,4 @@
-"""What containers are created with."""
+"""The request that creates a container."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def host_config(made: ContainerStart, **overrides: Any) -> dict[str, Any]:
 
 
 @covers("agent-config 5.labels")
-def test_a_container_is_found_again_by_its_labels_and_never_removes_itself() -> None:
+def test_a_container_has_labels_and_no_auto_remove() -> None:
     body = create_body(start(Device(3, "b", "u", "cpu")), settings(), HARNESS)
     prefix = "ai.determined.container."
     assert {k.removeprefix(prefix): v for k, v in body["Labels"].items()} == {
@@ -63,7 +63,7 @@ def test_a_container_is_found_again_by_its_labels_and_never_removes_itself() -> 
     assert container_name(start()) == "test-c-1"
 
 
-def test_the_harness_is_mounted_for_reading_and_goes_first_on_the_search_path() -> None:
+def test_the_harness_is_mounted_read_only_and_first_on_pythonpath() -> None:
     made = start(environment={"PYTHONPATH": "/mine"})
     mounts = host_config(made)["Mounts"]
     assert [(m["Source"], m["Target"], m["ReadOnly"]) for m in mounts] == [
@@ -73,7 +73,7 @@ def test_the_harness_is_mounted_for_reading_and_goes_first_on_the_search_path() 
     assert environment(made, settings())["PYTHONPATH"] == f"{HARNESS_DIR}:/mine"
 
 
-def test_what_the_configuration_asks_for_reaches_docker() -> None:
+def test_configured_options_are_passed_to_docker() -> None:
     made = start(
         user=TaskUser("u", 1000, "g", 1001),
         shm_size_bytes=7,
@@ -101,7 +101,7 @@ def test_what_the_configuration_asks_for_reaches_docker() -> None:
 
 
 @covers("agent-config 5.cuda")
-def test_a_container_sees_the_gpus_of_its_slots_alone() -> None:
+def test_a_container_sees_only_the_gpus_of_its_slots() -> None:
     config = host_config(start(Device(0, "b", "GPU-a", "cuda"), Device(1, "b", "GPU-b", "cuda")))
     assert config["DeviceRequests"] == [
         {
@@ -113,7 +113,7 @@ def test_a_container_sees_the_gpus_of_its_slots_alone() -> None:
 
 
 @covers("agent-config 5.rocm")
-def test_a_container_with_rocms_slots_gets_the_drivers_and_its_cards_files() -> None:
+def test_a_container_with_rocm_slots_gets_their_device_files() -> None:
     made = start(Device(1, "b", "u", "rocm"))
     nodes = ("/dev/kfd", "/dev/dri/card1", "/dev/dri/renderD129")
     body = create_body(made, settings(), HARNESS, nodes)
@@ -126,7 +126,7 @@ def test_a_container_with_rocms_slots_gets_the_drivers_and_its_cards_files() -> 
     assert not any(line.startswith("ROCR_VISIBLE_DEVICES") for line in body["Env"])
 
 
-def test_docker_keeps_about_as_much_output_as_the_spool_does() -> None:
+def test_dockers_log_is_as_large_as_the_spool() -> None:
     assert host_config(start())["LogConfig"] == {
         "Type": "json-file",
         "Config": {"max-size": str(1024**3), "max-file": "2"},
@@ -134,7 +134,7 @@ def test_docker_keeps_about_as_much_output_as_the_spool_does() -> None:
     assert "LogConfig" not in host_config(start(), container_runtime="podman")
 
 
-def test_a_task_without_an_image_is_told_what_to_set() -> None:
+def test_the_error_for_a_missing_image_names_the_option() -> None:
     with pytest.raises(ValueError, match=r"set environment\.image"):
         create_body(start(image=""), settings(), HARNESS)
 
@@ -144,7 +144,7 @@ def test_a_nul_is_refused() -> None:
         create_body(start(environment={"A": "b\0c"}), settings(), HARNESS)
 
 
-def test_a_master_on_loopback_is_warned_of_unless_the_network_is_the_hosts() -> None:
+def test_a_master_on_loopback_causes_a_warning_unless_the_network_is_the_hosts() -> None:
     local = settings(master_host="127.0.0.1")
     assert "container_master_host" in str(loopback_warning(start(), local))
     assert loopback_warning(start(network_mode="host"), local) is None

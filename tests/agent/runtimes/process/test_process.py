@@ -1,4 +1,4 @@
-"""The process runtime: the contract of all runtimes, and what is its own."""
+"""The process runtime: the contract of all runtimes, and its own features."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class TestProcessRuntime(RuntimeContract):
 
 @pytest.mark.slow
 class TestTheMachineItRunsOn:
-    async def test_it_takes_over_path_and_home_and_nothing_else(
+    async def test_it_inherits_only_path_and_home(
         self, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("A_SECRET_OF_THE_AGENT", "x")
@@ -69,11 +69,11 @@ class TestTheMachineItRunsOn:
             "PYTHONUNBUFFERED",
         }
 
-    async def test_python3_is_the_agents_own(self, workshop: Workshop) -> None:
+    async def test_python3_is_the_agents(self, workshop: Workshop) -> None:
         _, lines = await workshop.run("import sys", "print(sys.prefix)")
         assert lines == [sys.prefix]
 
-    async def test_the_harness_and_what_it_needs_come_first_and_nothing_else(
+    async def test_only_the_harness_and_its_dependencies_come_first(
         self, workshop: Workshop
     ) -> None:
         _, lines = await workshop.run(
@@ -85,7 +85,7 @@ class TestTheMachineItRunsOn:
         )
         assert lines == ["True", "determined ruamel urllib3", "True"]
 
-    async def test_files_and_paths_of_the_container_lie_in_its_directory(
+    async def test_files_and_paths_of_the_container_are_in_its_directory(
         self, workshop: Workshop
     ) -> None:
         script = b"#!/bin/sh\necho $DET_RUN_DIR $1; cat $DET_RUN_DIR/secret\n"
@@ -124,7 +124,7 @@ class TestTheMachineItRunsOn:
         assert lines == [f"{mount.host_path} True"]
 
     @covers("agent-config 5.logs")
-    async def test_what_it_ignores_it_says_once_in_the_log(self, workshop: Workshop) -> None:
+    async def test_ignored_options_are_noted_once_in_the_log(self, workshop: Workshop) -> None:
         directory, handle = await workshop.launch(
             spec("pass", image="an-image:1", add_capabilities=("NET_ADMIN",), shm_size_bytes=9)
         )
@@ -135,7 +135,7 @@ class TestTheMachineItRunsOn:
             assert name in chunk.text
 
     @pytest.mark.skipif(os.getuid() != 0, reason="only root may become another user")
-    async def test_as_root_it_becomes_the_tasks_user(self, workshop: Workshop) -> None:
+    async def test_as_root_it_switches_to_the_tasks_user(self, workshop: Workshop) -> None:
         user = TaskUser("someone", 54321, "some", 54322)
         directory, start = workshop.make(
             spec(
@@ -165,7 +165,7 @@ class TestTheMachineItRunsOn:
 @pytest.mark.slow
 @pytest.mark.kill
 class TestWhatGoesWrong:
-    async def test_a_shim_that_is_killed_takes_its_task_along(self, workshop: Workshop) -> None:
+    async def test_killing_a_shim_kills_its_task(self, workshop: Workshop) -> None:
         directory, handle = await workshop.launch(
             spec(
                 "import os, time",
@@ -184,7 +184,7 @@ class TestWhatGoesWrong:
         assert end.failure.type == "restore_error"
         assert processes_with(f"DET_CONTAINER_ID={directory.container_id}") == []
 
-    async def test_its_end_is_told_when_the_last_of_it_is_gone(
+    async def test_the_end_is_reported_when_all_processes_have_ended(
         self, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Who is killed lives on until its turn comes, on a busy machine for a while."""
@@ -210,9 +210,7 @@ class TestWhatGoesWrong:
         assert processes_with(f"DET_CONTAINER_ID={directory.container_id}") == []
         assert end.exit_code == 137, "it was to be killed anyway"
 
-    async def test_with_a_killed_shim_ends_also_who_has_left_everything_behind(
-        self, workshop: Workshop
-    ) -> None:
+    async def test_killing_a_shim_kills_detached_processes_too(self, workshop: Workshop) -> None:
         """A daemon in a session of its own, with no parent and nothing in its environment."""
         if not make_cgroup("try", 1):
             pytest.skip("no cgroup can be made here, by which such a process could be found")
@@ -236,7 +234,7 @@ class TestWhatGoesWrong:
         await asyncio.wait_for(handle.wait(), 60)
         assert processes_with(mark) == []
 
-    async def test_a_shim_that_stands_still_is_ended_by_hand(
+    async def test_a_stopped_shim_is_killed_directly(
         self, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("determined_agent.runtimes.process.shim_process._KILL_TIMEOUT_S", 0.2)
@@ -253,24 +251,24 @@ class TestWhatGoesWrong:
         assert descendants(shim) == []
         assert processes_with(f"DET_CONTAINER_ID={directory.container_id}") == []
 
-    async def test_an_environment_that_is_too_large_is_a_task_error(
-        self, workshop: Workshop
-    ) -> None:
+    async def test_a_too_large_environment_is_a_task_error(self, workshop: Workshop) -> None:
         with pytest.raises(LaunchFailed) as caught:
             await workshop.launch(spec("pass", environment={"HUGE": "x" * 200_000}))
         assert caught.value.failure.type == "task_error"
         assert "the kernel allows 128 KiB a variable" in caught.value.failure.message
 
-    async def test_a_nul_in_the_environment_is_the_tasks_error(self, workshop: Workshop) -> None:
+    async def test_a_nul_in_the_environment_is_a_task_error(self, workshop: Workshop) -> None:
         with pytest.raises(LaunchFailed, match="a NUL in an argument") as caught:
             await workshop.launch(spec("pass", environment={"A": "b\0c"}))
         assert caught.value.failure.type == "task_error"
 
-    async def test_a_work_directory_that_cannot_be_made_is_named(self, workshop: Workshop) -> None:
+    async def test_the_error_names_a_work_dir_that_cannot_be_created(
+        self, workshop: Workshop
+    ) -> None:
         with pytest.raises(LaunchFailed, match="/proc/nowhere"):
             await workshop.launch(spec("pass", work_dir="/proc/nowhere"))
 
-    async def test_output_beyond_the_bound_is_dropped_and_counted(self, make: Make) -> None:
+    async def test_output_beyond_the_limit_is_dropped_and_counted(self, make: Make) -> None:
         workshop = make(log_spool_bytes=10**6)
         end, lines = await workshop.run(
             "import os", "for _ in range(3000): os.write(1, b'x' * 999 + b'\\n')"
@@ -280,7 +278,7 @@ class TestWhatGoesWrong:
         assert 900 < len(kept) < 1400
         assert lines[-1].startswith(f"{3000 - len(kept)} lines of output were dropped")
 
-    async def test_many_children_forked_in_a_row_all_die(self, workshop: Workshop) -> None:
+    async def test_many_forked_children_are_all_killed(self, workshop: Workshop) -> None:
         directory, handle = await workshop.launch(
             spec(
                 "import os, time",
@@ -296,7 +294,7 @@ class TestWhatGoesWrong:
         assert end.exit_code == 0
         assert processes_with(f"DET_CONTAINER_ID={directory.container_id}") == []
 
-    async def test_a_task_has_no_more_processes_than_its_bound(self, make: Make) -> None:
+    async def test_a_task_has_no_more_processes_than_its_limit(self, make: Make) -> None:
         limit = 30
         if os.getuid() != 0:  # without a cgroup those of the user count, all of them
             limit += sum(1 for _ in glob.iglob("/proc/[0-9]*/task/[0-9]*"))
