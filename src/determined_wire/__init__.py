@@ -1,1 +1,1 @@
-"""What master and agent share: REST messages, the agent link, and the settings reader."""
+"""Shared by master and agent: REST messages, the agent link, and the settings reader."""

@@ -114,7 +114,7 @@ class RegistryAuth(Frozen, frozen=True):
 
 
 class ContainerSpec(Frozen, frozen=True):
-    """What a runtime needs to start one container of a task."""
+    """The specification of one container of a task."""
 
     task_id: str
     task_type: str
@@ -169,7 +169,7 @@ class Hello(Message, frozen=True, tag="hello"):
     acknowledged: int = 0
     """Number of the last message received in the stream of that epoch."""
     cluster_id: str = ""
-    """The cluster whose epoch that is; epochs of another cluster do not compare."""
+    """The cluster of that epoch; epochs of different clusters cannot be compared."""
     address: str = ""
     """Address at which other machines reach this one; empty for that of the connection."""
     sent_at_us: int = 0

@@ -28,7 +28,7 @@ class ContainerRecord(msgspec.Struct, frozen=True, kw_only=True):
     task_id: str
     slot_ids: tuple[int, ...]
     device_uuids: tuple[str, ...] = ()
-    """Of its slots, whose numbers may change at the next start of the agent."""
+    """UUIDs of its slots' devices; slot numbers may change when the agent restarts."""
     ports: tuple[int, ...] = ()
     cluster_id: str = ""
     epoch: int = 0

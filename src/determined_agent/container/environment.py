@@ -37,7 +37,7 @@ class ContainerStart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HostEnvironment(msgspec.Struct, frozen=True, kw_only=True):
-    """What a process task inherits from the machine."""
+    """The values that a process task inherits from the machine."""
 
     python: str
     """Path of the agent's interpreter."""

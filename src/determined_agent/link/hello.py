@@ -1,4 +1,4 @@
-"""The first message of the agent: who it is, what it has, and what allows it to join."""
+"""The agent's first message: its identity, slots, containers and join token."""
 
 from __future__ import annotations
 
@@ -28,12 +28,11 @@ class JoinTokenError(Exception):
 
 
 class KnownState(msgspec.Struct, frozen=True, kw_only=True):
-    """What the agent knows of its containers and of its masters so far."""
+    """The agent's containers, and the newest master that it has obeyed."""
 
     containers: tuple[ContainerReport, ...]
     cluster_id: str
     epoch: int
-    """Of the newest master that it has obeyed."""
 
 
 def hello(

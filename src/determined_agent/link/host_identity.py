@@ -1,4 +1,4 @@
-"""What an agent reports about its machine: its address and the user that its tasks run as."""
+"""The address and the user of this machine that the agent reports to the master."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pwd
 import socket
 
 _UNUSED_ADDRESS = ("192.0.2.1", 9)
-"""An address that nobody has. Nothing is sent to it; the kernel only looks up the route."""
+"""A reserved address (TEST-NET-1). Nothing is sent; the kernel only looks up the route."""
 
 
 def advertised_address(setting: str, link_address: str) -> str:

@@ -53,7 +53,7 @@ _SMALL_READ = 4096
 
 
 class ShimOrder:
-    """What to run: fields separated by NUL, the last one `end`."""
+    """The command to run: fields separated by NUL, the last one `end`."""
 
     def __init__(self, payload: bytes) -> None:
         fields = payload.split(b"\0")

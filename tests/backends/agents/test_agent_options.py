@@ -190,4 +190,4 @@ def test_output_of_a_vendors_tool_that_cannot_be_read_ends_the_agent(
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     agent = agents(slot_type="rocm", artificial_slots=0)
     assert ended(agent) == 2
-    assert "rocm-smi printed something else than expected" in agent.log.read_text()
+    assert "rocm-smi printed unexpected output" in agent.log.read_text()

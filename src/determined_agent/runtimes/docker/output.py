@@ -25,7 +25,7 @@ _SECOND_CHARS = 19
 
 
 class ResumePoint(msgspec.Struct, frozen=True):
-    """Where a copy continues."""
+    """The place in Docker's log where a copy continues."""
 
     since_us: int = 0
     """Entries before this time are in the spool, or were dropped."""

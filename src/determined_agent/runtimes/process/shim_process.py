@@ -200,7 +200,7 @@ async def find_shim(directory: ContainerDirectory, ports: tuple[int, ...]) -> Sh
 
 
 def exit_without_status(directory: ContainerDirectory, *, was_killed: bool) -> Exit:
-    """Return the end of a task whose shim has left no status."""
+    """Return the end of a task if its shim has written no status."""
     if was_killed:
         failure = Failure("container_failed", "container was killed", 137)
         return Exit(exit_code=137, failure=failure)
@@ -245,7 +245,7 @@ def _spawn(directory: Path, fds: tuple[int, int, int, int]) -> int:
 
 
 async def _past_exit(directory: ContainerDirectory) -> Exit:
-    """Return how a task ended whose shim no longer runs, once its processes have ended."""
+    """Return how a task without a running shim ended, once its processes have ended."""
     end = directory.exit()
     if end is None:
         await _kill_leftovers(directory.container_id)
