@@ -13,7 +13,7 @@ from determined_master.settings.master import Settings
 from determined_master.settings.pools import ResourcePool
 from determined_master.settings.provider import Provider
 from determined_master.settings.providers import PROVIDERS
-from determined_wire.settings_reader import Option, options
+from determined_wire.settings_options import Option, options
 
 HEAD = """\
 # Settings

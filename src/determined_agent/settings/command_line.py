@@ -7,13 +7,8 @@ import sys
 from collections.abc import Sequence
 from importlib import metadata
 
-from determined_wire.settings_reader import (
-    Given,
-    Option,
-    SettingsParser,
-    add_flag,
-    given_flags,
-)
+from determined_wire.settings_options import Option
+from determined_wire.settings_reader import Given, SettingsParser, add_flag, given_flags
 
 DEFAULT_FILE = "/etc/determined/agent.yaml"
 COMMANDS = ("run", "version", "help", "completion")

@@ -12,7 +12,8 @@ import msgspec
 from msgspec import Meta
 
 from determined_agent.settings.sources import SettingsSources
-from determined_wire.settings_reader import MASK, SettingsError
+from determined_wire.settings_options import MASK
+from determined_wire.settings_reader import SettingsError
 
 __all__ = ["LoadedSettings", "Settings", "SettingsError", "load"]
 

@@ -8,10 +8,9 @@ from typing import Any
 import msgspec
 
 from determined_agent.settings.command_line import DEFAULT_FILE, parse_command_line
+from determined_wire.settings_options import Option, options
 from determined_wire.settings_reader import (
-    Option,
     SettingsError,
-    options,
     options_in,
     overrides,
     read_text,

@@ -1,8 +1,8 @@
 """The parent process of one task: it owns the task's session and outlives the agent.
 
 Standard library only, started as `python -I -S` within about 20 ms. It reads its order from file
-descriptor 0 (see `ShimOrder`), reports on descriptor 1 whether the task's program was started,
-holds the lock on descriptor 3 while it runs, and stores the rest in the task's directory:
+descriptor 0 (see `child.ShimOrder`), reports on descriptor 1 whether the task's program was
+started, holds the lock on descriptor 3 while it runs, and stores the rest in the task's directory:
 
 * `pid`: its process id and start time, by which an agent finds it again;
 * `output/`: the task's output (see `spool`);
@@ -18,19 +18,23 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import errno
 import fcntl
 import os
-import resource
 import select
 import signal
 import sys
 import time
 
+from determined_agent.shim.child import (
+    SET_CHILD_SUBREAPER,
+    ShimOrder,
+    exec_task,
+    prctl,
+    write_file,
+)
 from determined_agent.shim.process_tree import kill_below, send, start_time
 from determined_agent.shim.spool import READ_BYTES, STDERR, STDOUT, SpoolWriter
 
-MAGIC = b"determined-shim-2"
 LOCK_FD = 3
 FORWARDED = (
     signal.SIGHUP,
@@ -43,32 +47,11 @@ FORWARDED = (
 )
 KILL_ALL = signal.SIGRTMIN
 
-_PR_SET_PDEATHSIG = 1
-_PR_SET_CHILD_SUBREAPER = 36
 _STATUS_BYTES = 1024
 _COALESCE_S = 0.002
 _DRAIN_S = 1.0
 _KILL_S = 30.0
 _SMALL_READ = 4096
-
-
-class ShimOrder:
-    """The command to run: fields separated by NUL, the last one `end`."""
-
-    def __init__(self, payload: bytes) -> None:
-        fields = payload.split(b"\0")
-        if fields[0] != MAGIC or fields[-1] != b"end":
-            raise ValueError("the order on descriptor 0 is incomplete")
-        self.cwd = fields[1]
-        self.uid = int(fields[2])
-        self.gid = int(fields[3])
-        self.spool_bytes = int(fields[4])
-        self.max_processes = int(fields[5])
-        self.is_relay = fields[6] == b"1"
-        self.group = os.fsdecode(fields[7])
-        last_argument = 9 + int(fields[8])
-        self.argv = fields[9:last_argument]
-        self.env = dict(item.partition(b"=")[::2] for item in fields[last_argument:-1])
 
 
 class TaskStartError(Exception):
@@ -79,7 +62,7 @@ def main(directory: str) -> int:
     """Run one task. Returns the shim's own exit code, which is not used."""
     os.set_inheritable(LOCK_FD, False)
     libc = ctypes.CDLL(None, use_errno=True)
-    _prctl(libc, _PR_SET_CHILD_SUBREAPER, 1)
+    prctl(libc, SET_CHILD_SUBREAPER, 1)
     try:
         status_fd = _reserve_status(directory)
         _write_pid(directory)
@@ -129,7 +112,7 @@ class _Task:
         self._is_relay = order.is_relay
         self._pid = os.fork()
         if self._pid == 0:
-            _exec_task(order, libc, shim_pid, (out_w, err_w, fail_w))
+            exec_task(order, libc, shim_pid, (out_w, err_w, fail_w))
         for fd in (out_w, err_w, fail_w):
             os.close(fd)
         with contextlib.suppress(
@@ -196,7 +179,7 @@ class _Task:
     def _kill_all(self) -> None:
         if self._group:  # no more forks: a fork bomb would outrun the kills
             with contextlib.suppress(OSError):
-                _write(os.path.join(self._group, "pids.max"), b"0\n")
+                write_file(os.path.join(self._group, "pids.max"), b"0\n")
         kill_below(os.getpid())
 
     def _kill_leftovers(self) -> None:
@@ -226,74 +209,6 @@ class _Task:
                 held -= self._copy(fd, poll)
 
 
-def _exec_task(
-    order: ShimOrder, libc: ctypes.CDLL, shim_pid: int, fds: tuple[int, int, int]
-) -> None:
-    """In the child: execute the task's program, or report why that failed and exit."""
-    out_w, err_w, fail_w = fds
-    program = os.fsdecode(order.argv[0])
-    stage = "prepare the process"
-    try:
-        os.setpgid(0, 0)
-        signal.set_wakeup_fd(-1)
-        for number in (signal.SIGPIPE, signal.SIGXFSZ):
-            signal.signal(number, signal.SIG_DFL)  # Python ignores them, and children inherit that
-        os.dup2(out_w, 1)
-        os.dup2(err_w, 2)
-        stage = "limit its processes"
-        _limit_processes(order)
-        if os.getuid() == 0 and order.uid != 0:
-            stage = f"become user {order.uid}, group {order.gid}"
-            os.setgroups([order.gid])
-            os.setgid(order.gid)
-            os.setuid(order.uid)
-        _prctl(libc, _PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != shim_pid:
-            os._exit(255)
-        stage = f"enter the work directory {os.fsdecode(order.cwd)}"
-        os.chdir(order.cwd)
-        stage = f"run '{program}'"
-        os.execvpe(order.argv[0], order.argv, order.env)
-    except Exception as error:  # whatever it is, this process must not continue as a second shim
-        os.write(fail_w, f"cannot {stage}: {_error_text(error, order)}".encode())
-    os._exit(255)
-
-
-def _limit_processes(order: ShimOrder) -> None:
-    """Limit the number of processes of the task's program and its descendants."""
-    if order.group:
-        _write(os.path.join(order.group, "cgroup.procs"), b"0\n")
-    elif order.max_processes:
-        _, most = resource.getrlimit(resource.RLIMIT_NPROC)
-        limit = order.max_processes
-        if most != resource.RLIM_INFINITY:
-            limit = min(limit, most)
-        resource.setrlimit(resource.RLIMIT_NPROC, (limit, limit))
-
-
-def _write(path: str, data: bytes) -> None:
-    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
-    try:
-        os.write(fd, data)
-    finally:
-        os.close(fd)
-
-
-def _error_text(error: Exception, order: ShimOrder) -> str:
-    if not isinstance(error, OSError):
-        return str(error)
-    text = os.strerror(error.errno or 0)
-    if error.errno == errno.ENOENT and b"/" not in order.argv[0]:
-        return f"{text} (searched in PATH {os.fsdecode(order.env.get(b'PATH', b''))})"
-    if error.errno == errno.E2BIG:
-        size = sum(len(k) + len(v) for k, v in order.env.items())
-        return (
-            f"{text} (the environment takes {size} bytes; the kernel allows 128 KiB a variable "
-            "and some 2 MiB together: shorten the configuration or the hyperparameters)"
-        )
-    return text
-
-
 def _catch_signals() -> int:
     """Write received signals into a pipe; return its reading end."""
     wake_r, wake_w = os.pipe()
@@ -307,11 +222,6 @@ def _catch_signals() -> int:
 def _report_start(line: str) -> None:
     with contextlib.suppress(OSError):  # the agent has ended; the next one reads the directory
         os.write(1, f"{line}\n".encode())
-
-
-def _prctl(libc: ctypes.CDLL, option: int, value: int) -> None:
-    if sys.platform == "linux":
-        libc.prctl(option, value, 0, 0, 0)
 
 
 def _write_pid(directory: str) -> None:

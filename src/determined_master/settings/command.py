@@ -10,15 +10,8 @@ import msgspec
 
 from determined_master.settings.reader import parse_text
 from determined_master.settings.simulate import SimulateOptions, add_options, options_of
-from determined_wire.settings_reader import (
-    Given,
-    Option,
-    SettingsParser,
-    add_flag,
-    given_flags,
-    options,
-    overrides,
-)
+from determined_wire.settings_options import Option, options
+from determined_wire.settings_reader import Given, SettingsParser, add_flag, given_flags, overrides
 
 Path = tuple[str, ...]
 

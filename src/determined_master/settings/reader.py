@@ -1,6 +1,6 @@
 """Reads the values of the master's settings into frozen structs, and reports every error.
 
-The structs define the options (see `determined_wire.settings_reader`). `Meta(extra=...)` may add
+The structs define the options (see `determined_wire.settings_options`). `Meta(extra=...)` may add
 `is_secret`, and `kind` for values with a schema of their own.
 """
 
@@ -25,15 +25,8 @@ from determined_master.domain.config.schema.values import (
     ValueType,
     type_name,
 )
-from determined_wire.settings_reader import (
-    MASK,
-    Choices,
-    Option,
-    fields_of,
-    similar_option,
-    unwrap,
-    without_none,
-)
+from determined_wire.settings_options import MASK, Choices, Option, fields_of, unwrap, without_none
+from determined_wire.settings_reader import similar_option
 
 _NO_META: dict[str, Any] = {}
 

@@ -30,7 +30,7 @@ from determined_agent.runtimes.process.cgroups import make_cgroup, remove_cgroup
 from determined_agent.runtimes.process.shim_process import ShimProcess, find_shim, start_shim
 from determined_agent.runtimes.task_files import make_dirs, make_run_dir, put_file
 from determined_agent.settings.options import Settings
-from determined_agent.shim.program import MAGIC
+from determined_agent.shim.child import MAGIC
 from determined_agent.shim.spool import NOTE, SpoolWriter
 from determined_wire.agent_link import ContainerState, Failure, TaskUser
 
