@@ -43,7 +43,7 @@ from determined_agent.runtimes.task_files import make_dirs
 from determined_agent.settings.options import Settings
 from determined_wire.agent_link import Address, ContainerState, Failure, TaskUser
 
-HOME_LABEL = f"{LABEL}directory"
+DIRECTORY_LABEL = f"{LABEL}directory"
 """The agent directory that a container belongs to: agents of one machine may share an id."""
 
 LAUNCH_RETRY_S = 60.0
@@ -165,7 +165,7 @@ class Launcher:
             if mount.container_path == SHARED_FS_DIR and os.geteuid() == 0:
                 _make_storage(mount.host_path, start.spec.user)
         body = create_body(start, self._settings, self._harness, await _render_nodes(start))
-        body["Labels"][HOME_LABEL] = str(self._root)
+        body["Labels"][DIRECTORY_LABEL] = str(self._root)
         name = container_name(start)
         request = Request(
             method="POST", path="/containers/create", query={"name": name}, body=body

@@ -32,7 +32,7 @@ from determined_agent.runtimes.docker.inspection import (
     inspect,
     is_running,
 )
-from determined_agent.runtimes.docker.launch import HOME_LABEL, LAUNCH_RETRY_S, Launcher
+from determined_agent.runtimes.docker.launch import DIRECTORY_LABEL, LAUNCH_RETRY_S, Launcher
 from determined_agent.runtimes.docker.output import ContainerOutput
 from determined_agent.runtimes.docker.spec import LABEL
 from determined_agent.settings.options import Settings
@@ -194,7 +194,7 @@ class DockerRuntime:
         """Kill and remove containers of this agent that have no directory."""
         keeps_ended = self._settings.container_auto_remove_disabled
         try:
-            for found in await self._listed(f"{HOME_LABEL}={self._root}"):
+            for found in await self._listed(f"{DIRECTORY_LABEL}={self._root}"):
                 is_kept = keeps_ended and found.get("State") == "exited"
                 if found["Labels"].get(f"{LABEL}id") not in known and not is_kept:
                     await self._launcher.delete_if_possible(str(found["Id"]))

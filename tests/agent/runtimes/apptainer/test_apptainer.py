@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from tests.agent_link import spec
-from tests.contracts.runtime_contract import RuntimeContract, Workshop, lines_of
+from tests.contracts.runtime_contract import RuntimeContract, RuntimeDriver, lines_of
 from tests.covers import covers
 
 from determined_agent.container.environment import ContainerStart, MasterIdentity
@@ -108,7 +108,9 @@ printf '%s\\n' "$@" > "$0.arguments"
 
 
 @pytest.fixture
-async def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Workshop]:
+async def recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[RuntimeDriver]:
     """A fake Apptainer that records its arguments."""
     program = tmp_path / "bin" / "apptainer"
     program.parent.mkdir()
@@ -120,7 +122,7 @@ async def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIter
     root = tmp_path / "agent-1"
     root.mkdir()
     own = settings(container_runtime="apptainer", apptainer_image_root=str(tmp_path / "images"))
-    made = Workshop(ApptainerRuntime(own, root), root)
+    made = RuntimeDriver(ApptainerRuntime(own, root), root)
     yield made
     await made.clean_up()
 
@@ -136,7 +138,7 @@ async def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIter
     ],
 )
 async def test_apptainer_gets_the_image_in_its_own_form(
-    recorded: Workshop, tmp_path: Path, image: str, asked: str
+    recorded: RuntimeDriver, tmp_path: Path, image: str, asked: str
 ) -> None:
     _, handle = await recorded.launch(spec("pass", image=image))
     assert (await asyncio.wait_for(handle.wait(), 60)).exit_code == 0
@@ -156,7 +158,7 @@ async def test_apptainer_gets_the_image_in_its_own_form(
     ],
 )
 async def test_an_unsupported_image_is_a_task_error(
-    recorded: Workshop, image: str, said: str
+    recorded: RuntimeDriver, image: str, said: str
 ) -> None:
     with pytest.raises(LaunchFailed, match=said) as caught:
         await recorded.launch(spec("pass", image=image))
@@ -164,13 +166,13 @@ async def test_an_unsupported_image_is_a_task_error(
 
 
 @pytest.fixture
-async def workshop(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Workshop]:
+async def driver(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[RuntimeDriver]:
     if shutil.which("apptainer") is None:
         pytest.skip("apptainer is not installed")
     tree: Path = request.getfixturevalue("debian_tree")
     root = tmp_path / "agent-1"
     root.mkdir()
-    made = Workshop(ApptainerRuntime(settings(work_dir=str(tmp_path)), root), root)
+    made = RuntimeDriver(ApptainerRuntime(settings(work_dir=str(tmp_path)), root), root)
     made.defaults = {"image": str(tree), "network_mode": "host"}
     yield made
     await made.clean_up()
@@ -180,9 +182,9 @@ async def workshop(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
 @pytest.mark.docker
 @pytest.mark.xdist_group("docker")
 class TestApptainerRuntime(RuntimeContract):
-    async def test_a_missing_program_is_a_task_error(self, workshop: Workshop) -> None:
+    async def test_a_missing_program_is_a_task_error(self, driver: RuntimeDriver) -> None:
         """Apptainer itself starts all the same, and tells it in the task's log."""
-        directory, handle = await workshop.launch(spec(entrypoint=("/no/such/program",)))
+        directory, handle = await driver.launch(spec(entrypoint=("/no/such/program",)))
         end = await asyncio.wait_for(handle.wait(), 60)
         assert end.failure is not None
         assert (end.failure.type, end.exit_code) == ("container_failed", 255)

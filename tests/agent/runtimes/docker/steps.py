@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.agent_link import spec, until
-from tests.contracts.runtime_contract import Workshop, lines_of
+from tests.contracts.runtime_contract import RuntimeDriver, lines_of
 from tests.docker_daemon import Daemon
 from tests.registry import Registry
 
@@ -55,7 +55,7 @@ def notes_of(directory: ContainerDirectory) -> list[str]:
     return [line for source, line in told if source == "agent"]
 
 
-async def again(made: Workshop, directory: ContainerDirectory) -> Handle | Exit:
+async def again(made: RuntimeDriver, directory: ContainerDirectory) -> Handle | Exit:
     """Find a container as a restarted agent does."""
     record = directory.record()
     assert record is not None
@@ -65,7 +65,7 @@ async def again(made: Workshop, directory: ContainerDirectory) -> Handle | Exit:
     return found
 
 
-def let_go(made: Workshop, handle: Handle) -> None:
+def let_go(made: RuntimeDriver, handle: Handle) -> None:
     handle.detach()
     made.handles.remove(handle)
 
@@ -85,26 +85,26 @@ def pid_of(docker: Daemon) -> int:
     return int(docker.run("inspect", "-f", "{{.State.Pid}}", *docker.containers()))
 
 
-async def half_pulled(workshop: Workshop, images: Registry) -> asyncio.Task[Any]:
+async def half_pulled(driver: RuntimeDriver, images: Registry) -> asyncio.Task[Any]:
     """Start a launch that is pulling its image; the registry withholds the rest."""
-    directory, start = workshop.make(spec("pass", image=images.image))
-    launch = workshop.runtime.launch(directory, start, workshop.states.append)
+    directory, start = driver.make(spec("pass", image=images.image))
+    launch = driver.runtime.launch(directory, start, driver.states.append)
     launching = asyncio.create_task(launch)
     await until(lambda: images.pulls == 1)
     return launching
 
 
-async def check_pulled(workshop: Workshop, images: Registry) -> None:
+async def check_pulled(driver: RuntimeDriver, images: Registry) -> None:
     """Assert that the image is pulled now; it only lacks Python."""
     with pytest.raises(LaunchFailed, match="needs Python"):
-        await workshop.launch(spec("pass", image=images.image))
+        await driver.launch(spec("pass", image=images.image))
 
 
 @contextlib.contextmanager
-def impatient(workshop: Workshop, answer_s: float = 0.3) -> Iterator[None]:
+def impatient(driver: RuntimeDriver, answer_s: float = 0.3) -> Iterator[None]:
     """Use a short timeout while the daemon hangs, and the usual one before and after."""
-    assert isinstance(workshop.runtime, DockerRuntime)
-    api = workshop.runtime._api
+    assert isinstance(driver.runtime, DockerRuntime)
+    api = driver.runtime._api
     usual_s, api._answer_s = api._answer_s, answer_s
     try:
         yield

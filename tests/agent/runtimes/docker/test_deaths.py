@@ -25,7 +25,7 @@ from tests.agent.runtimes.docker.steps import (
     said_by_itself,
 )
 from tests.agent_link import spec, until
-from tests.contracts.runtime_contract import Workshop, lines_of
+from tests.contracts.runtime_contract import RuntimeDriver, lines_of
 from tests.docker_daemon import Daemon
 from tests.registry import Registry
 
@@ -42,9 +42,9 @@ pytestmark = [
 
 class TestADaemonThatDies:
     async def test_the_task_keeps_running_and_its_output_and_end_are_complete(
-        self, workshop: Workshop, docker: Daemon
+        self, driver: RuntimeDriver, docker: Daemon
     ) -> None:
-        directory, handle = await workshop.launch(counting(0.005))
+        directory, handle = await driver.launch(counting(0.005))
         await until(lambda: len(lines_of(directory)) > 20)
         tmp = inside(docker)
         docker.kill()
@@ -56,9 +56,9 @@ class TestADaemonThatDies:
         assert "it runs" in notes_of(directory)[0]
 
     async def test_output_before_an_end_without_the_daemon_is_kept(
-        self, workshop: Workshop, docker: Daemon
+        self, driver: RuntimeDriver, docker: Daemon
     ) -> None:
-        directory, handle = await workshop.launch(
+        directory, handle = await driver.launch(
             spec(
                 *("import sys", "print('first', flush=True)", UNTIL_GO),
                 "for i in range(3000): print(i, 'x' * 40)",
@@ -80,9 +80,9 @@ class TestADaemonThatDies:
         assert not has_noted(directory, "may be missing")
 
     async def test_output_during_the_outage_is_read_completely(
-        self, workshop: Workshop, docker: Daemon
+        self, driver: RuntimeDriver, docker: Daemon
     ) -> None:
-        directory, handle = await workshop.launch(
+        directory, handle = await driver.launch(
             spec(
                 *("import os, time", "print('first', flush=True)"),
                 "while not os.path.exists('/tmp/away'): time.sleep(0.01)",
@@ -104,9 +104,9 @@ class TestADaemonThatDies:
         assert said_by_itself(directory, end) == wanted
 
     async def test_a_restart_of_the_daemon_loses_no_line(
-        self, workshop: Workshop, docker: Daemon
+        self, driver: RuntimeDriver, docker: Daemon
     ) -> None:
-        directory, handle = await workshop.launch(counting(0.005))
+        directory, handle = await driver.launch(counting(0.005))
         await until(lambda: len(lines_of(directory)) > 20)
         tmp = inside(docker)
         docker.restart()
@@ -116,9 +116,9 @@ class TestADaemonThatDies:
         check_counted(said_by_itself(directory, end))
 
     async def test_a_container_that_ended_with_the_daemon_is_a_restore_error(
-        self, workshop: Workshop, docker: Daemon
+        self, driver: RuntimeDriver, docker: Daemon
     ) -> None:
-        directory, handle = await workshop.launch(spec(*SLEEP))
+        directory, handle = await driver.launch(spec(*SLEEP))
         await until(lambda: lines_of(directory) == ["ready"])
         pid = pid_of(docker)
         docker.kill()
@@ -130,9 +130,9 @@ class TestADaemonThatDies:
         assert "while Docker's daemon was down: set live-restore" in end.failure.message
 
     async def test_a_container_unknown_to_the_daemon_is_a_restore_error(
-        self, workshop: Workshop, docker: Daemon
+        self, driver: RuntimeDriver, docker: Daemon
     ) -> None:
-        directory, handle = await workshop.launch(spec(*SLEEP))
+        directory, handle = await driver.launch(spec(*SLEEP))
         await until(lambda: lines_of(directory) == ["ready"])
         [container], pid = docker.containers(), pid_of(docker)
         docker.kill()
@@ -145,28 +145,28 @@ class TestADaemonThatDies:
         assert "the container is gone" in end.failure.message
 
     async def test_an_end_while_agent_and_daemon_are_down_is_found(
-        self, workshop: Workshop, docker: Daemon
+        self, driver: RuntimeDriver, docker: Daemon
     ) -> None:
-        directory, handle = await workshop.launch(
+        directory, handle = await driver.launch(
             spec("print('first', flush=True)", UNTIL_GO, "print('last')")
         )
         await until(lambda: lines_of(directory) == ["first"])
-        let_go(workshop, handle)
+        let_go(driver, handle)
         pid, tmp = pid_of(docker), inside(docker)
         docker.kill()
         (tmp / "go").touch()
         await until(lambda: not Path(f"/proc/{pid}").exists())
         docker.start()
-        end = await again(workshop, directory)
+        end = await again(driver, directory)
         assert isinstance(end, Exit)
         assert end.exit_code == 0
         assert lines_of(directory, end)[0] == "first"  # nobody holds what is written meanwhile
 
     async def test_an_interrupted_pull_is_reported_and_the_next_one_works(
-        self, workshop: Workshop, docker: Daemon, images: Registry
+        self, driver: RuntimeDriver, docker: Daemon, images: Registry
     ) -> None:
         with images.holding():
-            launching = await half_pulled(workshop, images)
+            launching = await half_pulled(driver, images)
             docker.kill()
             with pytest.raises(LaunchFailed, match="could not be pulled") as caught:
                 await asyncio.wait_for(launching, 60)
@@ -174,4 +174,4 @@ class TestADaemonThatDies:
         assert caught.value.failure.type == "agent_error"
         assert images.image in caught.value.failure.message
         assert docker.address in caught.value.failure.message
-        await check_pulled(workshop, images)
+        await check_pulled(driver, images)

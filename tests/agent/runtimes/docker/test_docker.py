@@ -19,7 +19,7 @@ from tests.agent.runtimes.docker.steps import (
     notes_of,
 )
 from tests.agent_link import spec, until
-from tests.contracts.runtime_contract import RuntimeContract, Workshop, lines_of
+from tests.contracts.runtime_contract import RuntimeContract, RuntimeDriver, lines_of
 from tests.covers import covers
 from tests.debian_tree import CannotRun
 from tests.docker_daemon import (
@@ -48,12 +48,12 @@ class TestDockerRuntime(RuntimeContract):
 class TestWhatIsInside:
     @covers("agent-config 5.files")
     async def test_the_task_finds_its_user_files_memory_and_harness(
-        self, workshop: Workshop, tmp_path: Path
+        self, driver: RuntimeDriver, tmp_path: Path
     ) -> None:
         shared = tmp_path / "shared"
         shared.mkdir(mode=0o777)
         shared.chmod(0o777)
-        _, lines = await workshop.run(
+        _, lines = await driver.run(
             "import os, pathlib, stat, sys",
             "print(os.getuid(), os.getgid(), os.getcwd(), os.environ['HOME'])",
             "print(oct(os.stat('/run/determined').st_mode & 0o7777), open('../given').read())",
@@ -80,23 +80,23 @@ class TestWhatIsInside:
         assert (shared / "made").read_text() == "here"
         assert (shared / "made").stat().st_uid == 54321
 
-    async def test_capabilities_are_added_and_dropped(self, workshop: Workshop) -> None:
+    async def test_capabilities_are_added_and_dropped(self, driver: RuntimeDriver) -> None:
         script = (
             "caps = next(l for l in open('/proc/self/status') if l.startswith('CapEff'))",
             "print(*[int(caps.split()[1], 16) >> bit & 1 for bit in (12, 27)])",
         )
-        _, plain = await workshop.run(*script)
-        _, changed = await workshop.run(
+        _, plain = await driver.run(*script)
+        _, changed = await driver.run(
             *script, add_capabilities=("NET_ADMIN",), drop_capabilities=("MKNOD",)
         )
         assert (plain, changed) == (["0 1"], ["1 0"])
 
     async def test_devices_and_mounts_have_the_configured_paths(
-        self, workshop: Workshop, tmp_path: Path
+        self, driver: RuntimeDriver, tmp_path: Path
     ) -> None:
         (tmp_path / "data").mkdir()
         (tmp_path / "data/file").write_text("mine")
-        end, lines = await workshop.run(
+        end, lines = await driver.run(
             "import os, stat",
             "found = os.stat('/dev/mine')",
             "print(stat.S_ISCHR(found.st_mode), found.st_rdev == os.makedev(1, 5))",
@@ -112,24 +112,24 @@ class TestWhatIsInside:
 
     @covers("experiment-config 12.hpc_images")
     async def test_an_image_name_may_have_a_transport_of_the_daemon(
-        self, workshop: Workshop
+        self, driver: RuntimeDriver
     ) -> None:
         for form in (f"docker://{IMAGE}", f"docker-daemon:{IMAGE}"):
-            end, lines = await workshop.run("print('it runs')", image=form)
+            end, lines = await driver.run("print('it runs')", image=form)
             assert (end.exit_code, lines) == (0, ["it runs"])
         with pytest.raises(LaunchFailed, match=r"'/a\.sif': container_runtime docker") as caught:
-            await workshop.launch(spec("pass", image="/a.sif"))
+            await driver.launch(spec("pass", image="/a.sif"))
         assert caught.value.failure.type == "task_error"
 
-    async def test_a_custom_work_dir_is_created(self, workshop: Workshop) -> None:
-        _, lines = await workshop.run("import os", "print(os.getcwd())", work_dir="/some/where")
+    async def test_a_custom_work_dir_is_created(self, driver: RuntimeDriver) -> None:
+        _, lines = await driver.run("import os", "print(os.getcwd())", work_dir="/some/where")
         assert lines == ["/some/where"]
 
     @covers("agent-config 5.labels")
     async def test_the_container_has_labels_and_is_kept_until_its_end_is_stored(
-        self, workshop: Workshop, docker: Daemon
+        self, driver: RuntimeDriver, docker: Daemon
     ) -> None:
-        directory, handle = await workshop.launch(spec("pass", description="exp-1-trial-2"))
+        directory, handle = await driver.launch(spec("pass", description="exp-1-trial-2"))
         await asyncio.wait_for(handle.wait(), 60)
         [container] = docker.containers()
         shown = json.loads(docker.run("inspect", container))[0]
@@ -138,7 +138,7 @@ class TestWhatIsInside:
             for name, value in shown["Config"]["Labels"].items()
             if name.startswith("ai.determined.container.")
         }
-        assert labels.pop("directory") == str(workshop.root)
+        assert labels.pop("directory") == str(driver.root)
         assert labels == {
             "type": "task-container",
             "version": "0",
@@ -151,7 +151,7 @@ class TestWhatIsInside:
         }
         assert shown["Name"] == f"/exp-1-trial-2-{directory.container_id}"
         assert shown["HostConfig"]["AutoRemove"] is False
-        await workshop.runtime.remove(directory.container_id)
+        await driver.runtime.remove(directory.container_id)
         assert docker.containers() == []
 
     async def test_a_fork_bomb_stays_within_its_limit(self, make: Make) -> None:
@@ -167,8 +167,8 @@ class TestWhatIsInside:
         assert end.exit_code == 0
         assert lines == ["refused at 39"]
 
-    async def test_a_line_of_ten_megabytes_arrives_in_pieces(self, workshop: Workshop) -> None:
-        end, lines = await workshop.run(
+    async def test_a_line_of_ten_megabytes_arrives_in_pieces(self, driver: RuntimeDriver) -> None:
+        end, lines = await driver.run(
             "import os", "os.write(1, b'x' * 10**7 + b'\\n')", "print('after')"
         )
         assert end.exit_code == 0
@@ -179,13 +179,13 @@ class TestWhatIsInside:
 
 class TestTheAgentsRestart:
     async def test_output_continues_without_gaps_or_duplicates(
-        self, workshop: Workshop, docker: Daemon
+        self, driver: RuntimeDriver, docker: Daemon
     ) -> None:
-        directory, handle = await workshop.launch(counting(0.003))
+        directory, handle = await driver.launch(counting(0.003))
         for seen in (20, 80, 160):
             await until(lambda seen=seen: len(lines_of(directory)) > seen)
-            let_go(workshop, handle)
-            found = await again(workshop, directory)
+            let_go(driver, handle)
+            found = await again(driver, directory)
             assert not isinstance(found, Exit)
             handle = found
         (inside(docker) / "go").touch()
@@ -194,24 +194,24 @@ class TestTheAgentsRestart:
         check_counted(lines_of(directory, end))
 
     async def test_a_container_that_ended_meanwhile_is_found_with_all_of_its_output(
-        self, workshop: Workshop, docker: Daemon
+        self, driver: RuntimeDriver, docker: Daemon
     ) -> None:
         what = spec("print('first', flush=True)", UNTIL_GO, "print('x' * 9)")
-        directory, handle = await workshop.launch(what)
+        directory, handle = await driver.launch(what)
         await until(lambda: lines_of(directory) == ["first"])
-        let_go(workshop, handle)
+        let_go(driver, handle)
         (inside(docker) / "go").touch()
         await until(lambda: docker.run("ps", "-q") == "")
-        end = await again(workshop, directory)
+        end = await again(driver, directory)
         assert isinstance(end, Exit)
         assert end.exit_code == 0
         assert end.ended_us > 0
         assert lines_of(directory, end) == ["first", "x" * 9]
 
     async def test_a_removed_container_is_a_restore_error(
-        self, workshop: Workshop, docker: Daemon
+        self, driver: RuntimeDriver, docker: Daemon
     ) -> None:
-        _, handle = await workshop.launch(spec("import time", "time.sleep(600)"))
+        _, handle = await driver.launch(spec("import time", "time.sleep(600)"))
         docker.run("rm", "-f", *docker.containers())
         end = await asyncio.wait_for(handle.wait(), 60)
         assert end.failure is not None
@@ -232,11 +232,11 @@ class TestTheAgentsRestart:
         self, make: Make, docker: Daemon
     ) -> None:
         keeping = make("keeping", container_auto_remove_disabled=True)
-        for workshop, left in ((make("usual"), 0), (keeping, 1)):
-            directory, handle = await workshop.launch(spec("print('inside')"))
+        for driver, left in ((make("usual"), 0), (keeping, 1)):
+            directory, handle = await driver.launch(spec("print('inside')"))
             await handle.wait()
-            await workshop.runtime.remove(directory.container_id)
-            await workshop.runtime.sweep(frozenset())
+            await driver.runtime.remove(directory.container_id)
+            await driver.runtime.sweep(frozenset())
             assert len(docker.containers()) == left
         [kept] = docker.containers()
         assert docker.run("logs", kept).strip() == "inside"
@@ -249,69 +249,69 @@ class TestTheAgentsRestart:
 class TestImages:
     @covers("agent-config 4.pull_timings")
     async def test_an_image_is_pulled_and_one_without_python_is_a_task_error(
-        self, workshop: Workshop, images: Registry
+        self, driver: RuntimeDriver, images: Registry
     ) -> None:
         what = spec("pass", image=images.image)
-        directory, start = workshop.make(what)
+        directory, start = driver.make(what)
         with pytest.raises(LaunchFailed) as caught:
-            await workshop.runtime.launch(directory, start, workshop.states.append)
+            await driver.runtime.launch(directory, start, driver.states.append)
         assert caught.value.failure.type == "task_error"
         assert "the image needs Python 3.9 or newer as `python3`" in caught.value.failure.message
         notes = notes_of(directory)
         assert notes[0] == f"pulling image {images.image}"
         assert notes[1].startswith(f"pulled image {images.image} in ")
         assert notes[2] == caught.value.failure.message
-        assert workshop.states == ["PULLING", "STARTING"]
+        assert driver.states == ["PULLING", "STARTING"]
 
     @covers("agent-config 5.pull")
     async def test_an_image_is_pulled_again_only_with_force_pull(
-        self, workshop: Workshop, images: Registry
+        self, driver: RuntimeDriver, images: Registry
     ) -> None:
         for force, states in ((False, ["PULLING"]), (False, []), (True, ["PULLING"])):
-            workshop.states.clear()
+            driver.states.clear()
             with pytest.raises(LaunchFailed):
-                await workshop.launch(spec("pass", image=images.image, force_pull_image=force))
-            assert workshop.states == [*states, "STARTING"]
+                await driver.launch(spec("pass", image=images.image, force_pull_image=force))
+            assert driver.states == [*states, "STARTING"]
 
     async def test_the_error_names_a_missing_image(
-        self, workshop: Workshop, images: Registry
+        self, driver: RuntimeDriver, images: Registry
     ) -> None:
         name = f"{images.host}/nothing:9"
         with pytest.raises(LaunchFailed) as caught:
-            await workshop.launch(spec("pass", image=name))
+            await driver.launch(spec("pass", image=name))
         assert caught.value.failure.type == "task_error"
         assert f"the image {name} could not be pulled" in caught.value.failure.message
         assert "environment.image" in caught.value.failure.message
 
     async def test_a_private_image_needs_the_tasks_credentials(
-        self, workshop: Workshop, images: Registry
+        self, driver: RuntimeDriver, images: Registry
     ) -> None:
         images.password = "sesame"
         with pytest.raises(LaunchFailed, match=r"set environment\.registry_auth"):
-            await workshop.launch(spec("pass", image=images.image))
+            await driver.launch(spec("pass", image=images.image))
         auth = RegistryAuth("alice", "sesame", images.host)
-        directory, start = workshop.make(spec("pass", image=images.image, registry_auth=auth))
+        directory, start = driver.make(spec("pass", image=images.image, registry_auth=auth))
         with pytest.raises(LaunchFailed, match="needs Python"):
-            await workshop.runtime.launch(directory, start, workshop.states.append)
+            await driver.runtime.launch(directory, start, driver.states.append)
         assert notes_of(directory)[0] == f"pulling image {images.image} as alice"
         assert "sesame" not in str(notes_of(directory))
 
     async def test_a_failed_pull_is_reported_and_the_next_one_works(
-        self, workshop: Workshop, images: Registry
+        self, driver: RuntimeDriver, images: Registry
     ) -> None:
         images.cuts = 1
         with pytest.raises(LaunchFailed, match="could not be pulled") as caught:
-            await workshop.launch(spec("pass", image=images.image))
+            await driver.launch(spec("pass", image=images.image))
         assert images.image in caught.value.failure.message
         with pytest.raises(LaunchFailed, match="needs Python"):
-            await workshop.launch(spec("pass", image=images.image))
+            await driver.launch(spec("pass", image=images.image))
         assert images.pulls >= 2
 
-    async def test_a_daemon_without_a_bridge_is_an_error(self, workshop: Workshop) -> None:
-        workshop.defaults = {"image": IMAGE}
+    async def test_a_daemon_without_a_bridge_is_an_error(self, driver: RuntimeDriver) -> None:
+        driver.defaults = {"image": IMAGE}
         with pytest.raises(LaunchFailed, match=r"it has no network.*network_mode to host"):
-            await workshop.launch(spec("import time", "time.sleep(600)"))
-        assert workshop.handles == []
+            await driver.launch(spec("import time", "time.sleep(600)"))
+        assert driver.handles == []
 
 
 @pytest.fixture(scope="module")
@@ -332,18 +332,18 @@ def bridged(request: pytest.FixtureRequest) -> Iterator[Daemon]:
 
 
 @pytest.fixture
-def plain(bridged: Daemon, tmp_path: Path) -> Workshop:
+def plain(bridged: Daemon, tmp_path: Path) -> RuntimeDriver:
     settings = Settings(
         master_host="m", agent_id="a", work_dir=str(tmp_path), docker_host=bridged.address
     )
-    made = Workshop(DockerRuntime(settings, tmp_path), tmp_path)
+    made = RuntimeDriver(DockerRuntime(settings, tmp_path), tmp_path)
     made.defaults = {"image": IMAGE}
     return made
 
 
 class TestAPlainDaemon:
     async def test_ports_are_reachable_at_the_published_numbers(
-        self, plain: Workshop, bridged: Daemon
+        self, plain: RuntimeDriver, bridged: Daemon
     ) -> None:
         directory, handle = await plain.launch(
             spec(
@@ -376,7 +376,7 @@ class TestAPlainDaemon:
         await plain.runtime.remove(directory.container_id)
 
     async def test_a_task_ended_by_a_restart_of_the_daemon_is_a_restore_error(
-        self, plain: Workshop, bridged: Daemon
+        self, plain: RuntimeDriver, bridged: Daemon
     ) -> None:
         directory, handle = await plain.launch(
             spec("import time", "print('ready', flush=True)", "time.sleep(600)")

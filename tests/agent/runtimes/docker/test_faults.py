@@ -27,7 +27,7 @@ from tests.agent.runtimes.docker.steps import (
     said_by_itself,
 )
 from tests.agent_link import spec, until
-from tests.contracts.runtime_contract import Workshop, lines_of
+from tests.contracts.runtime_contract import RuntimeDriver, lines_of
 from tests.debian_tree import CannotRun
 from tests.docker_daemon import Daemon, daemon, missing
 from tests.registry import Registry
@@ -52,14 +52,14 @@ SMALL_BYTES = 16 * 1024**2
 
 class TestADaemonThatHangs:
     async def test_the_error_names_the_daemon_and_running_tasks_continue(
-        self, workshop: Workshop, docker: Daemon
+        self, driver: RuntimeDriver, docker: Daemon
     ) -> None:
-        directory, handle = await workshop.launch(counting(0.02))
-        with docker.hanging(), impatient(workshop, 1.0):
+        directory, handle = await driver.launch(counting(0.02))
+        with docker.hanging(), impatient(driver, 1.0):
             with pytest.raises(
                 LaunchFailed, match=r"did not answer GET /images.* in 1 s"
             ) as caught:
-                await workshop.launch(spec("pass"))
+                await driver.launch(spec("pass"))
             assert docker.address in caught.value.failure.message
             assert caught.value.failure.type == "agent_error"
         (inside(docker) / "go").touch()
@@ -70,26 +70,26 @@ class TestADaemonThatHangs:
     async def test_a_launch_continues_if_the_daemon_is_back_within_a_minute(
         self, make: Make, docker: Daemon
     ) -> None:
-        workshop = make(launch_retry_s=60.0)
-        directory, start = workshop.make(spec("print('after all')"))
-        with docker.hanging(), impatient(workshop):
+        driver = make(launch_retry_s=60.0)
+        directory, start = driver.make(spec("print('after all')"))
+        with docker.hanging(), impatient(driver):
             launching = asyncio.create_task(
-                workshop.runtime.launch(directory, start, workshop.states.append)
+                driver.runtime.launch(directory, start, driver.states.append)
             )
             await until(lambda: has_noted(directory, "trying again in"))
         handle = await asyncio.wait_for(launching, 60)
-        workshop.handles.append(handle)
+        driver.handles.append(handle)
         end = await asyncio.wait_for(handle.wait(), 60)
         assert end.exit_code == 0
         assert "after all" in lines_of(directory, end)
         assert len(docker.containers()) == 1, "one try too many was left"
 
     async def test_a_kill_signal_arrives_once_the_daemon_recovers(
-        self, workshop: Workshop, docker: Daemon
+        self, driver: RuntimeDriver, docker: Daemon
     ) -> None:
-        directory, handle = await workshop.launch(spec(*SLEEP))
+        directory, handle = await driver.launch(spec(*SLEEP))
         await until(lambda: lines_of(directory) == ["ready"])
-        with docker.hanging(), impatient(workshop):
+        with docker.hanging(), impatient(driver):
             handle.signal(9)
             await until(lambda: notes_of(directory) != [])
         assert "did not answer POST" in notes_of(directory)[0]
@@ -104,10 +104,10 @@ class TestADaemonThatHangs:
                 await runtime.check()
 
     async def test_a_container_that_may_have_started_is_removed_before_the_slots_are_freed(
-        self, workshop: Workshop, docker: Daemon, monkeypatch: pytest.MonkeyPatch
+        self, driver: RuntimeDriver, docker: Daemon, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The order to start is heard, its answer is not."""
-        runtime = workshop.runtime
+        runtime = driver.runtime
         assert isinstance(runtime, DockerRuntime)
         call = runtime._api._call
         with contextlib.ExitStack() as hanging:
@@ -117,14 +117,12 @@ class TestADaemonThatHangs:
                 if not request.path.endswith("/start"):
                     return answer
                 hanging.enter_context(docker.hanging())
-                hanging.enter_context(impatient(workshop))
+                hanging.enter_context(impatient(driver))
                 return await call(request, prefix)
 
             monkeypatch.setattr(runtime._api, "_call", unheard)
-            directory, start = workshop.make(spec(*SLEEP))
-            launching = asyncio.create_task(
-                runtime.launch(directory, start, workshop.states.append)
-            )
+            directory, start = driver.make(spec(*SLEEP))
+            launching = asyncio.create_task(runtime.launch(directory, start, driver.states.append))
             await until(lambda: has_noted(directory, "whether the container runs"), 90)
             assert not launching.done(), "its slots were given away while it ran"
         with pytest.raises(LaunchFailed, match="did not answer POST") as caught:
@@ -153,27 +151,27 @@ class TestAFullDisk:
         settings = Settings(
             master_host="m", agent_id="a", work_dir=str(tmp_path), docker_host=full.address
         )
-        workshop = Workshop(DockerRuntime(settings, tmp_path, launch_retry_s=0.0), tmp_path)
+        driver = RuntimeDriver(DockerRuntime(settings, tmp_path, launch_retry_s=0.0), tmp_path)
         what = spec("pass", image=images.image, network_mode="host")
         filler = full.root / "data/filler"
 
         fill(filler)
         with pytest.raises(LaunchFailed, match=r"could not be pulled.*no space left") as caught:
-            await workshop.launch(what)
+            await driver.launch(what)
         assert caught.value.failure.type == "agent_error"
         assert "the disk of Docker's data root is full: remove" in caught.value.failure.message
 
         filler.unlink()
         with pytest.raises(LaunchFailed, match="needs Python"):
-            await workshop.launch(what)
+            await driver.launch(what)
 
         fill(filler)
         with pytest.raises(LaunchFailed, match=r"could not be started.*no space left") as caught:
-            await workshop.launch(what)
+            await driver.launch(what)
         assert caught.value.failure.type == "agent_error"
         filler.unlink()
         for made in list_directories(tmp_path):
-            await workshop.runtime.remove(made.container_id)
+            await driver.runtime.remove(made.container_id)
         assert full.containers() == []
 
 
@@ -194,13 +192,13 @@ def fill(path: Path) -> None:
 
 class TestImages:
     async def test_the_error_for_a_wrong_password_names_user_and_option(
-        self, workshop: Workshop, images: Registry
+        self, driver: RuntimeDriver, images: Registry
     ) -> None:
         images.password = "sesame"
         auth = RegistryAuth("alice", "wrong-word", images.host)
-        directory, start = workshop.make(spec("pass", image=images.image, registry_auth=auth))
+        directory, start = driver.make(spec("pass", image=images.image, registry_auth=auth))
         with pytest.raises(LaunchFailed) as caught:
-            await workshop.runtime.launch(directory, start, workshop.states.append)
+            await driver.runtime.launch(directory, start, driver.states.append)
         message = caught.value.failure.message
         assert caught.value.failure.type == "task_error"
         assert f"the image {images.image} could not be pulled" in message
@@ -209,48 +207,48 @@ class TestImages:
         assert "wrong-word" not in message + str(notes_of(directory))
 
     async def test_a_pull_can_be_canceled(
-        self, workshop: Workshop, docker: Daemon, images: Registry
+        self, driver: RuntimeDriver, docker: Daemon, images: Registry
     ) -> None:
         with images.holding():
-            launching = await half_pulled(workshop, images)
+            launching = await half_pulled(driver, images)
             launching.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await asyncio.wait_for(launching, 60)
         assert docker.containers() == []
-        await check_pulled(workshop, images)
+        await check_pulled(driver, images)
 
 
 class TestMistakes:
     """Options that the machine cannot fulfill are task errors."""
 
-    async def test_a_missing_device(self, workshop: Workshop) -> None:
+    async def test_a_missing_device(self, driver: RuntimeDriver) -> None:
         with pytest.raises(LaunchFailed, match=r"/dev/none.*resources\.devices") as caught:
-            await workshop.launch(spec("pass", devices=("/dev/none:/dev/none:mrw",)))
+            await driver.launch(spec("pass", devices=("/dev/none:/dev/none:mrw",)))
         assert caught.value.failure.type == "task_error"
 
-    async def test_an_unknown_capability(self, workshop: Workshop) -> None:
+    async def test_an_unknown_capability(self, driver: RuntimeDriver) -> None:
         with pytest.raises(LaunchFailed, match=r"FLY.*environment\.add_capabilities") as caught:
-            await workshop.launch(spec("pass", add_capabilities=("FLY",)))
+            await driver.launch(spec("pass", add_capabilities=("FLY",)))
         assert caught.value.failure.type == "task_error"
 
     async def test_an_unknown_network(self, make: Make) -> None:
-        workshop = make()
-        workshop.defaults = {"image": workshop.defaults["image"]}
+        driver = make()
+        driver.defaults = {"image": driver.defaults["image"]}
         with pytest.raises(LaunchFailed, match=r"nowhere.*defaults\.network_mode") as caught:
-            await workshop.launch(spec("pass", network_mode="nowhere"))
+            await driver.launch(spec("pass", network_mode="nowhere"))
         assert caught.value.failure.type == "task_error"
 
-    async def test_an_invalid_image_name(self, workshop: Workshop) -> None:
+    async def test_an_invalid_image_name(self, driver: RuntimeDriver) -> None:
         with pytest.raises(LaunchFailed, match=r"environment\.image") as caught:
-            await workshop.launch(spec("pass", image="No Such/Name"))
+            await driver.launch(spec("pass", image="No Such/Name"))
         assert caught.value.failure.type == "task_error"
 
 
 class TestMemory:
     async def test_a_task_killed_by_the_kernel_for_lack_of_memory_reports_so(
-        self, workshop: Workshop, docker: Daemon
+        self, driver: RuntimeDriver, docker: Daemon
     ) -> None:
-        directory, handle = await workshop.launch(
+        directory, handle = await driver.launch(
             spec(
                 "print('ready', flush=True)",
                 UNTIL_GO,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.agent_link import spec
-from tests.contracts.runtime_contract import RuntimeContract, Workshop
+from tests.contracts.runtime_contract import RuntimeContract, RuntimeDriver
 from tests.podman_service import IMAGE, Podman
 
 from determined_agent.runtimes.base import LaunchFailed
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.docker, pytest.mark.xdist_group("doc
 
 
 @pytest.fixture
-async def workshop(podman: Podman, tmp_path: Path) -> AsyncIterator[Workshop]:
+async def driver(podman: Podman, tmp_path: Path) -> AsyncIterator[RuntimeDriver]:
     settings = Settings(
         master_host="master",
         master_port=8080,
@@ -30,7 +30,7 @@ async def workshop(podman: Podman, tmp_path: Path) -> AsyncIterator[Workshop]:
     )
     root = tmp_path / "agent-1"
     root.mkdir()
-    made = Workshop(DockerRuntime(settings, root, launch_retry_s=0.0), root)
+    made = RuntimeDriver(DockerRuntime(settings, root, launch_retry_s=0.0), root)
     made.defaults = {"image": IMAGE, "network_mode": "host"}
     yield made
     await made.clean_up()
@@ -41,12 +41,12 @@ async def workshop(podman: Podman, tmp_path: Path) -> AsyncIterator[Workshop]:
 
 class TestPodmanRuntime(RuntimeContract):
     async def test_the_task_finds_its_user_files_memory_and_mounts(
-        self, workshop: Workshop, tmp_path: Path
+        self, driver: RuntimeDriver, tmp_path: Path
     ) -> None:
         shared = tmp_path / "shared"
         shared.mkdir()
         shared.chmod(0o777)
-        _, lines = await workshop.run(
+        _, lines = await driver.run(
             "import os, pathlib",
             "print(os.getuid(), os.getgid(), os.getcwd(), open('../given').read())",
             "shm = os.statvfs('/dev/shm')",
@@ -66,9 +66,9 @@ class TestPodmanRuntime(RuntimeContract):
         ]
         assert (shared / "made").stat().st_uid == 54321
 
-    async def test_the_error_names_a_missing_image(self, workshop: Workshop) -> None:
+    async def test_the_error_names_a_missing_image(self, driver: RuntimeDriver) -> None:
         name = "127.0.0.1:9/nothing:1"
         with pytest.raises(LaunchFailed) as caught:
-            await workshop.launch(spec("pass", image=name))
+            await driver.launch(spec("pass", image=name))
         assert caught.value.failure.type == "task_error"
         assert f"the image {name} could not be pulled" in caught.value.failure.message
