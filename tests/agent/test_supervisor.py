@@ -39,7 +39,7 @@ class Recorded:
     connection = 1
 
     def __init__(self) -> None:
-        self.told: list[LogBatch | ContainerReport] = []
+        self.sent: list[LogBatch | ContainerReport] = []
         self.is_acknowledging = True
         self.supervisor: Supervisor | None = None
 
@@ -49,15 +49,15 @@ class Recorded:
     async def send_logs(self, connection: int, batch: LogBatch) -> None:
         if connection != self.connection:
             raise Disconnected
-        self.told.append(batch)
+        self.sent.append(batch)
         if self.is_acknowledging:
             asyncio.get_running_loop().call_soon(self._acknowledge, batch)
 
     def report(self, report: ContainerReport) -> None:
-        self.told.append(report)
+        self.sent.append(report)
 
     def states(self) -> list[str]:
-        return [t.state for t in self.told if isinstance(t, ContainerReport)]
+        return [t.state for t in self.sent if isinstance(t, ContainerReport)]
 
     def _acknowledge(self, batch: LogBatch) -> None:
         assert self.supervisor is not None
@@ -138,9 +138,9 @@ async def test_the_end_is_reported_after_the_last_line_is_stored(
 ) -> None:
     supervisor.handle_order(order())
     await until(lambda: "TERMINATED" in link.states())
-    lines = [sum(s.count for s in b.spans) for b in link.told if isinstance(b, LogBatch)]
+    lines = [sum(s.count for s in b.spans) for b in link.sent if isinstance(b, LogBatch)]
     assert sum(lines) >= LINES
-    last = link.told[-1]
+    last = link.sent[-1]
     assert isinstance(last, ContainerReport)
     assert last.state == "TERMINATED"
 
@@ -219,10 +219,10 @@ async def test_a_signal_for_an_unknown_container_reports_its_end(
     supervisor: Supervisor, link: Recorded
 ) -> None:
     supervisor.handle_order(SignalContainer(1, 1, "c", 9))
-    assert link.told == []  # a master of an earlier release does not say whose it is
+    assert link.sent == []  # an older master does not send the allocation
     supervisor.handle_order(SignalContainer(2, 1, "c", 9, "a"))
     ended = Failure("container_aborted", "ended before it ran")
-    assert link.told == [ContainerReport("c", "a", "TERMINATED", ended)]
+    assert link.sent == [ContainerReport("c", "a", "TERMINATED", ended)]
 
 
 async def test_a_container_started_and_ended_at_once_ends(
@@ -232,6 +232,6 @@ async def test_a_container_started_and_ended_at_once_ends(
     supervisor.handle_order(order())
     supervisor.handle_order(SignalContainer(2, 1, "c", 9, "a"))
     await until(lambda: link.states()[-1:] == ["TERMINATED"])
-    [end] = [t for t in link.told if isinstance(t, ContainerReport)]
+    [end] = [t for t in link.sent if isinstance(t, ContainerReport)]
     assert end.failure is not None
     assert end.failure.type == "container_aborted"

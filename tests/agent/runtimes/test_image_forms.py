@@ -124,6 +124,6 @@ def test_an_unsupported_form_is_named_with_the_remedy(
 ) -> None:
     with pytest.raises(ImageFormError) as caught:
         source(image) if runtime == "apptainer" else daemon_image(image, runtime)
-    said = str(caught.value)
-    assert said.startswith(f"environment.image '{image}': ")
-    assert remedy in said
+    text = str(caught.value)
+    assert text.startswith(f"environment.image '{image}': ")
+    assert remedy in text

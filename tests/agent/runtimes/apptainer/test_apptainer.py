@@ -150,7 +150,7 @@ async def test_apptainer_gets_the_image_in_its_own_form(
 
 @covers("experiment-config 12.hpc_images")
 @pytest.mark.parametrize(
-    ("image", "said"),
+    ("image", "error"),
     [
         ("containers-storage:a", "container_runtime apptainer does not support this form"),
         ("none.sif", "apptainer_image_root"),
@@ -158,9 +158,9 @@ async def test_apptainer_gets_the_image_in_its_own_form(
     ],
 )
 async def test_an_unsupported_image_is_a_task_error(
-    recorded: RuntimeDriver, image: str, said: str
+    recorded: RuntimeDriver, image: str, error: str
 ) -> None:
-    with pytest.raises(LaunchFailed, match=said) as caught:
+    with pytest.raises(LaunchFailed, match=error) as caught:
         await recorded.launch(spec("pass", image=image))
     assert caught.value.failure.type == "task_error"
 
@@ -183,7 +183,7 @@ async def driver(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
 @pytest.mark.xdist_group("docker")
 class TestApptainerRuntime(RuntimeContract):
     async def test_a_missing_program_is_a_task_error(self, driver: RuntimeDriver) -> None:
-        """Apptainer itself starts all the same, and tells it in the task's log."""
+        """Apptainer itself starts, and reports the error in the task's log."""
         directory, handle = await driver.launch(spec(entrypoint=("/no/such/program",)))
         end = await asyncio.wait_for(handle.wait(), 60)
         assert end.failure is not None

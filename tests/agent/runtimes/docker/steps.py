@@ -51,8 +51,8 @@ def notes_of(directory: ContainerDirectory) -> list[str]:
     """Return the agent's notes in a task's log."""
     chunk, _ = read_chunk(directory.output, Position())
     lines = iter(chunk.text.split("\n"))
-    told = [(span.source, next(lines)) for span in chunk.spans for _ in range(span.count)]
-    return [line for source, line in told if source == "agent"]
+    sourced = [(span.source, next(lines)) for span in chunk.spans for _ in range(span.count)]
+    return [line for source, line in sourced if source == "agent"]
 
 
 async def again(made: RuntimeDriver, directory: ContainerDirectory) -> Handle | Exit:

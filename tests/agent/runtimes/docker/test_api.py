@@ -65,9 +65,9 @@ class Fake:
             await slow(writer)
             writer.close()
             return
-        said = VERSION if line == "GET /version" else self.answer(line)
-        if said:
-            writer.write(said)
+        answer = VERSION if line == "GET /version" else self.answer(line)
+        if answer:
+            writer.write(answer)
             await writer.drain()
         else:
             await reader.read()
@@ -128,10 +128,10 @@ async def test_a_hanging_daemon_is_named_with_the_request(fake: Fake) -> None:
 
 
 @pytest.mark.parametrize(
-    "said", [b"HTTP/1.1 200 X\r\nContent-Length: 9\r\n\r\nab", b"SSH-2.0\r\n\r\n"]
+    "answer", [b"HTTP/1.1 200 X\r\nContent-Length: 9\r\n\r\nab", b"SSH-2.0\r\n\r\n"]
 )
-async def test_an_invalid_answer_is_an_error(fake: Fake, said: bytes) -> None:
-    fake.answer = lambda line: said
+async def test_an_invalid_answer_is_an_error(fake: Fake, answer: bytes) -> None:
+    fake.answer = lambda line: answer
     with pytest.raises(DockerUnreachable, match=fake.address):
         await DockerApi(fake.address).call(Request(method="GET", path="/x"))
 
@@ -272,7 +272,7 @@ async def test_a_log_is_read_to_its_end_while_it_makes_progress(
     async def slowly(writer: asyncio.StreamWriter) -> None:
         for line in lines:
             writer.write(b"\1\0\0\0" + len(line).to_bytes(4, "big") + line)
-            await asyncio.sleep(0.02)  # fifty of these are more than the bound above
+            await asyncio.sleep(0.02)  # fifty of these take longer than the timeout above
 
     ended = {"State": {"Running": False, "ExitCode": 0}}
     fake.answer = lambda line: http("{}" if "/wait" in line else json.dumps(ended))

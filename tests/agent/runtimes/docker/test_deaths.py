@@ -87,7 +87,7 @@ class TestADaemonThatDies:
                 *("import os, time", "print('first', flush=True)"),
                 "while not os.path.exists('/tmp/away'): time.sleep(0.01)",
                 "for i in range(5000): print(i, 'x' * 90, flush=True)",
-                "open('/tmp/said', 'w').close()",
+                "open('/tmp/written', 'w').close()",
                 *(UNTIL_GO, "print('last')"),
             )
         )
@@ -95,7 +95,7 @@ class TestADaemonThatDies:
         tmp = inside(docker)
         docker.kill()
         (tmp / "away").touch()
-        await until((tmp / "said").exists)
+        await until((tmp / "written").exists)
         docker.start()
         (tmp / "go").touch()
         end = await asyncio.wait_for(handle.wait(), 60)
@@ -160,7 +160,7 @@ class TestADaemonThatDies:
         end = await again(driver, directory)
         assert isinstance(end, Exit)
         assert end.exit_code == 0
-        assert lines_of(directory, end)[0] == "first"  # nobody holds what is written meanwhile
+        assert lines_of(directory, end)[0] == "first"  # no process has the pipes open meanwhile
 
     async def test_an_interrupted_pull_is_reported_and_the_next_one_works(
         self, driver: RuntimeDriver, docker: Daemon, images: Registry

@@ -1,6 +1,6 @@
 """A real daemon that hangs or is full, images that are not to be had, containers that die.
 
-Each fault is told with what, where and the remedy, and afterwards the machine is as before.
+Each error names the fault and the remedy, and the machine is unchanged afterwards.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class TestADaemonThatHangs:
     async def test_a_container_that_may_have_started_is_removed_before_the_slots_are_freed(
         self, driver: RuntimeDriver, docker: Daemon, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """The order to start is heard, its answer is not."""
+        """The daemon receives the request to start, but its answer is lost."""
         runtime = driver.runtime
         assert isinstance(runtime, DockerRuntime)
         call = runtime._api._call

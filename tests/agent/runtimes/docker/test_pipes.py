@@ -17,7 +17,7 @@ def test_the_content_of_a_pipe_is_kept_until_it_is_closed() -> None:
     held = OutputPipes([(1, reader)])
     os.write(writer, b"said")
     assert held.read_rest() == [(1, b"said")]
-    assert held.read_rest() == []  # somebody may still write
+    assert held.read_rest() == []  # a writer still has it open
     os.write(writer, b"more")
     os.close(writer)
     assert held.read_rest() == [(1, b"more")]

@@ -187,7 +187,7 @@ class TestWhatGoesWrong:
     async def test_the_end_is_reported_when_all_processes_have_ended(
         self, driver: RuntimeDriver, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Who is killed lives on until its turn comes, on a busy machine for a while."""
+        """A killed process runs until it is scheduled, on a busy machine for a while."""
         tries = 0
 
         def kill_late(find: Callable[[], list[int]]) -> None:
@@ -298,7 +298,7 @@ class TestWhatGoesWrong:
 
     async def test_a_task_has_no_more_processes_than_its_limit(self, make: Make) -> None:
         limit = 30
-        if os.getuid() != 0:  # without a cgroup those of the user count, all of them
+        if os.getuid() != 0:  # without a cgroup all processes of the user count
             limit += sum(1 for _ in glob.iglob("/proc/[0-9]*/task/[0-9]*"))
         driver = make(container_pids_limit=limit)
         directory, start = driver.make(
