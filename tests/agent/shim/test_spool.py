@@ -31,9 +31,7 @@ def test_a_full_spool_drops_the_newest_lines_and_counts_them(tmp_path: Path) -> 
     assert writer.write(STDOUT, 10**6, b"room again\n")
     writer.close()
     [note, last] = read_all(tmp_path, position)[0]
-    assert note[1].startswith(
-        "19 lines of output were dropped"
-    )  # 18, and the one that met the limit
+    assert note[1].startswith("19 lines of output were dropped")  # 18, and the first
     assert last == (kept + 2, "room again")
 
 

@@ -1,4 +1,4 @@
-"""A real daemon that hangs or is full, images that are not to be had, containers that die.
+"""A real daemon that hangs or has a full disk, images that cannot be pulled, killed containers.
 
 Each error names the fault and the remedy, and the machine is unchanged afterwards.
 """
