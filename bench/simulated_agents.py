@@ -25,10 +25,11 @@ from typing import assert_never
 import uvloop
 from msgspec.structs import replace
 
-from determined_agent import machine
-from determined_agent.logs import Disconnected
-from determined_agent.settings import Settings
-from determined_agent.socket import Identity, Link
+from determined_agent.container import states
+from determined_agent.link.connection import MasterLink
+from determined_agent.link.hello import AgentIdentity
+from determined_agent.logs.shipper import Disconnected
+from determined_agent.settings.options import Settings
 from determined_agent.supervisor import never_started
 from determined_wire.agent_link import (
     Address,
@@ -52,7 +53,7 @@ def settings_for(master_port: int) -> Settings:
 
 
 class SimulatedAgent:
-    """One agent; implements `determined_agent.socket.Containers`."""
+    """One agent; implements `determined_agent.link.connection.LinkHandler`."""
 
     def __init__(self, settings: Settings, slots: int) -> None:
         devices = tuple(
@@ -60,15 +61,15 @@ class SimulatedAgent:
             for n in range(slots)
         )
         self.id = settings.agent_id
-        identity = Identity(
+        identity = AgentIdentity(
             boot_id=str(uuid.uuid4()),
             version="simulated",
             hostname=settings.agent_id,
             devices=devices,
         )
-        self.link = Link(settings, identity)
+        self.link = MasterLink(settings, identity)
         self.joins = self.orders = self.killed = 0
-        self._containers: dict[str, machine.Container] = {}
+        self._containers: dict[str, states.Container] = {}
         self._tasks_of: dict[str, str] = {}
         self._master = ("", 0)
         self._sending: set[asyncio.Task[None]] = set()
@@ -88,7 +89,7 @@ class SimulatedAgent:
 
     def end(self, container_id: str, exit_code: int = 0) -> None:
         """Let a container end by itself."""
-        self._step(container_id, machine.Ended(exit_code))
+        self._step(container_id, states.Ended(exit_code))
         self._send_last_lines()
 
     def reports(self) -> tuple[ContainerReport, ...]:
@@ -104,10 +105,10 @@ class SimulatedAgent:
         self._master = (welcome.cluster_id, welcome.epoch)
         self.joins += 1
         for container_id in set(self._containers) - set(welcome.keep):
-            self._step(container_id, machine.Unwanted())
+            self._step(container_id, states.Unwanted())
         self._send_last_lines()
 
-    def obey(self, order: Order) -> None:
+    def handle_order(self, order: Order) -> None:
         """Carry an order out."""
         match order:
             case StartContainer():
@@ -116,16 +117,16 @@ class SimulatedAgent:
             case SignalContainer(container_id=container_id, signal=number):
                 if container_id not in self._containers:
                     self.link.report(never_started(order))
-                self._step(container_id, machine.SignalOrdered(number))
+                self._step(container_id, states.SignalOrdered(number))
             case ForgetContainer(container_id=container_id):
-                self._step(container_id, machine.ForgetOrdered())
+                self._step(container_id, states.ForgetOrdered())
             case _:
                 assert_never(order)
 
     def log_stored(self, message: LogStored) -> None:
         """The master knows that no line will come any more."""
         if message.is_last:
-            self._step(message.container_id, machine.OutputStored())
+            self._step(message.container_id, states.OutputStored())
 
     def disconnected(self) -> None:
         """The connection is gone; what was not acknowledged is sent again by the link."""
@@ -133,30 +134,30 @@ class SimulatedAgent:
     def _start(self, order: StartContainer) -> None:
         if order.container_id in self._containers:
             return
-        container = machine.Container(
+        container = states.Container(
             container_id=order.container_id, allocation_id=order.allocation_id
         )
         self._containers[order.container_id] = container
         self._tasks_of[order.container_id] = order.spec.task_id
         addresses = tuple(Address("", port, "", port) for port in order.spec.ports)
-        self._step(order.container_id, machine.Progressed("STARTING"))
-        self._step(order.container_id, machine.Launched(addresses))
+        self._step(order.container_id, states.Progressed("STARTING"))
+        self._step(order.container_id, states.Launched(addresses))
 
-    def _step(self, container_id: str, event: machine.ContainerEvent) -> None:
+    def _step(self, container_id: str, event: states.ContainerEvent) -> None:
         container = self._containers.get(container_id)
         if container is None:
             return
-        self._containers[container_id], effects = machine.step(container, event)
+        self._containers[container_id], effects = states.step(container, event)
         for effect in effects:
             match effect:
-                case machine.Report(report=report):
+                case states.Report(report=report):
                     self.link.report(report)
-                case machine.SendSignal(number=machine.SIGKILL) | machine.CancelLaunch():
+                case states.SendSignal(number=states.SIGKILL) | states.CancelLaunch():
                     self.killed += 1
                     self.end(container_id, KILLED)
-                case machine.SendSignal():
+                case states.SendSignal():
                     continue  # what is asked to leave runs on until it is told to end
-                case machine.Remove():
+                case states.Remove():
                     del self._containers[container_id], self._tasks_of[container_id]
                 case _:
                     assert_never(effect)
@@ -169,7 +170,7 @@ class SimulatedAgent:
                 self._sending.add(sending)
                 sending.add_done_callback(self._sending.discard)
 
-    async def _send_last_line(self, container: machine.Container) -> None:
+    async def _send_last_line(self, container: states.Container) -> None:
         batch = LogBatch(
             container_id=container.container_id,
             allocation_id=container.allocation_id,

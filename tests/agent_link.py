@@ -1,4 +1,4 @@
-"""A master's end of the agent link on a real socket, and real agent processes."""
+"""The master's side of the agent link on a real socket, and real agent processes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import uvicorn
 
-from determined_agent.runtimes.process_bound import remove_group
+from determined_agent.runtimes.process.cgroups import remove_cgroup
 from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
 from determined_master.backends.agents.session import LinkTimes
 from determined_master.ports import AgentSnapshot, StartOrder
@@ -24,11 +24,11 @@ from determined_wire.agent_link import ContainerReport, ContainerSpec, Hello, Lo
 
 ROOT = Path(__file__).parent.parent
 FAST = LinkTimes(ping_after_s=0.4, answer_s=2.0, probe_s=2.0)
-"""Where a silence is to be noticed: an agent of a busy machine is silent for a second at times."""
+"""Short timeouts; an agent on a busy machine may be silent for a second."""
 
 
 class Recorder:
-    """Takes what agents tell, as the services would; any part can be made to misbehave."""
+    """Receives the agents' messages in place of the services; each part can be made to fail."""
 
     def __init__(self) -> None:
         self.keep: set[str] = set()
@@ -41,9 +41,9 @@ class Recorder:
         self.complete: set[str] = set()
         self.store_delay_s = 0.0
         self.failures: list[Exception] = []
-        """Raised by the next stores, one each."""
+        """Raised by the next calls that store something, one each."""
         self.before_welcome: Callable[[], Awaitable[None]] | None = None
-        """Happens once it is known what an agent that comes in shall keep."""
+        """Awaited once the containers to keep are known, before the welcome."""
 
     async def agent_joined(
         self, agent: AgentSnapshot, containers: tuple[ContainerReport, ...]
@@ -86,13 +86,13 @@ class Recorder:
         return seq - 1
 
     def texts(self, container_id: str, source: str = "task") -> list[str]:
-        """A container's lines in order; fails when one is missing."""
+        """Return a container's lines in order; fail if one is missing."""
         stored = self.lines.get(container_id, {})
         assert sorted(stored) == list(range(1, len(stored) + 1)), "a line is missing"
         return [stored[n][0] for n in sorted(stored) if stored[n][2] == source]
 
     def last(self, container_id: str) -> ContainerReport | None:
-        """The newest state of a container, as changes or hellos told it."""
+        """Return the newest reported state of a container."""
         reports = [r for _, _, r in self.changes if r.container_id == container_id]
         reports += [r for _, rs in self.joined for r in rs if r.container_id == container_id]
         ended = [r for r in reports if r.state == "TERMINATED"]
@@ -101,7 +101,7 @@ class Recorder:
 
 
 class OpenDoor:
-    """Lets everyone in, or refuses with a text."""
+    """Accepts every agent, or refuses all with a text."""
 
     def __init__(self, refusal: str | None = None) -> None:
         self.refusal = refusal
@@ -129,7 +129,7 @@ class _Server(uvicorn.Server):
 
 
 class Listener:
-    """A port at which one backend after another answers."""
+    """A port that serves the current backend."""
 
     def __init__(self) -> None:
         self.backend: AgentBackend | None = None
@@ -171,7 +171,7 @@ async def until(
 
 
 class AgentProcess:
-    """One agent as a process of its own."""
+    """An agent as a separate process."""
 
     def __init__(self, work_dir: Path, port: int, **options: Any) -> None:
         self.work_dir = work_dir
@@ -207,7 +207,7 @@ class AgentProcess:
         self.process.send_signal(number)
 
     def stop(self, number: int = signal.SIGTERM) -> int:
-        """End the process, not its containers; its exit code."""
+        """Stop the process, but not its containers; return its exit code."""
         assert self.process is not None
         if self.process.poll() is None:
             self.process.send_signal(number)
@@ -218,7 +218,7 @@ class AgentProcess:
 
 
 def spec(*script: str, **overrides: Any) -> ContainerSpec:
-    """A container that runs a Python script given as lines."""
+    """Specify a container that runs the lines of a Python script."""
     values: dict[str, Any] = {
         "task_id": "1.task",
         "task_type": "TRIAL",
@@ -242,7 +242,7 @@ def order(container_id: str, what: ContainerSpec, **overrides: Any) -> StartOrde
 
 
 def processes_with(marker: str) -> list[int]:
-    """Processes that carry a variable in their environment."""
+    """Return the processes with a variable in their environment."""
     found = []
     for path in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):
@@ -252,7 +252,7 @@ def processes_with(marker: str) -> list[int]:
 
 
 def kill_leftovers(variables: Mapping[str, str]) -> None:
-    """End what a test has left behind, and the cgroups of its containers."""
+    """Kill the processes that a test has left, and remove the cgroups of its containers."""
     for name, value in variables.items():
         give_up_at = time.monotonic() + 10
         while (found := processes_with(f"{name}={value}")) and time.monotonic() < give_up_at:
@@ -261,4 +261,4 @@ def kill_leftovers(variables: Mapping[str, str]) -> None:
                     os.kill(pid, signal.SIGKILL)
             time.sleep(0.01)
         if name == "DET_CONTAINER_ID":
-            remove_group(value)
+            remove_cgroup(value)

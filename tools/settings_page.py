@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, get_args
+from typing import Any
 
 from msgspec import inspect
 
-from determined_agent import settings as agent
-from determined_agent import settings_sources as agent_sources
+from determined_agent.settings import options as agent
 from determined_master.domain.config.layers import TASK_CONTAINER_DEFAULTS
-from determined_master.settings.command import flag_of, variable_of
 from determined_master.settings.master import Settings
 from determined_master.settings.pools import ResourcePool
 from determined_master.settings.provider import Provider
 from determined_master.settings.providers import PROVIDERS
-from determined_master.settings.reader import Option, options
+from determined_wire.settings_options import Option, options
 
 HEAD = """\
 # Settings
@@ -49,7 +47,7 @@ def _master() -> Iterator[str]:
     for option in options(Settings):
         flag = variable = ""
         if option.is_scalar:
-            flag, variable = f"`{flag_of(option.path)}`", f"`{variable_of(option.path)}`"
+            flag, variable = f"`{option.flag}`", f"`{option.variable}`"
         cells = (
             f"`{'.'.join(option.path)}`",
             _type(option),
@@ -82,12 +80,12 @@ def _master() -> Iterator[str]:
 
 def _agent() -> Iterator[str]:
     yield from ("## Agent", "", *COLUMNS)
-    for option in agent_sources.options(agent.Settings):
-        is_file_only = option.is_list
+    for option in options(agent.Settings):
+        is_file_only = not option.is_scalar
         yield _row(
             (
                 f"`{option.name}`",
-                "list" if is_file_only else " \\| ".join(option.words) or _plain(option.type),
+                _type(option),
                 _default(option.default),
                 option.doc,
                 "" if is_file_only else f"`{option.flag}`",
@@ -97,12 +95,12 @@ def _agent() -> Iterator[str]:
     yield ""
     yield "Options of older agents that are refused:"
     yield ""
-    for name, reason in agent.NOT_HERE.items():
+    for name, reason in agent.REFUSED.items():
         yield f"- `{name}`: {reason}"
     yield ""
     yield "Options of older agents that are read over, with a warning:"
     yield ""
-    for name, reason in agent.NO_EFFECT.items():
+    for name, reason in agent.IGNORED.items():
         yield f"- `{name}`: {reason}"
 
 
@@ -127,19 +125,13 @@ def _type(option: Option) -> str:
         case inspect.FloatType():
             return "number"
         case inspect.LiteralType():
-            return " \\| ".join(str(value) for value in option.type.values)
+            return " \\| ".join(option.words)
         case inspect.VarTupleType():
             return "list"
         case inspect.DictType():
             return "map"
         case _:
             return "text"
-
-
-def _plain(type_: Any) -> str:
-    inner = get_args(type_)[0] if get_args(type_) else type_
-    kinds = get_args(inner) or (inner,)
-    return {int: "int", bool: "bool", str: "text"}.get(kinds[0], "text")
 
 
 def _default(default: Any) -> str:

@@ -1,1 +1,1 @@
-"""The daemon on each machine: finds slots, runs task containers."""
+"""The agent: the daemon on each machine that offers slots and runs containers."""

@@ -10,5 +10,5 @@ def now() -> datetime:
 
 
 def monotonic_s() -> float:
-    """Seconds on a clock that never goes back; only differences have a meaning."""
+    """Seconds on a clock that never goes backwards; only differences are meaningful."""
     return time.monotonic()

@@ -1,6 +1,6 @@
-"""A small HTTP server for who looks into an agent: is it connected, and what does it wait for.
+"""A small HTTP server for debugging: whether the agent is connected, and its stacks.
 
-It tells names of functions, never values, and changes nothing.
+It is read-only, and shows names of functions but no values.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
 
-from determined_agent.settings import Settings
+from determined_agent.settings.options import Settings
 
 MAX_HEAD_BYTES = 16 * 1024
 _REQUEST_S = 10.0
@@ -26,25 +26,25 @@ _PATHS = "this agent serves /health and /debug/stacks\n"
 Health = Callable[[], Mapping[str, object]]
 
 
-class CannotListen(Exception):
-    """The server cannot be opened; the text names the remedy."""
+class ListenError(Exception):
+    """The server cannot start; the text names the remedy."""
 
 
 @contextlib.asynccontextmanager
 async def debug_server(settings: Settings, health: Health) -> AsyncIterator[None]:
-    """Serve while the block runs, if the settings want it.
+    """Serve while the block runs, if the settings enable it.
 
     Raises:
-        CannotListen: the port is in use, or a file of the certificate cannot be used.
+        ListenError: the port is in use, or a file of the certificate cannot be used.
     """
     if not settings.api_enabled:
         yield
         return
-    where = f"{settings.bind_ip}:{settings.bind_port}"
+    address = f"{settings.bind_ip}:{settings.bind_port}"
     try:
         context = _context(settings) if settings.tls else None
     except OSError as error:  # ssl's errors are of this kind
-        raise CannotListen(
+        raise ListenError(
             f"tls_cert {settings.tls_cert} and tls_key {settings.tls_key} cannot be used: "
             f"{error}; name a certificate and its key, not encrypted, in PEM form"
         ) from error
@@ -57,8 +57,8 @@ async def debug_server(settings: Settings, health: Health) -> AsyncIterator[None
             answer, settings.bind_ip, settings.bind_port, ssl=context, limit=MAX_HEAD_BYTES
         )
     except OSError as error:
-        raise CannotListen(
-            f"api_enabled: cannot listen on {where}: {error.strerror}; choose another `bind_ip` "
+        raise ListenError(
+            f"api_enabled: cannot listen on {address}: {error.strerror}; choose another `bind_ip` "
             "or `bind_port`"
         ) from error
     async with server:
@@ -84,7 +84,7 @@ async def _answer(
                 method, target, _ = head.split(b"\r\n", 1)[0].decode("latin-1").split(" ")
                 status, text = _page(method, target.partition("?")[0], health)
             except (asyncio.LimitOverrunError, ValueError):
-                status, text = HTTPStatus.BAD_REQUEST, "this is no HTTP request\n"
+                status, text = HTTPStatus.BAD_REQUEST, "this is not an HTTP request\n"
             kind = "application/json" if text.startswith("{") else "text/plain; charset=utf-8"
             body = text.encode()
             writer.write(
@@ -107,10 +107,10 @@ def _page(method: str, path: str, health: Health) -> tuple[HTTPStatus, str]:
 
 
 def stacks() -> str:
-    """Where every task and every thread of this process stands."""
+    """Return the stacks of all tasks and threads of this process."""
     text = io.StringIO()
     for task in sorted(asyncio.all_tasks(), key=lambda t: t.get_name()):
-        text.write("\n".join([f"task {task.get_name()}", *_waits(task.get_coro()), "\n"]))
+        text.write("\n".join([f"task {task.get_name()}", *_await_chain(task.get_coro()), "\n"]))
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     for ident, frame in sys._current_frames().items():
         text.write(f"thread {names.get(ident, ident)}\n")
@@ -119,8 +119,8 @@ def stacks() -> str:
     return text.getvalue()
 
 
-def _waits(waiting: Any) -> Iterator[str]:
-    """Where a coroutine stands, and each that it waits for in turn."""
+def _await_chain(waiting: Any) -> Iterator[str]:
+    """Yield the position of a coroutine, and of each one that it awaits in turn."""
     while waiting is not None:
         frame = getattr(waiting, "cr_frame", None) or getattr(waiting, "gi_frame", None)
         if frame is not None:

@@ -1,4 +1,4 @@
-"""The agent's own log: one line an event on standard error."""
+"""The agent's own log: one line per event, on standard error."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", 
 _LEVELS = {"trace": logging.DEBUG, "fatal": logging.CRITICAL, "warn": logging.WARNING}
 
 _COLORS = {logging.DEBUG: 2, logging.WARNING: 33, logging.ERROR: 31, logging.CRITICAL: 31}
-"""ANSI's numbers; lines of the usual level have none."""
+"""ANSI codes; levels without one are not colored."""
 
 
 class LineFormatter(logging.Formatter):
-    """Time, level, message, then the fields that were logged with it as `name=value`."""
+    """Formats time, level, message, and the extra fields as `name=value`."""
 
     def __init__(self, *, is_colored: bool = False) -> None:
         super().__init__()
         self._is_colored = is_colored
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line, and the exception's below it."""
+        """Return one line, with an exception's traceback below it."""
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         fields = "".join(f" {k}={v}" for k, v in vars(record).items() if k not in _STANDARD)
         level = f"{record.levelname:<8}"
@@ -34,9 +34,9 @@ class LineFormatter(logging.Formatter):
 
 
 def configure_logging(level: str, *, color: bool = False) -> None:
-    """Write the log to standard error from that level on, on a terminal perhaps with colours.
+    """Log to standard error from that level on; `color` applies to terminals only.
 
-    The socket library stays quiet also on `debug`: it would write frames, and tokens in them.
+    The WebSocket library is excluded from `debug`: it would log frames, and the tokens in them.
     """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(LineFormatter(is_colored=color and sys.stderr.isatty()))
@@ -44,5 +44,5 @@ def configure_logging(level: str, *, color: bool = False) -> None:
     root.handlers = [handler]
     number = logging.getLevelNamesMapping().get(level.upper(), logging.INFO)
     root.setLevel(_LEVELS.get(level, number))
-    for noisy in ("websockets", "asyncio"):
-        logging.getLogger(noisy).setLevel(logging.WARNING)
+    for name in ("websockets", "asyncio"):
+        logging.getLogger(name).setLevel(logging.WARNING)

@@ -1,4 +1,4 @@
-"""The agent's process: puts its parts together and runs until it is told to stop."""
+"""The agent's process: assembles its parts and runs until it is stopped."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ from importlib import metadata
 from pathlib import Path
 
 from determined_agent import entropy
-from determined_agent.debug_server import CannotListen, debug_server
-from determined_agent.devices.detect import detect
-from determined_agent.devices.rocm import MalformedOutput
+from determined_agent.debug_server import ListenError, debug_server
+from determined_agent.devices.detect import detect_devices
+from determined_agent.devices.rocm import RocmSmiError
+from determined_agent.link.connection import JoinRefused, MasterLink, MasterUnreachable
+from determined_agent.link.hello import AgentIdentity
+from determined_agent.link.tls import TlsFileError, ssl_context
 from determined_agent.log_format import configure_logging
-from determined_agent.runtimes.apptainer import ApptainerRuntime
+from determined_agent.runtimes.apptainer.runtime import ApptainerRuntime
 from determined_agent.runtimes.base import Runtime, RuntimeUnavailable
-from determined_agent.runtimes.docker import DockerRuntime
-from determined_agent.runtimes.process import ProcessRuntime
-from determined_agent.settings import Settings, SettingsError, load
-from determined_agent.socket import GivenUp, Identity, JoinRefused, Link
+from determined_agent.runtimes.docker.runtime import DockerRuntime
+from determined_agent.runtimes.process.runtime import ProcessRuntime
+from determined_agent.settings.options import Settings, load
 from determined_agent.supervisor import Supervisor
-from determined_agent.tls import BadTlsFile, link_context
 from determined_wire.agent_link import Device
+from determined_wire.settings_reader import SettingsError
 
 log = logging.getLogger(__name__)
 
@@ -35,26 +37,26 @@ EXIT_CANNOT_START = 2
 EXIT_REFUSED = 3
 HOOK_S = 60.0
 _ENDING_S = 20.0
-"""What the master has given up has so long to end before a refused agent goes."""
+"""How long a refused agent waits for the end of containers that the master has given up."""
 
 
-class CannotStart(Exception):
-    """The agent cannot work here; the text names the remedy."""
+class StartError(Exception):
+    """The agent cannot start; the text names the remedy."""
 
 
 async def run(settings: Settings) -> int:
     """Serve as an agent until a signal detaches it. Returns the exit code.
 
-    Containers run on, whatever ends this process; the next one finds them again.
+    Containers keep running in any case; the next agent finds them again.
     """
     try:
-        root, lock_fd = _own_root(settings)
-    except CannotStart as error:
+        root, lock_fd = _lock_work_dir(settings)
+    except StartError as error:
         log.error("%s", error)
         return EXIT_CANNOT_START
     try:
         return await _run(settings, root)
-    except (RuntimeUnavailable, MalformedOutput, CannotListen) as error:
+    except (RuntimeUnavailable, RocmSmiError, ListenError) as error:
         log.error("%s", error)
         return EXIT_CANNOT_START
     finally:
@@ -62,16 +64,16 @@ async def run(settings: Settings) -> int:
 
 
 async def _run(settings: Settings, root: Path) -> int:
-    devices = detect(settings)
+    devices = detect_devices(settings)
     runtime = _runtime(settings, root, devices)
     await runtime.check()
-    identity = Identity(
+    identity = AgentIdentity(
         boot_id=str(entropy.new_uuid()),
         version=_version(),
         hostname=net.gethostname(),
         devices=devices,
     )
-    link = Link(settings, identity)
+    link = MasterLink(settings, identity)
     supervisor = Supervisor(runtime, devices, root, link, settings.security.tls)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -81,7 +83,7 @@ async def _run(settings: Settings, root: Path) -> int:
         await supervisor.attach_all()
         async with debug_server(settings, lambda: _health(settings, identity, link)):
             return await _serve(link, supervisor, stop)
-    except GivenUp as error:
+    except MasterUnreachable as error:
         log.error("%s", error)
         await _run_hook(settings.hooks.on_connection_lost)
         return EXIT_CONNECTION_LOST
@@ -94,14 +96,14 @@ async def _run(settings: Settings, root: Path) -> int:
         await supervisor.detach()
 
 
-async def _serve(link: Link, supervisor: Supervisor, stop: asyncio.Event) -> int:
+async def _serve(link: MasterLink, supervisor: Supervisor, stop: asyncio.Event) -> int:
     linking = asyncio.create_task(link.run(supervisor))
     stopping = asyncio.create_task(stop.wait())
     try:
         await asyncio.wait({linking, stopping}, return_when=asyncio.FIRST_COMPLETED)
         if linking.done():
             linking.result()
-        log.info("detaching; containers run on")
+        log.info("detaching; containers keep running")
         return 0
     finally:
         linking.cancel()
@@ -109,16 +111,20 @@ async def _serve(link: Link, supervisor: Supervisor, stop: asyncio.Event) -> int
         await asyncio.gather(linking, stopping, return_exceptions=True)
 
 
-def _own_root(settings: Settings) -> tuple[Path, int]:
-    """The directory of this agent's tasks, and the lock by which this process alone owns it."""
+def _lock_work_dir(settings: Settings) -> tuple[Path, int]:
+    """Create and lock the directory of this agent's tasks. Raises StartError.
+
+    Returns:
+        The directory, and the lock's file descriptor.
+    """
     if not settings.agent_id or "/" in settings.agent_id or settings.agent_id.startswith("."):
-        raise CannotStart(f"agent_id '{settings.agent_id}' is no name for a directory")
+        raise StartError(f"agent_id '{settings.agent_id}' is not a valid directory name")
     root = Path(settings.work_dir).absolute() / settings.agent_id
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         fd = os.open(root / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise CannotStart(
+        raise StartError(
             f"work_dir '{settings.work_dir}' cannot be used: {error.strerror}: set `work_dir` "
             "to a directory that the agent may write"
         ) from error
@@ -127,8 +133,8 @@ def _own_root(settings: Settings) -> tuple[Path, int]:
     except OSError as error:
         owner = os.pread(fd, 100, 0).decode(errors="replace").strip() or "unknown"
         os.close(fd)
-        raise CannotStart(
-            f"another agent (process {owner}) already serves as '{settings.agent_id}' from "
+        raise StartError(
+            f"another agent (process {owner}) already runs as '{settings.agent_id}' from "
             f"{root}: stop it, or give this one another `agent_id`"
         ) from error
     os.truncate(fd, 0)
@@ -145,7 +151,7 @@ def _runtime(settings: Settings, root: Path, devices: tuple[Device, ...]) -> Run
     return ApptainerRuntime(settings, root)
 
 
-def _health(settings: Settings, identity: Identity, link: Link) -> dict[str, object]:
+def _health(settings: Settings, identity: AgentIdentity, link: MasterLink) -> dict[str, object]:
     return {
         "agent_id": settings.agent_id,
         "version": identity.version,
@@ -156,7 +162,7 @@ def _health(settings: Settings, identity: Identity, link: Link) -> dict[str, obj
 
 
 async def _run_hook(command: tuple[str, ...]) -> None:
-    """Run what the admin wants when the master is lost, to shut the machine down for instance."""
+    """Run the admin's command for a lost master, which may shut the machine down."""
     if not command:
         return
     try:
@@ -186,8 +192,8 @@ def main() -> None:
     """The command `determined-agent`."""
     try:
         settings, warnings = load(sys.argv[1:], os.environ)
-        link_context(settings.security.tls)
-    except (SettingsError, BadTlsFile) as error:
+        ssl_context(settings.security.tls)
+    except (SettingsError, TlsFileError) as error:
         sys.stderr.write(f"determined-agent: {error}\n")
         sys.exit(EXIT_CANNOT_START)
     configure_logging(settings.log.level, color=settings.log.color)
@@ -197,7 +203,7 @@ def main() -> None:
     try:
         code = asyncio.run(run(settings))
     except KeyboardInterrupt:
-        code = 0  # before it heard signals itself: it holds no task yet
+        code = 0  # before the signal handlers are set: no task is attached yet
     sys.exit(code)
 
 

@@ -1,7 +1,7 @@
-"""Keeping the containers of this agent: runs the effects of their machines.
+"""Runs the containers of this agent: applies events to their states and performs the effects.
 
-All of it happens in one event loop, so a machine's step and the effects that follow from it
-are never interleaved with another's.
+Everything runs in one event loop, so a step and its effects are never interleaved with those of
+another container.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol, assert_never
 
-from determined_agent import machine
-from determined_agent.directory import (
+from determined_agent.container import states
+from determined_agent.container.directory import (
     ContainerDirectory,
     ContainerRecord,
     Exit,
     list_directories,
 )
-from determined_agent.environment import MasterFacts, Start
-from determined_agent.logs import LogLink, LogPump
+from determined_agent.container.environment import ContainerStart, MasterIdentity
+from determined_agent.container.trust import with_master_certificate
+from determined_agent.logs.shipper import LogLink, LogShipper
 from determined_agent.runtimes.base import Handle, LaunchFailed, Runtime
-from determined_agent.settings import TlsSettings
-from determined_agent.tls import with_trust
+from determined_agent.settings.options import TlsSettings
 from determined_wire.agent_link import (
     ContainerReport,
     ContainerState,
@@ -41,33 +41,33 @@ from determined_wire.agent_link import (
 log = logging.getLogger(__name__)
 
 SHIP_FIRST_S = 3.0
-"""For so long an end waits for the last output to be stored; its slots are taken until then."""
+"""How long an end waits until the last output is stored; its slots are in use until then."""
 NO_TLS = TlsSettings()
 _CONTAINER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 
 
 class ReportLink(LogLink, Protocol):
-    """What states and output go out by."""
+    """The link that states and output are sent over."""
 
     def report(self, report: ContainerReport) -> None:
-        """Tell the master a container's state, for sure and in order."""
+        """Send a container's state reliably and in order."""
 
 
 class _Entry:
     def __init__(
         self,
-        container: machine.Container,
+        container: states.Container,
         record: ContainerRecord,
         directory: ContainerDirectory,
-        pump: LogPump,
+        shipper: LogShipper,
     ) -> None:
         self.container = container
         self.record = record
         self.directory = directory
-        self.pump = pump
+        self.shipper = shipper
         self.handle: Handle | None = None
         self.task: asyncio.Task[None] | None = None
-        self.pumping: asyncio.Task[None] | None = None
+        self.shipping: asyncio.Task[None] | None = None
 
 
 class Supervisor:
@@ -83,11 +83,11 @@ class Supervisor:
     ) -> None:
         """
         Args:
-            runtime: how containers are run.
+            runtime: the container runtime.
             devices: all slots of this machine.
-            root: the directory that holds those of the containers.
-            link: the way to the master.
-            tls: by whose word the agent, and so its tasks, trust the master.
+            root: the parent of the containers' directories.
+            link: the link to the master.
+            tls: the authorities that the agent and its tasks trust.
         """
         self._tls = tls
         self._cluster_id, self._epoch = "", 0
@@ -96,11 +96,11 @@ class Supervisor:
         self._root = root
         self._link = link
         self._entries: dict[str, _Entry] = {}
-        self._master = MasterFacts()
+        self._master = MasterIdentity()
         self._removals: set[asyncio.Task[None]] = set()
 
     async def attach_all(self) -> None:
-        """Find all containers again that an earlier agent has left behind."""
+        """Find all containers that an earlier agent has left running or ended."""
         for directory in list_directories(self._root):
             record = directory.record()
             if record is None:
@@ -114,16 +114,16 @@ class Supervisor:
                 self._end(entry, found)
             else:
                 entry.handle = found
-                self._step(entry, machine.Launched(found.addresses()))
+                self._step(entry, states.Launched(found.addresses()))
                 entry.task = asyncio.create_task(self._watch(entry, found))
         await self._runtime.sweep(frozenset(self._entries))
 
     async def detach(self) -> None:
-        """Let go of all containers; they run on."""
+        """Stop watching all containers; they keep running."""
         tasks = list(self._removals)
         for entry in self._entries.values():
-            tasks += [t for t in (entry.task, entry.pumping) if t is not None]
-            entry.pump.save()
+            tasks += [t for t in (entry.task, entry.shipping) if t is not None]
+            entry.shipper.save()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -132,70 +132,70 @@ class Supervisor:
                 entry.handle.detach()
 
     def reports(self) -> tuple[ContainerReport, ...]:
-        """All containers as they are now."""
+        """Return the current state of all containers."""
         return tuple(e.container.report for e in self._entries.values())
 
     def newest_master(self) -> tuple[str, int]:
-        """Cluster and epoch of the newest master that was obeyed."""
+        """Return cluster and epoch of the newest master that was obeyed."""
         return self._cluster_id, self._epoch
 
     def welcome(self, welcome: Welcome) -> None:
-        """The master is there: end whatever it does not want."""
+        """Handle that a master has accepted the agent: kill containers that it does not keep."""
         self._cluster_id, self._epoch = welcome.cluster_id, welcome.epoch
-        self._master = MasterFacts(master_id=welcome.master_id, cluster_id=welcome.cluster_id)
+        self._master = MasterIdentity(master_id=welcome.master_id, cluster_id=welcome.cluster_id)
         keep = frozenset(welcome.keep)
         for entry in list(self._entries.values()):
             if entry.container.container_id not in keep:
-                self._step(entry, machine.Unwanted())
+                self._step(entry, states.Unwanted())
 
-    async def end_unwanted(self, container_ids: tuple[str, ...], patience_s: float) -> None:
-        """End containers that the master has given up, and wait for their ends, within bounds."""
+    async def end_unwanted(self, container_ids: tuple[str, ...], timeout_s: float) -> None:
+        """Kill containers that the master has given up, and wait a limited time for them."""
         ending = []
         for container_id in container_ids:
             entry = self._entries.get(container_id)
             if entry is not None and entry.container.state != "TERMINATED":
                 log.warning(
-                    "ending a container that the master has given up",
+                    "killing a container that the master has given up",
                     extra={"container": container_id},
                 )
-                self._step(entry, machine.Unwanted())
+                self._step(entry, states.Unwanted())
                 ending += [entry.task] if entry.task is not None else []
         if ending:
-            await asyncio.wait(ending, timeout=patience_s)
+            await asyncio.wait(ending, timeout=timeout_s)
 
-    def obey(self, order: Order) -> None:
-        """Carry an order out, or store it so that a restart of the agent does not lose it."""
+    def handle_order(self, order: Order) -> None:
+        """Carry an order out, or store it so that it survives a restart of the agent."""
         if isinstance(order, StartContainer):
             self._start(order)
             return
         entry = self._entries.get(order.container_id)
         if entry is None:
-            log.info("an order for a container that is gone", extra=_fields(order))
+            log.info("order for an unknown container", extra=_fields(order))
             if isinstance(order, SignalContainer) and order.allocation_id:
                 self._link.report(never_started(order))
         elif isinstance(order, SignalContainer):
-            self._step(entry, machine.SignalOrdered(order.signal))
+            self._step(entry, states.SignalOrdered(order.signal))
         elif isinstance(order, ForgetContainer):
-            self._step(entry, machine.ForgetOrdered())
+            self._step(entry, states.ForgetOrdered())
         else:
             assert_never(order)
 
     def log_stored(self, message: LogStored) -> None:
-        """The master has stored output."""
+        """Handle that the master has stored output."""
         entry = self._entries.get(message.container_id)
         if entry is not None:
-            entry.pump.stored(message.seq, is_last=message.is_last)
+            entry.shipper.stored(message.seq, is_last=message.is_last)
 
     def disconnected(self) -> None:
-        """The connection to the master is gone."""
+        """Handle the loss of the connection to the master."""
         for entry in self._entries.values():
-            entry.pump.disconnected()
+            entry.shipper.disconnected()
 
     def _start(self, order: StartContainer) -> None:
         if order.container_id in self._entries:
             return
         if not _CONTAINER_ID.fullmatch(order.container_id):
-            log.error("refused a container whose id is no file name", extra=_fields(order))
+            log.error("refused a container: its id is not a valid file name", extra=_fields(order))
             return
         devices = [self._devices[s] for s in order.slot_ids if s in self._devices]
         record = ContainerRecord(
@@ -212,9 +212,9 @@ class Supervisor:
         problem, spec = None, order.spec
         try:
             directory.create(record)
-            spec = with_trust(spec, self._tls)
+            spec = with_master_certificate(spec, self._tls)
         except OSError as error:
-            problem = f"cannot make or read {error.filename}: {error.strerror}"
+            problem = f"cannot create or read {error.filename}: {error.strerror}"
         entry = self._add(record, directory)
         missing = [s for s in order.slot_ids if s not in self._devices]
         if missing:
@@ -222,24 +222,24 @@ class Supervisor:
         if problem is not None:
             self._end(entry, Exit(failure=Failure("agent_error", problem)))
             return
-        start = Start(
+        start = ContainerStart(
             container_id=order.container_id,
             devices=tuple(devices),
             spec=spec,
             master=self._master,
         )
         entry.task = asyncio.create_task(self._launch(entry, start))
-        entry.task.add_done_callback(partial(self._launch_is_over, entry))
+        entry.task.add_done_callback(partial(self._launch_done, entry))
 
-    def _launch_is_over(self, entry: _Entry, task: asyncio.Task[None]) -> None:
-        """A launch that is canceled before its first step never learns of it by itself."""
+    def _launch_done(self, entry: _Entry, task: asyncio.Task[None]) -> None:
+        """Handle a launch that was canceled before its first step, which cannot do so itself."""
         if task.cancelled() and entry.container.is_aborting:
-            self._step(entry, machine.LaunchCanceled())
-            entry.pump.finish(Exit())
+            self._step(entry, states.LaunchCanceled())
+            entry.shipper.finish(Exit())
 
-    async def _launch(self, entry: _Entry, start: Start) -> None:
+    async def _launch(self, entry: _Entry, start: ContainerStart) -> None:
         def progress(state: ContainerState) -> None:
-            self._step(entry, machine.Progressed(state))
+            self._step(entry, states.Progressed(state))
 
         try:
             await self._wait_for_devices(entry)
@@ -248,14 +248,14 @@ class Supervisor:
             self._end(entry, Exit(failure=error.failure))
             return
         entry.handle = handle
-        self._step(entry, machine.Launched(handle.addresses()))
+        self._step(entry, states.Launched(handle.addresses()))
         await self._watch(entry, handle)
 
     async def _wait_for_devices(self, entry: _Entry) -> None:
-        """Let whoever holds the same devices end first.
+        """Wait for earlier containers that use the same devices.
 
-        The master gives a slot away again when it gives an agent up, and the agent that comes
-        back still has to end what ran there.
+        When the master gives an agent up, it may assign its slots again, and the returning agent
+        must first kill the containers there.
         """
         wanted = set(entry.record.device_uuids)
         for earlier in list(self._entries.values()):
@@ -265,7 +265,7 @@ class Supervisor:
                 continue
             if earlier.container.state != "TERMINATED":
                 log.info(
-                    "waiting for a container that still holds the devices",
+                    "waiting for a container that still uses the devices",
                     extra={
                         "container": entry.record.container_id,
                         "holder": earlier.record.container_id,
@@ -275,50 +275,50 @@ class Supervisor:
 
     async def _watch(self, entry: _Entry, handle: Handle) -> None:
         end = await handle.wait()
-        # The master writes into the task's log how it ended: what it said itself comes before.
-        entry.pump.finish(end)
-        if entry.pumping is not None:
-            await asyncio.wait({entry.pumping}, timeout=SHIP_FIRST_S)
+        # The master adds the end to the task's log, after the task's own output.
+        entry.shipper.finish(end)
+        if entry.shipping is not None:
+            await asyncio.wait({entry.shipping}, timeout=SHIP_FIRST_S)
         handle.detach()
         self._end(entry, end)
 
     def _end(self, entry: _Entry, end: Exit) -> None:
-        entry.pump.finish(end)
-        self._step(entry, machine.Ended(end.exit_code, end.failure))
+        entry.shipper.finish(end)
+        self._step(entry, states.Ended(end.exit_code, end.failure))
 
-    async def _pump(self, entry: _Entry) -> None:
-        await entry.pump.run()
-        self._step(entry, machine.OutputStored())
+    async def _ship_output(self, entry: _Entry) -> None:
+        await entry.shipper.run()
+        self._step(entry, states.OutputStored())
 
     def _add(self, record: ContainerRecord, directory: ContainerDirectory) -> _Entry:
-        container = machine.Container(
+        container = states.Container(
             container_id=record.container_id, allocation_id=record.allocation_id
         )
-        entry = _Entry(container, record, directory, LogPump(record, directory, self._link))
+        entry = _Entry(container, record, directory, LogShipper(record, directory, self._link))
         self._entries[record.container_id] = entry
-        entry.pumping = asyncio.create_task(self._pump(entry))
+        entry.shipping = asyncio.create_task(self._ship_output(entry))
         return entry
 
-    def _step(self, entry: _Entry, event: machine.ContainerEvent) -> None:
-        entry.container, effects = machine.step(entry.container, event)
+    def _step(self, entry: _Entry, event: states.ContainerEvent) -> None:
+        entry.container, effects = states.step(entry.container, event)
         for effect in effects:
             self._run(entry, effect)
 
-    def _run(self, entry: _Entry, effect: machine.ContainerEffect) -> None:
+    def _run(self, entry: _Entry, effect: states.ContainerEffect) -> None:
         match effect:
-            case machine.Report(report=report):
+            case states.Report(report=report):
                 log.info(
                     "container changed",
                     extra={"container": report.container_id, "state": report.state},
                 )
                 self._link.report(report)
-            case machine.SendSignal(number=number):
+            case states.SendSignal(number=number):
                 if entry.handle is not None:
                     entry.handle.signal(number)
-            case machine.CancelLaunch():
+            case states.CancelLaunch():
                 if entry.task is not None:
                     entry.task.cancel()
-            case machine.Remove():
+            case states.Remove():
                 del self._entries[entry.container.container_id]
                 self._remove(entry.directory)
             case _:
@@ -328,7 +328,7 @@ class Supervisor:
         self._keep(asyncio.create_task(self._remove_all(directory)))
 
     async def _remove_all(self, directory: ContainerDirectory) -> None:
-        """The directory last: as long as it is there, an agent that restarts tries again."""
+        """Remove the container, then its directory: if interrupted, a restarted agent retries."""
         await self._runtime.remove(directory.container_id)
         await asyncio.to_thread(directory.remove)
 
@@ -341,7 +341,7 @@ class Supervisor:
 
 
 def never_started(order: SignalContainer) -> ContainerReport:
-    """Whoever wants a container ended that is not here waits for its end."""
+    """Report the end of an unknown container, for which the master would otherwise wait."""
     return ContainerReport(
         container_id=order.container_id,
         allocation_id=order.allocation_id,

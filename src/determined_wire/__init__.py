@@ -1,1 +1,1 @@
-"""Message shapes of the REST API and of the master-agent link; no behaviour."""
+"""Shared by master and agent: REST messages, the agent link, and the settings reader."""

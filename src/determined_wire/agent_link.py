@@ -1,13 +1,13 @@
 """Messages of the link between a master and its agents.
 
-One WebSocket at `/agents`, opened by the agent. Frames are binary JSON objects tagged by
-`kind`. Two streams run over it, one a direction; each numbers its messages from 1 and is
-acknowledged by number, so that after a lost socket both sides send again what the other has
-not acknowledged, and the receiver drops what it has already seen.
+The agent opens one WebSocket at `/agents`. Frames are binary JSON objects tagged by `kind`. There
+is one message stream in each direction, numbered from 1 and acknowledged by number. After a lost
+connection both sides send again what the other has not acknowledged, and the receiver drops the
+messages that it has already seen.
 
-Opening: the agent sends `Hello`; the master answers `Welcome` or `Refused`, and nothing else
-passes before. An agent's stream is named by its `boot_id` (new at each start of the process),
-the master's stream by its `epoch`: a higher epoch starts again at 1, a lower one is refused.
+The agent first sends `Hello`, and the master answers with `Welcome` or `Refused`; no other message
+precedes these. The agent's stream is identified by its `boot_id` (new at each start of the
+process), the master's stream by its `epoch`: a higher epoch restarts at 1, a lower one is refused.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from typing import Literal
 import msgspec
 
 PROTOCOL = 1
-"""Raised when a message changes its meaning; both sides refuse another number with a reason."""
+"""Incremented when a message changes its meaning; both sides refuse another version."""
 
 DeviceType = Literal["cuda", "rocm", "cpu"]
 ContainerState = Literal["ASSIGNED", "PULLING", "STARTING", "RUNNING", "TERMINATED"]
 FailureType = Literal[
-    "container_failed",  # ran and ended with a code other than 0
+    "container_failed",  # ran and ended with an exit code other than 0
     "task_error",  # could not start: image, entry point, files
-    "container_aborted",  # was told to end before it ran
-    "container_ended",  # was told to end while it ran, and tells no exit code other than 0
-    "agent_failed",  # its agent went away while it ran
+    "container_aborted",  # was ordered to end before it ran
+    "container_ended",  # was ordered to end while it ran, and has no exit code other than 0
+    "agent_failed",  # its agent was lost while it ran
     "agent_error",  # the agent could not launch it
-    "restore_error",  # could not be found again after a restart
+    "restore_error",  # was not found after a restart
 ]
 
 
 class Frozen(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Base of the parts of messages."""
+    """Base of the structs inside messages."""
 
 
 class Message(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind", tag=True):
@@ -41,7 +41,7 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind",
 
 
 class Device(Frozen, frozen=True):
-    """One device of an agent; each becomes one slot with the same number."""
+    """One device of an agent, which becomes the slot with the same number."""
 
     id: int
     brand: str
@@ -50,7 +50,7 @@ class Device(Frozen, frozen=True):
 
 
 class Failure(Frozen, frozen=True):
-    """Why a container ended other than by exit code 0."""
+    """Why a container has failed."""
 
     type: FailureType
     message: str
@@ -58,7 +58,7 @@ class Failure(Frozen, frozen=True):
 
 
 class Address(Frozen, frozen=True):
-    """Where a port of a container is reached from outside."""
+    """The published address of a container's port."""
 
     container_ip: str
     container_port: int
@@ -67,7 +67,7 @@ class Address(Frozen, frozen=True):
 
 
 class ContainerReport(Frozen, frozen=True):
-    """What an agent knows of one container, alive or ended and not yet acknowledged."""
+    """The state of one container, which may have ended without being acknowledged yet."""
 
     container_id: str
     allocation_id: str
@@ -78,7 +78,7 @@ class ContainerReport(Frozen, frozen=True):
 
 
 class Mount(Frozen, frozen=True):
-    """A host path seen inside the container."""
+    """A host path that is mounted into the container."""
 
     host_path: str
     container_path: str
@@ -87,7 +87,7 @@ class Mount(Frozen, frozen=True):
 
 
 class File(Frozen, frozen=True):
-    """A file put in place before the start; `path` is absolute, as the container sees it."""
+    """A file that is written before the start; `path` is absolute inside the container."""
 
     path: str
     content: bytes
@@ -96,7 +96,7 @@ class File(Frozen, frozen=True):
 
 
 class TaskUser(Frozen, frozen=True):
-    """Whom the task runs as."""
+    """The user that the task runs as."""
 
     user: str = "root"
     uid: int = 0
@@ -114,7 +114,7 @@ class RegistryAuth(Frozen, frozen=True):
 
 
 class ContainerSpec(Frozen, frozen=True):
-    """All that a runtime needs to start one container of a task."""
+    """The specification of one container of a task."""
 
     task_id: str
     task_type: str
@@ -138,7 +138,7 @@ class ContainerSpec(Frozen, frozen=True):
 
 
 class LogSpan(Frozen, frozen=True, array_like=True):
-    """Consecutive lines of a batch that came out of one stream at one time."""
+    """Consecutive lines of a batch with the same stream and time."""
 
     count: int
     at_us: int
@@ -169,17 +169,17 @@ class Hello(Message, frozen=True, tag="hello"):
     acknowledged: int = 0
     """Number of the last message received in the stream of that epoch."""
     cluster_id: str = ""
-    """The cluster whose epoch that is; epochs of another cluster do not compare."""
+    """The cluster of that epoch; epochs of different clusters cannot be compared."""
     address: str = ""
-    """Where other machines reach this one; empty leaves it to the master to tell by the socket."""
+    """Address at which other machines reach this one; empty for that of the connection."""
     sent_at_us: int = 0
-    """The agent's clock, in microseconds since 1970-01-01T00:00:00Z; 0 when it does not say."""
+    """The agent's clock, in microseconds since 1970-01-01T00:00:00Z; 0 if unknown."""
     account: str = ""
-    """The user of its machine that all of its tasks run as; empty where tasks have users."""
+    """The user of its machine that all of its tasks run as; empty if each task has its own."""
 
 
 class ContainerChanged(Message, frozen=True, tag="container_changed"):
-    """A container has reached another state."""
+    """A container has changed its state."""
 
     number: int
     report: ContainerReport
@@ -188,31 +188,31 @@ class ContainerChanged(Message, frozen=True, tag="container_changed"):
 class LogBatch(Message, frozen=True, tag="log_batch"):
     """Output of one container, in order; acknowledged by `LogStored`, not by number.
 
-    Lines are numbered from 1, both streams together and the agent's notes among them; the
-    master stores each number once. They travel as one text, which costs a hundredth of one
-    object a line. About 512 KiB or 4,000 lines a batch (what was read at once is not cut), and
-    at most 4 batches a container not acknowledged.
+    Lines are numbered from 1 across both streams and the agent's notes; the master stores each
+    number once. They are sent as one text, which costs a hundredth of one object per line. A
+    batch has about 512 KiB or 4,000 lines (a single read is not split), and a container has at
+    most 4 unacknowledged batches.
     """
 
     container_id: str
     allocation_id: str
     task_id: str
     first_seq: int
-    """Number of the first line; of the next one to come when there is none."""
+    """Number of the first line; of the next line if there is none."""
     text: str = ""
-    """The lines, joined by line feeds; none holds one itself."""
+    """The lines, joined by line feeds."""
     spans: tuple[LogSpan, ...] = ()
-    """Their counts sum to the number of lines; empty when there is none."""
+    """Their counts sum to the number of lines; empty if there are none."""
     is_last: bool = False
     """No further line of this container will come."""
 
 
 class Pong(Message, frozen=True, tag="pong"):
-    """Answer to `Ping`."""
+    """Answers `Ping`."""
 
 
 class AgentAck(Message, frozen=True, tag="agent_ack"):
-    """The agent has stored or carried out the master's messages up to this number."""
+    """The agent has stored or processed the master's messages up to this number."""
 
     number: int
 
@@ -221,10 +221,10 @@ class AgentAck(Message, frozen=True, tag="agent_ack"):
 
 
 class Welcome(Message, frozen=True, tag="welcome"):
-    """The agent is in.
+    """The master accepts the agent.
 
-    `keep` lists the containers that the master expects on this agent; the agent kills any
-    other. An expected container missing from the agent's report is lost: the master ends it.
+    `keep` lists the containers that the master expects on this agent; the agent kills all
+    others. The master considers an expected container lost if the agent has not reported it.
     """
 
     protocol: int
@@ -239,16 +239,16 @@ class Welcome(Message, frozen=True, tag="welcome"):
 
 
 class Refused(Message, frozen=True, tag="refused"):
-    """The agent may not join; `is_final` tells it not to try again."""
+    """The master refuses the agent; if `is_final`, the agent does not try again."""
 
     reason: str
     is_final: bool = False
     unwanted: tuple[str, ...] = ()
-    """Of its containers, those that the master has given up: the agent ends them."""
+    """Containers of the agent that the master has given up; the agent kills them."""
 
 
 class StartContainer(Message, frozen=True, tag="start_container"):
-    """Start a container; a container that is already there is left alone."""
+    """Orders to start a container; an existing one is left unchanged."""
 
     number: int
     epoch: int
@@ -259,19 +259,19 @@ class StartContainer(Message, frozen=True, tag="start_container"):
 
 
 class SignalContainer(Message, frozen=True, tag="signal_container"):
-    """Send a signal to a container; 9 ends it for sure."""
+    """Orders to send a signal to a container; 9 kills it reliably."""
 
     number: int
     epoch: int
     container_id: str
     signal: int
     allocation_id: str = ""
-    """Whose it is: an agent that does not know the container reports it as ended before it ran,
-    since the master may have given it up before it was ordered."""
+    """Its allocation. An agent that does not know the container reports that it ended before it
+    ran, since the master may have given it up before ordering its start."""
 
 
 class ForgetContainer(Message, frozen=True, tag="forget_container"):
-    """The container's end and its last log line are stored: its files may go."""
+    """Orders to remove a container's files: its end and its last log line are stored."""
 
     number: int
     epoch: int
@@ -279,16 +279,16 @@ class ForgetContainer(Message, frozen=True, tag="forget_container"):
 
 
 class LogStored(Message, frozen=True, tag="log_stored"):
-    """The lines of a container up to `seq` are stored."""
+    """The master has stored the lines of a container up to `seq`."""
 
     container_id: str
     seq: int
     is_last: bool = False
-    """The batch that said it was the last is stored."""
+    """Whether the last batch is stored."""
 
 
 class Ping(Message, frozen=True, tag="ping"):
-    """Asks for a `Pong`: sent when nothing came for a while, or another claims the same id."""
+    """Asks for a `Pong`: after a silence, or when another agent uses the same id."""
 
 
 class MasterAck(Message, frozen=True, tag="master_ack"):
@@ -299,5 +299,5 @@ class MasterAck(Message, frozen=True, tag="master_ack"):
 
 FromAgent = Hello | ContainerChanged | LogBatch | AgentAck | Pong
 Order = StartContainer | SignalContainer | ForgetContainer
-"""What is numbered in the master's stream."""
+"""The numbered messages of the master's stream."""
 FromMaster = Welcome | Refused | Order | LogStored | Ping | MasterAck

@@ -1,4 +1,4 @@
-"""Messages of the routes that this API has beyond the public 0.38.1 list."""
+"""Messages of the routes that the public 0.38.1 API does not have."""
 
 from __future__ import annotations
 
@@ -11,37 +11,40 @@ from determined_wire.rest.types.shared import Pagination
 
 
 class ReportTrialMetricsBatchRequest(Message, frozen=True):
-    """Up to 1,000 reports of one trial."""
+    """Adds up to 1,000 metric reports to one trial."""
 
     trial_id: Int32 = 0
     reports: Sequence[ReportTrialMetricsRequest] = ()
 
 
 class ReportResult(Message, frozen=True):
-    """What became of one report: an empty text, or why it was refused."""
+    """The error of one report; empty if it was accepted."""
 
     error: str = ""
 
 
 class ReportTrialMetricsBatchResponse(Message, frozen=True):
-    """One result a report, in their order."""
+    """One result per report, in order."""
 
     results: Sequence[ReportResult] = ()
 
 
 class GetAgentJoinTokenRequest(Message, frozen=True):
-    """Asks what an agent needs to join."""
+    """Asks for the cluster's join token."""
 
 
 class GetAgentJoinTokenResponse(Message, frozen=True):
-    """What an agent needs to join."""
+    """The cluster's join token."""
 
     token: str = ""
 
 
 class RestingAgent(Agent, frozen=True):
-    """An agent as lists show it; while it gets nothing new since its last starts failed, until
-    when that is so and how many they were."""
+    """An agent in a list.
+
+    After failed starts an agent gets no new containers for a while: `resting_until` is the end of
+    that time, `failed_starts` the number of failures.
+    """
 
     __absent__ = frozenset(("resting_until", "failed_starts"))
     resting_until: Timestamp | None = None
@@ -49,18 +52,18 @@ class RestingAgent(Agent, frozen=True):
 
 
 class GetLoopStallRequest(Message, frozen=True):
-    """Asks how long the master's event loop was held."""
+    """Asks for the longest stall of the master's event loop."""
 
 
 class GetLoopStallResponse(Message, frozen=True):
-    """The longest stall since the last question, of how long a time."""
+    """The longest stall since the previous request, and the time since then."""
 
     longest_ms: Double = 0
     watched_s: Double = 0
 
 
 class GetStoryRequest(Message, frozen=True):
-    """Asks what happened to a trial, an experiment or an allocation."""
+    """Asks for the journal of a trial, an experiment or an allocation."""
 
     id: str = ""
     offset: Int32 = 0
@@ -68,7 +71,7 @@ class GetStoryRequest(Message, frozen=True):
 
 
 class StoryLine(Message, frozen=True):
-    """One event: when, to what, by what cause, and what was ordered because of it."""
+    """One event: its time, aggregate, cause and effects."""
 
     at: Timestamp | None = None
     aggregate: str = ""
@@ -80,20 +83,20 @@ class StoryLine(Message, frozen=True):
 
 
 class GetStoryResponse(Message, frozen=True):
-    """Lines in the order of time."""
+    """Lines in chronological order."""
 
     lines: Sequence[StoryLine] = ()
     pagination: Pagination | None = None
 
 
 class GetJobWhyRequest(Message, frozen=True):
-    """Asks what holds a job; `id` is of a job, an experiment or an allocation."""
+    """Asks why a job waits; `id` names a job, an experiment or an allocation."""
 
     id: str = ""
 
 
 class WhyFree(Message, frozen=True):
-    """Free slots of one agent that takes the request."""
+    """The free slots of an agent that accepts the request."""
 
     agent_id: str = ""
     free: Int32 = 0
@@ -101,7 +104,7 @@ class WhyFree(Message, frozen=True):
 
 
 class WhyAhead(Message, frozen=True):
-    """A request that comes first."""
+    """A request that is ahead in the queue."""
 
     allocation_id: str = ""
     job_id: str = ""
@@ -110,7 +113,7 @@ class WhyAhead(Message, frozen=True):
 
 
 class WhyNext(Message, frozen=True):
-    """A task whose slots come back; `about_at` is absent when nothing tells when."""
+    """A task whose slots become free next; `about_at` is absent if the time is unknown."""
 
     __absent__ = frozenset(("about_at",))
     allocation_id: str = ""
@@ -122,7 +125,7 @@ class WhyNext(Message, frozen=True):
 
 
 class WhyWaits(Message, frozen=True):
-    """What holds one request, from the decision that left it waiting."""
+    """Why one request waits, from the decision that left it waiting."""
 
     __absent__ = frozenset(("smaller",))
     allocation_id: str = ""
@@ -142,7 +145,7 @@ class WhyWaits(Message, frozen=True):
 
 
 class GetJobWhyResponse(Message, frozen=True):
-    """What holds a job: its first request that waits, and how many more there are."""
+    """Why a job waits: its first waiting request, and the number of all of them."""
 
     job_id: str = ""
     resource_pool: str = ""

@@ -1,7 +1,7 @@
 """Bases of the generated messages and enums, and the scalar types of their fields.
 
-In Python an unset field is None, or the zero value of a plain scalar, list, map or enum. What
-is written for it differs: null, or nothing at all for the fields named in `__absent__`.
+In Python an unset field is None, or the zero value of a scalar, list, map or enum. In JSON it is
+null, or left out if `__absent__` names it.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class WireEnum(StrEnum):
 class Endpoint(Struct, frozen=True):
     """One route of the public API; messages are named as `<module>.<class>`.
 
-    `body` is empty (no body is read), `*` (the body is the request) or the snake_case name
-    of the one field of the request that the body is.
+    `body` is empty (no body is read), `*` (the body is the request), or the snake_case name of
+    the field of the request that the body fills.
     """
 
     rpc: str
@@ -64,12 +64,12 @@ BoolValue = Annotated[bool, _kind("google.BoolValue")]
 Int32Value = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1, extra={"kind": "google.Int32Value"})]
 DoubleValue = Annotated[float, _kind("google.DoubleValue")]
 JsonObject = Annotated[Mapping[str, Any], _kind("google.Struct")]
-"""Free JSON; a handler may also give `msgspec.Raw`, which is written as it is."""
+"""Any JSON object; a handler may also use `msgspec.Raw`, which is written unchanged."""
 JsonList = Annotated[Sequence[Any], _kind("google.ListValue")]
 JsonValue = Annotated[Any, _kind("google.Value")]
 
 
 class FieldMask(Message, frozen=True):
-    """Names of the fields that a PATCH is about."""
+    """Names of the fields that a PATCH changes."""
 
     paths: Sequence[str] = ()

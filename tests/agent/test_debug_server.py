@@ -1,4 +1,4 @@
-"""The server for who looks into an agent."""
+"""The debug server."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tests.certificates import Authority
 from tests.covers import covers
 from tests.free_ports import free_port
 
-from determined_agent.debug_server import MAX_HEAD_BYTES, CannotListen, debug_server
-from determined_agent.settings import Settings
+from determined_agent.debug_server import MAX_HEAD_BYTES, ListenError, debug_server
+from determined_agent.settings.options import Settings
 
 
 def settings(**overrides: Any) -> Settings:
@@ -39,7 +39,7 @@ async def ask(port: int, request: bytes, trust: ssl.SSLContext | None = None) ->
 
 
 @covers("agent-config 2.api_enabled 2.bind_ip 2.bind_port")
-async def test_health_and_stacks_are_served_where_the_settings_say() -> None:
+async def test_health_and_stacks_are_served_at_the_configured_address() -> None:
     chosen = settings()
     async with debug_server(chosen, health):
         status, text = await ask(chosen.bind_port, b"GET /health HTTP/1.1\r\n\r\n")
@@ -53,7 +53,7 @@ async def test_health_and_stacks_are_served_where_the_settings_say() -> None:
         await ask(chosen.bind_port, b"")
 
 
-async def test_it_listens_only_when_asked_to_and_then_only_for_its_own_machine() -> None:
+async def test_it_listens_only_if_enabled_and_on_loopback_by_default() -> None:
     off = settings(api_enabled=False)
     async with debug_server(off, health):
         with pytest.raises(ConnectionRefusedError):
@@ -91,16 +91,16 @@ async def test_it_serves_https_with_a_certificate(tmp_path: Path) -> None:
     assert status == 200
     other = authority.sign("other").key
     wrong = settings(tls=True, tls_cert=str(pair.cert), tls_key=str(other))
-    with pytest.raises(CannotListen, match="name a certificate and its key"):
+    with pytest.raises(ListenError, match="name a certificate and its key"):
         async with debug_server(wrong, health):
             pass
 
 
-async def test_a_port_in_use_is_named_with_the_remedy() -> None:
+async def test_the_error_for_a_port_in_use_names_the_remedy() -> None:
     chosen = settings()
     with (
         socket.create_server(("127.0.0.1", chosen.bind_port)),
-        pytest.raises(CannotListen, match=r"cannot listen on .*choose another `bind_ip` or"),
+        pytest.raises(ListenError, match=r"cannot listen on .*choose another `bind_ip` or"),
     ):
         async with debug_server(chosen, health):
             pass

@@ -32,7 +32,7 @@ def test_an_exception_is_written_below_its_line() -> None:
     ("is_terminal", "color", "begins"),
     [(True, True, "\x1b[33mWARNING"), (True, False, "WARNING"), (False, True, "WARNING")],
 )
-def test_a_terminal_gets_colours_unless_it_wants_none(
+def test_a_terminal_gets_colors_unless_they_are_disabled(
     monkeypatch: pytest.MonkeyPatch, is_terminal: bool, color: bool, begins: str
 ) -> None:
     root = logging.getLogger()

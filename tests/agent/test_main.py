@@ -14,7 +14,7 @@ import pytest
 pytestmark = pytest.mark.slow
 
 
-def test_who_interrupts_it_while_it_starts_is_shown_no_traceback(tmp_path: Path) -> None:
+def test_an_interrupt_during_the_start_shows_no_traceback(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as mute:
         daemon = f"tcp://127.0.0.1:{mute.getsockname()[1]}"
         flags = [

@@ -1,4 +1,4 @@
-"""What a container says is told before its end."""
+"""The supervisor: order of output and end, and containers that share devices."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from tests.agent_link import until
 
 from determined_agent import supervisor as subject
-from determined_agent.directory import ContainerDirectory, ContainerRecord, Exit
-from determined_agent.environment import Start
-from determined_agent.logs import Disconnected
-from determined_agent.spool import STDOUT, SpoolWriter
+from determined_agent.container.directory import ContainerDirectory, ContainerRecord, Exit
+from determined_agent.container.environment import ContainerStart
+from determined_agent.logs.shipper import Disconnected
+from determined_agent.shim.spool import STDOUT, SpoolWriter
 from determined_agent.supervisor import Supervisor
 from determined_wire.agent_link import (
     Address,
@@ -34,12 +34,12 @@ LINES = 2500
 
 
 class Recorded:
-    """A link that keeps, in order, what is told; the test acknowledges."""
+    """A link that records messages in order; the test acknowledges them."""
 
     connection = 1
 
     def __init__(self) -> None:
-        self.told: list[LogBatch | ContainerReport] = []
+        self.sent: list[LogBatch | ContainerReport] = []
         self.is_acknowledging = True
         self.supervisor: Supervisor | None = None
 
@@ -49,15 +49,15 @@ class Recorded:
     async def send_logs(self, connection: int, batch: LogBatch) -> None:
         if connection != self.connection:
             raise Disconnected
-        self.told.append(batch)
+        self.sent.append(batch)
         if self.is_acknowledging:
             asyncio.get_running_loop().call_soon(self._acknowledge, batch)
 
     def report(self, report: ContainerReport) -> None:
-        self.told.append(report)
+        self.sent.append(report)
 
     def states(self) -> list[str]:
-        return [t.state for t in self.told if isinstance(t, ContainerReport)]
+        return [t.state for t in self.sent if isinstance(t, ContainerReport)]
 
     def _acknowledge(self, batch: LogBatch) -> None:
         assert self.supervisor is not None
@@ -66,7 +66,7 @@ class Recorded:
 
 
 class Talkative:
-    """A runtime whose only task writes its lines and ends at once."""
+    """A runtime with one task, which writes its lines and ends at once."""
 
     name = "talkative"
 
@@ -78,7 +78,7 @@ class Talkative:
     async def launch(
         self,
         directory: ContainerDirectory,
-        start: Start,
+        start: ContainerStart,
         progress: Callable[[ContainerState], None],
     ) -> Talkative:
         writer = SpoolWriter(str(directory.output), 2**22)
@@ -133,29 +133,29 @@ def order() -> StartContainer:
     )
 
 
-async def test_the_end_is_told_after_the_last_line_is_stored(
+async def test_the_end_is_reported_after_the_last_line_is_stored(
     supervisor: Supervisor, link: Recorded
 ) -> None:
-    supervisor.obey(order())
+    supervisor.handle_order(order())
     await until(lambda: "TERMINATED" in link.states())
-    lines = [sum(s.count for s in b.spans) for b in link.told if isinstance(b, LogBatch)]
+    lines = [sum(s.count for s in b.spans) for b in link.sent if isinstance(b, LogBatch)]
     assert sum(lines) >= LINES
-    last = link.told[-1]
+    last = link.sent[-1]
     assert isinstance(last, ContainerReport)
     assert last.state == "TERMINATED"
 
 
-async def test_the_end_does_not_wait_forever_for_a_master_that_stores_nothing(
+async def test_the_end_waits_a_limited_time_for_the_output_to_be_stored(
     supervisor: Supervisor, link: Recorded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(subject, "SHIP_FIRST_S", 0.05)
     link.is_acknowledging = False
-    supervisor.obey(order())
+    supervisor.handle_order(order())
     await until(lambda: "TERMINATED" in link.states())
 
 
 class Clinging(Talkative):
-    """A runtime whose tasks end when they are told to, and not at once."""
+    """A runtime with tasks that end some time after they are ordered to."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -166,7 +166,7 @@ class Clinging(Talkative):
     async def launch(
         self,
         directory: ContainerDirectory,
-        start: Start,
+        start: ContainerStart,
         progress: Callable[[ContainerState], None],
     ) -> Clinging:
         self.launched.append(start.container_id)
@@ -180,15 +180,15 @@ class Clinging(Talkative):
         self.is_told.set()
 
 
-async def test_a_device_is_given_on_only_when_its_last_holder_has_ended(
+async def test_a_device_is_reused_only_after_its_last_user_has_ended(
     tmp_path: Path, link: Recorded
 ) -> None:
-    """The master has given the agent up and is back: the old container is unwanted, not gone."""
+    """After the master gave the agent up, the old container is unwanted but still running."""
     runtime = Clinging()
     devices = (Device(0, "b", "u0", "cuda"), Device(1, "b", "u1", "cuda"))
     supervisor = link.supervisor = Supervisor(runtime, devices, tmp_path, link)
     try:
-        supervisor.obey(replace(order(), container_id="old", slot_ids=(0,)))
+        supervisor.handle_order(replace(order(), container_id="old", slot_ids=(0,)))
         await until(lambda: runtime.launched == ["old"])
         supervisor.welcome(
             Welcome(
@@ -202,9 +202,9 @@ async def test_a_device_is_given_on_only_when_its_last_holder_has_ended(
             )
         )
         await until(runtime.is_told.is_set)
-        supervisor.obey(replace(order(), container_id="other", slot_ids=(1,)))
+        supervisor.handle_order(replace(order(), container_id="other", slot_ids=(1,)))
         await until(lambda: runtime.launched == ["old", "other"])
-        supervisor.obey(replace(order(), container_id="new", slot_ids=(0, 1)))
+        supervisor.handle_order(replace(order(), container_id="new", slot_ids=(0, 1)))
         for _ in range(20):
             await asyncio.sleep(0)
         assert runtime.launched == ["old", "other"]
@@ -215,23 +215,23 @@ async def test_a_device_is_given_on_only_when_its_last_holder_has_ended(
         await supervisor.detach()
 
 
-async def test_the_end_of_what_was_never_started_is_told_to_who_wants_it_ended(
+async def test_a_signal_for_an_unknown_container_reports_its_end(
     supervisor: Supervisor, link: Recorded
 ) -> None:
-    supervisor.obey(SignalContainer(1, 1, "c", 9))
-    assert link.told == []  # a master of an earlier release does not say whose it is
-    supervisor.obey(SignalContainer(2, 1, "c", 9, "a"))
+    supervisor.handle_order(SignalContainer(1, 1, "c", 9))
+    assert link.sent == []  # an older master does not send the allocation
+    supervisor.handle_order(SignalContainer(2, 1, "c", 9, "a"))
     ended = Failure("container_aborted", "ended before it ran")
-    assert link.told == [ContainerReport("c", "a", "TERMINATED", ended)]
+    assert link.sent == [ContainerReport("c", "a", "TERMINATED", ended)]
 
 
-async def test_what_is_started_and_ended_by_one_breath_ends(
+async def test_a_container_started_and_ended_at_once_ends(
     supervisor: Supervisor, link: Recorded
 ) -> None:
-    """The launch is canceled before its first step: nothing of it ever runs."""
-    supervisor.obey(order())
-    supervisor.obey(SignalContainer(2, 1, "c", 9, "a"))
+    """The launch is canceled before its first step, so it never runs."""
+    supervisor.handle_order(order())
+    supervisor.handle_order(SignalContainer(2, 1, "c", 9, "a"))
     await until(lambda: link.states()[-1:] == ["TERMINATED"])
-    [end] = [t for t in link.told if isinstance(t, ContainerReport)]
+    [end] = [t for t in link.sent if isinstance(t, ContainerReport)]
     assert end.failure is not None
     assert end.failure.type == "container_aborted"

@@ -7,7 +7,7 @@ from typing import Any
 from tests.chaos.cluster import Cluster
 from tests.chaos.tasks import CALLER
 
-from determined_agent.directory import RESERVED_NAMES
+from determined_agent.container.directory import RESERVED_NAMES
 
 _TERMINAL = ("COMPLETED", "CANCELED", "ERROR")
 _ENDED_BY = {"kill": ("CANCELED", "ERROR"), "cancel": ("CANCELED", "ERROR", "COMPLETED")}

@@ -94,7 +94,7 @@ class Shape(msgspec.Struct, frozen=True):
 def shape(seed: int) -> Shape:
     """The cluster of a seed."""
     random = Random(f"{seed}/shape")
-    patience_s = random.choice((30.0, 120.0))
+    launch_retry_s = random.choice((30.0, 120.0))
     pools = []
     machines = []
     for pool in ("default", "other")[: random.choice((1, 1, 2))]:
@@ -102,7 +102,7 @@ def shape(seed: int) -> Shape:
             type=random.choice(("priority", "priority", "fair_share")),
             fitting_policy=random.choice(("best", "worst")),
             preemption=random.random() < 0.6,
-            gang_patience_s=patience_s,
+            gang_patience_s=launch_retry_s,
             allow_heterogeneous_fits=random.random() < 0.3,
         )
         pools.append(ResourcePool(pool_name=pool, scheduler=scheduler))
@@ -114,7 +114,7 @@ def shape(seed: int) -> Shape:
     settings = Settings(
         resource_pools=tuple(pools), resource_manager=manager, launch_error=random.random() < 0.5
     )
-    return Shape(settings, tuple(machines), patience_s)
+    return Shape(settings, tuple(machines), launch_retry_s)
 
 
 class Plan(msgspec.Struct, frozen=True):

@@ -12,11 +12,12 @@ from typing import Any, Protocol
 from tests.chaos.loop import PROCESS, Process, SimLoop
 
 from determined_agent import entropy
-from determined_agent.directory import ContainerDirectory, ContainerRecord, Exit
-from determined_agent.environment import Start
+from determined_agent.container.directory import ContainerDirectory, ContainerRecord, Exit
+from determined_agent.container.environment import ContainerStart
+from determined_agent.link.connection import JoinRefused, MasterLink, MasterUnreachable
+from determined_agent.link.hello import AgentIdentity
 from determined_agent.runtimes.base import LaunchFailed
-from determined_agent.settings import Settings
-from determined_agent.socket import GivenUp, Identity, JoinRefused, Link
+from determined_agent.settings.options import Settings
 from determined_agent.supervisor import Supervisor
 from determined_wire.agent_link import Address, ContainerState, Device, Failure
 
@@ -39,7 +40,7 @@ class Witness(Protocol):
 class Container:
     """A container that was started, until it is removed."""
 
-    def __init__(self, start: Start) -> None:
+    def __init__(self, start: ContainerStart) -> None:
         self.id = start.container_id
         self.start = start
         self.slots = tuple(d.id for d in start.devices)
@@ -101,7 +102,7 @@ class Machine:
                 went_down = Failure("agent_failed", "the machine went down")
                 self._end(container, Exit(failure=went_down))
 
-    def begin(self, start: Start) -> Container:
+    def begin(self, start: ContainerStart) -> Container:
         """Start a container's program."""
         container = self.containers[start.container_id] = Container(start)
         self._witness.container_began(self, container)
@@ -136,14 +137,15 @@ class Machine:
         devices = tuple(Device(n, "sim", f"{self.name}-{n}", "cuda") for n in range(self.slots))
         settings = Settings(master_host="master", agent_id=self.name, resource_pool=self.pool)
         boot = str(entropy.new_uuid())
-        link = Link(
-            settings, Identity(boot_id=boot, version="sim", hostname=self.name, devices=devices)
+        link = MasterLink(
+            settings,
+            AgentIdentity(boot_id=boot, version="sim", hostname=self.name, devices=devices),
         )
         self.supervisor = supervisor = Supervisor(SimRuntime(self), devices, self.root, link)
         await supervisor.attach_all()
         try:
             await link.run(supervisor)
-        except (GivenUp, JoinRefused):
+        except (MasterUnreachable, JoinRefused):
             process = PROCESS.get()
             assert process is not None
             self._loop.later(_RESTART_S, self.start_agent)
@@ -194,7 +196,7 @@ class SimRuntime:
     async def launch(
         self,
         directory: ContainerDirectory,
-        start: Start,
+        start: ContainerStart,
         progress: Callable[[ContainerState], None],
     ) -> SimHandle:
         """Pull, start, run."""

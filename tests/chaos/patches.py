@@ -13,8 +13,8 @@ from unittest.mock import patch
 
 import determined_agent.clock
 import determined_agent.entropy
-import determined_agent.logs
-import determined_agent.socket
+import determined_agent.link.connection
+import determined_agent.logs.shipper
 import determined_master.clock
 import determined_master.engine.leadership.leader
 import determined_master.entropy
@@ -63,8 +63,8 @@ def simulated(
         stack.enter_context(
             patch.multiple(determined_agent.entropy, new_uuid=new_uuid, jitter=random.random)
         )
-        stack.enter_context(patch.object(determined_agent.socket, "connect", dial))
-        stack.enter_context(patch.object(determined_agent.logs, "_LATEST_S", _LOG_LOOK_S))
+        stack.enter_context(patch.object(determined_agent.link.connection, "connect", dial))
+        stack.enter_context(patch.object(determined_agent.logs.shipper, "_LATEST_S", _LOG_LOOK_S))
         stack.enter_context(
             patch.object(determined_master.engine.leadership.leader, "connect", connect_database)
         )

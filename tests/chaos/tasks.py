@@ -20,7 +20,7 @@ from determined_master.services.checkpoints.checkpoints import CheckpointReport
 
 CALLER = Caller(user_id=1, username="user", is_admin=True)
 _AGAIN_S = 1.0
-_PATIENCE_S = 900.0
+_KILL_TIMEOUT_S = 900.0
 """A task that cannot reach a master for so long fails, as its HTTP client does."""
 
 
@@ -156,7 +156,7 @@ async def ask(network: Network, place: str, make: Callable[[Master], Awaitable[A
         DetError: what it answered. OSError: nothing, for too long.
     """
     loop = asyncio.get_running_loop()
-    until_s = loop.time() + _PATIENCE_S
+    until_s = loop.time() + _KILL_TIMEOUT_S
     while True:
         try:
             return await network.request(place, make)

@@ -1,6 +1,6 @@
-"""What every runtime of the agent must do; each has a test module that subclasses the suite.
+"""The behavior that every container runtime must have; each runtime subclasses the suite.
 
-A subclass gives a fixture `workshop` (see `Workshop`) and is marked for what it needs.
+A subclass defines a fixture `driver` (see `RuntimeDriver`) and has the marks for its needs.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import pytest
 from tests.agent_link import processes_with, spec, until
 from tests.covers import covers
 
-from determined_agent.directory import ContainerDirectory, ContainerRecord, Exit
-from determined_agent.environment import MasterFacts, Start
-from determined_agent.output import Position, read_chunk, read_end
+from determined_agent.container.directory import ContainerDirectory, ContainerRecord, Exit
+from determined_agent.container.environment import ContainerStart, MasterIdentity
+from determined_agent.logs.spool_reader import Position, read_chunk, read_end
 from determined_agent.runtimes.base import Handle, LaunchFailed, Runtime
 from determined_wire.agent_link import ContainerSpec, ContainerState
 
 
-class Workshop:
-    """A runtime, and what tests do with it again and again."""
+class RuntimeDriver:
+    """Launches containers in a runtime, and removes them after the test."""
 
     def __init__(self, runtime: Runtime, root: Path) -> None:
         self.runtime = runtime
@@ -32,10 +32,10 @@ class Workshop:
         self.handles: list[Handle] = []
         self.made: list[str] = []
         self.defaults: dict[str, Any] = {}
-        """What this runtime's containers need besides."""
+        """Further fields that this runtime's containers need."""
 
-    def make(self, what: ContainerSpec) -> tuple[ContainerDirectory, Start]:
-        """A container's directory and order, not yet launched."""
+    def make(self, what: ContainerSpec) -> tuple[ContainerDirectory, ContainerStart]:
+        """Create a container's directory without launching it."""
         unset = {
             k: v for k, v in self.defaults.items() if not getattr(what, k) or k == "network_mode"
         }
@@ -51,11 +51,11 @@ class Workshop:
         )
         directory.create(record)
         self.made.append(container_id)
-        start = Start(
+        start = ContainerStart(
             container_id=container_id,
             devices=(),
             spec=what,
-            master=MasterFacts(master_id="m", cluster_id="c"),
+            master=MasterIdentity(master_id="m", cluster_id="c"),
         )
         return directory, start
 
@@ -66,7 +66,7 @@ class Workshop:
         return directory, handle
 
     async def run(self, *script: str, **overrides: Any) -> tuple[Exit, list[str]]:
-        """Run a Python script to its end; how it ended, and its lines."""
+        """Run a Python script; return how it ended, and its lines."""
         directory, handle = await self.launch(spec(*script, **overrides))
         end = await asyncio.wait_for(handle.wait(), 60)
         return end, lines_of(directory, end)
@@ -81,7 +81,7 @@ class Workshop:
 
 
 def lines_of(directory: ContainerDirectory, end: Exit | None = None) -> list[str]:
-    """What a task has written so far, or all of it."""
+    """Return the lines of a task so far, or all of them."""
     position, lines = Position(), []
     while True:
         chunk, after = read_chunk(directory.output, position)
@@ -97,25 +97,27 @@ def lines_of(directory: ContainerDirectory, end: Exit | None = None) -> list[str
 
 @pytest.mark.slow
 class RuntimeContract:
-    """The suite."""
+    """The tests of every runtime."""
 
     @pytest.mark.parametrize("code", [0, 1, 77, 255])
-    async def test_the_exit_code_is_the_tasks_own(self, workshop: Workshop, code: int) -> None:
-        end, _ = await workshop.run(f"raise SystemExit({code})")
+    async def test_the_exit_code_is_the_tasks_own(self, driver: RuntimeDriver, code: int) -> None:
+        end, _ = await driver.run(f"raise SystemExit({code})")
         assert end.exit_code == code
         assert (end.failure is None) == (code == 0)
         if end.failure is not None:
             assert (end.failure.type, end.failure.exit_code) == ("container_failed", code)
 
-    async def test_a_task_that_dies_of_a_signal_ends_with_128_and_its_number(
-        self, workshop: Workshop
+    async def test_a_task_killed_by_a_signal_ends_with_128_plus_its_number(
+        self, driver: RuntimeDriver
     ) -> None:
-        # A fault that the kernel tells: the first process of a container ignores what it sends.
-        end, _ = await workshop.run("import ctypes", "ctypes.string_at(0)")
+        # A kernel fault: the first process of a container ignores signals that it sends to itself.
+        end, _ = await driver.run("import ctypes", "ctypes.string_at(0)")
         assert end.exit_code == 139
 
-    async def test_all_output_is_there_when_it_has_ended(self, workshop: Workshop) -> None:
-        end, lines = await workshop.run(
+    async def test_all_output_is_stored_when_the_task_has_ended(
+        self, driver: RuntimeDriver
+    ) -> None:
+        end, lines = await driver.run(
             "import sys",
             "for i in range(20000): sys.stdout.write(f'{i}\\n')",
             "sys.stdout.write('no line break at the end')",
@@ -123,8 +125,8 @@ class RuntimeContract:
         assert end.exit_code == 0
         assert lines == [str(i) for i in range(20000)] + ["no line break at the end"]
 
-    async def test_both_streams_and_odd_bytes_come_through(self, workshop: Workshop) -> None:
-        _, lines = await workshop.run(
+    async def test_both_streams_and_invalid_bytes_are_stored(self, driver: RuntimeDriver) -> None:
+        _, lines = await driver.run(
             "import os",
             "os.write(1, b'out \\xff\\n')",
             "os.write(2, b'err\\r\\n')",
@@ -133,10 +135,10 @@ class RuntimeContract:
         assert {"out \ufffd", "err"} <= set(lines)
         assert sum(len(line) for line in lines) > 70000
 
-    async def test_it_runs_in_its_work_directory_with_its_environment(
-        self, workshop: Workshop
+    async def test_it_runs_in_its_work_dir_with_its_environment(
+        self, driver: RuntimeDriver
     ) -> None:
-        _, lines = await workshop.run(
+        _, lines = await driver.run(
             "import os",
             "for n in ('MINE', 'DET_CLUSTER_ID', 'DET_MASTER_ID', 'DET_AGENT_ID',"
             " 'DET_SLOT_IDS', 'DET_MASTER', 'DET_MASTER_PORT'):",
@@ -159,14 +161,14 @@ class RuntimeContract:
             "True",
         ]
 
-    async def test_a_program_that_is_not_there_is_a_task_error(self, workshop: Workshop) -> None:
+    async def test_a_missing_program_is_a_task_error(self, driver: RuntimeDriver) -> None:
         with pytest.raises(LaunchFailed) as caught:
-            await workshop.launch(spec(entrypoint=("/no/such/program",)))
+            await driver.launch(spec(entrypoint=("/no/such/program",)))
         assert caught.value.failure.type == "task_error"
         assert "/no/such/program" in caught.value.failure.message
 
-    async def test_a_signal_reaches_the_task(self, workshop: Workshop) -> None:
-        directory, handle = await workshop.launch(
+    async def test_a_signal_reaches_the_task(self, driver: RuntimeDriver) -> None:
+        directory, handle = await driver.launch(
             spec(
                 "import signal, sys, time",
                 "signal.signal(15, lambda *_: sys.exit(33))",
@@ -178,8 +180,10 @@ class RuntimeContract:
         handle.signal(15)
         assert (await asyncio.wait_for(handle.wait(), 60)).exit_code == 33
 
-    async def test_nine_ends_a_task_that_ignores_all_else(self, workshop: Workshop) -> None:
-        directory, handle = await workshop.launch(
+    async def test_sigkill_ends_a_task_that_ignores_other_signals(
+        self, driver: RuntimeDriver
+    ) -> None:
+        directory, handle = await driver.launch(
             spec(
                 "import signal, time",
                 "for n in (1, 2, 15): signal.signal(n, signal.SIG_IGN)",
@@ -192,8 +196,8 @@ class RuntimeContract:
         handle.signal(9)
         assert (await asyncio.wait_for(handle.wait(), 60)).exit_code == 137
 
-    async def test_what_a_task_leaves_behind_dies_with_it(self, workshop: Workshop) -> None:
-        directory, handle = await workshop.launch(
+    async def test_processes_that_a_task_leaves_are_killed(self, driver: RuntimeDriver) -> None:
+        directory, handle = await driver.launch(
             spec(
                 "import os, time",
                 "heard, told = os.pipe()",
@@ -213,51 +217,53 @@ class RuntimeContract:
         assert lines_of(directory, end) == ["daemon"]
         assert processes_with(f"DET_CONTAINER_ID={directory.container_id}") == []
 
-    async def test_it_is_found_again_alive(self, workshop: Workshop) -> None:
-        directory, handle = await workshop.launch(
+    async def test_a_running_task_is_found_again(self, driver: RuntimeDriver) -> None:
+        directory, handle = await driver.launch(
             spec("import time", "print('ready')", "time.sleep(600)", ports=(1734,))
         )
         handle.detach()
-        workshop.handles.remove(handle)
+        driver.handles.remove(handle)
         record = directory.record()
         assert record is not None
-        again = await workshop.runtime.attach(directory, record)
+        again = await driver.runtime.attach(directory, record)
         assert not isinstance(again, Exit)
         assert [a.host_port for a in again.addresses()] == [1734]
         again.signal(9)
         assert (await asyncio.wait_for(again.wait(), 60)).exit_code == 137
         again.detach()
 
-    async def test_it_is_found_again_ended(self, workshop: Workshop) -> None:
-        directory, handle = await workshop.launch(spec("raise SystemExit(9)"))
+    async def test_an_ended_task_is_found_again(self, driver: RuntimeDriver) -> None:
+        directory, handle = await driver.launch(spec("raise SystemExit(9)"))
         await asyncio.wait_for(handle.wait(), 60)
         record = directory.record()
         assert record is not None
-        again = await workshop.runtime.attach(directory, record)
+        again = await driver.runtime.attach(directory, record)
         assert isinstance(again, Exit)
         assert again.exit_code == 9
 
     @covers("agent-config 5.failed_restore")
-    async def test_one_that_was_never_launched_is_found_lost(self, workshop: Workshop) -> None:
-        directory, _ = workshop.make(spec("pass"))
+    async def test_a_container_that_was_never_launched_is_a_restore_error(
+        self, driver: RuntimeDriver
+    ) -> None:
+        directory, _ = driver.make(spec("pass"))
         record = directory.record()
         assert record is not None
-        again = await workshop.runtime.attach(directory, record)
+        again = await driver.runtime.attach(directory, record)
         assert isinstance(again, Exit)
         assert again.failure is not None
         assert again.failure.type == "restore_error"
 
-    async def test_a_launch_that_is_given_up_leaves_nothing(self, workshop: Workshop) -> None:
-        directory, start = workshop.make(spec("import time", "time.sleep(600)"))
+    async def test_a_canceled_launch_leaves_nothing(self, driver: RuntimeDriver) -> None:
+        directory, start = driver.make(spec("import time", "time.sleep(600)"))
         launching = asyncio.create_task(
-            workshop.runtime.launch(directory, start, workshop.states.append)
+            driver.runtime.launch(directory, start, driver.states.append)
         )
-        await until(lambda: "STARTING" in workshop.states)
+        await until(lambda: "STARTING" in driver.states)
         launching.cancel()
         with pytest.raises(asyncio.CancelledError):
             await launching
         assert processes_with(f"DET_CONTAINER_ID={directory.container_id}") == []
 
-    async def test_states_are_told_on_the_way(self, workshop: Workshop) -> None:
-        await workshop.run("pass")
-        assert workshop.states[-1] == "STARTING"
+    async def test_states_are_reported_during_the_launch(self, driver: RuntimeDriver) -> None:
+        await driver.run("pass")
+        assert driver.states[-1] == "STARTING"

@@ -21,7 +21,7 @@ from tests.watchdog import Watchdog
 
 from determined.common.api.certs import Cert
 from determined.common.api.errors import APIException
-from determined_agent.runtimes.process_bound import remove_group
+from determined_agent.runtimes.process.cgroups import remove_cgroup
 
 ROOT = Path(__file__).parents[2]
 
@@ -260,7 +260,7 @@ class Cluster(ClusterApi):
         for twin in self._twins:  # a test that failed may have waited for none
             twin.wait()
         for directory in self.root.glob("*/agent-*/*"):
-            remove_group(directory.name.removeprefix("gone-"))
+            remove_cgroup(directory.name.removeprefix("gone-"))
         if self._watchdog is not None:
             self._watchdog.dismiss()
         return left

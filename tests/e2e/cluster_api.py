@@ -16,11 +16,11 @@ PASSWORD = "Secret-1234"
 ENDED = ("COMPLETED", "CANCELED", "ERROR")
 
 
-PATIENCE_S = 120.0
+LAUNCH_RETRY_S = 120.0
 """A deadline is no claim: a machine that is busy with other things may take this long."""
 
 
-def until(claim: Callable[[], Any], limit_s: float = PATIENCE_S, what: str = "it") -> Any:
+def until(claim: Callable[[], Any], limit_s: float = LAUNCH_RETRY_S, what: str = "it") -> Any:
     """Wait until a claim holds; returns what it says."""
     deadline = time.monotonic() + limit_s
     while True:
@@ -94,7 +94,7 @@ class ClusterApi:
         found: str = self.get(f"/api/v1/experiments/{experiment}")["experiment"]["state"]
         return found.removeprefix("STATE_")
 
-    def wait(self, experiment: int, limit_s: float = PATIENCE_S) -> str:
+    def wait(self, experiment: int, limit_s: float = LAUNCH_RETRY_S) -> str:
         """The state in which an experiment ended."""
 
         def ended() -> str | None:

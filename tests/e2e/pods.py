@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from tests.e2e.cluster_api import PATIENCE_S, until
+from tests.e2e.cluster_api import LAUNCH_RETRY_S, until
 from tests.fake_kubernetes.running import RunningCluster
 
 from determined_master.backends.kubernetes.client import KubernetesApi
@@ -56,7 +56,7 @@ class Pods(Protocol):
 class PodsInMemory:
     """Ours: pods are processes of this machine."""
 
-    image, host, limit_s, is_real = "any", "127.0.0.1", PATIENCE_S, False
+    image, host, limit_s, is_real = "any", "127.0.0.1", LAUNCH_RETRY_S, False
     tuning: Mapping[str, Any] = {"pods": {"grace_s": 2}}
     """What is killed here is given up after so long: nobody tells of its end."""
 
@@ -82,7 +82,7 @@ class PodsInMemory:
 class RealPods:
     """Those of a cluster that DET_TEST_KUBECONFIG reaches, in a namespace of its own."""
 
-    image, host, limit_s, is_real = IMAGE, "0.0.0.0", 6 * PATIENCE_S, True
+    image, host, limit_s, is_real = IMAGE, "0.0.0.0", 6 * LAUNCH_RETRY_S, True
     tuning: Mapping[str, Any] = {}
 
     def __init__(self, shared: Path) -> None:

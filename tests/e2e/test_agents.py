@@ -15,7 +15,7 @@ from tests.e2e.test_life import config
 
 from determined.common.api.errors import ForbiddenException
 from determined_agent import main
-from determined_agent.devices.detect import artificial_devices
+from determined_agent.devices.cpu import artificial_devices
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 

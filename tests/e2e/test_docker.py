@@ -140,7 +140,7 @@ def test_an_image_that_is_not_to_be_had_ends_the_trial_with_the_reason(cluster: 
     text = cluster.text(trial["id"])
     assert f"pulling image {missing}" in text
     assert f"the image {missing} could not be pulled" in text
-    assert "see that the registry runs" in text
+    assert "check that the registry runs" in text
 
 
 def test_tasks_run_as_the_cluster_says_and_find_their_files(cluster: Cluster) -> None:

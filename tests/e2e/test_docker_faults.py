@@ -105,7 +105,7 @@ def test_a_container_that_went_with_the_daemon_starts_again_and_no_restart_is_co
     assert cluster.wait(experiment) == "COMPLETED"
     trial = trial_of(cluster, experiment)
     assert trial["restarts"] == 0
-    assert "Docker's daemon was away: set live-restore" in cluster.text(trial["id"])
+    assert "Docker's daemon was down: set live-restore" in cluster.text(trial["id"])
 
 
 def test_a_container_that_someone_removes_starts_again(cluster: Cluster, docker: Daemon) -> None:

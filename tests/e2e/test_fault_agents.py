@@ -335,7 +335,7 @@ def test_two_agents_with_one_id_across_a_partition(hasty: Cluster, is_same_host:
                 hasty.processes.pop("agent-0")
                 said = hasty.log("agent-0")
                 assert "an agent with the id 'agent-0' is connected already" in said
-                assert "ending a container that the master has given up" in said
+                assert "killing a container that the master has given up" in said
                 assert held.processes("agents") == []
                 assert held.end() == "COMPLETED"
                 until(lambda: not held.processes("twins"), what="the end of the twin's task")

@@ -13,7 +13,7 @@ from tests.e2e.conftest import running
 from tests.e2e.faults import Held, memory_of, processes_of_tasks
 from tests.e2e.test_life import config
 
-from determined_agent.runtimes.process_bound import make_group, remove_group
+from determined_agent.runtimes.process.cgroups import make_cgroup, remove_cgroup
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -96,8 +96,8 @@ def bounded() -> Iterator[Cluster]:
     """One agent of two slots, whose tasks may have few processes and little unread output."""
     limit = ROOM
     if os.getuid() == 0:
-        group = make_group("try", limit)
-        remove_group("try")
+        group = make_cgroup("try", limit)
+        remove_cgroup("try")
         if not group:
             pytest.skip("no cgroup can be made here, and nothing else bounds root's processes")
     else:  # the bound counts all processes of the user

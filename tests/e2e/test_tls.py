@@ -150,7 +150,7 @@ def test_an_agent_that_does_not_trust_the_master_says_so_and_continues_trying(
     runtime = ("--container-runtime", "process")
     mistakes = {
         ("--security-tls-enabled", "--security-tls-master-cert", str(other)): (
-            "the certificate of 127.0.0.1 is signed by nobody whom this machine trusts"
+            "the certificate of 127.0.0.1 is not signed by an authority that this machine trusts"
         ),
         (): "gave no answer: if it serves HTTPS, set security.tls.enabled",
     }

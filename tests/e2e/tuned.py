@@ -55,7 +55,7 @@ def main() -> None:
 
         pods.Times = functools.partial(pods.Times, **tuning["pods"])  # type: ignore[assignment, misc]  # only ever called
     if "keepalive" in tuning:
-        from determined_agent import socket as link
+        from determined_agent.link import connection as link
 
         link.KEEPALIVE = link.Keepalive(**tuning["keepalive"])
     sys.argv = [module, *sys.argv[3:]]
@@ -75,7 +75,7 @@ def shift_clock(house: str, file: Path) -> None:
 
 def shift_shims(ahead_s: float) -> None:
     """Let the shims' clock be ahead."""
-    from determined_agent.runtimes import shim_process
+    from determined_agent.runtimes.process import shim_process
 
     shift = (
         "import time; _now = time.time_ns; "

@@ -11,7 +11,7 @@ from tests.engine.toy import TALLY
 from determined_master.engine import Engine, EngineSettings, RetryPolicy
 from determined_master.store.db import Address, Database
 
-QUICK = EngineSettings(patience=RetryPolicy(attempts=3, first_s=0.005, longest_s=0.02))
+QUICK = EngineSettings(retry=RetryPolicy(attempts=3, first_s=0.005, longest_s=0.02))
 
 
 @pytest.fixture

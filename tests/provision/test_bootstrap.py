@@ -14,7 +14,7 @@ from tests.agent_link import ROOT, Listener, OpenDoor, Recorder, identity, liste
 from tests.covers import covers
 from tests.provision.start_of_machine import Machine, json_file
 
-from determined_agent.settings import load
+from determined_agent.settings.options import load
 from determined_master.backends.agents.backend import AgentBackend
 from determined_master.provision.bootstrap import (
     DOCKER_PATIENCE_S,

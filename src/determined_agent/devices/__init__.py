@@ -1,1 +1,1 @@
-"""Finding slots: CUDA, ROCm, CPU, artificial."""
+"""Detecting slots: CUDA, ROCm, CPU, artificial."""

@@ -1,16 +1,18 @@
-"""The processors of a machine, as one slot."""
+"""Slots that are not GPUs: the processors of the machine, and artificial slots."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
+import uuid
 from pathlib import Path
 
 from determined_wire.agent_link import Device
 
 
 def cpu_devices(cpuinfo: Path = Path("/proc/cpuinfo")) -> tuple[Device, ...]:
-    """One slot for all processors, named by their model and number."""
+    """Return one slot for all processors, named by their model and number."""
     try:
         text = cpuinfo.read_text(errors="replace")
     except OSError:
@@ -24,3 +26,16 @@ def cpu_devices(cpuinfo: Path = Path("/proc/cpuinfo")) -> tuple[Device, ...]:
     vendor = fields.get("vendor_id") or fields.get("CPU implementer") or platform.machine()
     count = os.cpu_count() or 1
     return (Device(id=0, brand=f"{brand} x {count} cores", uuid=vendor, type="cpu"),)
+
+
+def artificial_devices(agent_id: str, count: int) -> tuple[Device, ...]:
+    """Return artificial slots for tests and demos; the same agent always gets the same ones."""
+    return tuple(
+        Device(id=i, brand="Artificial", uuid=_artificial_uuid(agent_id, i), type="cpu")
+        for i in range(count)
+    )
+
+
+def _artificial_uuid(agent_id: str, index: int) -> str:
+    digest = hashlib.sha256(f"{agent_id}/{index}".encode()).digest()
+    return str(uuid.UUID(bytes=digest[:16], version=4))

@@ -12,10 +12,12 @@ log = logging.getLogger(__name__)
 
 
 def cuda_devices(visible: tuple[str, ...]) -> tuple[Device, ...]:
-    """The GPUs of this machine; MIG instances, numbered in their order, where MIG is on.
+    """Return the GPUs of this machine. GPUs with MIG are replaced by their MIG instances.
+
+    If there are MIG instances, all devices are numbered in order.
 
     Args:
-        visible: index, UUID, PCI id or board serial of those to use; empty: all.
+        visible: index, UUID, PCI id or board serial of each device to use; empty for all.
     """
     try:
         import pynvml
@@ -58,7 +60,7 @@ def _names(nvml: Any, gpu: Any, index: int) -> set[str]:
     names = {str(index), _text(nvml.nvmlDeviceGetUUID(gpu))}
     bus_id = _text(nvml.nvmlDeviceGetPciInfo(gpu).busId)
     names |= {bus_id, bus_id.lower(), bus_id[4:], bus_id[4:].lower()}
-    with contextlib.suppress(nvml.NVMLError):  # boards of desktops have no serial
+    with contextlib.suppress(nvml.NVMLError):  # desktop boards have no serial
         names.add(_text(nvml.nvmlDeviceGetSerial(gpu)))
     return names
 
@@ -76,7 +78,7 @@ def _mig_instances(nvml: Any, gpu: Any) -> list[tuple[str, str]]:
         try:
             part = nvml.nvmlDeviceGetMigDeviceHandleByIndex(gpu, number)
         except nvml.NVMLError:
-            continue  # numbers have gaps
+            continue  # instance numbers have gaps
         name = _text(nvml.nvmlDeviceGetName(part))
         found.append((name, _text(nvml.nvmlDeviceGetUUID(part))))
     return found

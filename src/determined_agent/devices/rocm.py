@@ -19,18 +19,18 @@ _COMMAND = (
 _TIMEOUT_S = 30
 
 
-class MalformedOutput(Exception):
-    """`rocm-smi` printed something that cannot be read; guessing slots would be worse."""
+class RocmSmiError(Exception):
+    """`rocm-smi` printed something unexpected; guessing the slots would be worse."""
 
 
 def rocm_devices(visible: tuple[str, ...]) -> tuple[Device, ...]:
-    """The GPUs of this machine.
+    """Return the GPUs of this machine.
 
     Args:
-        visible: index, unique id or PCI bus of those to use; empty: all.
+        visible: index, unique id or PCI bus of each device to use; empty for all.
 
     Raises:
-        MalformedOutput: the tool's output cannot be read.
+        RocmSmiError: the tool's output cannot be parsed.
     """
     try:
         done = subprocess.run(
@@ -46,7 +46,7 @@ def rocm_devices(visible: tuple[str, ...]) -> tuple[Device, ...]:
 
 
 def parse_rocm_smi(output: str, visible: tuple[str, ...]) -> tuple[Device, ...]:
-    """Devices from the tool's JSON: one object a card, among others. Raises MalformedOutput."""
+    """Parse the tool's JSON, which has one object per card among others. Raises RocmSmiError."""
     try:
         cards = json.loads(output)
         if version := (cards.get("system") or {}).get("Driver version"):
@@ -62,8 +62,8 @@ def parse_rocm_smi(output: str, visible: tuple[str, ...]) -> tuple[Device, ...]:
                 brand = str(card.get("Card series") or card.get("Card Series") or card["GPU ID"])
                 devices.append(Device(index, brand, uuid, "rocm"))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise MalformedOutput(
-            f"rocm-smi printed something else than expected ({error!r}): set `slot_type: none` "
+        raise RocmSmiError(
+            f"rocm-smi printed unexpected output ({error!r}): set `slot_type: none` "
             "or `cpu` to run without GPUs"
         ) from error
     return tuple(sorted(devices, key=lambda d: d.id))

@@ -1,8 +1,8 @@
-"""What the supervisor needs of a way to run containers.
+"""The interface between the supervisor and a container runtime.
 
-A runtime starts a task, finds it again after the agent's restart, and brings its output into
-the task's directory as records (see `spool`). `tests/contracts/runtime_contract.py` is the
-suite that each passes.
+A runtime starts a task, finds it again after a restart of the agent, and writes its output into
+the task's directory as records (see `shim.spool`). Each runtime passes the suite
+`tests/contracts/runtime_contract.py`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from determined_agent.directory import ContainerDirectory, ContainerRecord, Exit
-from determined_agent.environment import Start
+from determined_agent.container.directory import ContainerDirectory, ContainerRecord, Exit
+from determined_agent.container.environment import ContainerStart
 from determined_wire.agent_link import Address, ContainerState, Failure
 
 
@@ -28,27 +28,27 @@ class LaunchFailed(Exception):
 
 
 class Handle(Protocol):
-    """A container that runs."""
+    """A running container."""
 
     async def wait(self) -> Exit:
-        """Wait for its end; all of its output is on disk by then. Cancelling changes nothing."""
+        """Wait for its end, with all of its output on disk. Canceling only ends the wait."""
 
     def signal(self, number: int) -> None:
-        """Send a signal to the task's processes; 9 ends all of them for sure."""
+        """Send a signal to the task's processes; 9 kills all of them reliably."""
 
     def addresses(self) -> tuple[Address, ...]:
-        """Where its ports are; an empty host address stands for that of the agent."""
+        """Return where its ports are; an empty host address stands for that of the agent."""
 
     def detach(self) -> None:
-        """Let go of it; it runs on."""
+        """Stop watching it; the container keeps running."""
 
 
 class Runtime(Protocol):
-    """A way to run containers."""
+    """A container runtime."""
 
     @property
     def name(self) -> str:
-        """As `container_runtime` calls it."""
+        """The name in `container_runtime`."""
 
     async def check(self) -> None:
         """Raises RuntimeUnavailable."""
@@ -56,21 +56,21 @@ class Runtime(Protocol):
     async def launch(
         self,
         directory: ContainerDirectory,
-        start: Start,
+        start: ContainerStart,
         progress: Callable[[ContainerState], None],
     ) -> Handle:
-        """Start a container whose directory was just made.
+        """Start a container whose directory has just been created.
 
-        Cancelling it before it returns leaves nothing running. Raises LaunchFailed.
+        Canceling it leaves nothing running. Raises LaunchFailed.
         """
 
     async def attach(
         self, directory: ContainerDirectory, record: ContainerRecord
     ) -> Handle | Exit:
-        """Find a container again that an earlier agent started, or how it ended."""
+        """Find a container that an earlier agent has started, or how it has ended."""
 
     async def remove(self, container_id: str) -> None:
-        """Remove what is left of a container outside of its directory. Cancelling is safe."""
+        """Remove what is left of a container outside its directory. Canceling is safe."""
 
     async def sweep(self, known: frozenset[str]) -> None:
-        """End and remove what belongs to this agent and to none of the known containers."""
+        """Kill and remove containers of this agent that are not among the known ones."""

@@ -1,7 +1,7 @@
-"""How `environment.image` may be written, and what each runtime makes of it. PURE.
+"""The forms of `environment.image`, and how each runtime reads them. PURE.
 
-Sites name images as Singularity, Podman and Enroot do. What a runtime can have by such a name it
-is asked for in its own words; the rest is an error that names the form and what to do instead.
+Sites name images as Singularity, Podman and Enroot do. A form that a runtime supports is
+translated to the runtime's own form; any other is an error that names the form and the remedy.
 Source: experiment-config 12.
 """
 
@@ -19,18 +19,18 @@ _OWN_STORE = {"docker": "docker-daemon", "podman": "containers-storage"}
 
 
 class ImageFormError(ValueError):
-    """The image is named in a form that the runtime cannot run."""
+    """The runtime does not support this form of image name."""
 
 
 def daemon_image(image: str, runtime: str) -> str:
-    """The name by which Docker's or Podman's daemon is asked for an image.
+    """Return the name by which Docker's or Podman's daemon knows an image.
 
     Args:
-        image: as the configuration has it.
+        image: as in the configuration.
         runtime: `docker` or `podman`.
 
     Raises:
-        ImageFormError: the daemon has no images of this form.
+        ImageFormError: the daemon does not support this form.
     """
     form, rest = _split(image)
     if form == "":
@@ -43,23 +43,23 @@ def daemon_image(image: str, runtime: str) -> str:
         remedy = f"load it on the agents ({runtime} load -i FILE) and name the image in it"
     else:
         remedy = f"use a registry's name, docker://NAME or {_OWN_STORE[runtime]}:NAME"
-    raise ImageFormError(_said(image, runtime, remedy))
+    raise ImageFormError(_unsupported_text(image, runtime, remedy))
 
 
 def apptainer_source(image: str, root: str, is_there: Callable[[str], bool]) -> str:
-    """What Apptainer is asked for.
+    """Return the image argument for Apptainer.
 
-    A path or a form of Apptainer's own stays as it is. Any other name is looked for below the
-    agent's image root: as it is, as a `.sif` file, and as Enroot calls its files, with `+` for
-    `/` and `:`. What is not there is an image of a registry.
+    A path and Apptainer's own forms are used as they are. Any other name is searched below the
+    agent's image root: unchanged, as a `.sif` file, and as Enroot names its files, with `+` for
+    `/` and `:`. If no file is found, it is the name of an image in a registry.
 
     Args:
-        image: as the configuration has it.
+        image: as in the configuration.
         root: the agent's `apptainer_image_root`, empty for none.
         is_there: whether a path exists.
 
     Raises:
-        ImageFormError: Apptainer has no images of this form, or a file is not there.
+        ImageFormError: Apptainer does not support this form, or the file does not exist.
     """
     form, rest = _split(image)
     if image.startswith("/") or form in _APPTAINER_TRANSPORTS:
@@ -72,7 +72,7 @@ def apptainer_source(image: str, root: str, is_there: Callable[[str], bool]) -> 
             [f"{name}://" for name in _APPTAINER_SCHEMES]
             + [f"{name}:" for name in _APPTAINER_TRANSPORTS]
         )
-        raise ImageFormError(_said(image, "apptainer", remedy))
+        raise ImageFormError(_unsupported_text(image, "apptainer", remedy))
     if root and ".." not in image.split("/"):
         enroot = image.replace("/", "+").replace(":", "+") + ENROOT_FILE
         for name in (image, f"{image}.sif", enroot):
@@ -80,16 +80,20 @@ def apptainer_source(image: str, root: str, is_there: Callable[[str], bool]) -> 
             if is_there(path):
                 return path
     if form == "file":
-        where = f"is not below the agent's apptainer_image_root {root}" if root else "has no place"
+        where = (
+            f"a file that is not below the agent's apptainer_image_root {root}"
+            if root
+            else "a relative path, and the agent has no apptainer_image_root"
+        )
         raise ImageFormError(
-            f"environment.image '{image}': a file that {where}: give its whole path, or "
+            f"environment.image '{image}': {where}: give its whole path, or "
             "a path below the agent's apptainer_image_root"
         )
     return f"docker://{image}"
 
 
 def _split(image: str) -> tuple[str, str]:
-    """Its form and what follows: a scheme or transport, `file`, or empty for a registry's name."""
+    """Split into form (scheme, transport, `file`, or empty for a registry's name) and rest."""
     scheme, mark, rest = image.partition("://")
     if mark:
         return scheme, rest
@@ -104,7 +108,7 @@ def _split(image: str) -> tuple[str, str]:
 
 
 def _without_enroot_separator(image: str, rest: str) -> str:
-    """Enroot writes REGISTRY#NAME. Raises ImageFormError for its USER@REGISTRY#NAME."""
+    """Replace the # of Enroot's REGISTRY#NAME. Raises ImageFormError for USER@REGISTRY#NAME."""
     host, mark, name = rest.partition("#")
     if not mark:
         return rest
@@ -115,8 +119,8 @@ def _without_enroot_separator(image: str, rest: str) -> str:
     return f"{host}/{name}"
 
 
-def _said(image: str, runtime: str, remedy: str) -> str:
+def _unsupported_text(image: str, runtime: str, remedy: str) -> str:
     return (
-        f"environment.image '{image}': container_runtime {runtime} has no images of this form; "
+        f"environment.image '{image}': container_runtime {runtime} does not support this form; "
         f"{remedy}"
     )

@@ -11,8 +11,8 @@ from determined_master.backends.kubernetes.options import (
     PoolPods,
     SlotType,
 )
-from determined_master.settings.check import SettingsError
 from determined_master.settings.kubernetes import KubernetesManager
+from determined_wire.settings_reader import SettingsError
 
 if TYPE_CHECKING:
     from determined_master.ports import KubernetesCluster, PodEvents

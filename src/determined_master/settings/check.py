@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from determined_master.domain.access.roles import ROLES
-from determined_master.domain.config.schema.problems import Problem, ProblemReport
+from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.sections.storage import STORAGE
 from determined_master.domain.cron import parse_cron
 from determined_master.server.tls import BadCertificate, server_context
@@ -21,21 +21,6 @@ if TYPE_CHECKING:
 
 MAX_RETENTION_DAYS = 32767
 AUTHZ_TYPES = ("basic", "rbac")
-
-
-class SettingsError(Exception):
-    """The settings cannot be used; the text lists every error with its path."""
-
-    @classmethod
-    def of(cls, problems: Sequence[Problem], sources: Mapping[str, str]) -> SettingsError:
-        """The error for these problems; `sources` tells flags and variables by path."""
-        lines = [f"Check Failed! {len(problems)} errors found:"]
-        for problem in problems:
-            source = sources.get(problem.path)
-            lines.append(
-                f"\t{problem.path}: {problem.text}" + (f" (from {source})" if source else "")
-            )
-        return cls("\n".join(lines))
 
 
 def upgrade(tree: dict[str, Any], report: ProblemReport) -> None:

@@ -24,7 +24,7 @@ from determined_master.settings.pools import (
     ResourcePool,
     Scheduler,
 )
-from determined_master.settings.reader import Choices
+from determined_wire.settings_options import Choices
 
 if TYPE_CHECKING:
     from determined_master.settings.master import Settings

@@ -13,8 +13,8 @@ from msgspec import Meta
 from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.sections.storage import STORAGE
 from determined_master.domain.errors import InvalidArgument
-from determined_master.settings.check import SettingsError, check, upgrade
-from determined_master.settings.command import Command, Given, overrides, parse_command_line
+from determined_master.settings.check import check, upgrade
+from determined_master.settings.command import Command, override, parse_command_line
 from determined_master.settings.managers import (
     AdditionalManager,
     AnyManager,
@@ -48,6 +48,7 @@ from determined_master.settings.sections import (
 )
 from determined_master.settings.security import Security
 from determined_master.settings.yaml_text import parse_yaml
+from determined_wire.settings_reader import Given, SettingsError, options_in, read_text
 
 __all__ = ["Command", "Settings", "SettingsError", "load"]
 
@@ -218,7 +219,7 @@ def load(argv: Sequence[str], env: Mapping[str, str], *, is_root: bool | None = 
     report = ProblemReport()
     path, is_explicit = _file(line.flags, env)
     tree = _read_file(path, is_explicit, report)
-    sources = overrides(Settings, tree, env, line.flags)
+    sources = override(Settings, tree, env, line.flags)
     upgrade(tree, report)
     settings: Settings = read_struct(Settings, tree, "root", report)
     check_given(settings, report)
@@ -226,39 +227,30 @@ def load(argv: Sequence[str], env: Mapping[str, str], *, is_root: bool | None = 
     settings = _resolve(settings, env, root)
     check(settings, report)
     if report.problems:
-        raise SettingsError.of(report.problems, sources)
+        raise SettingsError.of([(p.path, p.text) for p in report.problems], sources)
     return msgspec.structs.replace(
         settings, config_file=path, run=line.command, warnings=report.warnings
     )
 
 
-def _file(flags: Mapping[tuple[str, ...], Given], env: Mapping[str, str]) -> tuple[str, bool]:
-    flag = flags.get(("config_file",))
+def _file(flags: Mapping[str, Given], env: Mapping[str, str]) -> tuple[str, bool]:
+    flag = flags.get("config_file")
     chosen = flag.text if flag else env.get("DET_CONFIG_FILE")
     return chosen or DEFAULT_FILE, bool(chosen)
 
 
 def _read_file(path: str, is_explicit: bool, report: ProblemReport) -> dict[str, Any]:
-    try:
-        parsed = parse_yaml(Path(path).read_text(encoding="utf-8"), free_form=())
-    except FileNotFoundError:
-        if is_explicit:
-            raise SettingsError(f"configuration file {path} does not exist") from None
+    text = read_text(path, is_explicit=is_explicit)
+    if text is None:
         return {}
-    except OSError as e:
-        raise SettingsError(f"configuration file {path} cannot be read: {e.strerror}") from None
-    except UnicodeDecodeError as e:
-        fault = f"byte {e.start + 1} is not UTF-8 text: save it as UTF-8"
-        raise SettingsError(f"configuration file {path}: {fault}") from None
+    try:
+        parsed = parse_yaml(text, free_form=())
     except InvalidArgument as e:
         raise SettingsError(f"configuration file {path}: {e}") from None
-    if parsed.value is None:
-        return {}
-    if not isinstance(parsed.value, dict):
-        raise SettingsError(f"configuration file {path} must hold a map of options")
+    tree = options_in(parsed.value, path)
     for warning in parsed.warnings:
         report.warn(path, warning)
-    return parsed.value
+    return tree
 
 
 def _resolve(settings: Settings, env: Mapping[str, str], is_root: bool) -> Settings:

@@ -16,7 +16,8 @@ from determined_master.domain.config.layers import (
 from determined_master.domain.config.sections.storage import STORAGE
 from determined_master.settings.provider import Provider
 from determined_master.settings.providers import ProviderKind
-from determined_master.settings.reader import MASK, Seconds
+from determined_master.settings.reader import Seconds
+from determined_wire.settings_options import MASK
 
 Struct = msgspec.Struct
 SECRET_KEYS = frozenset(

@@ -1,17 +1,14 @@
-"""Read settings into frozen structs, with every error and not only the first.
+"""Reads the values of the master's settings into frozen structs, and reports every error.
 
-The structs are the only definition of an option: its name, type, bounds, default and what it
-means (`Meta(description=...)`). `Meta(extra=...)` may add `is_secret`, and `kind` for values that
-have a schema of their own.
+The structs define the options (see `determined_wire.settings_options`). `Meta(extra=...)` may add
+`is_secret`, and `kind` for values with a schema of their own.
 """
 
 from __future__ import annotations
 
-import difflib
-import functools
 import re
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, NamedTuple
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, inspect
@@ -28,40 +25,10 @@ from determined_master.domain.config.schema.values import (
     ValueType,
     type_name,
 )
+from determined_wire.settings_options import MASK, Choices, Option, fields_of, unwrap, without_none
+from determined_wire.settings_reader import similar_option
 
-MASK = "********"
 _NO_META: dict[str, Any] = {}
-
-
-class Option(NamedTuple):
-    """One option; `path` as ("db", "host")."""
-
-    path: tuple[str, ...]
-    type: inspect.Type
-    default: Any
-    doc: str
-    extra: Mapping[str, Any]
-
-    @property
-    def is_scalar(self) -> bool:
-        """Whether a flag or a variable can give it."""
-        inner = _without_none(self.type)
-        scalars = (
-            inspect.BoolType,
-            inspect.IntType,
-            inspect.FloatType,
-            inspect.StrType,
-            inspect.LiteralType,
-        )
-        return isinstance(inner, scalars)
-
-
-class Choices(NamedTuple):
-    """Structs of which the option `type` chooses one; the first is the default."""
-
-    structs: Mapping[str, type[msgspec.Struct]]
-    unknown: str
-    """What to say of any other type."""
 
 
 class Duration(ValueType):
@@ -84,25 +51,6 @@ _DURATION = re.compile(r"(?:([\d.]+)h)?(?:([\d.]+)m)?(?:([\d.]+)s)?(?:([\d.]+)ms
 Seconds = Annotated[float, Meta(extra={"kind": Duration(), "noun": "duration"})]
 
 
-def options(cls: type[msgspec.Struct], path: tuple[str, ...] = ()) -> Iterator[Option]:
-    """All options of a struct and of the structs in it, in their order."""
-    for field in _fields(cls):
-        inner, doc, extra = _unwrap(field.type)
-        here = (*path, field.encode_name)
-        if extra.get("is_derived"):
-            continue
-        if choices := extra.get("choices"):
-            found: dict[tuple[str, ...], Option] = {}
-            for chosen in choices.structs.values():
-                for option in options(chosen, here):
-                    found.setdefault(option.path, option)
-            yield from found.values()
-        elif isinstance(inner, inspect.StructType):
-            yield from options(inner.cls, here)
-        else:
-            yield Option(here, inner, _default(field), doc, extra)
-
-
 def read_struct(cls: type[msgspec.Struct], given: Any, at: str, report: ProblemReport) -> Any:
     """A struct from the values given for it; an option that cannot be read has its default."""
     if given is None:
@@ -110,12 +58,12 @@ def read_struct(cls: type[msgspec.Struct], given: Any, at: str, report: ProblemR
     if not isinstance(given, Mapping):
         report.problem(at, f"expected object, but got {type_name(given)}")
         return cls()
-    fields = {field.encode_name: field for field in _fields(cls)}
+    fields = {field.encode_name: field for field in fields_of(cls)}
     values = {}
     for written, value in given.items():
         key = written if written in fields else str(written).lower()
         field = fields.get(key)
-        if field is None or _unwrap(field.type)[2].get("is_derived"):
+        if field is None or unwrap(field.type)[2].get("is_derived"):
             report.problem(f"{at}.{written}", _unknown(str(written), list(fields)))
             continue
         read = _read(field.type, value, f"{at}.{key}", report)
@@ -131,7 +79,7 @@ def read_struct(cls: type[msgspec.Struct], given: Any, at: str, report: ProblemR
 
 def parse_text(option: Option, text: str) -> Any:
     """The value that a flag's or variable's text stands for; the text when it stands for none."""
-    inner = _without_none(option.type)
+    inner = without_none(option.type)
     try:
         match inner:
             case inspect.BoolType():
@@ -148,7 +96,7 @@ def parse_text(option: Option, text: str) -> Any:
 
 def show(value: Any, type_: inspect.Type | None = None) -> Any:
     """Plain JSON values of a struct, secrets masked."""
-    extra = _unwrap(type_)[2] if type_ is not None else _NO_META
+    extra = unwrap(type_)[2] if type_ is not None else _NO_META
     if extra.get("is_secret"):
         return MASK if value else value
     if shown := extra.get("shown"):
@@ -158,25 +106,18 @@ def show(value: Any, type_: inspect.Type | None = None) -> Any:
     if isinstance(value, msgspec.Struct):
         return {
             f.encode_name: show(getattr(value, f.name), f.type)
-            for f in _fields(type(value))
-            if not _unwrap(f.type)[2].get("is_derived")
+            for f in fields_of(type(value))
+            if not unwrap(f.type)[2].get("is_derived")
         }
     if isinstance(value, (list, tuple)):
         return [show(item) for item in value]
     return value
 
 
-@functools.cache
-def _fields(cls: type[msgspec.Struct]) -> tuple[inspect.Field, ...]:
-    info = inspect.type_info(cls)
-    assert isinstance(info, inspect.StructType)
-    return info.fields
-
-
 def _read(type_: inspect.Type, value: Any, at: str, report: ProblemReport) -> Any:
     if value is None:
         return None
-    inner, _, extra = _unwrap(type_)
+    inner, _, extra = unwrap(type_)
     if kind := extra.get("kind"):
         return kind.read(value, at, report)
     if choices := extra.get("choices"):
@@ -228,37 +169,6 @@ def _scalar_kind(type_: inspect.Type) -> ValueType:
             return Anything()
 
 
-def _unwrap(type_: inspect.Type) -> tuple[inspect.Type, str, Mapping[str, Any]]:
-    """The type under its metadata and without None; its description and extra."""
-    doc, extra = "", dict(_NO_META)
-    while True:
-        if isinstance(type_, inspect.Metadata):
-            doc = doc or str((type_.extra_json_schema or {}).get("description") or "")
-            extra = {**(type_.extra or {}), **extra}
-            type_ = type_.type
-        elif isinstance(type_, inspect.UnionType):
-            type_ = _without_none(type_)
-            if isinstance(type_, inspect.UnionType):
-                return type_, doc, extra
-        else:
-            return type_, doc, extra
-
-
-def _without_none(type_: inspect.Type) -> inspect.Type:
-    if not isinstance(type_, inspect.UnionType):
-        return type_
-    others = [t for t in type_.types if not isinstance(t, inspect.NoneType)]
-    return others[0] if len(others) == 1 else type_
-
-
-def _default(field: inspect.Field) -> Any:
-    if field.default is not msgspec.NODEFAULT:
-        return field.default
-    if field.default_factory is not msgspec.NODEFAULT:
-        return field.default_factory()
-    return None
-
-
 def _unknown(key: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(key, known, n=1, cutoff=0.75)
-    return "unknown option" + (f"; did you mean {near[0]}?" if near else "")
+    near = similar_option(key, known)
+    return "unknown option" + (f"; did you mean {near}?" if near else "")

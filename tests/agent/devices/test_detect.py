@@ -1,4 +1,4 @@
-"""Finding slots, with the vendors' tools played by stand-ins."""
+"""Detecting slots, with fakes of the vendors' tools."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import pytest
 from tests.covers import covers
 
 from determined_agent.devices import detect as module
-from determined_agent.devices.cpu import cpu_devices
+from determined_agent.devices.cpu import artificial_devices, cpu_devices
 from determined_agent.devices.cuda import cuda_devices
-from determined_agent.devices.detect import artificial_devices, detect
-from determined_agent.devices.rocm import MalformedOutput, parse_rocm_smi
-from determined_agent.settings import Settings
+from determined_agent.devices.detect import detect_devices
+from determined_agent.devices.rocm import RocmSmiError, parse_rocm_smi
+from determined_agent.settings.options import Settings
 
 
 def settings(**overrides: Any) -> Settings:
@@ -29,7 +29,7 @@ class NVMLError(Exception):
 
 
 class FakeNvml(ModuleType):
-    """Two whole GPUs, or one of them cut into MIG instances 0 and 2."""
+    """Two GPUs, one of them perhaps split into MIG instances 0 and 2."""
 
     NVMLError = NVMLError
     NVML_DEVICE_MIG_ENABLE = 1
@@ -90,7 +90,7 @@ def nvml(monkeypatch: pytest.MonkeyPatch) -> FakeNvml:
 
 
 class Tool:
-    """A stand-in for `rocm-smi`, alone on the PATH."""
+    """A fake `rocm-smi`, alone on the PATH."""
 
     def __init__(self, path: Path) -> None:
         self._path = path / "rocm-smi"
@@ -121,7 +121,7 @@ def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tool:
     ],
 )
 @covers("agent-config 3.cuda 2.visible_gpus")
-def test_gpus_are_those_that_are_visible(
+def test_visible_gpus_selects_the_gpus(
     nvml: FakeNvml, visible: tuple[str, ...], found: list[tuple[int, str]]
 ) -> None:
     assert [(d.id, d.uuid) for d in cuda_devices(visible)] == found
@@ -129,7 +129,7 @@ def test_gpus_are_those_that_are_visible(
 
 
 @covers("agent-config 3.mig")
-def test_mig_instances_are_slots_numbered_in_their_order(nvml: FakeNvml) -> None:
+def test_mig_instances_are_slots_numbered_in_order(nvml: FakeNvml) -> None:
     nvml.mig = True
     assert [(d.id, d.uuid) for d in cuda_devices(())] == [(0, "GPU-0"), (1, "MIG-0"), (2, "MIG-2")]
     assert [(d.id, d.uuid) for d in cuda_devices(("MIG-2",))] == [(0, "MIG-2")]
@@ -153,7 +153,7 @@ def test_a_machine_without_a_driver_has_no_gpus(
 
 
 @covers("agent-config 3.no_tool")
-def test_slots_that_were_asked_for_and_are_not_there_are_warned_of(
+def test_a_slot_type_without_devices_is_warned_about(
     nvml: FakeNvml,
     tool: Tool,
     monkeypatch: pytest.MonkeyPatch,
@@ -164,33 +164,33 @@ def test_slots_that_were_asked_for_and_are_not_there_are_warned_of(
 
     tool.says("", code=1)
     monkeypatch.setattr(nvml, "nvmlDeviceGetHandleByIndex", fail)
-    assert detect(settings(slot_type="cuda")) == ()
-    assert detect(settings(slot_type="rocm", visible_gpus="7")) == ()
+    assert detect_devices(settings(slot_type="cuda")) == ()
+    assert detect_devices(settings(slot_type="rocm", visible_gpus="7")) == ()
     tool.is_gone()
-    assert detect(settings(slot_type="rocm")) == ()
+    assert detect_devices(settings(slot_type="rocm")) == ()
     assert [r.message for r in caplog.records if r.levelname == "WARNING"] == [
         "no CUDA devices, NVML failed: the GPU fell off the bus",
-        "slot_type is cuda and no such device was found: this agent has no slots",
+        "slot_type is cuda but no such device was found: this agent has no slots",
         "no ROCm devices, rocm-smi failed: Command '('rocm-smi', '--showid', '--showuniqueid', "
         "'--showbus', '--showproductname', '--showdriverversion', '--json')' returned non-zero "
         "exit status 1.",
-        "slot_type is rocm and no such device was found among visible_gpus '7': this agent has "
+        "slot_type is rocm but no such device was found among visible_gpus '7': this agent has "
         "no slots",
-        "slot_type is rocm and no such device was found: this agent has no slots",
+        "slot_type is rocm but no such device was found: this agent has no slots",
     ]
 
 
 @covers("agent-config 3.auto 3.cuda")
-def test_auto_takes_the_first_kind_that_is_there(
+def test_auto_takes_the_first_kind_present(
     nvml: FakeNvml, tool: Tool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tool.says(json.dumps(CARDS))
-    assert [d.uuid for d in detect(settings())] == ["GPU-0", "GPU-1"]
-    assert detect(settings(slot_type="gpu")) == detect(settings(slot_type="cuda"))
+    assert [d.uuid for d in detect_devices(settings())] == ["GPU-0", "GPU-1"]
+    assert detect_devices(settings(slot_type="gpu")) == detect_devices(settings(slot_type="cuda"))
     monkeypatch.setattr(nvml, "nvmlDeviceGetCount", lambda: 0)
-    assert [d.uuid for d in detect(settings())] == ["0xa", "0xb"]
+    assert [d.uuid for d in detect_devices(settings())] == ["0xa", "0xb"]
     tool.is_gone()
-    assert [d.type for d in detect(settings())] == ["cpu"]
+    assert [d.type for d in detect_devices(settings())] == ["cpu"]
 
 
 @covers("agent-config 3.driver")
@@ -199,8 +199,8 @@ def test_the_versions_of_drivers_are_logged(
 ) -> None:
     caplog.set_level("INFO")
     tool.says(json.dumps(CARDS))
-    detect(settings(slot_type="cuda"))
-    detect(settings(slot_type="rocm"))
+    detect_devices(settings(slot_type="cuda"))
+    detect_devices(settings(slot_type="rocm"))
     assert [r.message for r in caplog.records] == ["NVIDIA driver 999", "ROCm driver 6"]
 
 
@@ -230,8 +230,8 @@ def test_rocm_cards_are_read_by_number(visible: tuple[str, ...], found: list[int
 
 @pytest.mark.parametrize("output", ["", "no json", "[]", '{"card0": {}}', '{"card0": 1}'])
 @covers("agent-config 3.malformed")
-def test_output_of_rocm_smi_that_cannot_be_read_is_fatal(output: str) -> None:
-    with pytest.raises(MalformedOutput, match="set `slot_type: none`"):
+def test_unreadable_output_of_rocm_smi_is_fatal(output: str) -> None:
+    with pytest.raises(RocmSmiError, match="set `slot_type: none`"):
         parse_rocm_smi(output, ())
 
 
@@ -248,25 +248,25 @@ def test_the_processors_are_one_slot(tmp_path: Path) -> None:
 
 @covers("agent-config 3.artificial 2.artificial_slots")
 @covers("scheduling-and-provisioning d.5.artificial")
-def test_artificial_slots_stay_the_same_and_win_over_all_else() -> None:
-    devices = detect(settings(artificial_slots=3, slot_type="none"))
+def test_artificial_slots_are_stable_and_override_all_others() -> None:
+    devices = detect_devices(settings(artificial_slots=3, slot_type="none"))
     assert devices == artificial_devices("a", 3)
     assert {(d.brand, d.type) for d in devices} == {("Artificial", "cpu")}
     assert len({d.uuid for d in (*devices, *artificial_devices("b", 3))}) == 6
 
 
 @covers("agent-config 3.none")
-def test_none_is_none_and_cpu_is_one() -> None:
-    assert detect(settings(slot_type="none")) == ()
-    assert [d.type for d in detect(settings(slot_type="cpu"))] == ["cpu"]
+def test_slot_type_none_gives_no_slot_and_cpu_gives_one() -> None:
+    assert detect_devices(settings(slot_type="none")) == ()
+    assert [d.type for d in detect_devices(settings(slot_type="cpu"))] == ["cpu"]
 
 
 @covers("scheduling-and-provisioning d.5.auto d.5.types")
-def test_auto_takes_the_first_kind_that_is_there_and_a_named_one_takes_no_other(
+def test_auto_takes_the_first_kind_present_and_a_named_type_no_other(
     nvml: FakeNvml, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def kinds(slot_type: str) -> list[str]:
-        return [d.type for d in detect(settings(slot_type=slot_type))]
+        return [d.type for d in detect_devices(settings(slot_type=slot_type))]
 
     cards = parse_rocm_smi(json.dumps(CARDS), ())
     found = {"rocm": cards}

@@ -1,4 +1,4 @@
-"""Device files follow the place on the bus, not the number of a slot."""
+"""Device files follow the PCI bus address, not the number of a slot."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from determined_agent.devices.rocm_nodes import NoNodes, nodes_of
+from determined_agent.devices.rocm_nodes import DeviceNodeError, nodes_of
 
 OUTPUT = json.dumps(
     {"card0": {"PCI Bus": "0000:43:00.0"}, "card1": {"PCI Bus": "0000:C3:00.0"}, "system": {}}
@@ -16,7 +16,7 @@ OUTPUT = json.dumps(
 
 @pytest.fixture
 def pci(tmp_path: Path) -> Path:
-    """A machine whose card 0 is the console's."""
+    """A machine on which card 0 is the console's adapter."""
     for bus, names in (
         ("0000:03:00.0", ("card0",)),
         ("0000:43:00.0", ("card1", "renderD128", "controlD64")),
@@ -43,7 +43,7 @@ def pci(tmp_path: Path) -> Path:
         ),
     ],
 )
-def test_a_slot_has_the_files_of_its_place_on_the_bus(
+def test_the_device_files_follow_the_pci_bus_address(
     pci: Path, ids: set[int], nodes: tuple[str, ...]
 ) -> None:
     assert nodes_of(OUTPUT, ids, pci) == nodes
@@ -53,5 +53,5 @@ def test_a_slot_has_the_files_of_its_place_on_the_bus(
     "output", ["", "[]", "{}", '{"card7": {}}', '{"card7": {"PCI Bus": "x"}}']
 )
 def test_a_gpu_without_files_is_named(pci: Path, output: str) -> None:
-    with pytest.raises(NoNodes, match=r"GPU 7 are not to be found.*amdgpu"):
+    with pytest.raises(DeviceNodeError, match=r"GPU 7 are not found.*amdgpu"):
         nodes_of(output, {7}, pci)

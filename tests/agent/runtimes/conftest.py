@@ -1,4 +1,4 @@
-"""A Docker runtime to launch in, and a registry whose images are gone afterwards."""
+"""A Docker runtime to launch in, and a registry that removes its images afterwards."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.contracts.runtime_contract import Workshop
+from tests.contracts.runtime_contract import RuntimeDriver
 from tests.docker_daemon import IMAGE, Daemon
 from tests.registry import Registry, registry
 
-from determined_agent.runtimes.docker import DockerRuntime
-from determined_agent.settings import Settings
+from determined_agent.runtimes.docker.runtime import DockerRuntime
+from determined_agent.settings.options import Settings
 
-Make = Callable[..., Workshop]
+Make = Callable[..., RuntimeDriver]
 
 
 @pytest.fixture
 async def make(docker: Daemon, tmp_path: Path) -> AsyncIterator[Make]:
-    workshops: list[Workshop] = []
+    drivers: list[RuntimeDriver] = []
 
-    def build(name: str = "agent-1", **overrides: Any) -> Workshop:
+    def build(name: str = "agent-1", **overrides: Any) -> RuntimeDriver:
         values: dict[str, Any] = {
             "master_host": "master",
             "master_port": 8080,
@@ -31,15 +31,18 @@ async def make(docker: Daemon, tmp_path: Path) -> AsyncIterator[Make]:
         }
         root = tmp_path / name
         root.mkdir(exist_ok=True)
-        answer_s, patience_s = overrides.pop("answer_s", 60.0), overrides.pop("patience_s", 0.0)
+        answer_s, launch_retry_s = (
+            overrides.pop("answer_s", 60.0),
+            overrides.pop("launch_retry_s", 0.0),
+        )
         settings = Settings(**(values | overrides))
-        made = Workshop(DockerRuntime(settings, root, answer_s, patience_s), root)
+        made = RuntimeDriver(DockerRuntime(settings, root, answer_s, launch_retry_s), root)
         made.defaults = {"image": IMAGE, "network_mode": "host"}
-        workshops.append(made)
+        drivers.append(made)
         return made
 
     yield build
-    for made in workshops:
+    for made in drivers:
         await made.clean_up()
         for directory in made.root.iterdir():
             await made.runtime.remove(directory.name)
@@ -56,6 +59,6 @@ def images(docker: Daemon) -> Iterator[Registry]:
 
 
 @pytest.fixture
-def workshop(make: Make) -> Workshop:
-    """One runtime with the usual options, of the module's own kind where it has a `make`."""
+def driver(make: Make) -> RuntimeDriver:
+    """A runtime with default options; a module's own `make` fixture chooses its kind."""
     return make()

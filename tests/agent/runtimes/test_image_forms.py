@@ -1,4 +1,4 @@
-"""The forms of images' names: what each runtime asks for, and which it refuses by name."""
+"""The forms of image names: how each runtime translates them, and which it refuses."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def source(image: str, root: str = "") -> str:
         "https://host/a.sif",
     ],
 )
-def test_apptainer_is_asked_for_a_path_or_a_form_of_its_own_as_it_is(image: str) -> None:
+def test_paths_and_apptainers_own_forms_are_unchanged(image: str) -> None:
     assert source(image) == source(image, "/images") == image
 
 
@@ -61,17 +61,15 @@ def test_apptainer_is_asked_for_a_path_or_a_form_of_its_own_as_it_is(image: str)
         ("oci:1", "docker://oci:1"),
     ],
 )
-def test_apptainer_looks_below_the_image_root_before_it_asks_a_registry(
-    image: str, found: str
-) -> None:
+def test_apptainer_searches_the_image_root_before_the_registry(image: str, found: str) -> None:
     assert source(image, "/images/") == found
 
 
-def test_without_an_image_root_a_name_is_a_registrys() -> None:
+def test_without_an_image_root_a_name_is_in_a_registry() -> None:
     assert source("small") == "docker://small"
 
 
-def test_nothing_above_the_image_root_is_looked_for() -> None:
+def test_nothing_outside_the_image_root_is_searched() -> None:
     with pytest.raises(ImageFormError, match="not below the agent's apptainer_image_root /images"):
         apptainer_source("../a.sif", "/images", lambda _: True)
 
@@ -97,9 +95,7 @@ def test_enroots_separator_of_registry_and_name_is_a_slash() -> None:
         ("a@sha256:00", "docker", "a@sha256:00"),
     ],
 )
-def test_a_daemon_is_asked_for_a_name_without_its_transport(
-    image: str, runtime: str, name: str
-) -> None:
+def test_a_daemon_gets_the_name_without_its_transport(image: str, runtime: str, name: str) -> None:
     assert daemon_image(image, runtime) == name
 
 
@@ -123,11 +119,11 @@ def test_a_daemon_is_asked_for_a_name_without_its_transport(
         ("a.sif", "apptainer", "give its whole path"),
     ],
 )
-def test_a_form_that_a_runtime_cannot_run_is_named_with_what_to_do(
+def test_an_unsupported_form_is_named_with_the_remedy(
     image: str, runtime: str, remedy: str
 ) -> None:
     with pytest.raises(ImageFormError) as caught:
         source(image) if runtime == "apptainer" else daemon_image(image, runtime)
-    said = str(caught.value)
-    assert said.startswith(f"environment.image '{image}': ")
-    assert remedy in said
+    text = str(caught.value)
+    assert text.startswith(f"environment.image '{image}': ")
+    assert remedy in text

@@ -124,7 +124,7 @@ async def test_an_agent_with_an_empty_token_file_waits_for_the_token(
         backend.open({}, 1)
         listener.backend = backend
         agent = agents(port=listener.port, join_token_file=str(file))
-        said = f"join_token_file {file} is empty; write into it what `det agent token` prints"
+        said = f"join_token_file {file} is empty; write the output of `det agent token` into it"
         await until(lambda: said in agent.log.read_text())
         assert recorder.joined == []
         file.write_text("token\n")
@@ -190,4 +190,4 @@ def test_output_of_a_vendors_tool_that_cannot_be_read_ends_the_agent(
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     agent = agents(slot_type="rocm", artificial_slots=0)
     assert ended(agent) == 2
-    assert "rocm-smi printed something else than expected" in agent.log.read_text()
+    assert "rocm-smi printed unexpected output" in agent.log.read_text()

@@ -75,7 +75,7 @@ async def test_a_second_agent_over_the_same_directory_does_not_start(
     await until(lambda: connected(backend))
     second = agents()
     assert await asyncio.to_thread(second.process.wait, 60) == 2
-    assert "already serves as 'agent-1'" in second.log.read_text()
+    assert "already runs as 'agent-1'" in second.log.read_text()
 
 
 @covers("agent-config 4.orders")

@@ -30,11 +30,11 @@ def test_a_workspaces_policies_live_and_hold(person: Person) -> None:
     assert told == person.det("cp", "describe", "experiment", *of, "--yaml").out
     shown = person.det("cp", "describe", "experiment", *of, "--json").json()
     assert shown["invariant_config"] == {"max_restarts": 1}
-    placed = "workspace: ruled\nproject: p\n"
-    refused = person.det("e", "create", person.file(MANY + placed), code=1).err
+    to_host_path = "workspace: ruled\nproject: p\n"
+    refused = person.det("e", "create", person.file(MANY + to_host_path), code=1).err
     assert "resources.max_slots 2 exceeds the limit of 1 slots" in refused
     assert "workspace 'ruled'" in refused
-    number = person.create(SINGLE + placed + "description: ruled\n", "", "--paused")
+    number = person.create(SINGLE + to_host_path + "description: ruled\n", "", "--paused")
     config = person.cluster.get(f"/api/v1/experiments/{number}")["config"]
     assert config["max_restarts"] == 1
     urgent = person.det("e", "set", "priority", number, 39, code=1).err

@@ -64,8 +64,8 @@ def test_a_project_lives_and_goes_with_its_experiments(person: Person) -> None:
     person.det("w", "create", "lab")
     words = ("p", "create", "lab", "cats", "--description", "of cats", "--key", "cat", "--json")
     assert person.det(*words).json()["key"] == "CAT"
-    placed = IDLE.replace("}}", "}, workspace: lab, project: cats}")
-    number = person.create(placed, "", "--paused")
+    to_host_path = IDLE.replace("}}", "}, workspace: lab, project: cats}")
+    number = person.create(to_host_path, "", "--paused")
     [listed] = person.det("p", "list-experiments", "lab", "cats", "--json").json()
     assert listed["id"] == number
     told = person.det("p", "describe", "lab", "cats").out
@@ -77,7 +77,7 @@ def test_a_project_lives_and_goes_with_its_experiments(person: Person) -> None:
     person.det("p", "archive", "lab", "dogs")
     assert (
         "archived"
-        in person.det("e", "create", person.file(placed.replace("cats", "dogs")), code=1).err
+        in person.det("e", "create", person.file(to_host_path.replace("cats", "dogs")), code=1).err
     )
     person.det("p", "unarchive", "lab", "dogs")
     said = person.det("p", "delete", "lab", "dogs", "--yes", code=1).err

@@ -63,7 +63,7 @@ class TrialCreated(Event, frozen=True, tag="trial_created"):
 
 
 class TrialContinued(Event, frozen=True, tag="trial_continued"):
-    """Its ended experiment continues, and this trial with it: as a new task, restarts uncounted."""
+    """Its ended experiment continues with this trial: as a new task, restarts start at 0."""
 
     task_id: str
     max_restarts: int

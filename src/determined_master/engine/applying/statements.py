@@ -79,7 +79,7 @@ CLOSE_MANY = """
     )
     SELECT epoch FROM leader
 """
-"""By itself a transaction. What a later leader has claimed stays: it is carried out again there."""
+"""A transaction by itself. An effect claimed by a later leader stays; it is handed out again."""
 
 LIST_PARTS = """
     SELECT p.kind, p.id, p.part

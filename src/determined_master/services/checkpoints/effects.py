@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from determined_master.services.checkpoints.gc import CheckpointGc
 
 REMOVAL_S = 900.0
-"""Long enough for the rows of a large search; a removal that is cut short continues where it was."""
+"""Enough for the rows of a large search; an interrupted removal continues where it stopped."""
 
 
 class GcEffects:

@@ -1,0 +1,1 @@
+"""One container on its agent: its states, its directory, its environment."""

@@ -1,0 +1,162 @@
+"""The directory of one container on the agent's machine: its files, and how to read them.
+
+`<work_dir>/<agent_id>/<container_id>/` holds `container.json` (which container this is),
+`run/` (the task's /run/determined), `output/` (see `shim.spool`), `cursor` (the position up to
+which the output is stored; `cursor.tmp` reserves space for the next one), and the shim's `lock`,
+`pid`, `status` and `shim.log`. After a restart the agent knows nothing else. Environment and
+tokens are never written here.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from pathlib import Path
+
+import msgspec
+
+from determined_agent.shim.process_tree import start_time
+from determined_wire.agent_link import ContainerReport, Failure
+
+
+class ContainerRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """Which container a directory belongs to, and which master has ordered it."""
+
+    container_id: str
+    allocation_id: str
+    task_id: str
+    slot_ids: tuple[int, ...]
+    device_uuids: tuple[str, ...] = ()
+    """UUIDs of its slots' devices; slot numbers may change when the agent restarts."""
+    ports: tuple[int, ...] = ()
+    cluster_id: str = ""
+    epoch: int = 0
+
+
+class Exit(msgspec.Struct, frozen=True, kw_only=True):
+    """How a task ended."""
+
+    exit_code: int | None = None
+    failure: Failure | None = None
+    ended_us: int = 0
+    """Microseconds since 1970; 0 if unknown."""
+    dropped_lines: int = 0
+    """Lines that were dropped for lack of space and are not yet noted in the output."""
+
+    def report(self, record: ContainerRecord) -> ContainerReport:
+        """Return the final report to the master."""
+        return ContainerReport(
+            container_id=record.container_id,
+            allocation_id=record.allocation_id,
+            state="TERMINATED",
+            failure=self.failure,
+            exit_code=self.exit_code,
+        )
+
+
+class ContainerDirectory:
+    """The paths and files of one container."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.run_dir = path / "run"
+        self.output = path / "output"
+        self.cursor = path / "cursor"
+        self.shim_log = path / "shim.log"
+
+    @property
+    def container_id(self) -> str:
+        return self.path.name
+
+    def create(self, record: ContainerRecord) -> None:
+        """Create the directory, and with it the container. Raises OSError."""
+        self.path.mkdir(mode=0o700)
+        self.output.mkdir(mode=0o700)
+        temporary = self.path / "container.json.tmp"
+        temporary.write_bytes(msgspec.json.encode(record))
+        temporary.chmod(0o600)
+        temporary.rename(self.path / "container.json")
+
+    def record(self) -> ContainerRecord | None:
+        """Return which container this is; None if its creation or removal was interrupted."""
+        if self.path.name.startswith(_REMOVED):
+            return None
+        try:
+            data = (self.path / "container.json").read_bytes()
+            return msgspec.json.decode(data, type=ContainerRecord)
+        except (OSError, msgspec.DecodeError):
+            return None
+
+    def lock(self) -> int | None:
+        """Take the shim's lock; return None if a live shim holds it."""
+        fd = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(fd)
+            return None
+        return fd
+
+    def shim_pid(self) -> int | None:
+        """Return the shim's process id if that process is still the shim."""
+        try:
+            pid, started = map(int, (self.path / "pid").read_text().split())
+        except (OSError, ValueError):
+            return None
+        return pid if started == start_time(pid) else None
+
+    def had_shim(self) -> bool:
+        """Whether a shim has ever run."""
+        return (self.path / "pid").exists()
+
+    def exit(self) -> Exit | None:
+        """Return how the task ended; None if its shim has written no status."""
+        try:
+            text = (self.path / "status").read_text()
+        except OSError:
+            return None
+        values = dict(line.strip().partition("=")[::2] for line in text.splitlines())
+        if values.get("state") == "failed":
+            return Exit(failure=Failure(type="task_error", message=values.get("error", "")))
+        code = int(values["code"])
+        failure = None
+        if code != 0:
+            failure = Failure(
+                type="container_failed",
+                message=f"container failed with non-zero exit code: {code}",
+                exit_code=code,
+            )
+        return Exit(
+            exit_code=code,
+            failure=failure,
+            ended_us=int(values["ended_us"]),
+            dropped_lines=int(values["dropped"]),
+        )
+
+    def remove(self) -> None:
+        """Remove the directory; files that cannot be removed stay under another name."""
+        removed = self.path.with_name(f"{_REMOVED}{self.path.name}")
+        try:
+            self.path.rename(removed)
+        except OSError:
+            removed = self.path
+        shutil.rmtree(removed, ignore_errors=True)
+
+
+def list_directories(root: Path) -> list[ContainerDirectory]:
+    """List the directories of all containers of an agent, sorted by container id.
+
+    They include directories without a record, which an earlier agent had started to remove.
+    """
+    return [
+        ContainerDirectory(path)
+        for path in sorted(root.iterdir())
+        if path.is_dir() and not path.is_symlink() and path.name not in RESERVED_NAMES
+    ]
+
+
+RESERVED_NAMES = frozenset({"pythonpath", "bin"})
+"""Names in an agent's directory that are not containers."""
+
+_REMOVED = "gone-"

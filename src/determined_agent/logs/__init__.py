@@ -1,0 +1,1 @@
+"""Reading the output of tasks and sending it to the master."""

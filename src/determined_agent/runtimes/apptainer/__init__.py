@@ -1,0 +1,1 @@
+"""The apptainer runtime: tasks in Apptainer containers under a shim."""

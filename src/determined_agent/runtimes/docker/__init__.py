@@ -1,0 +1,1 @@
+"""The docker and podman runtimes: tasks as containers of a daemon."""

@@ -1,0 +1,1 @@
+"""The process runtime: tasks as plain processes under a shim."""

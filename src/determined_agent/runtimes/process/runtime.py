@@ -1,0 +1,218 @@
+"""Runs tasks as plain processes under the shim: for laptops, tests and demos.
+
+It provides no isolation. Linux only: it needs /proc, pidfd and the child subreaper.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pwd
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from determined_agent import clock
+from determined_agent.container.directory import ContainerDirectory, ContainerRecord, Exit
+from determined_agent.container.environment import (
+    SHARED_FS_DIR,
+    ContainerStart,
+    HostEnvironment,
+    ignored_options,
+    process_environment,
+    to_host_path,
+)
+from determined_agent.runtimes.base import LaunchFailed, RuntimeUnavailable
+from determined_agent.runtimes.harness import interpreter, link_harness
+from determined_agent.runtimes.process.cgroups import make_cgroup, remove_cgroup
+from determined_agent.runtimes.process.shim_process import ShimProcess, find_shim, start_shim
+from determined_agent.runtimes.task_files import make_dirs, make_run_dir, put_file
+from determined_agent.settings.options import Settings
+from determined_agent.shim.child import MAGIC
+from determined_agent.shim.spool import NOTE, SpoolWriter
+from determined_wire.agent_link import ContainerState, Failure, TaskUser
+
+_START_S = 30.0
+"""A shim that has not started its task by then is considered hung."""
+
+
+class TaskCommand(msgspec.Struct, frozen=True, kw_only=True):
+    """A program to run under the shim."""
+
+    cwd: str
+    argv: list[str]
+    env: dict[str, str]
+    is_relay: bool = False
+    """Whether it forwards signals to the task's program."""
+
+
+class ProcessRuntime:
+    """Runs each task under its own shim."""
+
+    name = "process"
+
+    def __init__(self, settings: Settings, root: Path, *, has_gpus: bool = False) -> None:
+        """
+        Args:
+            settings: the agent's.
+            root: the directory that holds those of the tasks.
+            has_gpus: whether slots are GPUs; each task then sees only its own.
+        """
+        self._settings = settings
+        self._root = root
+        self._has_gpus = has_gpus
+        self._host: HostEnvironment | None = None
+
+    async def check(self) -> None:
+        """Raises RuntimeUnavailable."""
+        if sys.platform != "linux" or not hasattr(os, "pidfd_open"):
+            raise RuntimeUnavailable(
+                "container_runtime 'process' needs Linux 5.3 or later, this is "
+                f"{sys.platform}: run the agent on such a machine"
+            )
+
+    async def launch(
+        self,
+        directory: ContainerDirectory,
+        start: ContainerStart,
+        progress: Callable[[ContainerState], None],
+    ) -> ShimProcess:
+        """Write the files and start the shim. Raises LaunchFailed."""
+        progress("STARTING")
+        try:
+            self._note_ignored(directory, start)
+            payload = self._prepare(directory, start)
+            shim = start_shim(directory, payload, start.spec.ports)
+        except OSError as error:
+            raise LaunchFailed(_agent_error(str(error))) from error
+        except ValueError as error:
+            raise LaunchFailed(_task_error(str(error))) from error
+        try:
+            problem = await asyncio.wait_for(shim.started(), _START_S)
+        except TimeoutError:
+            problem = f"agent: its shim did not answer for {_START_S:.0f} s"
+        except asyncio.CancelledError:
+            await _kill(shim)
+            raise
+        if problem is None:
+            return shim
+        await _kill(shim)
+        kind, _, text = problem.partition(": ")
+        if kind == "agent":
+            raise LaunchFailed(_agent_error(text))
+        raise LaunchFailed(_task_error(text))
+
+    async def attach(
+        self, directory: ContainerDirectory, record: ContainerRecord
+    ) -> ShimProcess | Exit:
+        """Find the shim by its lock, process id and start time."""
+        return await find_shim(directory, record.ports)
+
+    async def remove(self, container_id: str) -> None:
+        """Remove the task's cgroup; a process leaves nothing else outside its directory."""
+        remove_cgroup(container_id)
+
+    async def sweep(self, known: frozenset[str]) -> None:
+        """Do nothing: processes are known only by their directories."""
+
+    def _ignored(self, start: ContainerStart) -> str:
+        """Return the note about ignored options for the task's log; empty if there are none."""
+        ignored = ignored_options(start.spec, may_switch_user=os.getuid() == 0)
+        if not ignored:
+            return ""
+        return (
+            "this agent runs tasks as plain processes of its machine (container_runtime "
+            f"process) and ignores {', '.join(ignored)}"
+        )
+
+    def _note_ignored(self, directory: ContainerDirectory, start: ContainerStart) -> None:
+        text = self._ignored(start)
+        if not text:
+            return
+        writer = SpoolWriter(str(directory.output), self._settings.log_spool_bytes)
+        writer.write(NOTE, int(clock.now().timestamp() * 1e6), text.encode())
+        writer.close()
+
+    def _prepare(self, directory: ContainerDirectory, start: ContainerStart) -> bytes:
+        """Write the task's files and return the shim's order. Raises OSError, ValueError."""
+        spec = start.spec
+        run_dir = str(directory.run_dir)
+        user = spec.user if os.getuid() == 0 and spec.user.uid != 0 else None
+        make_run_dir(directory, user)
+        for file in spec.files:
+            path = to_host_path(file.path, run_dir)
+            if path != file.path:
+                owner = None if file.is_root_owned else user
+                put_file(path, file.content, file.mode, owner)
+        for mount in spec.mounts:
+            if mount.container_path == SHARED_FS_DIR:
+                make_dirs(mount.host_path, 0o755, user)
+        command = self._command(directory, start, user)
+        uid, gid = (user.uid, user.gid) if user else (0, 0)
+        limit = self._settings.container_pids_limit
+        group = make_cgroup(start.container_id, limit)
+        numbers = (uid, gid, self._settings.log_spool_bytes, limit, int(command.is_relay))
+        variables = (f"{name}={value}" for name, value in command.env.items())
+        size = str(len(command.argv))
+        fields = [command.cwd, *map(str, numbers), group, size, *command.argv, *variables]
+        if any("\0" in field for field in fields):
+            raise ValueError("a NUL in an argument or an environment variable of the task")
+        encoded = [field.encode("utf-8", "surrogateescape") for field in fields]
+        return b"\0".join([MAGIC, *encoded, b"end"])
+
+    def _command(
+        self, directory: ContainerDirectory, start: ContainerStart, user: TaskUser | None
+    ) -> TaskCommand:
+        """Return the command that the shim runs. Raises OSError, ValueError."""
+        run_dir = str(directory.run_dir)
+        cwd = to_host_path(start.spec.work_dir or "/run/determined/workdir", run_dir)
+        make_dirs(cwd, 0o700, user)
+        env = process_environment(start, self._settings, self._host_facts(user), run_dir)
+        argv = [to_host_path(argument, run_dir) for argument in start.spec.entrypoint]
+        if not argv:
+            raise ValueError("the container's entry point is empty")
+        return TaskCommand(cwd=cwd, argv=argv, env=env)
+
+    def _host_facts(self, user: TaskUser | None) -> HostEnvironment:
+        if self._host is None:
+            links = self._root / "pythonpath"
+            link_harness(links)
+            self._host = HostEnvironment(
+                python=interpreter(self._root / "bin"),
+                path=os.environ.get("PATH", os.defpath),
+                home=os.environ.get("HOME", "/"),
+                pythonpath=str(links),
+                has_gpus=self._has_gpus,
+            )
+        if user is None:
+            return self._host
+        return HostEnvironment(
+            python=self._host.python,
+            path=self._host.path,
+            home=_home_of(user.uid),
+            pythonpath=self._host.pythonpath,
+            has_gpus=self._has_gpus,
+        )
+
+
+async def _kill(shim: ShimProcess) -> None:
+    shim.signal(9)
+    await asyncio.shield(shim.wait())
+    shim.detach()
+
+
+def _agent_error(text: str) -> Failure:
+    return Failure("agent_error", f"the agent could not launch the container: {text}")
+
+
+def _task_error(text: str) -> Failure:
+    return Failure("task_error", f"the task could not be started: {text}")
+
+
+def _home_of(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_dir
+    except KeyError:
+        return "/"

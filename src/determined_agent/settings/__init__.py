@@ -1,0 +1,1 @@
+"""The agent's settings: their definition, and where they are read from."""

@@ -1,0 +1,112 @@
+"""Steps that several tests of Docker containers share."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.agent_link import spec, until
+from tests.contracts.runtime_contract import RuntimeDriver, lines_of
+from tests.docker_daemon import Daemon
+from tests.registry import Registry
+
+from determined_agent.container.directory import ContainerDirectory, Exit
+from determined_agent.logs.spool_reader import Position, read_chunk
+from determined_agent.runtimes.base import Handle, LaunchFailed
+from determined_agent.runtimes.docker.runtime import DockerRuntime
+from determined_wire.agent_link import ContainerSpec
+
+SLEEP = ("import time", "print('ready', flush=True)", "time.sleep(600)")
+UNTIL_GO = "while not __import__('os').path.exists('/tmp/go'): __import__('time').sleep(0.01)"
+"""The script continues when the test has touched `inside(docker) / "go"`."""
+
+
+def counting(pause_s: float) -> ContainerSpec:
+    """Return a container that counts until the test lets it end."""
+    return spec(
+        *("import itertools, os, time", "for i in itertools.count():"),
+        *("    print(i, flush=True)", f"    time.sleep({pause_s})"),
+        "    if os.path.exists('/tmp/go'): break",
+        "print('last')",
+    )
+
+
+def check_counted(lines: list[str]) -> None:
+    """Assert that each number occurs once, in order, up to the last line."""
+    *numbers, last = lines
+    assert last == "last"
+    assert numbers == [str(i) for i in range(len(numbers))]
+
+
+def inside(docker: Daemon) -> Path:
+    """Return `/tmp` of the only container while it runs."""
+    return Path(f"/proc/{pid_of(docker)}/root/tmp")
+
+
+def notes_of(directory: ContainerDirectory) -> list[str]:
+    """Return the agent's notes in a task's log."""
+    chunk, _ = read_chunk(directory.output, Position())
+    lines = iter(chunk.text.split("\n"))
+    sourced = [(span.source, next(lines)) for span in chunk.spans for _ in range(span.count)]
+    return [line for source, line in sourced if source == "agent"]
+
+
+async def again(made: RuntimeDriver, directory: ContainerDirectory) -> Handle | Exit:
+    """Find a container as a restarted agent does."""
+    record = directory.record()
+    assert record is not None
+    found = await made.runtime.attach(directory, record)
+    if not isinstance(found, Exit):
+        made.handles.append(found)
+    return found
+
+
+def let_go(made: RuntimeDriver, handle: Handle) -> None:
+    handle.detach()
+    made.handles.remove(handle)
+
+
+def has_noted(directory: ContainerDirectory, text: str) -> bool:
+    return any(text in note for note in notes_of(directory))
+
+
+def said_by_itself(directory: ContainerDirectory, end: Exit) -> list[str]:
+    """Return all lines of a task without the agent's notes."""
+    notes = notes_of(directory)
+    return [line for line in lines_of(directory, end) if line not in notes]
+
+
+def pid_of(docker: Daemon) -> int:
+    """Return the id of the first process of the only container."""
+    return int(docker.run("inspect", "-f", "{{.State.Pid}}", *docker.containers()))
+
+
+async def half_pulled(driver: RuntimeDriver, images: Registry) -> asyncio.Task[Any]:
+    """Start a launch that is pulling its image; the registry withholds the rest."""
+    directory, start = driver.make(spec("pass", image=images.image))
+    launch = driver.runtime.launch(directory, start, driver.states.append)
+    launching = asyncio.create_task(launch)
+    await until(lambda: images.pulls == 1)
+    return launching
+
+
+async def check_pulled(driver: RuntimeDriver, images: Registry) -> None:
+    """Assert that the image is pulled now; it only lacks Python."""
+    with pytest.raises(LaunchFailed, match="needs Python"):
+        await driver.launch(spec("pass", image=images.image))
+
+
+@contextlib.contextmanager
+def impatient(driver: RuntimeDriver, answer_s: float = 0.3) -> Iterator[None]:
+    """Use a short timeout while the daemon hangs, and the usual one before and after."""
+    assert isinstance(driver.runtime, DockerRuntime)
+    api = driver.runtime._api
+    usual_s, api._answer_s = api._answer_s, answer_s
+    try:
+        yield
+    finally:
+        api._answer_s = usual_s
