@@ -1,4 +1,4 @@
-"""What becomes of ended experiments on a real cluster: they continue, shed checkpoints, are gone."""
+"""Ended experiments on a real cluster: they continue, lose checkpoints, are deleted."""
 
 from __future__ import annotations
 

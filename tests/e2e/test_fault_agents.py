@@ -237,7 +237,7 @@ def test_an_agent_of_a_pool_that_does_not_exist_is_told_which_do(hasty: Cluster)
 
 @covers("scheduling-and-provisioning d.1.past_reconnect d.3.not_back d.3.not_counted")
 def test_an_agent_that_stands_still_for_longer_than_the_window(hasty: Cluster) -> None:
-    """Its work continues elsewhere; when it wakes it ends what it still has, before anything new."""
+    """Its work continues elsewhere; when it wakes it ends its old tasks before anything new."""
     held = Held(hasty, "still agent")
     first = held.began()
     other = {"agent-0": "agent-1", "agent-1": "agent-0"}[first]
