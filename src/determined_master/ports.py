@@ -1,4 +1,4 @@
-"""Protocols of everything outside: what runs containers, and what it tells the master."""
+"""Protocols of everything outside: backends, and the events that they report."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class AgentSnapshot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PodTerms(msgspec.Struct, frozen=True, kw_only=True):
-    """What a pod is made of beside its container, as the other pods of its task are."""
+    """The pod's parts beside its container, as in the other pods of its task."""
 
     pool: str = ""
     namespace: str = ""
@@ -105,7 +105,7 @@ class TaskNote(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     level: str = "INFO"
     key: str = ""
-    """Names what it tells of: of one task, a key is told once, by whichever master."""
+    """Names the subject: within a task, a key is noted once, by whichever master."""
     at: datetime | None = None
     """When that happened (UTC); None for now."""
 
@@ -117,7 +117,7 @@ class ClusterBackend(Protocol):
         """All agents that are connected or may still come back."""
 
     def set_switches(self, switches: Mapping[str, Switches]) -> None:
-        """What is switched off from now on, by agent id; on all other agents all is on."""
+        """Slots disabled from now on, by agent id; on all other agents all are enabled."""
 
     async def start_container(self, order: StartOrder) -> None:
         """Start a container once, however often it is ordered. Raises NotConnected."""
@@ -177,7 +177,7 @@ class Namespaces(Protocol):
 class KubernetesCluster(ClusterBackend, Namespaces, Protocol):
     """A Kubernetes cluster: its nodes are agents, on which containers are put as pods.
 
-    What becomes of them is told by `PodEvents`.
+    `PodEvents` reports their state.
     """
 
     def has(self, agent_id: str) -> bool:
@@ -201,7 +201,7 @@ class AgentAdmission(Protocol):
 
 
 class AgentEvents(Protocol):
-    """What a backend tells the master; each call returns after the commit."""
+    """Events that a backend reports to the master; each call returns after the commit."""
 
     async def agent_joined(
         self, agent: AgentSnapshot, containers: tuple[ContainerReport, ...]
@@ -224,7 +224,7 @@ class AgentEvents(Protocol):
 
 
 class PodEvents(AgentEvents, Protocol):
-    """What a backend of Kubernetes tells the master, each node in an agent's role."""
+    """Events that a Kubernetes backend reports, each node in an agent's role."""
 
     async def stored_output(self, task_id: str, container_id: str) -> StoredOutput:
         """How much of a container's output is stored."""
@@ -250,7 +250,7 @@ class JoinPolicy(Protocol):
 
 
 class MachineSite(msgspec.Struct, frozen=True, kw_only=True):
-    """What a provider of machines must know beside its settings, for the agents on them."""
+    """Facts of the master that a provider needs beside its settings, for agents on machines."""
 
     pool: str
     """That they join."""
@@ -272,7 +272,7 @@ class MachineProvider(Protocol):
 
     @property
     def type(self) -> MachineType:
-        """What each machine is. Known at once; the place may be found out by `open`."""
+        """The type of each machine. Known at once; `open` may find out the place."""
 
     async def open(self) -> None:
         """Find out what the provider alone knows. Before all else; again after a failure.
@@ -324,7 +324,7 @@ class Buckets(Protocol):
         """Sizes in bytes of what lies below a path, by the rest of its path."""
 
     def content(self, config: Mapping[str, Any], path: str) -> bytes | None:
-        """What lies at a path, if anything does."""
+        """The object at a path, if there is one."""
 
     def pieces(self, config: Mapping[str, Any], path: str) -> Iterator[bytes]:
         """What lies at a path, piece by piece."""

@@ -64,7 +64,7 @@ async def test_what_nobody_expected_ends_a_stream_in_its_own_form(user: Client) 
     first, last = map(msgspec.json.decode, answer.body.splitlines())
     assert (answer.status, first["result"]["logEntry"]["id"]) == (200, 0)
     assert last["error"]["httpCode"] == 500
-    assert "the master's log tells more under request" in last["error"]["message"]
+    assert "the master's log has more under request" in last["error"]["message"]
 
 
 async def test_a_follower_who_goes_away_ends_the_stream(app: Api) -> None:

@@ -172,7 +172,7 @@ async def test_machines_whose_agents_never_come_are_told(
     for _ in range(4):
         await world.tick(MINUTE)
     assert world.loop.news.sentence() == (
-        "no agent came from the last machine: the cloud's console log of one tells an admin why; "
+        "no agent came from the last machine: the cloud's console log of one shows an admin why; "
         "the next is tried, alone, after 00:08:00 UTC"
     )
     for _ in range(12):

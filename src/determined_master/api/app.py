@@ -1,4 +1,4 @@
-"""The ASGI application: finds the route, lets the caller in, runs it, tells its errors."""
+"""The ASGI application: finds the route, authenticates the caller, runs it, reports errors."""
 
 from __future__ import annotations
 
@@ -323,7 +323,7 @@ async def _refuse_socket(scope: Scope, send: Send, status: int, text: str) -> No
 
 
 def _unexpected(http: Http, error: Exception) -> DetError:
-    """Log an exception and make what its client is told of it."""
+    """Log an exception and build the error for its client."""
     if isinstance(error, DATABASE_AWAY):
         log.warning("the database is away: %s", words_of(error), extra={"path": http.path})
         return Unavailable("the database does not answer: send the same request again")
@@ -341,4 +341,4 @@ def _unexpected(http: Http, error: Exception) -> DetError:
         log.warning("the database refused a request", exc_info=error, extra=where)
         return refusal
     log.exception("a request failed", extra=where)
-    return Internal(f"internal error: the master's log tells more under request {request_id}")
+    return Internal(f"internal error: the master's log has more under request {request_id}")

@@ -47,7 +47,7 @@ class ObjectStorage:
             }
 
     def content(self, config: Mapping[str, Any], path: str) -> bytes | None:
-        """What lies at a path, if anything does; errors as `sizes_below`."""
+        """The object at a path, if there is one; errors as `sizes_below`."""
         target, store = self._open(config)
         with _named(target, f"reading {target.key(path)}"):
             import obstore
@@ -58,7 +58,7 @@ class ObjectStorage:
                 return None
 
     def pieces(self, config: Mapping[str, Any], path: str) -> Iterator[bytes]:
-        """What lies at a path, piece by piece; errors as `sizes_below`, while it is read."""
+        """The object at a path, piece by piece; errors as `sizes_below`, while it is read."""
         target, store = self._open(config)
         with _named(target, f"reading {target.key(path)}"):
             import obstore
@@ -91,12 +91,12 @@ def _has_region() -> bool:
 
 
 def region_of_bucket(bucket: str, url: str = "https://{bucket}.s3.amazonaws.com/") -> str | None:
-    """Where a bucket of Amazon lies, as it tells everybody; None when that cannot be had."""
+    """The public region of a bucket of Amazon; None when that cannot be found out."""
     request = urllib.request.Request(url.format(bucket=bucket), method="HEAD")
     try:
         with urllib.request.urlopen(request, timeout=10) as answer:
             headers = answer.headers
-    except urllib.error.HTTPError as error:  # 403 and 301 tell it too
+    except urllib.error.HTTPError as error:  # 403 and 301 name it too
         with error:
             headers = error.headers
     except OSError:

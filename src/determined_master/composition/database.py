@@ -82,7 +82,7 @@ async def _supervised(server: EmbeddedServer) -> AsyncIterator[None]:
             yield
             supervisor.cancel()
     except ExceptionGroup as group_of_one:
-        # What whoever uses the database raised: it is told as it would be with the user's own.
+        # Errors of the database's users: reported as they would be with the user's own database.
         if len(group_of_one.exceptions) > 1:
             raise
         raise group_of_one.exceptions[0] from None

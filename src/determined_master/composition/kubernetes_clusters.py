@@ -1,4 +1,4 @@
-"""The Kubernetes clusters of the settings, joined to what they tell."""
+"""The Kubernetes clusters of the settings, connected to their listeners."""
 
 from __future__ import annotations
 

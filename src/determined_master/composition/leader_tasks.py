@@ -1,4 +1,4 @@
-"""What a master does while it leads: what memory knows follows the rows, and agents are let in."""
+"""Work of a leading master: keeps memory in line with the rows, and admits agents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What memory takes over from each event that is committed."""
+"""Updates of memory after each committed event."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Listeners:
-    """Keeps the live allocations, and tells whoever follows logs when a task has ended."""
+    """Keeps the live allocations, and notifies log followers when a task has ended."""
 
     def __init__(self, base: Foundation, proxies: Proxies) -> None:
         self._live = base.live

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Queues:
-    """The pools, what plans for them, and what tells what became of it."""
+    """The pools, their planner, and the recorder of plans."""
 
     pools: Pools
     bindings: PoolBindings

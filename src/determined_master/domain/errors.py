@@ -1,4 +1,4 @@
-"""What a user can cause: one base, each error with a stable code."""
+"""Errors that a user can cause: one base, each error with a stable code."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class DetError(Exception):
 
     @property
     def text(self) -> str:
-        """What its user is told."""
+        """The text for the user."""
         return str(self)
 
 
@@ -86,7 +86,7 @@ class Unavailable(DetError):
 
 
 class BadGateway(DetError):
-    """What the master passes a request on to does not answer it."""
+    """A server that the master passes a request on to does not answer."""
 
     code = "bad_gateway"
 

@@ -82,7 +82,7 @@ def label_value(text: str) -> str:
 
 
 def machine_names(prefix: str, token: str, count: int) -> tuple[list[str], bool]:
-    """What the machines of one launch are called, and whether that had to be cut.
+    """The names of the machines of one launch, and whether they had to be shortened.
 
     Two words and five digits follow from the launch's token, so that it names the same machines
     when it is asked for again.

@@ -1,6 +1,6 @@
 """How deep JSON of users may be nested.
 
-What takes values apart, compares or writes them goes down with them, and Python ends that at some
+Code that parses, compares or writes values recurses into them, and Python stops that at some
 hundred levels: a value that could be read and stored could then never be shown again, nor any
 list that it is in.
 """

@@ -1,4 +1,4 @@
-"""What there is to tell of a pool's machines to those who wait for one."""
+"""The status of a pool's machines, for those who wait for one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class MachineNews(msgspec.Struct, frozen=True, kw_only=True):
     """Why the provider does not do all that it is asked for at present."""
 
     def sentence(self, *, for_admin: bool = False) -> str:
-        """What holds up who waits for a machine; empty when there is nothing to tell.
+        """Why no machine comes; empty when there is no reason to report.
 
         A provider's own text names accounts, networks and images: it is for admins alone.
         """
@@ -46,7 +46,7 @@ class MachineNews(msgspec.Struct, frozen=True, kw_only=True):
             at = None if self.starting else self.rests_until
             then = f"; the next is tried, alone, after {at.strftime('%H:%M:%S UTC')}" if at else ""
             parts.append(
-                f"no agent came from {who}: the cloud's console log of one tells an admin why"
+                f"no agent came from {who}: the cloud's console log of one shows an admin why"
                 + then
             )
         if self.failure:
@@ -59,4 +59,4 @@ class MachineNews(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _why(text: str, for_admin: bool) -> str:
-    return f": {text}" if for_admin else ", and the provider's reason is told to admins"
+    return f": {text}" if for_admin else ", and only admins see the provider's reason"

@@ -26,7 +26,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MachineType(msgspec.Struct, frozen=True, kw_only=True):
-    """What each machine of a pool is."""
+    """The type of each machine of a pool."""
 
     slots: int
     """Of the agent on it; 0 where it takes only tasks without slots."""
@@ -91,7 +91,7 @@ class Ending(msgspec.Struct, frozen=True):
 
 
 class Scaling(msgspec.Struct, frozen=True, kw_only=True):
-    """What to do, and what was counted for it."""
+    """The actions, and the counts behind them."""
 
     launch: int
     endings: tuple[Ending, ...]
@@ -115,7 +115,7 @@ def scale(
 ) -> Scaling:
     """Decide which machines go, and how many more are started.
 
-    What starts already counts against what is desired, and so does what is idle and might be
+    Machines that start already count against what is desired, and so do idle ones that might be
     given what waits: the machines of a gang come one by one, and each would start another in
     its place. For the same reason such a machine stays, however long it is idle. A machine on
     which anything runs never goes.
@@ -192,7 +192,7 @@ def _continue(groups: _Groups, clocks: Clocks, now: datetime) -> Clocks:
 def _endings(
     groups: _Groups, desired: int, limits: Limits, clocks: Clocks, now: datetime
 ) -> tuple[list[Ending], int]:
-    """Who goes, and how many of those that count are left then."""
+    """The machines that go, and how many of those that count remain."""
     idle = sorted(groups["idle"], key=lambda s: (clocks.idle_since[s.machine.id], s.machine.id))
     away = sorted(groups["away"], key=lambda s: (clocks.away_since[s.machine.id], s.machine.id))
     endings = [Ending(s.machine, "stopped") for s in groups["stopped"]]

@@ -81,8 +81,8 @@ DETACHED_NEXT: dict[RunState, frozenset[RunState]] = {
     "CANCELED": frozenset({"RUNNING"}),
     "ERROR": frozenset({"RUNNING", "PAUSED", "COMPLETED", "CANCELED"}),
 }
-"""The same of a detached trial: its own program tells. One that has ended runs again when its
-program starts its next run; an ERROR that was only silence gives way to what it then tells."""
+"""The same of a detached trial: its own program reports. An ended one runs again when its
+program starts its next run; an ERROR that was only silence gives way to its next report."""
 
 DETACHED_WEIGHT: dict[RunState, int] = {
     "PAUSED": 10,

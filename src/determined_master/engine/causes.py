@@ -34,7 +34,7 @@ class UserRequest:
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """Something that happens again and again; `key` tells one occurrence from the next."""
+    """Something that happens again and again; `key` separates one occurrence from the next."""
 
     subject: str
     key: object
@@ -45,7 +45,7 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True)
 class CarriedOut:
-    """The outcome of an effect: the same at every attempt. `part` tells several apart."""
+    """The outcome of an effect: the same at every attempt. `part` separates several."""
 
     effect: EffectId
     part: str = ""
@@ -77,7 +77,7 @@ class TimerFired:
 
 @dataclass(frozen=True, slots=True)
 class AgentReported:
-    """A message of an agent; `boot_id` and `number` tell it from the agent's others."""
+    """A message of an agent; `boot_id` and `number` identify it among the agent's messages."""
 
     agent_id: str
     boot_id: str

@@ -1,4 +1,4 @@
-"""The engine's own connections, and how to tell that one was lost."""
+"""The engine's own connections, and the test whether one was lost."""
 
 from __future__ import annotations
 

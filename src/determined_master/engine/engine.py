@@ -220,7 +220,7 @@ class Engine:
         """The aggregate's state once it is as wanted; TimeoutError after `timeout_s`.
 
         It is looked at again when the lead changes: what was committed while its answer was lost,
-        or by another leader, is told by no feed.
+        or by another leader, appears in no feed.
         """
         changed = asyncio.Event()
         newest: list[Changed[S]] = []

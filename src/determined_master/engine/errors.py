@@ -1,4 +1,4 @@
-"""What a caller of the engine may have to deal with."""
+"""Errors that a caller of the engine may have to handle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes of aggregates, told in memory after their commit."""
+"""Changes of aggregates, published in memory after their commit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the engine must know of one kind of aggregate, and what it answers."""
+"""The definition of one kind of aggregate, and the results of the engine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ E = TypeVar("E", bound=Event)
 F = TypeVar("F")
 
 STATE_LIMIT_BYTES = 10 << 10
-"""What grows with the number of trials is rows, never a part of a state."""
+"""Data that grows with the number of trials is rows, never a part of a state."""
 
 
 class RowWriter(Protocol):
@@ -86,7 +86,7 @@ class ContextLoader(Protocol):
 
 @dataclass(frozen=True)
 class Change(Generic[S, E]):
-    """What one transaction does to one aggregate: one or more events in their order."""
+    """The change of one transaction to one aggregate: one or more events in their order."""
 
     id: str
     version: int
@@ -102,7 +102,7 @@ class Parts(Generic[S]):
     """What of a state grows with its thing: kept in rows beside the state, one a part.
 
     In memory a state has all of its parts; `split` and `join` say what that looks like in the
-    database. Parts are told apart by their place, and never become fewer.
+    database. A part is identified by its position; parts never become fewer.
     """
 
     type: Any

@@ -24,7 +24,7 @@ class _Job:
 
 
 class Jobs:
-    """What each job asks for and holds, of requests for slots and tasks that have some.
+    """The demand and holdings of each job: requests for slots, and tasks that have some.
 
     Cost: O(1) a change. To ask for all, O(n log n) in the members of each job that has changed.
     """

@@ -46,7 +46,7 @@ class _Queue:
 class LiveAllocations:
     """Kept up to date from the change feed; the rows are the truth.
 
-    Within a lead the feed tells of every commit, also of one whose answer was lost. What was
+    Within a lead the feed has every commit, also one whose answer was lost. A change
     committed under an earlier one is read from the rows when a lead begins.
     """
 
@@ -54,7 +54,7 @@ class LiveAllocations:
         self._states: dict[str, Allocation] = {}
         self._versions: dict[str, int] = {}
         self._ended_since: set[str] | None = None
-        """Ids of those that ended since `known`: rows that were read before tell of them."""
+        """Ids of those that ended since `known`: rows that were read before still show them."""
         self._of_experiment: dict[int, set[str]] = {}
         self._of_trial: dict[int, set[str]] = {}
         self._of_job: dict[str, set[str]] = {}

@@ -69,7 +69,7 @@ class PoolLoop:
             engine: carries out what is decided.
             agents: all that are known.
             live: all allocations.
-            tell: hears of every decision before it is carried out; must not block.
+            tell: receives every decision before it is carried out; must not block.
         """
         self.config = config
         self.decision: PoolDecision | None = None
@@ -106,14 +106,14 @@ class PoolLoop:
             await asyncio.sleep(max(0.0, last + MIN_TICK_S - loop.time()))
             self._news.clear()
             last = loop.time()
-            patience_s = self._patience_s()  # before the plan, which sees what is over by then
+            patience_s = self._patience_s()  # before the plan, which sees what has aged by then
             try:
                 await self.tick()
             except Exception:  # the loop must live on
                 log.exception("planning failed", extra={"pool": self.config.name})
 
     def _patience_s(self) -> float:
-        """How long to wait for news: nothing else tells that an agent has rested."""
+        """How long to wait for news: nothing else announces that an agent's back-off ended."""
         rested_s = self._live.next_rested_s()
         return IDLE_TICK_S if rested_s is None else min(IDLE_TICK_S, rested_s)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from determined_master.domain.allocation.messages import Allocation, AllocationRequest
 
 NOBODY: frozenset[str] = frozenset()
-"""One for all: thousands of requests are told apart by it, and equal to itself costs nothing."""
+"""One object for all: it tags thousands of requests, and comparing it to itself is free."""
 
 
 def request_view(allocation: Allocation) -> RequestView:
@@ -66,7 +66,7 @@ def _position(request: AllocationRequest) -> int | Decimal:
 
 
 def gone_view(before: RunningView, ended: Allocation) -> RunningView | None:
-    """What stands for one that was asked to leave until its task asks for slots again.
+    """The stand-in for a preempted request until its task asks for slots again.
 
     Without it the job's demand would drop for an instant, and its share with it.
     """

@@ -97,7 +97,7 @@ def pieces_of(
 def members_of_objects(sizes: Mapping[str, int], below: str) -> list[ArchiveMember]:
     """Objects as members of an archive, by name; their directories come before them.
 
-    What is empty and above another object is the sign of a directory, as older clients left it.
+    An empty object with others below its name marks a directory, as older clients left it.
     """
     found: dict[str, int] = {}
     for name, size in sorted(sizes.items()):

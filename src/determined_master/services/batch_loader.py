@@ -25,7 +25,7 @@ class BatchLoader(Generic[K, V]):
         self._task: asyncio.Task[None] | None = None
 
     async def find(self, key: K) -> V | None:
-        """What the query finds for the key; None when that is nothing."""
+        """The value that the query finds for the key; None when there is none."""
         answer: asyncio.Future[V | None] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(key, []).append(answer)
         if self._task is None:
@@ -45,7 +45,7 @@ class BatchLoader(Generic[K, V]):
     async def _answer_some(self, asked: Mapping[K, Sequence[asyncio.Future[V | None]]]) -> None:
         try:
             found = await self._fetch(list(asked))
-        except Exception as error:  # each of those who wait is told
+        except Exception as error:  # every waiting caller gets it
             for answer in (a for answers in asked.values() for a in answers if not a.done()):
                 answer.set_exception(error)
             return

@@ -1,4 +1,4 @@
-"""What of the settings does not fit together, or cannot be had in this version."""
+"""Settings that contradict each other, or are not available in this version."""
 
 from __future__ import annotations
 

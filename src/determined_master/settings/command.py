@@ -17,7 +17,7 @@ Path = tuple[str, ...]
 
 
 class Command(msgspec.Struct, frozen=True):
-    """What the master was called for; `directory` for backup and restore, options of simulate."""
+    """The command of the master; `directory` for backup and restore, options of simulate."""
 
     name: str
     directory: str = ""

@@ -171,7 +171,7 @@ def _check_names(gcp: GcpProvider, at: str, report: ProblemReport) -> None:
             report.problem(f"{at}.{where}", text)
     if gcp.label_key in (POOL_LABEL, LAUNCH_LABEL):
         text = (
-            f'"{gcp.label_key}" is taken: the master has a label of that name, and could not tell '
+            f'"{gcp.label_key}" is taken: the master has a label of that name and could not tell '
             "its machines from others; use another, as managed-by"
         )
         report.problem(f"{at}.label_key", text)

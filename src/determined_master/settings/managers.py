@@ -85,7 +85,7 @@ class Manager(msgspec.Struct, frozen=True):
 
     @property
     def metadata(self) -> dict[str, str]:
-        """What admins say of it; users are shown it."""
+        """The admins' description; users see it."""
         return {key: str(value) for key, value in (self.config.metadata or {}).items()}
 
     def scheduler_of(self, pool: ResourcePool) -> Scheduler:

@@ -125,7 +125,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     internal: InternalSettings = msgspec.field(default=InternalSettings(), name="__internal")
 
     run: Annotated[Command, _DERIVED] = Command("run")
-    """What the master was called for."""
+    """The command of the master."""
     warnings: Annotated[tuple[str, ...], _DERIVED] = ()
     """What the admin should know, for the log."""
 

@@ -131,7 +131,7 @@ class Scheduler(Struct, frozen=True, kw_only=True):
 
 
 class AnyResourceManager(Struct, frozen=True, kw_only=True):
-    """What runs containers; its `type` says which of the others it is."""
+    """The container backend; its `type` names one of the others."""
 
     type: Annotated[
         str,

@@ -20,7 +20,7 @@ Secret = Meta(extra={"is_secret": True})
 
 
 class Provider(msgspec.Struct, frozen=True, kw_only=True):
-    """What all types of provider have: how many machines, for how long, and what runs there."""
+    """Settings of every provider type: how many machines, for how long, and with what."""
 
     type: Annotated[str, Meta(description="Who provides the machines: aws or gcp.")]
     master_url: Annotated[

@@ -12,7 +12,7 @@ MAX_LIFESPAN_DAYS = 106751
 
 
 class TaskUser(Struct, frozen=True, kw_only=True):
-    """Whom tasks run as when their owner is linked to no system user."""
+    """The account of tasks whose owner is linked to no system user."""
 
     user: Annotated[str, Meta(description="Name of the user.")] = "root"
     uid: Annotated[int, Meta(ge=0, description="Number of the user.")] = 0
@@ -51,7 +51,7 @@ class RoleOfCreator(Struct, frozen=True, kw_only=True):
 
 
 class Authz(Struct, frozen=True, kw_only=True):
-    """Who may do what."""
+    """Access control."""
 
     type: Annotated[
         str,

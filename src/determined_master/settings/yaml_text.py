@@ -24,7 +24,7 @@ MAX_VALUES = 200_000
 """Values in all, those behind aliases counted each time: a small text can stand for billions."""
 
 FREE_FORM = ("hyperparameters", "data")
-"""Sections whose values have no schema that could tell a boolean from a word."""
+"""Sections whose values have no schema that could separate a boolean from a word."""
 
 _PREFIX = "unable to convert yaml to json: "
 _TAG = "tag:yaml.org,2002:"

@@ -46,7 +46,7 @@ class Partition(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """What a backup holds; it is written last, so a backup without it is not complete."""
+    """The contents of a backup; written last, so a backup without it is not complete."""
 
     format: int
     revision: str
@@ -153,7 +153,7 @@ async def restore(conn: asyncpg.Connection[Any], directory: Path) -> Manifest:
                     f"CREATE TABLE {_quote(part.name)} PARTITION OF {_quote(part.parent)} "
                     f"{part.bound}"
                 )
-        # What triggers make of rows is in the backup, too.
+        # Rows written by triggers are in the backup, too.
         await _set_triggers(conn, names, "DISABLE")
         for table in await _parents_first(conn, manifest.tables):
             await _copy_in(conn, directory, table)

@@ -1,4 +1,4 @@
-"""What connecting and asking raise while PostgreSQL goes and comes back."""
+"""Errors of connecting and querying while PostgreSQL goes and comes back."""
 
 import asyncpg
 
@@ -18,16 +18,16 @@ DATABASE_AWAY = (
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,  # it is shutting down, or starting
 )
-"""What says that the server has gone; the same request may succeed later."""
+"""The server has gone; the same request may succeed later."""
 
 DATABASE_SILENT = (*DATABASE_AWAY, TimeoutError, asyncpg.InsufficientResourcesError)
-"""What says nothing of what was asked: it is away, hangs, or takes no more connections."""
+"""No information about the query: the server is away, hangs, or refuses connections."""
 
 
 def is_away(error: BaseException) -> bool:
     """Whether it says that the server has gone, and nothing else.
 
-    What is told of a file by its name is about that file, and no socket.
+    An error that names a file is about that file, and no socket.
     """
     return isinstance(error, DATABASE_AWAY) and getattr(error, "filename", None) is None
 

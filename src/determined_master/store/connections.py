@@ -1,4 +1,4 @@
-"""Connections whose loss hides nothing: what ended the work on one is what is told.
+"""Connections whose loss hides nothing: the error that ended the work is the one raised.
 
 A library's way out of a transaction, and of a pool's connection, asks the server once more. When
 the server has gone, its error took the place of what was on its way: of a refusal, and of a
@@ -55,7 +55,7 @@ class ConnectionPool(asyncpg.Pool):  # type: ignore[misc]
         """Take one back.
 
         One that cannot be made ready for its next use is thrown away by then; what was done with
-        it is done, or has told of its end by itself.
+        it is done, or has reported its own end.
         """
         with suppress(*DATABASE_ERRORS):
             await super().release(connection, timeout=timeout)

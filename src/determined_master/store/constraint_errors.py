@@ -1,4 +1,4 @@
-"""What a request can be told when PostgreSQL refuses what it was asked to store."""
+"""Errors for a request that PostgreSQL refuses to store."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from determined_master.store.errors import DatabaseUnavailable
 def refusal_of(error: BaseException) -> DetError | None:
     """The error for who sent the values; None when it is nothing that a request can cause.
 
-    Services tell what they can foresee by its name. This is for the rest: what was taken away
+    Services report foreseeable errors by name. This is for the rest: a row deleted
     between a check and its statement, and values beyond what a column holds.
     """
     match error:

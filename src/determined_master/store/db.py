@@ -189,7 +189,7 @@ async def _check_not_pooled(
 
 
 def _ssl_context(mode: SslMode, root_cert: str | None) -> ssl.SSLContext | bool:
-    """What libpq means by the mode; its default certificate is in the user's home."""
+    """The meaning of the mode in libpq; its default certificate is in the user's home."""
     if mode == "disable":
         return False
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -121,7 +121,7 @@ class PooledConnection(DatabaseError):
 
 
 def _reason(error: BaseException) -> str:
-    """What went wrong, in one line; event loops have words of their own for the system's."""
+    """The problem in one line; event loops have their own words for the system's errors."""
     if isinstance(error, OSError) and (error.errno or 0) > 0:
         return os.strerror(error.errno or 0)
     known = getattr(error, "strerror", None) or str(error).partition("\n")[0]

@@ -26,7 +26,7 @@ async def test_a_providers_text_is_told_to_admins_and_to_others_that_there_is_on
     assert decision is not None
     why = JobWhy(pool, world.live, lambda name: decision, lambda name: world.loop.news)
     assert f"no machine can be started at present: {QUOTA}" in (await why.why(ADMIN, task)).text
-    short = "no machine can be started at present, and the provider's reason is told to admins"
+    short = "no machine can be started at present, and only admins see the provider's reason"
     shown = (await why.why(USER, task)).text
     assert short in shown
     assert QUOTA not in shown
@@ -44,7 +44,7 @@ async def test_a_task_that_has_its_slots_and_does_not_start_is_named(
     task = await started(world)
     text = (await why.why(USER, task)).text
     assert text.startswith("nothing of it waits for slots: 1 of its tasks have theirs; ")
-    assert f"has not started yet, 'det task logs {task.rpartition('.')[0]}' tells more" in text
+    assert f"has not started yet: see 'det task logs {task.rpartition('.')[0]}'" in text
     state = world.live.find(task)
     assert state is not None
     world.live.changed(replace(state, state="RUNNING"), 1_000_000)

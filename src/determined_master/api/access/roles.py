@@ -24,7 +24,7 @@ from determined_wire.rest.types.rbac import Role
 async def get_permissions_summary(
     call: Call, request: wire.GetPermissionsSummaryRequest
 ) -> wire.GetPermissionsSummaryResponse:
-    """What the caller may do where."""
+    """The caller's permissions, by place."""
     found = await call.services.roles.summary(call.caller)
     return wire.GetPermissionsSummaryResponse(roles=_roles(found), assignments=summaries(found))
 

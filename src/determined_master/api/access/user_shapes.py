@@ -30,7 +30,7 @@ def user_message(row: UserRow) -> User:
 
 
 def agent_group_message(row: UserRow | WorkspaceRow) -> AgentUserGroup | None:
-    """Whom the tasks of a user, or in a workspace, run as on agents; None where nothing is set."""
+    """The account of a user's or workspace's tasks on agents; None where nothing is set."""
     if row.agent_uid is None:
         return None
     return AgentUserGroup(

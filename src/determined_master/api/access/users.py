@@ -118,7 +118,7 @@ async def patch_user(call: Call, request: PatchUserRequest) -> PatchUserResponse
 
 @route("PATCH", "/api/v1/users", access=IN_SERVICE)
 async def patch_users(call: Call, request: PatchUsersRequest) -> PatchUsersResponse:
-    """Let several users in or keep them out; each item tells how it went."""
+    """Activate or deactivate several users; each item reports its own result."""
     ids = list(request.user_ids)
     if request.filters is not None:
         wanted = UserFilter(request.filters.name, None, request.filters.admin)

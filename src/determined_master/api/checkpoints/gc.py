@@ -1,4 +1,4 @@
-"""Routes that delete checkpoints, or tell which would be."""
+"""Routes that delete checkpoints, or list which would be deleted."""
 
 from __future__ import annotations
 

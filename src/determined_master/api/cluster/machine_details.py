@@ -1,4 +1,4 @@
-"""What the list of pools tells of the settings that one type of provider alone has."""
+"""Settings of one provider type alone, as the list of pools shows them."""
 
 from __future__ import annotations
 

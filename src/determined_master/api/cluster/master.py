@@ -1,4 +1,4 @@
-"""What the master tells of itself, and the pages at its root."""
+"""The master about itself, and the pages at its root."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ async def info(call: Call) -> dict[str, Any]:
 
 @plain_route("GET", "/health", access=SIGNED_IN, public=True)
 async def health(call: Call) -> Any:
-    """Whether the master can work; what is wrong is told only to those who log in."""
+    """Whether the master can work; only signed-in callers see the details."""
     found = await call.services.master.health()
     answer: dict[str, Any] = {"status": found.status}
     if call.caller is not ANONYMOUS:

@@ -1,4 +1,4 @@
-"""What the list of pools tells of one whose machines are started on demand.
+"""The list's entry for a pool whose machines start on demand.
 
 Scripts and the options of agents are not among it: they may hold secrets.
 """
@@ -49,6 +49,6 @@ def machine_fields(machines: PoolMachines, details: ResourcePoolDetail) -> dict[
 
 
 def device_type(machines: PoolMachines) -> DeviceType:
-    """What the slots of machines are that are still to come."""
+    """The slots of machines that have not joined yet."""
     name = machines.type.device_type
     return DeviceType[f"TYPE_{name.upper()}"] if name else DeviceType.TYPE_UNSPECIFIED

@@ -44,7 +44,7 @@ async def allocations_csv(call: Call) -> Reply:
 
 @plain_route("GET", "/resources/allocation/raw", access=IN_SERVICE)
 async def spans_csv(call: Call) -> Reply:
-    """What trials did and which agents were there between two instants. Deprecated."""
+    """Work of trials and presence of agents between two instants. Deprecated."""
     window = read_window(*_parameters(call, "timestamp_after", "timestamp_before"))
     report = usage_csv.Report(usage_csv.SPANS)
     await call.services.usage.spans(
@@ -70,7 +70,7 @@ async def sums_csv(call: Call) -> Reply:
 async def resource_allocation_raw(
     call: Call, request: wire.ResourceAllocationRawRequest
 ) -> wire.ResourceAllocationRawResponse:
-    """What trials did and which agents were there between two instants. Deprecated."""
+    """Work of trials and presence of agents between two instants. Deprecated."""
     window = window_of(request.timestamp_after, request.timestamp_before)
     found = await call.services.usage.list_spans(call.caller, window)
     return wire.ResourceAllocationRawResponse(resource_entries=[_entry(span) for span in found])

@@ -11,7 +11,7 @@ from determined_wire.rest import config_policies as wire
 async def get_global_config_policies(
     call: Call, request: wire.GetGlobalConfigPoliciesRequest
 ) -> wire.GetGlobalConfigPoliciesResponse:
-    """What is set for the cluster; empty when nothing is."""
+    """The policies of the cluster; empty when there are none."""
     found = await call.services.config_policies.get(call.caller, None, request.workload_type)
     return wire.GetGlobalConfigPoliciesResponse(config_policies=found)
 
@@ -44,7 +44,7 @@ async def delete_global_config_policies(
 async def get_workspace_config_policies(
     call: Call, request: wire.GetWorkspaceConfigPoliciesRequest
 ) -> wire.GetWorkspaceConfigPoliciesResponse:
-    """What is set for a workspace alone; empty when nothing is."""
+    """The policies of the workspace itself; empty when there are none."""
     found = await call.services.config_policies.get(
         call.caller, request.workspace_id, request.workload_type
     )

@@ -16,7 +16,7 @@ from determined_wire.rest.types.shared import BulkExperimentFilters
 
 
 class Chosen(Protocol):
-    """What the requests of all these routes have."""
+    """The common part of the requests of these routes."""
 
     @property
     def experiment_ids(self) -> Sequence[int]: ...

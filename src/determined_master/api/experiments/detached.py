@@ -107,7 +107,7 @@ async def patch_trial(call: Call, request: wire.PatchTrialRequest) -> wire.Patch
         state = REPORTED.get(request.state)
         if state is None:
             raise InvalidArgument(
-                f"an unmanaged trial cannot be told to be {request.state}: use one of "
+                f"an unmanaged trial cannot be set to {request.state}: use one of "
                 + ", ".join(REPORTED)
             )
     await call.services.detached.report(call.caller, request.trial_id, state)

@@ -14,7 +14,7 @@ from determined_wire.rest import runs as wire
 
 
 class Chosen(Protocol):
-    """What the requests of nearly all these routes have."""
+    """The common part of the requests of nearly all these routes."""
 
     @property
     def run_ids(self) -> Sequence[int]: ...

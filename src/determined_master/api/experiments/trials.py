@@ -183,7 +183,7 @@ async def report_progress(
 async def post_runner_metadata(
     call: Call, request: wire.PostTrialRunnerMetadataRequest
 ) -> wire.PostTrialRunnerMetadataResponse:
-    """What the trial's code says that it is doing."""
+    """The state that the trial's code reports."""
     text = request.metadata.state if request.metadata else ""
     await call.services.trials.report_status(call.caller, request.trial_id, text)
     return wire.PostTrialRunnerMetadataResponse()

@@ -1,4 +1,4 @@
-"""Who may call a route: how its declaration says it, and how a request is checked against it.
+"""Who may call a route: the form of the declaration, and the check of a request against it.
 
     @route("GET", "/api/v1/projects/{id}", access=on("project", "id"))
     @route("POST", "/api/v1/task/logs", access=..., task=of_task("logs.task_id", "task_id"))
@@ -80,7 +80,7 @@ def rule_of(access: Rule | Need) -> Rule:
 
 
 def claims_of(needs: Sequence[Need], request: Any, parameters: Mapping[str, str]) -> list[Claim]:
-    """What a request names; `request` is None for plain routes, which have only parameters."""
+    """The things that a request names; `request` is None for plain routes: only parameters."""
     found = []
     for need in needs:
         given = (

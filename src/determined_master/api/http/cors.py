@@ -53,7 +53,7 @@ class Cors:
 
 
 async def _allow(send: Send, allowed: tuple[Header, ...], asked_headers: bytes) -> None:
-    """What a page may send; who sends it is asked when it does."""
+    """Methods and headers that a page may use; each request still needs its own credentials."""
     headers = [*SECURITY_HEADERS, *allowed, (b"access-control-allow-methods", METHODS)]
     if asked_headers:
         headers.append((b"access-control-allow-headers", asked_headers))

@@ -162,8 +162,8 @@ async def stream_messages(
 ) -> None:
     """Answer with the messages of a generator until it ends, or the client goes or has to.
 
-    An error ends the stream and is told in it: its status has been sent. `unexpected` makes one
-    of any exception.
+    An error ends the stream and is reported in it: the status has been sent. `unexpected` makes
+    one of any exception.
     """
     stream = _Stream(send, is_pretty=is_pretty)
     try:

@@ -82,7 +82,7 @@ class PathTable(Generic[T]):
     ) -> tuple[dict[str, T], list[bytes], bool] | None:
         """Literals before parameters before the rest; what leads nowhere is tried again.
 
-        The last of what is returned tells whether the last value is a rest.
+        The last returned value is whether the last value is a rest.
         """
         if at == len(segments):
             return (node.targets, [], False) if node.targets else None

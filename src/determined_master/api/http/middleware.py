@@ -83,7 +83,7 @@ async def admit_to_service(
         is_open: whether the service needs none.
         own_token: a token in the request that the service has given out; empty for none.
         in_query: what may be a user's token in the address: nobody is let in by it, as
-            addresses are written down in many places, but no service is told of it either.
+            addresses are written down in many places, but services do not see it either.
 
     Raises:
         SignIn: the tokens are not good, or there is none and a page is asked for.
@@ -131,7 +131,7 @@ def login_cookie(token: str, expires: str, *, is_secure: bool) -> bytes:
 
 
 def _service_tokens(http: Http) -> list[str]:
-    """What of a request to a service may be tokens of users, by what counts first."""
+    """The parts of a request to a service that may be users' tokens, by precedence."""
     scheme, _, sent = http.authorization.decode("latin-1").partition(" ")
     may_be_ours = scheme.lower() in ("bearer", "token") and sent
     tokens = [sent.strip()] if may_be_ours else []

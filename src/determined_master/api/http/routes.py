@@ -34,7 +34,7 @@ from determined_wire.proto import Message
 
 RouteKind = Literal["unary", "stream", "plain", "socket", "service"]
 ANONYMOUS = Caller(user_id=0, username="")
-"""Who calls a route that needs no token, when none was sent."""
+"""The caller of a public route when no token was sent."""
 
 PLAIN_JSON = "application/json; charset=UTF-8"
 
@@ -85,7 +85,7 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     is_public: bool = False
     """Whether it needs no token."""
     task: TaskRule | None = None
-    """What of a request must be a task's own when it comes with a task's token; None refuses."""
+    """Fields of a request that must name a task's own things; None refuses the tokens of tasks."""
     request: type[Message] | None = None
     response: type[Message] | None = None
     body: str = ""

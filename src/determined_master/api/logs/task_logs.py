@@ -194,7 +194,7 @@ async def task_logs_fields(
 
 
 class _Asked(Protocol):
-    """What both kinds of requests for lines have."""
+    """The common part of both kinds of requests for lines."""
 
     @property
     def limit(self) -> int: ...

@@ -128,7 +128,7 @@ async def delete_model_version(
 async def get_version_metrics(
     call: Call, request: wire.GetTrialMetricsByModelVersionRequest
 ) -> wire.GetTrialMetricsByModelVersionResponse:
-    """What the trials that use a version have reported."""
+    """Metrics reported by the trials that use a version."""
     found = await call.services.trial_sources.of_version(
         call.caller,
         (request.model_name, request.model_version_num),
@@ -146,7 +146,7 @@ async def get_version_metrics(
 async def get_checkpoint_metrics(
     call: Call, request: checkpoint_wire.GetTrialMetricsByCheckpointRequest
 ) -> checkpoint_wire.GetTrialMetricsByCheckpointResponse:
-    """What the trials that use a checkpoint have reported."""
+    """Metrics reported by the trials that use a checkpoint."""
     found = await call.services.trial_sources.of_checkpoint(
         call.caller,
         request.checkpoint_uuid,

@@ -30,7 +30,7 @@ class Errand(msgspec.Struct, frozen=True):
     context: ssl.SSLContext | None
     """For a service that speaks TLS."""
     ending: asyncio.Future[None]
-    """Done when the service's allocation is over."""
+    """Done when the service's allocation has ended."""
     stay: Stay
     """Of who sent it."""
     idle: IdleConnections

@@ -1,6 +1,6 @@
 """What tasks serve, reached through the master: HTTP, WebSockets, and TCP in a WebSocket.
 
-Whatever is asked for is asked of one registered service; the path is passed on as it came.
+Each request goes to one registered service; the path is passed on as it came.
 """
 
 from __future__ import annotations

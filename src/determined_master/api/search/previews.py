@@ -1,4 +1,4 @@
-"""The route that tells what a search would do."""
+"""The route that previews a search."""
 
 from __future__ import annotations
 

@@ -176,7 +176,7 @@ async def proxy_address(
 ) -> wire.PostAllocationProxyAddressResponse:
     """Where a task says that it is reached; its agent knows, so it is not kept.
 
-    Who could name any address would have the master call it.
+    A caller who could name any address would make the master call it.
     """
     await call.services.allocations.get(call.caller, request.allocation_id)
     return wire.PostAllocationProxyAddressResponse()

@@ -1,4 +1,4 @@
-"""What the routes of commands, notebooks, shells and TensorBoards have in common."""
+"""Shared parts of the routes of commands, notebooks, shells and TensorBoards."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SHOWN_STATES: Mapping[str | None, str] = {
 
 
 class ListRequest(Protocol):
-    """What requests for lists of all kinds have."""
+    """The common part of requests for lists of every kind."""
 
     @property
     def sort_by(self) -> WireEnum: ...
@@ -52,7 +52,7 @@ class ListRequest(Protocol):
 
 
 class LaunchRequest(Protocol):
-    """What requests to launch one of any kind have."""
+    """The common part of requests to launch a task of any kind."""
 
     @property
     def config(self) -> Mapping[str, Any] | None: ...
@@ -130,7 +130,7 @@ def addresses_of(call: Call, row: ListedTask) -> list[dict[str, Any]]:
 async def account_of(call: Call, row: ListedTask) -> str:
     """The user that its agent runs all tasks as; empty where each task has its own.
 
-    What was not placed yet is told what all agents of its pool agree on: clients of before 0.39
+    A task that is not placed yet shows what all agents of its pool agree on: clients before 0.39
     log in by the answer to the launch and do not ask again.
     """
     agents = await call.services.agents.list_all(call.caller)

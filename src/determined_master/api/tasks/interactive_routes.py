@@ -31,7 +31,7 @@ InteractiveWord = Literal["command", "notebook", "shell", "tensorboard"]
 
 
 class InteractiveTaskKind(msgspec.Struct, frozen=True, kw_only=True):
-    """What one kind has of its own."""
+    """Everything that differs between the kinds."""
 
     kind: InteractiveKind
     word: InteractiveWord
@@ -44,9 +44,9 @@ class InteractiveTaskKind(msgspec.Struct, frozen=True, kw_only=True):
     killing: Messages
     prioritizing: Messages
     starts_from: tuple[Need, ...] = ()
-    """What a launch may name beside its template."""
+    """Things that a launch may name beside its template."""
     starts: str
-    """What starting one does, for the API's document."""
+    """The summary of the launch route in the API's document."""
     start: Callable[[Call, Any], Awaitable[Launched | PreparedTask]] | None = None
     """Starts what a request asks for, or only prepares it; None for a plain launch."""
     more: Callable[[Call, ListedTask], dict[str, Any]] = lambda call, row: {}
@@ -62,7 +62,7 @@ def routes_of_kind(kind: InteractiveTaskKind) -> tuple[Route, ...]:
     make = _Handlers(kind)
     controls = on(word, f"{word}_id", "control", "task")
     over = f"{word.capitalize()}s that are not over, or not for over a day; a page of them."
-    end = f"End a {word} at once; one that is over stays what it is."
+    end = f"End a {word} at once; one that has ended does not change."
     prioritize = f"Give a {word} another priority in its queue, from 1 (the most urgent) to 99."
     return (
         _route(
@@ -85,7 +85,7 @@ def routes_of_kind(kind: InteractiveTaskKind) -> tuple[Route, ...]:
 
 
 class _Handlers:
-    """What the routes of a kind do; the names of its fields are made from its word."""
+    """The handlers of a kind's routes; the names of its fields are made from its word."""
 
     def __init__(self, kind: InteractiveTaskKind) -> None:
         self._kind = kind

@@ -59,7 +59,7 @@ def _address(call: Call, row: ListedTask) -> dict[str, Any]:
         getting=(wire.GetNotebookRequest, wire.GetNotebookResponse),
         killing=(wire.KillNotebookRequest, wire.KillNotebookResponse),
         prioritizing=(wire.SetNotebookPriorityRequest, wire.SetNotebookPriorityResponse),
-        starts="Start JupyterLab; with `preview` only tell the configuration it would run by.",
+        starts="Start JupyterLab; `preview` only returns its configuration.",
         start=_start,
         more=_address,
     )

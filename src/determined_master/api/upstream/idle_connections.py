@@ -27,7 +27,7 @@ class IdleConnections:
         self._waiting: dict[ConnectionKey, list[Upstream]] = {}
         self._timers: dict[Upstream, asyncio.TimerHandle] = {}
         self._watched: set[ConnectionKey] = set()
-        """Those of whose end one is told."""
+        """Connections with a callback for their end."""
 
     def __len__(self) -> int:
         return len(self._timers)

@@ -9,7 +9,7 @@ from determined_wire.rest.types.shared import OrderBy
 
 
 class Row(Protocol):
-    """What both kinds of rows are filtered by."""
+    """The fields by which both kinds of rows are filtered."""
 
     @property
     def name(self) -> str: ...
@@ -22,7 +22,7 @@ class Row(Protocol):
 
 
 class Wanted(Protocol):
-    """What requests for both lists have."""
+    """The common part of requests for both lists."""
 
     @property
     def archived(self) -> bool | None: ...

@@ -107,7 +107,7 @@ async def get_kubernetes_managers(
 
 
 def changes(metas: Mapping[str, WorkspaceNamespaceMeta]) -> list[NamespaceChange]:
-    """What is asked for, by the names that its clusters are given."""
+    """The requested change, by the names that its clusters have in the settings."""
     return [
         NamespaceChange(
             namespace=meta.namespace,

@@ -72,7 +72,7 @@ class AgentBackend:
         """
         Args:
             identity: this master's; `open` adds the epoch that it leads in.
-            events: whom to tell.
+            events: receives what agents report.
             joins: who may join.
             reconnect_wait_s: of a pool: how long an agent that was lost may take to come back.
             times: how long to wait for what.
@@ -132,7 +132,7 @@ class AgentBackend:
         return self._registry.snapshots()
 
     def set_switches(self, switches: Mapping[str, Switches]) -> None:
-        """What is switched off from now on, by agent id; on all other agents all is on."""
+        """Slots disabled from now on, by agent id; on all other agents all are enabled."""
         self._switches = switches
         self._registry.set_switches(switches)
 
@@ -166,7 +166,7 @@ class AgentBackend:
     async def forget_container(self, agent_id: str, container_id: str) -> None:
         """The container's end is stored. Raises NotConnected.
 
-        An agent that is away gets the order when it is back. Its welcome does not always tell it:
+        An agent that is away gets the order when it is back. Its welcome may not include it:
         one that is coming in just now may have been promised before that it shall keep it.
         """
         epoch = self._identity.epoch

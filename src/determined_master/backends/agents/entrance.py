@@ -1,4 +1,4 @@
-"""Whom a master lets in: an agent's hello, held against what this master is."""
+"""Admission of agents: checks an agent's hello against this master."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Frames:
         tls = (scope.get("extensions") or {}).get("tls") or {}
         names = tls.get("client_cert_names")
         self.certificate: frozenset[str] | None = None if names is None else frozenset(names)
-        """Whom the certificate was made for that the other end showed."""
+        """The names in the certificate that the other end presented."""
         self.is_from_browser = any(name == b"origin" for name, _ in scope.get("headers", ()))
 
     async def accept(self) -> None:

@@ -73,7 +73,7 @@ class Session:
         self._reason = ""
 
     async def serve(self, send_orders_after: int) -> None:
-        """Serve the connection; returns when it is over.
+        """Serve the connection; returns when it has ended.
 
         Args:
             send_orders_after: number of the last order that the agent has acknowledged.

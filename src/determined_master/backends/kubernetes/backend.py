@@ -59,7 +59,7 @@ class KubernetesBackend(NamespaceCalls):
         """
         Args:
             options: the cluster, and what a slot is.
-            events: whom to tell.
+            events: receives what pods and nodes report.
             api: calls the cluster; made from the options when None.
             times: how long to wait for what.
             node_wait_s: how long a node that is lost may take to come back.
@@ -108,7 +108,7 @@ class KubernetesBackend(NamespaceCalls):
         return self._nodes.snapshots()
 
     def set_switches(self, switches: Mapping[str, Switches]) -> None:
-        """What is switched off from now on, by node; on all other nodes all is on."""
+        """Slots disabled from now on, by node; on all other nodes all are enabled."""
         self._nodes.set_switches(switches)
 
     async def start_container(self, order: StartOrder) -> None:
@@ -182,7 +182,7 @@ class KubernetesBackend(NamespaceCalls):
         return self._pods.find(container_id)
 
     async def _create(self, path: str, body: manifest.Json) -> manifest.Json | None:
-        """What was made; None where it is there already."""
+        """The created object; None where it exists already."""
         try:
             return await self._api.call("POST", path, body=body)
         except KubernetesRefused as error:
@@ -220,7 +220,7 @@ class KubernetesBackend(NamespaceCalls):
             container_id=container_id,
             allocation_id=allocation_id,
             state="TERMINATED",
-            failure=Failure("container_aborted", "it was told to end before it ran"),
+            failure=Failure("container_aborted", "it was killed before it ran"),
         )
         await self._events.container_changed(node, container_id, 4, report)
 

@@ -16,7 +16,7 @@ Json = Mapping[str, Any]
 
 
 def line_of(event: Json) -> str | None:
-    """What a user is told of an event; None for one that says nothing."""
+    """The log line for an event; None for an event without information."""
     text = str(event.get("message") or "").strip()
     about = event.get("involvedObject") or {}
     if not text:

@@ -252,7 +252,7 @@ def _secret_data(
 
 
 def _resources(order: StartOrder, options: ClusterOptions, given: Mapping[str, Any]) -> Json:
-    """What its slots are, over what the user asks for."""
+    """The devices of its slots; they win over what the user asks for."""
     slots = len(order.slot_ids)
     ours: dict[str, str] = {}
     if slots and options.slot_type == "cpu":

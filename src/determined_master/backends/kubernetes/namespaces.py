@@ -152,7 +152,7 @@ class NamespaceCalls:
 
 
 async def _told(work: Callable[[], Awaitable[_T]]) -> _T:
-    """Do it; what goes wrong is told as the services know it."""
+    """Do it; errors become those that the services know."""
     try:
         return await work()
     except KubernetesUnreachable as error:

@@ -50,7 +50,7 @@ class NodeView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def view(node: Json, system_cpu: Decimal, options: ClusterOptions) -> NodeView:
-    """A node as the API server tells it.
+    """A node as the API server describes it.
 
     Args:
         node: the object.

@@ -1,4 +1,4 @@
-"""What the backend is told about the cluster that it uses."""
+"""The backend's options for the cluster that it uses."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Times(msgspec.Struct, frozen=True, kw_only=True):
     unplaced_s: float = 300.0
     """So long may a pod wait for its node before its slots are given back."""
     output_s: float = 60.0
-    """So long is the output of a pod that is over asked for, where it cannot be read."""
+    """Time limit for the output of an ended pod that cannot be read."""
     last_lines_s: float = 10.0
     """So long is the end of a pod kept back for its last output, which is to be stored before."""
     flush_s: float = 0.25

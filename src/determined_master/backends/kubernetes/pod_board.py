@@ -1,4 +1,4 @@
-"""The pods of this master: what was told of each, the copies of their logs, their removal."""
+"""The pods of this master: the reported state of each, copies of their logs, their removal."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _Entry:
 
     seen: Observed
     report: ContainerReport
-    """What is to be told of it: only ever goes forward."""
+    """The state to report; it only moves forward."""
     raw: Json = field(default_factory=dict)
     ends_at_s: float | None = None
     """When a program that was told to end has ended for sure, by the monotonic clock."""
@@ -80,7 +80,7 @@ class PodBoard:
         return {e.seen.uid for e in self._entries.values()}
 
     def reports_on(self, node: str) -> tuple[ContainerReport, ...]:
-        """What is known of the containers that were planned for a node."""
+        """The known containers that were planned for a node."""
         return tuple(e.report for e in self._entries.values() if e.seen.node == node)
 
     def own_slots(self) -> dict[str, set[int]]:
@@ -124,7 +124,7 @@ class PodBoard:
         self._continue(entry)
 
     def _has_ended(self, entry: _Entry) -> bool:
-        """Whether the time is over that a program has which was told to end."""
+        """Whether the grace period of a program that was signalled has passed."""
         now_s = clock.monotonic_s()
         if entry.ends_at_s is None:
             entry.ends_at_s = now_s + self._times.grace_s + KILL_S
@@ -137,7 +137,7 @@ class PodBoard:
             self._vanish(entry, seen)
 
     def first_kill(self, container_id: str) -> bool:
-        """Whether it is told to end for the first time; it has then been told."""
+        """Whether this is the first signal to end; marks it as sent."""
         entry = self._entries[container_id]
         was_killed, entry.was_killed = entry.was_killed, True
         return not was_killed
@@ -212,14 +212,14 @@ class PodBoard:
             entry.remover = _spawn(self._remove(entry))
 
     async def _tell(self, entry: _Entry) -> None:
-        """Tell its state until it is told; a state that has passed meanwhile is left out."""
+        """Report its state until that succeeds; a state that has passed meanwhile is left out."""
         pause_s = self._times.pause_s
         try:
             while _ORDER[entry.report.state] > entry.told:
                 report = entry.report
                 number = _ORDER[report.state]
                 if report.state == "TERMINATED" and entry.copier is not None:
-                    # a log tells what went wrong before it tells that it did
+                    # the log is complete before the end is reported
                     await asyncio.wait({entry.copier}, timeout=self._times.last_lines_s)
                 try:
                     await self._events.container_changed(

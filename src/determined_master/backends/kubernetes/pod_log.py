@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 BATCH_LINES = 4000
 BATCH_BYTES = 512 * 1024
-"""What is read at once is cut at either; two batches may go as one."""
+"""Limits of one read; two batches may go as one."""
 IDLE_S = 900.0
 """A log that says nothing for so long is opened again: its connection may be dead."""
 _QUEUE = 8
@@ -175,7 +175,7 @@ class PodLog:
         return ""
 
     async def _wait_for_stop(self, at_most_s: float) -> None:
-        """The server has ended the log: it is over, as will be told soon, or the way broke."""
+        """The server ended the log: the container ended, or the connection broke."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(at_most_s):
                 await self._stopped.wait()

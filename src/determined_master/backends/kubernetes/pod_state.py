@@ -107,7 +107,7 @@ def observe(pod: Json, now: datetime) -> Observed | None:
 
 
 def gone(before: Observed) -> ContainerReport:
-    """The end of a container whose pod has vanished before it told how it ended."""
+    """The end of a container whose pod vanished before it reported its exit."""
     meta = {"namespace": before.namespace, "name": before.name}
     failure = Failure(type="agent_failed", message=_deleted_text({"metadata": meta}))
     return msgspec.structs.replace(
@@ -220,7 +220,7 @@ def _failed(pod: Json, status: Json) -> _Ended:
     if reason == "Evicted":
         return "TERMINATED", Failure("task_error", _reason_text(status)), None
     if not reason and (pod.get("metadata") or {}).get("deletionTimestamp"):
-        # kubelet 1.20 removes the containers of a deleted pod before it tells how they ended
+        # kubelet 1.20 removes the containers of a deleted pod before it reports how they ended
         return "TERMINATED", Failure("agent_failed", _deleted_text(pod)), None
     name = (pod.get("metadata") or {}).get("name")
     text = f"its pod {name} has failed: {_reason_text(status)}"

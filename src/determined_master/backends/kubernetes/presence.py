@@ -1,4 +1,4 @@
-"""What of the cluster is there: nodes come and go, pods change, and the master is told."""
+"""The objects of the cluster: reports nodes that come and go, and pods that change."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ async def follow(
         except (KubernetesUnreachable, KubernetesRefused) as error:
             if isinstance(error, KubernetesRefused) and error.status == 410:
                 await asyncio.sleep(times.pause_s)
-                continue  # too long ago for the server to tell what has changed
+                continue  # too long ago for the server to list the changes
             yield WatchLost(str(error))
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, times.longest_pause_s)

@@ -77,10 +77,10 @@ NEEDS: Mapping[tuple[str, str], Needed] = {
     ("edit", "template"): _any(P.UPDATE_TEMPLATES),
     ("delete", "template"): _any(P.DELETE_TEMPLATES),
 }
-"""By action and kind. What does not stand here only an admin may."""
+"""By action and kind. Anything else is for admins only."""
 
 NEEDS_OF_OTHERS: Mapping[tuple[str, str], Needed] = {
     ("delete", "model"): _any(P.DELETE_OTHER_USER_MODEL_REGISTRY),
     ("create", "token"): _any(P.CREATE_OTHER_TOKEN, P.ADMINISTRATE_TOKEN),
 }
-"""What takes the place of that when the thing is known to be somebody else's."""
+"""The need instead, when the thing is known to belong to somebody else."""

@@ -1,4 +1,4 @@
-"""What one can be permitted to do; numbers and names are those of the public API.
+"""The permissions; numbers and names are those of the public API.
 
 Most permissions can be held in one workspace or in all of them; those about the cluster, its
 users and its agents only in the cluster as a whole.
@@ -75,7 +75,7 @@ class Permission(IntEnum):
 
     @property
     def title(self) -> str:
-        """What it is called where people read it: `create experiment`."""
+        """Its name for people: `create experiment`."""
         return self.name.lower().replace("_", " ")
 
     @property

@@ -20,7 +20,7 @@ class Grant(msgspec.Struct, frozen=True, order=True):
 
 
 class Rights(msgspec.Struct, frozen=True):
-    """What somebody may do, and where."""
+    """The permissions of a user, and where they hold."""
 
     everywhere: frozenset[Permission] = NOTHING
     within: Mapping[int, frozenset[Permission]] = {}
@@ -48,7 +48,7 @@ class Rights(msgspec.Struct, frozen=True):
 def rights_of(grants: Iterable[Grant]) -> Rights:
     """The sum of what roles give; a role that this version does not know gives nothing.
 
-    What is of the cluster counts only where a role is given in the whole cluster.
+    Permissions of the cluster count only where a role is given in the whole cluster.
     """
     everywhere: frozenset[Permission] = NOTHING
     within: dict[int, frozenset[Permission]] = {}

@@ -1,6 +1,6 @@
 """The roles that there are: sets of permissions, each a superset of what it builds on.
 
-Numbers and names are the public API's. What each holds is decided here: a viewer sees, an
+Numbers and names are the public API's. Their permissions are decided here: a viewer sees, an
 editor works, an admin of a workspace also rules who else does.
 """
 

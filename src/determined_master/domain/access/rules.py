@@ -1,4 +1,4 @@
-"""Who may do what. Every service function asks here before it acts.
+"""Access rules: what a caller may do. Every service function asks here before it acts.
 
 An admin may do everything. Without roles (`security.authz.type: basic`) an owner may do what
 concerns their own things, and others what an open cluster leaves to everybody. Where roles decide
@@ -75,7 +75,7 @@ NOWHERE = 0
 
 
 class TaskScope(msgspec.Struct, frozen=True):
-    """What a task's token is good for: this task and nothing else."""
+    """The scope of a task's token: this task and nothing else."""
 
     task_id: str
     allocation_id: str

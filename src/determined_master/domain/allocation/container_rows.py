@@ -1,4 +1,4 @@
-"""What of an allocation is stored beside its state: the containers of a gang that is not small.
+"""Rows of an allocation beside its state: the containers of a gang that is not small.
 
 A state is read and written with each event, so it stays small; a container of 300 bytes, a
 thousand times, is not. Gangs of up to 16, nearly all that there are, keep theirs in the state:

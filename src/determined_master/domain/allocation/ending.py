@@ -1,4 +1,4 @@
-"""How an allocation ends: its containers are ended, each end is noted, the outcome is told."""
+"""How an allocation ends: its containers end, each end is recorded, the outcome is reported."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def forget(container: Container) -> ForgetContainer:
 
 
 def failure_of(failure: ContainerFailure | None, exit_code: int | None) -> ContainerFailure | None:
-    """What an agent reports, or what an exit code alone says: other than 0 is a failure."""
+    """The agent's report, or the exit code alone: any code but 0 is a failure."""
     if failure is None and exit_code:
         return ContainerFailure(type="container_failed", message="", exit_code=exit_code)
     return failure

@@ -1,6 +1,6 @@
 """The life of an allocation: asked for, assigned, running, asked to leave or killed, over.
 
-Its state only ever goes forward. What an agent says twice, late or about a container that is
+Its state only moves forward. A report that is repeated, late or about a container that is
 not the allocation's changes nothing; the end of a container is acknowledged each time it is
 told, since an agent keeps what is left of it until then.
 """
@@ -198,7 +198,7 @@ def _become_ready(state: Allocation) -> Step:
         return state, []
     is_service = state.request.task_type not in ("TRIAL", "GENERIC")
     if is_service and _CONTAINER_ORDER[state.containers[0].state] < _CONTAINER_ORDER["RUNNING"]:
-        # a cluster may tell of a pod's start after its service does: nobody finds it yet
+        # a cluster may report a pod's start after its service does: nobody finds it yet
         return replace(state, is_ready_untold=True), []
     effects: list[AllocationEffect] = []
     if is_service:
@@ -229,7 +229,7 @@ def _effect_failed(state: Allocation, event: AllocationEffectFailed) -> Step:
 
 def _after_the_end(state: Allocation, event: AllocationEvent) -> list[AllocationEffect]:
     if isinstance(event, AllocationEffectFailed) and event.effect == "report_allocation_end":
-        said = f"the end of {state.request.name} could not be told to its owner: {event.error}"
+        said = f"failed to report the end of {state.request.name} to its owner: {event.error}"
         return [texts.line(state, said, "ERROR")]
     return []
 

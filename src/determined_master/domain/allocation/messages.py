@@ -111,7 +111,7 @@ class AllocationRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     trial_id: int | None = None
     experiment_id: int | None = None
     proxy_ports: tuple[ProxyPort, ...] = ()
-    """What of its chief's container is reached through the master."""
+    """The ports of its chief's container that the proxy serves."""
 
 
 class Allocation(State, frozen=True):
@@ -128,7 +128,7 @@ class Allocation(State, frozen=True):
     equals that it was started before."""
     is_ready: bool = False
     is_ready_untold: bool = False
-    """Its service has said that it is ready; its chief is not known to run: told once it is."""
+    """Its service is ready before its chief is known to run: reported once it runs."""
     preempt_reason: str | None = None
     """Set once it is asked to leave."""
     is_preempt_acknowledged: bool = False
@@ -191,7 +191,7 @@ class ContainerChanged(Event, frozen=True, tag="container_changed"):
     failure: ContainerFailure | None = None
     exit_code: int | None = None
     agent_id: str = ""
-    """Who says so: where the end of a container that nobody knows is acknowledged."""
+    """The sender, to whom the end of an unknown container is acknowledged."""
 
 
 class AgentLost(Event, frozen=True, tag="agent_lost"):
@@ -328,5 +328,5 @@ AllocationOrder = (
     | SetTimer
     | CancelTimer
 )
-"""What is stored until it is carried out."""
+"""Effects that are stored until they are carried out."""
 AllocationEffect = AllocationOrder | WriteTaskLog

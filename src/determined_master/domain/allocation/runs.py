@@ -1,4 +1,4 @@
-"""What all that run as allocations have in common: trials, and tasks without an experiment.
+"""Messages shared by all that run as allocations: trials, and tasks without an experiment.
 
 Each kind stores these under tags of its own, so they are bases and no messages themselves.
 """
@@ -10,7 +10,7 @@ from determined_master.domain.messages import Effect, Event, GivenUp
 
 
 class RunOver(Event, frozen=True):
-    """Its allocation is over and the slots are back."""
+    """Its allocation has ended and the slots are back."""
 
     allocation_id: str
     outcome: AllocationOutcome

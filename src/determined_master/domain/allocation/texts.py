@@ -94,5 +94,5 @@ def last_line(allocation: Allocation, outcome: AllocationOutcome) -> WriteTaskLo
 
 
 def level_of(failure: ContainerFailure) -> str:
-    """What was told to end, and tells no exit code of its own, is no error of anybody's."""
+    """A container that was told to end and reports no exit code did not fail."""
     return "INFO" if failure.type in ("container_aborted", "container_ended") else "ERROR"

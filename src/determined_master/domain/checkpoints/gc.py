@@ -69,7 +69,7 @@ def is_run_again(outcome: str, run: int) -> bool:
     """Whether a task that deletes checkpoints begins again after its `run`-th run.
 
     A lost machine was nobody's fault, and what is half deleted is to be finished: nobody else
-    comes back to it. What failed by itself may want a user to mend something first.
+    comes back to it. A task that failed by itself may need a user to fix something first.
     """
     return outcome == "lost" and run < MAX_RUNS
 

@@ -1,1 +1,1 @@
-"""What a user may configure, its defaults, and how layers merge."""
+"""The configuration of users: its sections, its defaults, and how layers merge."""

@@ -1,6 +1,6 @@
 """The configuration of an interactive task as its users are shown it. PURE.
 
-What is empty is null and what cannot be set is left null, so that what is shown can be submitted
+Empty values and values that cannot be set are null, so that a shown configuration can be submitted
 again. Source: wire 7.7.
 """
 

@@ -75,7 +75,7 @@ class BuiltTask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TaskOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What a configuration is completed with beside its layers."""
+    """Values that complete a configuration beside its layers."""
 
     name: str
     """In the description that is generated."""

@@ -1,4 +1,4 @@
-"""What a template may say: parts of an experiment's configuration, or of an interactive task's."""
+"""Templates: parts of an experiment's configuration, or of an interactive task's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may become of an ended experiment: it continues, its checkpoints go, or all of it goes.
+"""The afterlife of an ended experiment: it continues, or its checkpoints or all of it go.
 
 Checkpoints are deleted by tasks of their own, which are counted here, so that an experiment is
 removed only once its files are.
@@ -91,7 +91,7 @@ def collect(state: Experiment, event: GcPlanned) -> Step:
 
 
 def collected(state: Experiment, event: GcEnded) -> Step:
-    """Count a task that is over."""
+    """Count a task that has ended."""
     after = replace(
         state,
         collections=max(state.collections - 1, 0),
@@ -108,7 +108,7 @@ def start_again(state: Experiment, event: GcLost) -> Step:
 
 
 def waits(state: Experiment, event: GcWaits) -> Step:
-    """Say what a deletion waits for; its journal tells it of every other collection too."""
+    """Report what a deletion waits for; its journal has every other GC task too."""
     if state.state != "DELETING":
         return state, []
     return replace(state, reason=f"its checkpoints are not deleted yet: {event.reason}"), []

@@ -1,6 +1,6 @@
 """The life of an experiment: its trials are made and stopped as its search says, and counted.
 
-It is over when every trial that was asked for is closed. Once it stops, for whatever reason, the
+It has ended when every requested trial is closed. Once it stops, for whatever reason, the
 search is not asked any more.
 """
 
@@ -90,7 +90,7 @@ def step(  # noqa: C901 (one case an event)
         case ExperimentEffectFailed():
             return _effect_failed(state, event)
         case DetachedTrialMoved():
-            return state, []  # it is told of detached experiments alone
+            return state, []  # only detached experiments receive it
         case _:
             return _after_the_end(state, event)
 
@@ -169,7 +169,7 @@ def _cancel(state: Experiment) -> Step:
 
 
 def _kill(state: Experiment) -> Step:
-    """A kill said again is told to the trials again, also while it stops for an error."""
+    """A repeated kill is passed to the trials again, also while it stops for an error."""
     if state.state in _OVER:
         return state, []
     if state.state in ("STOPPING_KILLED", "STOPPING_ERROR"):
@@ -273,7 +273,7 @@ def _measure(state: Experiment, context: SearchContext) -> Experiment:
 def _follow(state: Experiment, decision: SearchDecision) -> Step:
     """Carry the search's decision into records, effects and the count of trials.
 
-    What is left for later is asked for after the trials of this decision, and only once.
+    Postponed work is requested after the trials of this decision, and only once.
     """
     effects: list[ExperimentEffect | SearchRecord] = [*decision.records]
     created = 0
@@ -318,6 +318,6 @@ def _settle(state: Experiment, effects: list[ExperimentEffect | SearchRecord]) -
         elif requested and state.trials_canceled >= requested:
             stopping, reason = "STOPPING_CANCELED", "all of its trials were killed by users"
     final = STOPPED_AS[stopping]
-    # Nothing is left that could hear what was to be told.
+    # Nothing is left that could receive the report.
     told = [e for e in effects if not isinstance(e, SignalTrials)]
     return replace(state, state=final, reason=reason), [*told, CloseExperiment(state=final)]

@@ -27,9 +27,9 @@ class Experiment(State, frozen=True):
     collections: int = 0
     """Tasks that delete checkpoints of it and are not over."""
     collection_error: str = ""
-    """What the first of them failed with since its deletion was asked for."""
+    """The first failure since its deletion was requested."""
     was_cut_short: bool = False
-    """Whether one has ever failed: of what it told to be deleted something may be left."""
+    """Whether one has ever failed: files that it should have deleted may be left."""
     is_deletion_planned: bool = False
     """Whether all tasks that its deletion needs are known."""
     is_growing: bool = False
@@ -111,14 +111,14 @@ class GcPlanned(Event, frozen=True, tag="collection_planned"):
 
 
 class GcEnded(Event, frozen=True, tag="collection_ended"):
-    """A task that deletes checkpoints is over."""
+    """A checkpoint GC task has ended."""
 
     task_id: str
     error: str = ""
 
 
 class GcLost(Event, frozen=True, tag="collection_lost"):
-    """A run of a task that deletes checkpoints is over without its fault: its machine was lost."""
+    """A run of a checkpoint GC task ended because its machine was lost."""
 
     task_id: str
     run: int
@@ -243,7 +243,7 @@ class SignalTrials(Effect, frozen=True, tag="signal_trials"):
 
 
 class CloseExperiment(Effect, frozen=True, tag="close_experiment"):
-    """The experiment is over: end its tokens, collect its garbage, tell who asked."""
+    """The experiment has ended: end its tokens, start checkpoint GC, notify waiting callers."""
 
     state: RunState
 

@@ -64,7 +64,7 @@ class ListedFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_files(tgz: bytes) -> list[ListedFile]:
-    """What a packed model directory holds, in its order; directories before what is in them.
+    """The contents of a packed model directory, in its order; directories before their contents.
 
     Args:
         tgz: as `pack` makes it; empty for none.

@@ -50,7 +50,7 @@ class TaskKilled(Event, frozen=True, tag="task_killed"):
 
 
 class RunEnded(RunOver, frozen=True, tag="run_ended"):
-    """Its allocation is over and the slots are back."""
+    """Its allocation has ended and the slots are back."""
 
 
 class TaskEffectFailed(RunGivenUp, frozen=True, tag="effect_failed"):
@@ -76,5 +76,5 @@ class KillRun(RunOrder, frozen=True, tag="kill_run"):
 
 
 TaskOrder = RequestRun | PreemptRun | KillRun
-"""What is stored until it is carried out."""
+"""Effects that are stored until they are carried out."""
 TaskEffect = TaskOrder | WriteTaskLog

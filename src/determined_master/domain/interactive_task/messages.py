@@ -38,7 +38,7 @@ class InteractiveTaskKilled(Event, frozen=True, tag="task_killed"):
 
 
 class InteractiveRunEnded(Event, frozen=True, tag="run_ended"):
-    """Its allocation is over and the slots are back."""
+    """Its allocation has ended and the slots are back."""
 
     allocation_id: str
     exit_status: str
@@ -54,5 +54,5 @@ class RequestOnlyRun(Effect, frozen=True, tag="request_only_run"):
 
 
 InteractiveOrder = RequestOnlyRun | KillRun
-"""What is stored until it is carried out."""
+"""Effects that are stored until they are carried out."""
 InteractiveEffect = InteractiveOrder | WriteTaskLog

@@ -1,4 +1,4 @@
-"""What a TensorBoard shows: experiments and trials, wherever their files are kept. PURE.
+"""Sources of a TensorBoard: experiments and trials, wherever their files are. PURE.
 
 Each source carries its own storage, so that one TensorBoard may show experiments of several.
 Source: task-contract 6.2, 7.4.

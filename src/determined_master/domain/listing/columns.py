@@ -26,7 +26,7 @@ ColumnLocation = Literal[
 Table = Literal["run", "experiment"]
 
 FIGURES = ("last", "min", "max", "mean")
-"""What a summary keeps of a metric that is a number."""
+"""The statistics that a summary keeps of a numeric metric."""
 
 
 class Column(msgspec.Struct, frozen=True):

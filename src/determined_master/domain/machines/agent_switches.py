@@ -1,4 +1,4 @@
-"""What an admin has switched off on an agent. Source: scheduling-and-provisioning b.6."""
+"""Slots and agents that an admin has disabled. Source: scheduling-and-provisioning b.6."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is free on the agents of a pool, what will be, and what is kept for whom, in one pass.
+"""Capacity of a pool's agents: free slots, slots that will be free, and reservations, in one pass.
 
 A pass starts requests, asks others to leave, and keeps what they leave for those ahead in the
 queue. For each agent `free` counts what can be used now, and `soon` what can be promised: the

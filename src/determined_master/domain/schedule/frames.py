@@ -1,6 +1,6 @@
 """What the flight recorder keeps: views and plans, each frame the changes since the one before.
 
-What has not changed is the same object in one view and the next, so a frame is found by
+An unchanged part is the same object in one view and the next, so a frame is found by
 comparing identities, and its size is that of what has happened.
 """
 

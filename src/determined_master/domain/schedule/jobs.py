@@ -1,6 +1,6 @@
 """What each job of a pool asks for and holds, added up.
 
-Whoever keeps a pool's queue keeps these too, so that a plan costs little for jobs that are as
+A caller that keeps a pool's queue keeps these too: a plan costs little for jobs that are as
 they were at the one before.
 """
 

@@ -1,7 +1,7 @@
 """Planning on a Kubernetes cluster: its nodes are agents, and the larger priority goes first.
 
 Placing is ours, so that a task of several pods starts whole or not at all, and two of them never
-hold half of the cluster each. What differs from agents is the direction of priorities and the
+hold half of the cluster each. The differences to agents are the direction of priorities and the
 bound on one pod's slots.
 
 Source: helm-and-kubernetes 6, 9.

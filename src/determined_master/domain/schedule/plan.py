@@ -37,7 +37,7 @@ class Preempt(msgspec.Struct, frozen=True):
 
 
 class Wait(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """Why an allocation waits; `reasons` tells it in words."""
+    """Why an allocation waits; `reasons` puts it into words."""
 
     allocation_id: str
     code: WaitCode

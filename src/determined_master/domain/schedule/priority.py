@@ -4,10 +4,10 @@ Requests are served in the order of their priorities, then of their positions. W
 lets others of its own priority pass, but not less urgent ones: these start only where preemption
 is on and they can be asked to leave again (backfill).
 
-What is asked to leave for somebody is kept for them, so nobody who is less urgent slips in
+Slots freed by preemption are reserved for the request that caused it, so no lower one slips in
 between: otherwise the same task could be started and asked to leave again and again. Between two
 jobs only that which is behind is ever asked to leave for the other, so they cannot take turns.
-What went before equals ahead of it, having waited too long, is not asked to leave for equals.
+An aged request that started before equal ones ahead of it is not preempted for them.
 
 Source: scheduling-and-provisioning b.3, b.4.
 """
@@ -132,7 +132,7 @@ class _Queue:
 
         A search that was submitted earlier may ask for its next trials for days: their place in
         the queue is before a gang that waits all the time, and without this they would pass it
-        forever. What these agents could never hold passes nobody and is passed by nobody: it
+        forever. A request that these agents could never hold neither passes nor is passed: it
         comes last, so that the others have the same order without it.
         """
         at = self.line.impatient_at

@@ -152,7 +152,7 @@ def _no_backfill(view: PoolView, request: RequestView) -> str:
 
 
 def _shut(agents: Sequence[AgentView]) -> str:
-    """Who takes no work, in brackets; nothing when all do."""
+    """The agents that take no work, in brackets; nothing when all do."""
     away = sorted(a.id for a in agents if not a.is_accepting and not a.is_resting)
     resting = sorted(a.id for a in agents if a.is_resting)
     parts = [f"{names(away)} take no work at present"] if away else []

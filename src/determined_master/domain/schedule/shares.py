@@ -74,7 +74,7 @@ def _round(wanting: list[Share], capacity: int) -> tuple[int, bool]:
         if capacity == 0:
             break
         part = max(1, int(at_start * share.weight / total)) if total > 0 else 1
-        # What it holds already counts as offered in the rounds that would have offered it.
+        # Slots that it holds already count as offered in the rounds that would have offered them.
         used = min(share.credit, part)
         share.credit -= used
         offer = min(part - used, capacity, share.demand - share.offered)
@@ -106,5 +106,5 @@ def _take_useless(latest: list[Share]) -> int:
 
 
 def _spare(share: Share) -> int:
-    """What of its offer is not held by what cannot be asked to leave."""
+    """The part of its offer that no non-preemptible task holds."""
     return max(0, share.offered - share.fixed)

@@ -117,7 +117,7 @@ def _urgency(one: RunningView) -> tuple[int, Position, datetime, str]:
 def _place(one: RunningView) -> Rank:
     """Its place among those who may ask it to leave.
 
-    What had waited too long was started before equals that are ahead of it in the queue. By its
+    An aged request started before equal ones that are ahead of it in the queue. By its
     job's place they would ask it to leave at once, for the next of its job to start the same way.
     """
     return (one.priority, _BEFORE_ALL) if one.is_long_awaited else rank(one)

@@ -28,7 +28,7 @@ class Rules(msgspec.Struct, frozen=True, omit_defaults=True):
     gang_patience_s: float = 600.0
     """How long requests that came later may pass one that needs several slots at once."""
     machines: Size | None = None
-    """What is started when it is needed; None for a pool whose agents others start."""
+    """Machines started on demand; None for a pool whose agents are started otherwise."""
     max_slots_per_pod: int | None = None
     """In Kubernetes: what needs more is split into several pods."""
 
@@ -55,7 +55,7 @@ class AgentView(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     is_resting: bool = False
     """It could not start what it was given last, and gets nothing new for a while."""
     shut: tuple[tuple[str, int], ...] = ()
-    """Who holds slots that are disabled or draining, and how many: they do not come back."""
+    """Holders of disabled or draining slots, and how many: those slots do not come back."""
 
 
 class RequestView(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):

@@ -45,7 +45,7 @@ class Next(msgspec.Struct, frozen=True):
     agents: tuple[str, ...]
     is_leaving: bool
     about_at: datetime | None
-    """When, as far as its progress tells; None when nothing tells."""
+    """The expected time, by its progress; None when there is no estimate."""
 
 
 class Why(msgspec.Struct, frozen=True):

@@ -50,9 +50,9 @@ class _Seen:
 
 
 def record_of(decisions: Iterable[tuple[PoolView, Plan]]) -> Recorded | None:
-    """What a record tells of its workload; None for an empty one.
+    """The workload in a record; None for an empty one.
 
-    A task is told by its allocations' ids, which end in a dot and a number. It runs for as long
+    A task is found by its allocations' ids, which end in a dot and a number. It runs for as long
     as it was seen with slots, whatever interrupted it.
     """
     reader = _Reader()

@@ -62,7 +62,7 @@ MAX_POWER_OF_10 = 300
 
 
 class SearchMethod(Protocol):
-    """What every search method answers; a new method is one file and one line in `build`."""
+    """The contract of a search method; a new method is one file and one line in `build`."""
 
     def initial(self) -> SearchDecision:
         """The first trials, at most `MAX_CREATED`; without any there is nothing to search."""
@@ -190,7 +190,7 @@ def _build_halving(
 
 
 def _check_rungs(key: str, sizes: Sequence[int], divisor: float) -> None:
-    """Hold the brackets to what can be kept: thousands of rungs tell no two trials apart.
+    """Bound the brackets: thousands of rungs do not separate trials any better.
 
     A divisor close to 1 makes time and trials suffice for any number of them.
     """

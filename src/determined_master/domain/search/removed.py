@@ -10,7 +10,7 @@ from determined_master.domain.search.records import TrialEnd
 
 
 class RemovedSearch:
-    """Decides nothing: what still runs ends with the reason, what is over stays readable."""
+    """Decides nothing: running trials end with the reason, ended ones stay readable."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -46,7 +46,7 @@ class RemovedSearch:
         return 0.0
 
     def preview(self) -> tuple[TrialCount, ...]:
-        """Refuse to tell."""
+        """Refuse to decide."""
         self._refuse()
 
     def _refuse(self) -> NoReturn:

@@ -23,7 +23,7 @@ class SimulatedReport(NamedTuple):
 
 
 class Training(NamedTuple):
-    """What a trial would do if it were left alone: its reports, and how it then ends."""
+    """The simulated course of an undisturbed trial: its reports, and its end."""
 
     reports: Iterable[SimulatedReport]
     end: TrialEnd = "clean"
@@ -105,7 +105,7 @@ class Simulation:
 
 
 Train = Callable[[Create], Training]
-"""What each trial would do; asked when the trial gets a worker."""
+"""The course of each trial; called when the trial gets a worker."""
 
 OnReport = Callable[[float, str, SimulatedReport], None]
 """Told each report before the method is: instant in seconds, request id, report."""

@@ -1,4 +1,4 @@
-"""What a task's containers are started with: command, environment, mounts.
+"""The start of a task's containers: command, environment, mounts.
 
 Source: task-contract 2.3 (environment), 2.8 (mounts).
 """

@@ -89,7 +89,7 @@ def step(state: Trial, event: TrialEvent) -> Step:
             return state, [
                 WriteTaskLog(
                     task_id=state.task_id,
-                    text=f"its experiment could not be told of its state: {event.error}",
+                    text=f"failed to report its state to its experiment: {event.error}",
                     level="ERROR",
                 )
             ]

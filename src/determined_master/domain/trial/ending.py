@@ -60,7 +60,7 @@ def close_stopped(state: Trial) -> Step:
 
 
 def close(state: Trial, to: RunState, reason: str | None = None) -> Step:
-    """Close the trial and tell its experiment."""
+    """Close the trial and notify its experiment."""
     end = _ENDS[to]
     if to == "COMPLETED" and state.early_exit is not None:
         end = "invalid_hp"

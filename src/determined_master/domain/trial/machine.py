@@ -1,6 +1,6 @@
 """The life of a trial: runs, one allocation each, until its work is done or final.
 
-At most one allocation is open at a time. What is told about another one, or to a trial that is
+At most one allocation is open at a time. An event about another one, or for a trial that has
 over, changes nothing.
 """
 
@@ -205,7 +205,7 @@ def _effect_failed(state: Trial, event: TrialEffectFailed) -> Step:
 
 def _after_the_end(state: Trial, event: TrialEvent) -> list[TrialEffect]:
     if isinstance(event, TrialEffectFailed) and event.effect == "report_trial_end":
-        said = f"the end of trial {state.id} could not be told to its experiment: {event.error}"
+        said = f"failed to report the end of trial {state.id} to its experiment: {event.error}"
         return [WriteTaskLog(task_id=state.task_id, text=said, level="ERROR")]
     return []
 

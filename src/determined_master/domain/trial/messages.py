@@ -19,7 +19,7 @@ from determined_master.domain.states import RunState
 
 EarlyExitReason = Literal["INVALID_HP", "INIT_INVALID_HP"]
 DetachedState = Literal["RUNNING", "PAUSED", "COMPLETED", "CANCELED", "ERROR"]
-"""What the program of a detached trial may say of it."""
+"""States that the program of a detached trial may report."""
 
 
 class Trial(State, frozen=True):
@@ -122,7 +122,7 @@ class TrialErred(Event, frozen=True, tag="trial_erred"):
 
 
 class AllocationEnded(RunOver, frozen=True, tag="allocation_ended"):
-    """Its allocation is over and the slots are back."""
+    """Its allocation has ended and the slots are back."""
 
 
 class EarlyExitReported(Event, frozen=True, tag="early_exit_reported"):
@@ -132,7 +132,7 @@ class EarlyExitReported(Event, frozen=True, tag="early_exit_reported"):
 
 
 class EarlyExitExpired(Event, frozen=True, tag="early_exit_expired"):
-    """The time to leave after an early exit is over (10 s)."""
+    """The time to leave after an early exit has passed (10 s)."""
 
 
 class RetriesCanceled(Event, frozen=True, tag="retries_canceled"):
@@ -227,5 +227,5 @@ TrialOrder = (
     | SetTimer
     | CancelTimer
 )
-"""What is stored until it is carried out."""
+"""Effects that are stored until they are carried out."""
 TrialEffect = TrialOrder | WriteTaskLog

@@ -102,7 +102,7 @@ class Applier:
     async def _apply_until_known(
         self, posts: Sequence[Post], closings: Sequence[Closing]
     ) -> Applied:
-        """Apply, again after every lost connection: causes tell what had been committed."""
+        """Apply, again after every lost connection: causes show what had been committed."""
         conflicts = 0
         was_lost = False
         while True:

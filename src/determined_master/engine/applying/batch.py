@@ -47,7 +47,7 @@ class Subject:
         return self.kind.name, self.id
 
     def change(self, at: datetime) -> Change[Any, Any]:
-        """What the transaction does to it, for its projection."""
+        """The change of this transaction to it, for its projection."""
         return Change(
             self.id, self.version, self.before, self.state, self.events, self.records, at
         )
@@ -75,7 +75,7 @@ class TimerChange:
 
 @dataclass(slots=True)
 class Applied:
-    """What a committed transaction has done."""
+    """The result of a committed transaction."""
 
     outcomes: list[tuple[Post, Outcome[Any] | Exception]]
     subjects: list[Subject]

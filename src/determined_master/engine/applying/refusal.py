@@ -1,4 +1,4 @@
-"""What is told of an event that failed, to whoever posted it and to the log."""
+"""The report of a failed event, to its poster and to the log."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _log = logging.getLogger(__name__)
 
 
 def as_refusal(error: Exception, post: Post) -> DetError:
-    """What the caller gets: its own mistake as it is, ours without the details.
+    """The caller's error: its own mistake as it is, ours without the details.
 
     Everything but what the domain refuses is logged.
     """

@@ -170,7 +170,7 @@ class _Transaction:
         """Write the rows that go with events, those of one writer together.
 
         Raises:
-            Poisoned: the rows of the only event cannot be written. What fails for several is
+            Poisoned: the rows of the only event cannot be written. A failure for several is
             raised as it is: each is then applied alone.
         """
         seen = set(self._told)
@@ -231,7 +231,7 @@ class _Transaction:
                 await project(self._conn, [s.change(writes.at) for s in of_kind])
 
     def finish(self) -> Applied:
-        """What the commit has made true."""
+        """The result that the commit made true."""
         self._term.partitions.add(self._writes.at.date().replace(day=1))
         changed = self._changed()
         for subject in self._subjects.values():

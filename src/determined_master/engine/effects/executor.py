@@ -176,7 +176,7 @@ class EffectExecutor:
                 await registration.handler(open_effect.effect, context)
 
     async def _has_given_up(self, open_effect: OpenEffect, error: Exception) -> bool:
-        """Note a failure and wait, or tell the aggregate after the last one."""
+        """Note a failure and wait, or report it to the aggregate after the last one."""
         open_effect.attempts += 1
         effect = open_effect.effect
         limit = self._retry.attempts
@@ -218,7 +218,7 @@ class EffectExecutor:
             except Unavailable as error:
                 tries += 1
                 facts = {"effect": str(id), "error": str(error)}
-                _log.warning("an aggregate could not be told of a failed effect", extra=facts)
+                _log.warning("failed to report a failed effect to its aggregate", extra=facts)
                 await asyncio.sleep(self._retry.wait_s(tries))
             except DetError as error:
                 _log.error(

@@ -1,4 +1,4 @@
-"""Which function carries out which effect, and what it is told."""
+"""The registry of effect handlers, and their context."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Poster(Protocol):
 
 @dataclass(slots=True)
 class EffectContext:
-    """What a handler may know of the effect that it carries out.
+    """The facts of an effect that its handler may use.
 
     `attempt` counts from 1. `epoch` goes with every message to an agent: it refuses lower ones.
     """

@@ -64,7 +64,7 @@ class Outbox:
         self._executor = executor
         self._lanes: dict[Key, deque[OpenEffect]] = {}
         self._held: list[OpenEffect] | None = []
-        """What is ordered while older effects are still being read; it comes behind those."""
+        """Effects ordered while older ones are still being read; they come after those."""
         self._start_lane: Callable[[Key], None] | None = None
         self._db: Database | None = None
 
@@ -116,7 +116,7 @@ class Outbox:
     async def _claim(self, db: Database) -> None:
         """Hand out what earlier terms have left, page by page.
 
-        What this term orders carries its epoch already and is never read here.
+        Effects of this term carry its epoch already and are never read here.
         """
         after: tuple[str, str, int, int] = ("", "", 0, 0)
         while True:

@@ -19,4 +19,4 @@ async def hold_lead(conn: Conn, epoch: int) -> None:
     # A statement of its own: its snapshot is taken after the lock.
     current = await conn.fetchval("SELECT epoch FROM leader")
     if not has_lock or current != epoch:
-        raise NotLeader(f"the lead of epoch {epoch} is over")
+        raise NotLeader(f"the leadership of epoch {epoch} has ended")

@@ -72,7 +72,7 @@ class Leadership:
             await conn.add_listener(channel, self._on_notify)
         if not await conn.fetchval(_TRY_LOCK, _LEADER_LOCK):
             _log.info("another master leads on this database; this one takes over when it ends")
-            # The lock tells nobody that it is free: ask now and then.
+            # The lock does not announce that it is free: ask now and then.
             while not await conn.fetchval(_TRY_LOCK, _LEADER_LOCK):  # noqa: ASYNC110
                 await asyncio.sleep(_TRY_S)
         epoch = await _raise_epoch(conn)

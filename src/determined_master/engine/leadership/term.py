@@ -70,7 +70,7 @@ class LeaderTerm:
             end_all(posts, closings)
 
     def note_applied(self, applied: Applied) -> None:
-        """Hand out the effects, wake the timers, tell the feed; see `applier.Sink`."""
+        """Hand out the effects, wake the timers, publish to the feed; see `applier.Sink`."""
         self.executor.note_closed(applied.closed)
         self.outbox.take(applied.effects)
         self.timers.note(applied.next_timer_at)

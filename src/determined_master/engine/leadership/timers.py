@@ -133,7 +133,7 @@ class Timers:
     def _refused(self, timer: _Timer, error: Exception) -> None:
         """A refusal by the domain has spent the timer; after a defect it is tried again.
 
-        What still fails then stays in flight: it is not tried again in this term. What the
+        A timer that still fails stays in flight: it is not tried again in this term. One that the
         database has no room for is tried until it has.
         """
         kind, id, name, _ = timer

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 ONLY_ADMIN_CREATES = "only admin privileged users can create token for own/other users"
 LONGEST_DAYS = 106751
-"""What a life forever is."""
+"""The lifespan in days of a token that never expires."""
 FOR_EVER = -1
 
 
@@ -73,7 +73,7 @@ class AccessTokens:
     async def create(
         self, caller: Caller, user_id: int, lifespan: str, description: str
     ) -> tuple[str, int]:
-        """Make a token of a user; it is told once and never again.
+        """Create a token for a user; it is shown once and never again.
 
         Returns:
             The token and its id.

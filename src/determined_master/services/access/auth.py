@@ -20,7 +20,7 @@ SESSION_LIFE = timedelta(days=7)
 
 
 class Login(msgspec.Struct, frozen=True):
-    """A new session: the token is told once and never again."""
+    """A new session: the token is shown once and never again."""
 
     token: str
     user: UserRow

@@ -27,7 +27,7 @@ Details = tuple["GroupRow", list["UserRow"]]
 
 
 class Groups:
-    """Groups of users. Whoever may not change groups sees those that they are in."""
+    """Groups of users. A caller without the right to change groups sees only their own."""
 
     def __init__(self, db: Database, identities: Identities) -> None:
         self._db = db
@@ -169,7 +169,7 @@ def check_limit(limit: int) -> None:
 
 
 def missing(group_id: int) -> NotFound:
-    """What is said of a group that there is not."""
+    """The error text for a group that does not exist."""
     return NotFound(f"Error getting group {group_id}: not found")
 
 

@@ -1,7 +1,7 @@
 """Where roles decide: whether a caller sees what a request names, and may do what it asks.
 
 One look before the request is handled, for every route alike: what is hidden from a caller is
-told as what is not there is, in the same words.
+reported like one that does not exist, in the same words.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _SEEN: Mapping[Thing, tuple[ThingKind, str]] = {
     "template": ("template", "template '{}' not found"),
     "model": ("model", 'model "{}" not found'),
 }
-"""What must be readable to see a thing, and what is said when it is not."""
+"""The kind that must be readable to see a thing, and the error when it is not."""
 
 
 class Claim(msgspec.Struct, frozen=True):

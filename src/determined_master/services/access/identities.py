@@ -128,7 +128,7 @@ class Identities:
         return msgspec.structs.replace(known, caller=caller)
 
     async def _rights(self, conn: Conn, user: UserRow) -> tuple[Rights | None, bool]:
-        """What a user's roles give, and whether they may do everything."""
+        """Permissions from a user's roles, and whether they may do everything."""
         if not self._has_roles:
             return None, user.admin
         grants = await list_grants(conn, user.id)
@@ -142,7 +142,7 @@ def _identity(
     session_id: int | None = None,
     left_s: float = FRESH_S,
 ) -> TokenIdentity:
-    # Who is deactivated may begin nothing; what runs already reports on, to lose no work.
+    # A deactivated user may start nothing; running tasks still report, to lose no work.
     caller = Caller(
         user_id=user.id,
         username=user.username,

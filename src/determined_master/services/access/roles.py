@@ -138,7 +138,7 @@ class Roles:
         return Members(kept_groups, kept_users, _by_role(kept))
 
     async def summary(self, caller: Caller) -> list[AssignmentRow]:
-        """What the caller's roles are; who may do everything has ClusterAdmin.
+        """The caller's roles; a caller who may do everything has ClusterAdmin.
 
         Without deciding roles everybody is shown as that: clients then leave the rules to the
         master.

@@ -28,7 +28,7 @@ AGENT_FIELDS = ("agent_uid", "agent_gid", "agent_user", "agent_group")
 
 
 class UserChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What to change of a user; None leaves a thing as it is."""
+    """Changes to a user; None leaves a field as it is."""
 
     username: str | None = None
     display_name: str | None = None

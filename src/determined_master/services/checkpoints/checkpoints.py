@@ -29,7 +29,7 @@ MAX_BYTES = 2**53
 
 
 class CheckpointReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What a task says of a checkpoint that it has stored."""
+    """A task's report of a checkpoint that it has stored."""
 
     uuid: str
     task_id: str
@@ -143,13 +143,13 @@ class Checkpoints:
     async def patch(self, caller: Caller, left: Mapping[str, Mapping[str, int]]) -> None:
         """Record what is left of checkpoints: fewer files, or none.
 
-        A task may only tell of those that it was started to delete, a trial of those of its
+        A GC task may only report checkpoints that it was started to delete, a trial those of its
         experiment.
 
         Raises:
-            NotFound: there is no such checkpoint, or it is not the task's to tell of.
+            NotFound: there is no such checkpoint, or the task may not report it.
             InvalidArgument: it is registered, or a size makes no sense.
-            FailedPrecondition: it is a trial's to tell of, and another experiment starts from it.
+            FailedPrecondition: a trial reported it, and another experiment starts from it.
         """
         access.may(caller, "edit", "experiment")
         await self._check_scope(caller, left)

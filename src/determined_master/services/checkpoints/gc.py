@@ -1,7 +1,7 @@
 """Deleting checkpoints' files: by policy, on request, and with their experiment.
 
 The files are deleted by tasks in the cluster, which reach the storage as trials do. This module
-decides which, stores what each task shall do, and tells the experiment of it.
+decides which, stores the order of each task, and notifies the experiment.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class CheckpointGc:
     async def preview(
         self, caller: Caller, experiment_id: int, policy: gc.SavePolicy
     ) -> tuple[list[checkpoints.CheckpointRow], str]:
-        """What a policy would delete now, and the metric that it goes by."""
+        """The checkpoints that a policy would delete now, and its metric."""
         access.may(caller, "read", "experiment")
         async with self._db.acquire() as conn:
             experiment = await experiments.find_experiment(conn, experiment_id)
@@ -147,7 +147,7 @@ class CheckpointGc:
     ) -> None:
         """Delete all that an experiment has stored, and what it alone started from.
 
-        What other experiments start from and what is registered stays. When its own experiment
+        Checkpoints that others start from, and registered ones, stay. When their experiment
         has gone before, the last that starts from it takes it along. `with_deleted` looks again
         at what is deleted already: a task that was cut short may have left its manifest.
         """
@@ -244,7 +244,7 @@ def policy_of(config: Mapping[str, Any]) -> gc.SavePolicy:
 async def _doomed(
     conn: Conn, experiment_id: int, *, with_deleted: bool = False
 ) -> tuple[list[rows.Stored], list[rows.Stored]]:
-    """What goes with an experiment: of its own, and of experiments that have gone before."""
+    """Checkpoints deleted with an experiment: its own, and those of experiments deleted before."""
     found = (
         await rows.list_stored(conn, experiment_id=experiment_id),
         await rows.list_heirless(conn, experiment_id),

@@ -26,7 +26,7 @@ AT_ONCE = 200
 
 
 class GcWaitNotices:
-    """Looks for collections that wait, and tells their experiments why."""
+    """Looks for waiting GC tasks, and reports the reason to their experiments."""
 
     def __init__(self, engine: Engine, db: asyncpg.Pool, backend: ClusterBackend) -> None:
         self._engine = engine

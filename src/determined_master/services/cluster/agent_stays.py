@@ -22,7 +22,7 @@ class AgentStays:
     async def note(self, now: datetime) -> None:
         """Write down who is there now, or may still come back.
 
-        Who has gone, or come back with other slots, has left when last seen: the master may have
+        An agent that is gone, or has other slots now, left when last seen: the master may have
         been away in the meantime.
         """
         here = [

@@ -1,4 +1,4 @@
-"""What agents tell the master, turned into events; and the list of agents."""
+"""Reports of agents, turned into events; and the list of agents."""
 
 from __future__ import annotations
 

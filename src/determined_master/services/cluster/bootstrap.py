@@ -1,4 +1,4 @@
-"""What an empty database is given at the first start."""
+"""The first contents of an empty database."""
 
 from __future__ import annotations
 

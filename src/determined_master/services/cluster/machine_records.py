@@ -35,7 +35,7 @@ async def forget_other_pools(db: Database, pools: Sequence[str]) -> None:
 class MachineRecords:
     """Stays and orders of one pool; every call raises what the database does.
 
-    What writes also raises NotLeader, once another lead has begun than the one that took over
+    Writing also raises NotLeader, once another lead has begun than the one that took over
     here last: what an old one would do then is never noted, and so never done.
     """
 
@@ -51,7 +51,7 @@ class MachineRecords:
         self._epoch = epoch
 
     async def stays(self) -> list[rows.MachineStay]:
-        """What is there, as far as is known."""
+        """The known machines."""
         async with self._db.acquire() as conn:
             return await rows.list_open_stays(conn, self._pool)
 

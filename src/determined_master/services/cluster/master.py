@@ -1,4 +1,4 @@
-"""What the master tells of itself."""
+"""The master about itself."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from determined_master.store.db import Database
 
 MASK = "********"
 SECRET_WORDS = ("password", "secret", "token", "private_key", "access_key", "credential")
-"""A setting whose name contains one of these is never told."""
+"""A setting whose name contains one of these is never shown."""
 
 PROBE_DEADLINE_S = 2.0
 FOLLOW_POLL_S = 0.5

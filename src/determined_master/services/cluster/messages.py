@@ -32,7 +32,7 @@ class ClusterMessages:
         self._read_at_s: float | None = None
 
     async def current(self) -> MessageRow | None:
-        """What is shown now to anybody; the last that was known while the database is away."""
+        """The message shown now; the last known one while the database is away."""
         now_s = clock.monotonic_s()
         if self._read_at_s is None or now_s - self._read_at_s > FRESH_FOR_S:
             self._read_at_s = now_s

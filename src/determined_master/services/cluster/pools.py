@@ -55,7 +55,7 @@ class PoolFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PoolMachines(msgspec.Struct, frozen=True):
-    """What machines a pool has on demand."""
+    """The machines of a pool on demand."""
 
     type: MachineType
     settings: Provider
@@ -257,7 +257,7 @@ class Pools:
         ]
 
     def _machines_to_come(self, pool: str, there: int) -> list[AgentView]:
-        """What a pool's machines would be beside those that are there; none without a provider."""
+        """The machines that a pool could have beside those it has; none without a provider."""
         found = next((p for p in self._settings.resource_pools if p.pool_name == pool), None)
         machines = None if found is None else self._machines_of(found)
         if machines is None:

@@ -1,4 +1,4 @@
-"""What the cluster's admin has set for all experiments and tasks."""
+"""The admin's defaults for all experiments and tasks."""
 
 from __future__ import annotations
 

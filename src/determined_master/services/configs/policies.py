@@ -49,7 +49,7 @@ class ConfigPolicies:
         self._priorities = priorities
 
     async def get(self, caller: Caller, workspace_id: int | None, workload: str) -> dict[str, Any]:
-        """What is set, secrets masked; empty when nothing is.
+        """The policies, secrets masked; empty when there are none.
 
         Raises:
             InvalidArgument: there is no such workload. NotFound: no such workspace.

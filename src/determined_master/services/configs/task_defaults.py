@@ -1,4 +1,4 @@
-"""What the cluster's admin has set for all tasks, and for those of one pool."""
+"""The admin's defaults for all tasks, and for those of one pool."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ContainerDefaults(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TaskDefaults(msgspec.Struct, frozen=True, kw_only=True):
-    """What the cluster's admin has set."""
+    """The admin's defaults."""
 
     user: link.TaskUser = link.TaskUser()
     containers: ContainerDefaults = ContainerDefaults()

@@ -1,1 +1,1 @@
-"""What a task's containers are started with."""
+"""The start of a task's containers: specification, files, keys."""

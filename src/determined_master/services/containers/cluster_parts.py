@@ -1,4 +1,4 @@
-"""What the cluster puts into containers beside what is their users': identity, trust, network."""
+"""The cluster's part of a container beside its user's: identity, trust, network."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ClusterParts:
     def identity(
         self, state: alloc.Allocation, container: alloc.StartContainer, username: str
     ) -> dict[str, str]:
-        """Variables that tell a container who it is, and whom it may speak as."""
+        """Variables with a container's identity, and the token that it uses."""
         identity = task_spec.TaskIdentity(
             task_id=state.request.task_id,
             task_type=state.request.task_type,
@@ -43,7 +43,7 @@ class ClusterParts:
     def network(
         self, state: alloc.Allocation, container: alloc.StartContainer, ports: Mapping[str, int]
     ) -> dict[str, str]:
-        """Variables that tell a container of the network that it shares with the others."""
+        """Variables that describe the network that a container shares with the others."""
         defaults = self._defaults.of(state.request.pool)
         found: dict[str, str] = {}
         if defaults.network_interface:

@@ -1,4 +1,4 @@
-"""What the container of a task that deletes checkpoints is started with."""
+"""The container of a checkpoint GC task: command, environment, mounts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the container of a generic task is started with."""
+"""The container of a generic task: command, environment, files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs inside a task, as one archive: for machines on which nothing of ours is installed."""
+"""The code that runs inside a task, as one archive, for machines without an installation."""
 
 from __future__ import annotations
 

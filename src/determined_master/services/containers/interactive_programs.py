@@ -1,4 +1,4 @@
-"""What the container of an interactive task is started with, read together."""
+"""The programs of interactive tasks' containers, read together."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class InteractiveSecrets:
 
 
 async def log_sources(conn: Conn, row: InteractiveRow) -> list[LogSource]:
-    """What a TensorBoard shows, of what is still there."""
+    """The sources of a TensorBoard that still exist."""
     found = []
     for experiment_id in row.experiment_ids:
         experiment = await experiments.find_experiment(conn, experiment_id)

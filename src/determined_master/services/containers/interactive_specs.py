@@ -1,4 +1,4 @@
-"""What the containers of commands, notebooks, shells and TensorBoards are started with. PURE.
+"""The containers of commands, notebooks, shells and TensorBoards: how they start. PURE.
 
 Each kind's program is `determined.exec.entry KIND`; what it finds beside what every task has is
 decided here alone.
@@ -29,7 +29,7 @@ SERVICE_KEY = f"{task_spec.RUN_DIR}/tensorboard/service-key"
 
 
 class TaskSecrets(msgspec.Struct, frozen=True, kw_only=True):
-    """What only the task and its user know; each kind has its own."""
+    """Secrets of the task and its user; each kind has its own."""
 
     ssh_keys: KeyPair | None = None
     """Of a shell."""
@@ -56,7 +56,7 @@ class TaskToStart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class InteractiveSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """What a task's container has beside what every task's has."""
+    """The part of a task's container that other kinds do not have."""
 
     description: str
     entrypoint: tuple[str, ...]

@@ -38,7 +38,7 @@ class PodTermsReader:
         self._db = db
 
     async def read(self, state: Allocation) -> PodTerms | None:
-        """What all pods of an allocation have in common; None where they are no pods."""
+        """The common part of all pods of an allocation; None where its containers are no pods."""
         request = state.request
         config = self._settings.manager_of(request.pool).config
         if not isinstance(config, KubernetesManager):
@@ -58,7 +58,7 @@ class PodTermsReader:
         )
 
     async def _namespace(self, state: Allocation) -> str | None:
-        """What the workspace of the task is bound to in its pool's cluster."""
+        """The namespace that the task's workspace is bound to in its pool's cluster."""
         manager = self._settings.manager_of(state.request.pool).name
         async with self._db.acquire() as conn:
             where = await find_workspaces(conn, "allocation", [state.id])

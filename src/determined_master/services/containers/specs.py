@@ -44,7 +44,7 @@ TRIAL_ENTRYPOINT = ("python3", "-m", "determined.exec.entry", "trial")
 
 
 class _Gang(msgspec.Struct, frozen=True):
-    """What all containers of a trial's allocation have in common."""
+    """The common part of all containers of a trial's allocation."""
 
     experiment: experiments.ExperimentRow
     run: task_spec.TrialRun
@@ -78,7 +78,7 @@ class ContainerSpecs:
     ) -> list[link.ContainerSpec]:
         """The specifications of containers; the same again when asked twice.
 
-        What they have in common is read once: 200 containers cost little more than one.
+        The common part is read once: 200 containers cost little more than one.
 
         Args:
             state: the allocation.

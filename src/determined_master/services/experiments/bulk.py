@@ -29,7 +29,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Result(msgspec.Struct, frozen=True):
-    """What became of one experiment; no error means that it is done."""
+    """The result for one experiment; no error means success."""
 
     id: int
     error: str = ""

@@ -133,7 +133,7 @@ class ExperimentConfigs:
                 missing = f"project '{project_id}' not found"
             else:
                 workspace, project = (_named(configs, key) for key in ("workspace", "project"))
-                if not (workspace and project):  # that one is lacking is told with other errors
+                if not (workspace and project):  # a missing one is reported with other errors
                     found = await projects.find_place(conn, FIRST_PROJECT_ID)
                     return _must(found, f"project '{FIRST_PROJECT_ID}' not found", caller)
                 found = await projects.find_named_place(conn, workspace, project)
@@ -142,7 +142,7 @@ class ExperimentConfigs:
 
 
 def _named(configs: Sequence[Any], key: str) -> str:
-    """The first name that configurations give; what is no text is told with other errors."""
+    """The first name that configurations give; other types are reported with other errors."""
     for config in configs:
         value = config.get(key) if isinstance(config, Mapping) else None
         if isinstance(value, str) and value:

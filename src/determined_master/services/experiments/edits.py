@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class ExperimentChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user changes; None leaves it as it is."""
+    """Changes of a user; None leaves a field as it is."""
 
     name: str | None = None
     description: str | None = None
@@ -55,7 +55,7 @@ class ExperimentEdits:
     async def edit(self, caller: Caller, experiment_id: int, changes: ExperimentChanges) -> None:
         """Apply changes; none of them when one cannot be.
 
-        What an ended experiment's checkpoints are not kept for any more is deleted then; one
+        Checkpoints of an ended experiment that the new policy does not keep are deleted then; one
         that continues keeps them all until its end.
 
         Raises:

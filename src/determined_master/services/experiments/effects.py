@@ -1,4 +1,4 @@
-"""Effects of experiments: making, stopping and telling their trials."""
+"""Effects of experiments: creating, stopping and signalling their trials."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class ExperimentQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ListItem(msgspec.Struct, frozen=True):
-    """What a list reads of every experiment; the rest only when `version` is a new one."""
+    """The fields that a list reads of every experiment; the rest only for a new `version`."""
 
     id: int
     version: str
@@ -148,7 +148,7 @@ class ExperimentLists:
         listed: Sequence[ListItem],
         render: Callable[[rows.ExperimentRow], Rendered],
     ) -> list[tuple[ListItem, Rendered]]:
-        """What is kept of those whose rows have not changed since, the others again."""
+        """Kept parts of those whose rows have not changed since, the others rendered again."""
         known = self._rendered
         shown: dict[int, tuple[str, Rendered]] = {}
         stale: list[int] = []
@@ -180,7 +180,7 @@ async def list_ids(conn: Conn, wanted: ExperimentQuery) -> list[int]:
 async def _plain_page(conn: Conn, wanted: ExperimentQuery) -> tuple[list[ListItem], Page] | None:
     """A page of all experiments by id, in one round trip.
 
-    None where that is not asked for, and where the page is empty: then nothing tells the total.
+    None where that is not asked for, and where the page is empty: no row has the total then.
     """
     where, _ = _where(wanted)
     if where or wanted.sort != "id" or wanted.offset < 0 or wanted.limit < 0:
@@ -244,7 +244,7 @@ def _tables(text: str) -> str:
 
 
 def _stored_states(shown: str) -> tuple[str, ...]:
-    """What is shown as running is stored as ACTIVE; of detached ones it is stored itself."""
+    """An experiment shown as running is stored as ACTIVE; a detached one is stored as shown."""
     return ("ACTIVE", "RUNNING") if shown in SHOWN_WHEN_ACTIVE else (shown,)
 
 

@@ -1,4 +1,4 @@
-"""What happened to a trial, an experiment or an allocation, and why: the journal, told."""
+"""Stories of trials, experiments and allocations: events and causes from the journal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Effects of trials: asking for slots, asking to leave, telling the experiment."""
+"""Effects of trials: requesting slots, preempting, reporting to the experiment."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class TrialEffects:
         await ask_for_room(ctx, self._tokens, effect.allocation_id, experiment.user_id, request)
 
     def _find_shortage(self, request: alloc.AllocationRequest) -> str | None:
-        """What the trial lacks because it is kept from agents."""
+        """Why a trial that excludes agents cannot be placed."""
         if not request.excluded_agents:
             return None
         return self._pools.find_shortage(

@@ -68,7 +68,7 @@ class TrialSources:
     async def of_checkpoint(
         self, caller: Caller, uuid: str, type_: str | None, group: str | None
     ) -> list[StoredReport]:
-        """What the trials that use a checkpoint have reported.
+        """Metrics reported by the trials that use a checkpoint.
 
         Raises:
             NotFound: no such checkpoint.

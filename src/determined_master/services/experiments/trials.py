@@ -162,7 +162,7 @@ class Trials:
     async def workloads(
         self, trial_id: int, keys: Sequence[WorkloadKey]
     ) -> list[metrics.StoredReport | checkpoints.CheckpointRow]:
-        """What these keys of a trial stand for, in their order; what is gone is left out."""
+        """The trials for these keys, in their order; missing ones are left out."""
         ids = [key for key in keys if isinstance(key, int)]
         uuids = [key for key in keys if isinstance(key, str)]
         async with self._db.acquire() as conn:

@@ -28,7 +28,7 @@ class Follower:
     OVERLAP = 20_000
     """So many numbers below the newest are looked at again, at most."""
     SETTLED_S = 60.0
-    """What was drawn before a line that was sent so long ago is committed by now."""
+    """Lines drawn before one that was sent this long ago are committed by now."""
 
     def __init__(self, db: asyncpg.Pool, task_ids: Sequence[str], wanted: rows.LogFilter) -> None:
         self._db = db

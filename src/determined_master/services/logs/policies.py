@@ -33,7 +33,7 @@ class _Compiled(msgspec.Struct, frozen=True):
     matcher: Any
     """Tells which patterns a line matches."""
     sieve: Any
-    """Tells quickly whether any of many lines may match; None where that cannot be told."""
+    """A fast test whether any of many lines may match; None where there is none."""
     trial_id: int
     matched: set[tuple[int, str]] = msgspec.field(default_factory=set)
     """Index and agent of each match that was acted on; forgotten with the task."""
@@ -148,4 +148,4 @@ def _compile(policies: Sequence[dict[str, Any]], trial_id: int) -> _Compiled | N
 
 
 _OF_THE_TEXT = ("\\A", "\\z", "-m", "-sm")
-"""What ties a pattern to the ends of the text that it is looked for in."""
+"""Anchors that tie a pattern to the ends of the text."""

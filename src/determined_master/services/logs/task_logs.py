@@ -31,7 +31,7 @@ PIECE_LINES = 1000
 """So many lines are made into rows at once: an agent's batch may have 70,000 empty ones."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FOLLOW_POLL_S = 5.0
-"""A follower looks again at least so often, also when nobody has told it of news."""
+"""The longest time between two looks of a follower that gets no notification."""
 FOLLOW_EVERY_S = 0.1
 """It looks no more often, however busy its tasks are: fifty may follow one."""
 

@@ -97,7 +97,7 @@ class Flusher:
         reports = [(report, facts) for group, facts, _ in batch for report in group]
         try:
             outcomes = await self._store(conn, reports)
-        except Exception as error:  # the loop must live on; each caller is told
+        except Exception as error:  # the loop must live on; each caller gets the error
             _tell(batch, error)
             return
         start = 0
@@ -154,7 +154,7 @@ def _pieces(reports: Sequence[MetricReport]) -> list[Sequence[MetricReport]]:
 
 
 def _more(queue: asyncio.Queue[Waiting], batch: Sequence[Waiting]) -> list[Waiting]:
-    """What else waits, as much as goes into one flush."""
+    """More waiting reports, as many as fit into one flush."""
     more: list[Waiting] = []
     count, values = _size_of(batch[0])
     while count < MAX_REPORTS_A_FLUSH and values < MAX_VALUES_A_FLUSH and not queue.empty():

@@ -49,7 +49,7 @@ class Metrics:
         samples: SystemMetrics,
         note_report: Callable[[int], Awaitable[None]],
     ) -> None:
-        """`note_report` is told of detached trials that report, by their ids."""
+        """`note_report` gets the ids of detached trials that report."""
         self._samples = samples
         self._engine = engine
         self._db = db
@@ -205,7 +205,7 @@ class Metrics:
         try:
             await self._report_to_search(report, facts)
         except DetError as error:
-            if error.code in PASSING:  # told as an answer, it would be taken for a refusal
+            if error.code in PASSING:  # as an answer, it would look like a refusal
                 raise
             return error
         return None

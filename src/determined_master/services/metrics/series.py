@@ -62,7 +62,7 @@ class SampledTrial(msgspec.Struct, frozen=True):
 
 
 class Sample(msgspec.Struct, frozen=True):
-    """What is new about the best trials, and which have come and gone."""
+    """News about the best trials: new points, trials that appeared and disappeared."""
 
     trials: Sequence[SampledTrial]
     promoted: Sequence[int] = ()

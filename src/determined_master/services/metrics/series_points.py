@@ -112,7 +112,7 @@ class SeriesPoints:
 
 
 class _Series(msgspec.Struct, frozen=True):
-    """What blocks know of the part of a series that is asked for, by metric."""
+    """The blocks' data for the requested part of a series, by metric."""
 
     wanted: SeriesWanted
     last_id: int

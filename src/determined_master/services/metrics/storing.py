@@ -91,7 +91,7 @@ class MetricStore:
         locks: Mapping[int, rows.TrialLock],
         accepted: Sequence[tuple[MetricReport, TrialFacts]],
     ) -> dict[int, _Touched]:
-        """What is known of the trials, once new runs have taken the place of older ones."""
+        """Facts of the trials, once new runs have replaced older ones."""
         maybe = [item for item in accepted if not self._is_redone(item[0], locks)]
         redone = await archive_redone(conn, maybe)
         touched: dict[int, _Touched] = {}

@@ -51,7 +51,7 @@ class TrialSummary:
         return run_id == report.run_id and report.steps > steps
 
     def note_run(self, report: MetricReport) -> None:
-        """What earlier runs reported from this report on is archived."""
+        """Archive what earlier runs reported from this report on."""
         run_id, steps = self.redone_after or (0, 0)
         if report.group not in SYSTEM_GROUPS and (run_id != report.run_id or report.steps < steps):
             self.redone_after = (report.run_id, report.steps)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
     from determined_master.store.metrics.system_metrics import SeriesLabel, SystemSample
 
-"""Reports of these groups are samples when they tell no steps."""
+"""Reports of these groups are samples when they have no steps."""
 MAX_SAMPLES = 10_000
 PAGE = 500
 FOLLOW_POLL_S = 1.0
@@ -63,7 +63,7 @@ class SystemMetrics:
     async def series(
         self, caller: Caller, trial_id: int, *, follow: bool
     ) -> AsyncIterator[Sequence[SeriesLabel]]:
-        """What is sampled in a trial; followed, again whenever there is more, to its end."""
+        """Samples of a trial; a follower gets new ones until its end."""
         access.may(caller, "read", "experiment")
         sent = -1
         while True:

@@ -41,7 +41,7 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user changes of a model; None leaves what there is."""
+    """Changes of a user to a model; None leaves a field as it is."""
 
     name: str | None = None
     description: str | None = None

@@ -1,4 +1,4 @@
-"""What is registered is kept: whoever wants to delete checkpoints asks here."""
+"""Registered checkpoints are kept: code that deletes checkpoints checks here."""
 
 from __future__ import annotations
 

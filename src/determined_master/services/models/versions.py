@@ -38,7 +38,7 @@ class VersionRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VersionChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user changes of a version; None leaves what there is."""
+    """Changes of a user to a version; None leaves a field as it is."""
 
     name: str | None = None
     comment: str | None = None

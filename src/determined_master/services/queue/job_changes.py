@@ -53,7 +53,7 @@ class _Place(msgspec.Struct, frozen=True):
 
 
 class JobChanges:
-    """Changes jobs; what is changed is in the rows first, then live requests are told."""
+    """Changes jobs: writes the rows first, then updates live requests."""
 
     def __init__(
         self,
@@ -227,7 +227,7 @@ class JobChanges:
 
 
 def _terms(job: JobFacts, change: JobChange, moved: tuple[int, Decimal] | None) -> alloc.JobTerms:
-    """What becomes of the terms of a job that is no experiment."""
+    """Terms of a job that is no experiment."""
     known = job.terms
     if moved is not None:
         return replace(known, priority=moved[0], position=moved[1])

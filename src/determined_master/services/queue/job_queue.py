@@ -61,7 +61,7 @@ class JobFacts(msgspec.Struct, frozen=True, kw_only=True):
     """From 0; -1 where the scheduler knows no order."""
     is_limited: bool = False
     """Whether who asks may not see it: then it has no name and no user, and its times and what
-    it is of are not told."""
+    belongs to stay hidden."""
 
     @property
     def state(self) -> JobState:
@@ -125,7 +125,7 @@ class JobQueue:
         """One job that has requests, or is an experiment or generic task that may have more.
 
         Raises:
-            NotFound: there is none of that id, or it is over.
+            NotFound: there is none of that id, or it has ended.
         """
         shown = [a for a in self._live.of_job(job_id) if _is_shown(a)]
         found: list[rows.JobRow] = []

@@ -29,7 +29,7 @@ POOL_CHANGED = "allocation resource pool changed"
 class JobTermsSync:
     """Tells live allocations the terms of their jobs' rows.
 
-    The rows are written first. What is lost between that and the allocations is told again by
+    The rows are written first. A change that is lost between them and the allocations is made by
     the next comparison, at the begin of a lead and every few seconds.
     """
 

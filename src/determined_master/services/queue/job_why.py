@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from determined_master.store.db import Database
 
 MIN_PROGRESS = 0.02
-"""Below that, progress tells nothing about the end."""
+"""Below that, progress gives no estimate of the end."""
 MANY = 1000
 """In a longer queue nobody tries for a log line whether less would have started."""
 
 
 class JobExplanation(msgspec.Struct, frozen=True, kw_only=True):
-    """What a job does, and what holds the first of its requests that wait."""
+    """The state of a job, and why the first of its waiting requests waits."""
 
     job_id: str
     pool: str
@@ -73,7 +73,7 @@ class JobWhy:
             id: of the job, of its experiment, or of one of its allocations.
 
         Returns:
-            What a provider of machines says of its failures is in it for those alone who may
+            A provider's own words about its failures are in it only for callers who may
             configure the cluster.
 
         Raises:
@@ -185,7 +185,7 @@ def _placed(found: Sequence[Allocation]) -> str:
     late = next((a.request for a in found if a.state in ("ASSIGNED", "PULLING")), None)
     if late is None:
         return text
-    return f"{text}; {late.name} has not started yet, 'det task logs {late.task_id}' tells more"
+    return f"{text}; {late.name} has not started yet: see 'det task logs {late.task_id}'"
 
 
 def _is_number(id: str) -> bool:

@@ -27,11 +27,11 @@ log = logging.getLogger(__name__)
 
 ROUND_S = 5.0
 FIRST = timedelta(seconds=15)
-"""Who has waited that long is told why."""
+"""A task that has waited this long gets the reason into its log."""
 AGAIN = timedelta(minutes=10)
 """After that, if the reason has changed, once more."""
 LINES_A_ROUND = 5
-"""The first in the queue are told first; a line costs some plans of the whole pool."""
+"""The first in the queue come first; a line costs some plans of the whole pool."""
 
 
 class WaitLines:
@@ -51,7 +51,7 @@ class WaitLines:
             try:
                 await self.tell(decisions())
             except DATABASE_ERRORS:
-                log.warning("waiting tasks could not be told why they wait")
+                log.warning("failed to write why tasks wait into their logs")
 
     async def tell(self, decisions: Sequence[PoolDecision]) -> int:
         """Tell those who are due; how many lines were written."""

@@ -1,4 +1,4 @@
-"""What a search would do, told from its configuration alone."""
+"""Previews of a search, from its configuration alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What trials of a new search start from: checked while its user can still mend it."""
+"""Starting points of a new search's trials: checked while its user can still fix them."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def _check_checkpoint(conn: Conn, uuid: str) -> None:
 
 
 async def _is_seen(conn: Conn, caller: Caller, thing: Thing, name: str) -> bool:
-    """Whether the caller may read the files of it; what is not there is told by who looks next."""
+    """Whether the caller may read its files; a missing one is reported by a later check."""
     if access.visible(caller, "checkpoint") is None:
         return True
     found = await find_workspaces(conn, thing, [name])

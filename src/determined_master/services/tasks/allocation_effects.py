@@ -1,4 +1,4 @@
-"""Effects of allocations: starting and signalling containers, telling the owner."""
+"""Effects of allocations: starting and signalling containers, reporting to the owner."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ class AllocationEffects:
         handlers.register(alloc.ReportAllocationEnd, self.report_end)
 
     async def start_containers(self, orders: Sequence[Order]) -> None:
-        """Hand containers of a gang to their agents; each starts it once however often it is told.
+        """Hand containers of a gang to their agents; each starts once however often it is ordered.
 
-        What the containers have in common is read once. An agent that is away holds up no other.
+        The common part of the containers is read once. An agent that is away delays no other.
         """
         state = await self._state(orders[0][1])
         if state is None or state.kill_reason is not None or state.outcome is not None:
@@ -174,7 +174,7 @@ class AllocationEffects:
         await ctx.post(TRIAL, TrialId(state.request.trial_id), event)
 
     async def _wait_for_output(self, state: alloc.Allocation, ctx: EffectContext) -> None:
-        """What a container said last may decide whether and where there is a next run.
+        """The last report of a container may decide whether and where there is a next run.
 
         Raises:
             Deferred: it has not all come yet, and still may.

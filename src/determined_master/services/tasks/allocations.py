@@ -63,7 +63,7 @@ class Allocations:
     async def rendezvous(
         self, caller: Caller, allocation_id: str, container_id: str
     ) -> Rendezvous:
-        """Wait until all containers run, then tell where they are.
+        """Wait until all containers run, then return their addresses.
 
         Raises:
             NotFound: no such allocation or container.
@@ -147,7 +147,7 @@ class Allocations:
             await conn.execute(query, allocation_id, dict(data))
 
     async def accelerators(self, caller: Caller, task_id: str) -> list[dict[str, Any]]:
-        """What the containers of a task have found, by allocation; nothing of an unknown one."""
+        """The accelerators of a task's containers, by allocation; nothing of an unknown one."""
         access.may(caller, "read", "task")
         query = """
             SELECT d.value || jsonb_build_object('allocationId', a.id, 'resourcePool', a.pool)

@@ -124,7 +124,7 @@ class GenericTasks:
 
         Raises:
             NotFound: there is no such generic task.
-            FailedPrecondition: it was made not to be paused, or it is over.
+            FailedPrecondition: it is not pausable, or it has ended.
         """
         row = await self._controlled(caller, task_id)
         if row.no_pause:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 FIRST_WORKSPACE_ID = 1
 """Where tasks go whose users do not say."""
 REFUSED = "failed to prepare launch params: "
-"""Begins what a user is told of a task that cannot be launched; scripts match on it."""
+"""Prefix of the error for a task that cannot be launched; scripts match on it."""
 
 CONFIG_KINDS: Mapping[InteractiveKind, TaskKind] = {
     "COMMAND": "command",

@@ -181,7 +181,7 @@ class InteractiveTasks:
     async def kill(
         self, caller: Caller, kind: InteractiveKind | None, task_id: str
     ) -> rows.InteractiveRow:
-        """End a task at once; one that is over stays what it is.
+        """End a task at once; one that has ended does not change.
 
         Raises:
             NotFound: there is no such task of that kind.
@@ -199,7 +199,7 @@ class InteractiveTasks:
     async def set_priority(
         self, caller: Caller, kind: InteractiveKind, task_id: str, priority: int
     ) -> rows.InteractiveRow:
-        """Give a task another priority in its queue; one that is over stays what it is.
+        """Give a task another priority in its queue; one that has ended does not change.
 
         Raises:
             NotFound: there is no such task of that kind.

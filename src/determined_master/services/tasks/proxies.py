@@ -104,7 +104,7 @@ class Proxies:
         return self._authority.client_context if target.port.is_tls else None
 
     def key_of(self, target: ServiceTarget) -> str:
-        """What a service is shown that lets in nobody else; empty for others."""
+        """The credentials that a service accepts from the proxy alone; empty for others."""
         return self._tokens.service_key(target.task_id) if target.port.is_keyed else ""
 
     def is_own_token(self, target: ServiceTarget, token: str) -> bool:
@@ -142,7 +142,7 @@ class Proxies:
         return end
 
     def ended(self, allocation_id: str, task_id: str) -> None:
-        """An allocation is over: connections to its services end."""
+        """An allocation has ended: close the connections to its services."""
         end = self._ends.pop(allocation_id, None)
         if end is not None:
             end.set_result(None)
@@ -151,7 +151,7 @@ class Proxies:
 
 
 def unknown(service_id: str) -> NotFound:
-    """What is said of a service that there is not, and of one that the caller may not see."""
+    """The error for a service that does not exist, and for one that the caller may not see."""
     return NotFound(
         f"service not found: {service_id}: its task does not run (yet, or any more), has no such "
         "port under environment.proxy_ports, or is not yours to see"

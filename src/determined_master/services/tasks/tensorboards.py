@@ -74,7 +74,7 @@ def inherited(
     environment = config.get("environment") or {}
     below = template.get("environment") or {}
     if not isinstance(environment, Mapping) or not isinstance(below, Mapping):
-        return config  # told as an error
+        return config  # reported as an error
     if environment.get("image") or below.get("image"):
         return config
     source = newest.get("environment") or {}

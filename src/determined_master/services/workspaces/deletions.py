@@ -1,6 +1,6 @@
 """Deleting projects and workspaces: their tasks and experiments go first, which takes its time.
 
-What is being deleted says so in its row before anything in it is touched, so a master that starts
+A deletion is recorded in its row before anything below is touched, so a master that starts
 again continues with it.
 """
 

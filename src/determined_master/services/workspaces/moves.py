@@ -28,7 +28,7 @@ class Moves:
     """Checks of moves between workspaces: what is not over must fit its new workspace.
 
     Its pool has to serve that one, and its configuration has to keep to the config policies
-    there. What is over is checked when it is continued.
+    there. An ended one is checked when it is continued.
     """
 
     def __init__(self, bindings: PoolBindings, pools: Pools) -> None:

@@ -1,6 +1,6 @@
 """Projects and workspaces as places of what is new: whether they are open, and holding them so.
 
-What was checked before may be gone, archived or moved when a task is stored, so its place is held
+A project may be gone, archived or moved after its check, when a task is stored, so it is held
 in that transaction. The rows are locked as a reference to them would lock them: who takes a place
 away waits for the task, and sees it.
 """

@@ -34,7 +34,7 @@ class ListedColumn(msgspec.Struct, frozen=True):
 
 
 class ProjectColumns:
-    """What the tables of projects can show."""
+    """The columns of projects' tables."""
 
     def __init__(self, db: asyncpg.Pool) -> None:
         self._db = db

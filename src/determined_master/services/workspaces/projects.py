@@ -293,7 +293,7 @@ async def _lock(
     row = await rows.lock_project(conn, project_id)
     if row is None:
         raise NotFound(f"project '{project_id}' not found")
-    # Who owns the workspace may do what who owns the project may.
+    # The owner of the workspace may do what the owner of the project may.
     is_own = caller.user_id in (row.user_id, row.workspace_user_id)
     owner_id = caller.user_id if is_own else row.user_id
     refusal = "only admins may change or delete other user's projects"

@@ -46,7 +46,7 @@ DEFAULT_POOLS = ("default_compute_pool", "default_aux_pool")
 
 
 class WorkspaceChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What to set of a workspace; None leaves a thing as it is."""
+    """Changes to a workspace; None leaves a field as it is."""
 
     name: str | None = None
     agent: Mapping[str, Any] | None = None

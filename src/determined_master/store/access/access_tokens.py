@@ -11,7 +11,7 @@ from determined_master.store.db import Conn
 
 
 class TokenRow(msgspec.Struct, frozen=True):
-    """One access token; the token itself is told once and not stored."""
+    """One access token; the token itself is shown once and not stored."""
 
     id: int
     user_id: int

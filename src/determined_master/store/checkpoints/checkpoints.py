@@ -78,7 +78,7 @@ SORTS = {
     "state": "c.state",
     "searcher_metric": "v.searcher_metric",
 }
-"""What lists may be sorted by."""
+"""Sort keys of lists."""
 _METRIC = """
     CASE WHEN jsonb_typeof(v.metrics -> $4) = 'number' THEN (v.metrics ->> $4)::float8 END
 """
@@ -212,7 +212,7 @@ async def update_metadata(conn: Conn, uuid: str, metadata: dict[str, Any]) -> bo
 async def update_resources(conn: Conn, uuid: str, resources: dict[str, int], state: str) -> None:
     """Write what is left of a checkpoint, and correct the sums over its owners.
 
-    Counted is what is complete or left in part. Who tells the same at the same time is waited
+    Complete and partly deleted checkpoints count. A concurrent report of the same one waits
     for, so that nothing is taken off twice.
     """
     query = """

@@ -162,7 +162,7 @@ async def find_first_due(conn: Conn) -> date | None:
 
 
 async def upsert_day(conn: Conn, day: date, begin: datetime, end: datetime) -> None:
-    """Sum a UTC day up. What is there stays, but for the times of waiting, which are replaced.
+    """Sum a UTC day up. Existing sums stay, but for waiting times, which are replaced.
 
     Args:
         conn: a connection, in a transaction.

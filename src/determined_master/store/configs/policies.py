@@ -21,7 +21,7 @@ class PolicyRow(msgspec.Struct, frozen=True):
 async def list_policies(
     conn: Conn, workspace_id: int | None, workload_type: str
 ) -> list[PolicyRow]:
-    """What holds in a workspace: the cluster's policy first, then its own; those that there are.
+    """The policies of a workspace: the cluster's first, then its own; only existing ones.
 
     Without a workspace only the cluster's.
     """

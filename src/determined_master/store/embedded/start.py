@@ -164,7 +164,7 @@ def _clear_remains(layout: Layout) -> None:
 def _initialise(layout: Layout, owner: Account | None, is_durable: bool) -> None:
     ensure_password(layout, owner)
     unfinished = layout.root / "data.new"
-    # What a first start that was killed has left at work would clear away what is made next.
+    # Processes left by a first start that was killed would delete what is made next.
     # The data directory's lock is ours: it has no owner.
     end_all(lambda process: makes(process, unfinished), STOP_DEADLINE_S)
     shutil.rmtree(unfinished, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""What is stored of detached trials and experiments beside what all have."""
+"""Rows of detached trials and experiments beside those that all have."""
 
 from __future__ import annotations
 

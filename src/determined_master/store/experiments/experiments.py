@@ -58,7 +58,7 @@ class ExperimentRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewExperiment(msgspec.Struct, frozen=True, kw_only=True):
-    """What is stored when an experiment is created."""
+    """The values of a new experiment's row."""
 
     id: int
     job_id: str
@@ -195,7 +195,7 @@ async def update_experiment_states(
 ) -> None:
     """Write (id, state, reason, ended_at, progress) of several experiments at once.
 
-    What has ended keeps its first end, until it is opened again. Progress never goes back: that of
+    An ended one keeps its first end, until it is opened again. Progress never goes back: that of
     a single trial is written by its own reports.
     """
     query = """

@@ -54,7 +54,7 @@ class StoredTrial(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewTrial(msgspec.Struct, frozen=True, kw_only=True):
-    """What is stored when a trial is created."""
+    """The values of a new trial's row."""
 
     id: int
     experiment_id: int
@@ -102,7 +102,7 @@ SORTS = {
     "best_validation_metric": "best_metric",
     "latest_validation_metric": "searcher_metric",
 }
-"""What a list of an experiment's trials may be sorted by."""
+"""Sort keys of the list of an experiment's trials."""
 
 
 async def next_trial_ids(conn: Conn, count: int) -> list[int]:
@@ -226,7 +226,7 @@ async def list_known_ids(
 
 
 async def list_ends(conn: Conn, experiment_id: int) -> list[tuple[str, str]]:
-    """Request id and state of the trials of an experiment that are over, by id."""
+    """Request id and state of the ended trials of an experiment, by id."""
     query = """
         SELECT request_id::text, state FROM trials
          WHERE experiment_id = $1 AND ended_at IS NOT NULL ORDER BY id

@@ -85,7 +85,7 @@ async def find_page(conn: Conn, table: TableSql, wanted: ListQuery) -> tuple[lis
 
 
 class _Matches(msgspec.Struct, frozen=True):
-    """What is wanted of a table, and what was looked up for it."""
+    """The query of a list, and the columns that were looked up for it."""
 
     table: TableSql
     wanted: ListQuery
@@ -151,7 +151,7 @@ async def _read_total(conn: Conn, wanted: ListQuery, totals: str) -> int:
 async def _find_having(conn: Conn, matches: _Matches) -> tuple[list[int], Page] | None:
     """Runs of a project with a value, by id, read from an index; None where that is no way.
 
-    It tells nothing of what is archived, which must not be among them.
+    It does not count archived rows, which must not be among them.
     """
     table, wanted = matches.table, matches.wanted
     condition = _only_condition(wanted.filter.root)

@@ -1,6 +1,6 @@
 """Filters and sorts of lists as SQL.
 
-Each table tells how its own columns are written (`TableSql`); what is the project's own
+Each table defines how its own columns are written (`TableSql`); the project's own columns
 (hyperparameters, metrics, metadata) is looked for in `run_values`, and metrics of runs that
 have not ended in their summaries. Texts that users gave go into parameters only.
 """
@@ -249,6 +249,6 @@ def _empty(expression: str, type_: ColumnType) -> str:
 
 
 def _stored_state(value: Any) -> Any:
-    """What is shown while a run is active is not stored; all of it counts as active."""
+    """The state shown while a run is active is not stored; all of them count as active."""
     name = str(value or "").removeprefix("STATE_").upper()
     return "ACTIVE" if name in SHOWN_WHEN_ACTIVE else name

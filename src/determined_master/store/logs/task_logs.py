@@ -65,7 +65,7 @@ async def copy_lines(conn: Conn, lines: Sequence[tuple[Any, ...]]) -> None:
 
 
 async def insert_told(conn: Conn, task_id: str, key: str) -> bool:
-    """Note that something is told in a task's log; False where it was before, or has no task."""
+    """Record that a note is in a task's log; False where it was before, or has no task."""
     query = """
         INSERT INTO told_notes (task_id, key) SELECT id, $2 FROM tasks WHERE id = $1
             ON CONFLICT DO NOTHING

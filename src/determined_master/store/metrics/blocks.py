@@ -32,7 +32,7 @@ class Block(msgspec.Struct, frozen=True):
 
 
 class BlockEntry(msgspec.Struct, frozen=True):
-    """What a block knows of one metric; reports and steps are those of its group."""
+    """The data of a block about one metric; reports and steps are those of its group."""
 
     last_id: int
     first_id: int

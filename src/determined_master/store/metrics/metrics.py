@@ -27,7 +27,7 @@ class ReportRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TrialWrite(msgspec.Struct, frozen=True, kw_only=True):
-    """What a flush changes in a trial; None leaves a column as it is."""
+    """Changes of a flush to a trial; None leaves a column as it is."""
 
     trial_id: int
     total_batches: int
@@ -38,7 +38,7 @@ class TrialWrite(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KnownWrite(msgspec.Struct, frozen=True, kw_only=True):
-    """What reports change in a trial that is known to be at a run and a version.
+    """Changes of reports to a trial whose run and version are known.
 
     Validations are named by their steps: they have no id yet.
     """

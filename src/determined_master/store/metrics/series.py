@@ -120,7 +120,7 @@ class MetricName(msgspec.Struct, frozen=True, order=True):
 
 
 async def list_metric_names(conn: Conn, experiment_ids: Sequence[int]) -> list[MetricName]:
-    """What the trials of experiments have reported, in order."""
+    """Reports of the trials of experiments, in order."""
     query = """
         SELECT DISTINCT g.key, m.name
           FROM trials t, jsonb_each(t.summary_metrics) g, jsonb_object_keys(g.value) m (name)

@@ -1,4 +1,4 @@
-"""Summaries of trials' metrics, and the versions of the trials that they tell of."""
+"""Summaries of trials' metrics, and the trial versions that they describe."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from determined_master.store.db import Conn
 
 
 async def update_summaries(conn: Conn, trials: Sequence[tuple[int, int, str]]) -> set[int]:
-    """Write (trial, metrics version that it tells of, summary as JSON).
+    """Write (trial, metrics version that it describes, summary as JSON).
 
     Trials that are locked are left for another time.
 
@@ -32,7 +32,7 @@ async def update_summaries(conn: Conn, trials: Sequence[tuple[int, int, str]]) -
 
 
 async def list_fresh_summaries(conn: Conn, trial_ids: Sequence[int]) -> dict[int, dict[str, Any]]:
-    """Summaries of those trials whose stored one tells of all their reports."""
+    """Summaries of those trials whose stored one includes all their reports."""
     query = """
         SELECT id, summary_metrics FROM trials
          WHERE id = ANY ($1) AND summary_version = metrics_version
@@ -41,7 +41,7 @@ async def list_fresh_summaries(conn: Conn, trial_ids: Sequence[int]) -> dict[int
 
 
 async def list_stale(conn: Conn, trial_ids: Sequence[int]) -> list[int]:
-    """Those of the trials whose stored summary does not tell of all their reports."""
+    """Those of the trials whose stored summary lacks some of their reports."""
     query = """
         SELECT id FROM trials
          WHERE id = ANY ($1) AND summary_version <> metrics_version ORDER BY id
@@ -52,7 +52,7 @@ async def list_stale(conn: Conn, trial_ids: Sequence[int]) -> list[int]:
 async def find_stale(conn: Conn, after: int, limit: int) -> tuple[list[int], int | None]:
     """Look at so many trials above an id for those whose stored summary is stale.
 
-    No index tells: one would have to follow every report.
+    No index helps: it would have to follow every report.
 
     Returns:
         Their ids, and the last id that was looked at; None when there was none.

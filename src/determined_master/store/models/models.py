@@ -30,7 +30,7 @@ class ModelRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewModel(msgspec.Struct, frozen=True, kw_only=True):
-    """What is stored when a model is made."""
+    """The values of a new model's row."""
 
     name: str
     description: str
@@ -77,7 +77,7 @@ SORTS = {
     "num_versions": "num_versions",
     "workspace": "w.name",
 }
-"""What lists may be sorted by."""
+"""Sort keys of lists."""
 
 
 async def insert_model(conn: Conn, new: NewModel) -> int:

@@ -29,7 +29,7 @@ class VersionRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewVersion(msgspec.Struct, frozen=True, kw_only=True):
-    """What is stored when a checkpoint is registered."""
+    """The values of a new version's row."""
 
     model_id: int
     checkpoint: str
@@ -48,7 +48,7 @@ COLUMNS = """
 """
 TABLES = "model_versions v JOIN users u ON u.id = v.user_id"
 SORTS = {"version": "v.version", "creation_time": "v.created_at"}
-"""What lists may be sorted by."""
+"""Sort keys of lists."""
 
 
 async def insert_version(conn: Conn, new: NewVersion) -> int:

@@ -32,7 +32,7 @@ class AllocationRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewAllocation(msgspec.Struct, frozen=True, kw_only=True):
-    """What is stored when an allocation is requested."""
+    """The values of a new allocation's row."""
 
     id: str
     task_id: str
@@ -46,7 +46,7 @@ class NewAllocation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AllocationChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What a step has changed."""
+    """The changes of a step."""
 
     id: str
     state: str

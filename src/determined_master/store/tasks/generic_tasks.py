@@ -13,7 +13,7 @@ from determined_master.store.db import Conn
 
 
 class NewGenericTask(msgspec.Struct, frozen=True, kw_only=True):
-    """What is stored when one is created."""
+    """The values of a new task's row."""
 
     id: str
     job_id: str

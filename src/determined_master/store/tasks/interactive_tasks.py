@@ -15,7 +15,7 @@ from determined_master.store.db import Conn
 
 
 class NewInteractiveTask(msgspec.Struct, frozen=True, kw_only=True):
-    """What is stored when one is launched."""
+    """The values of a new task's row."""
 
     id: str
     kind: InteractiveKind
@@ -99,7 +99,7 @@ SORTS: Mapping[str, str] = {
     "start_time": "k.started_at",
     "workspace_id": "i.workspace_id",
 }
-"""What a list can be sorted by; ties go by id."""
+"""Sort keys of a list; ties go by id."""
 
 _LISTED = """
     i.task_id AS id, k.type AS kind, k.job_id::text, k.user_id, u.username, u.display_name,

@@ -1,4 +1,4 @@
-"""What a project's runs have had: hyperparameters, metrics, metadata."""
+"""Columns of a project's runs: hyperparameters, metrics, metadata."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class ProjectRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewProject(msgspec.Struct, frozen=True, kw_only=True):
-    """What is stored when a project is created."""
+    """The values of a new project's row."""
 
     workspace_id: int
     name: str

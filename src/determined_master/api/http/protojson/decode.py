@@ -1,6 +1,6 @@
 """JSON to messages.
 
-What a well-kept client sends (camelCase, known fields, exact types) is decoded by msgspec in
+The canonical form (camelCase, known fields, exact types) is decoded by msgspec in
 one step, once escapes of what cannot be stored are replaced. Anything else, good or bad, is
 parsed again and walked by the message's shape, which accepts snake_case, numbers of enums,
 integers as text, null for unset and unknown fields, and has the texts that clients know for
@@ -60,7 +60,7 @@ def decode(cls: type[M], body: bytes) -> M:
 
 
 def decode_at_once(cls: type[M], body: bytes) -> M | None:
-    """What a well-kept client has sent, in a tenth of the walk's time; None for anything else.
+    """The message when the body has the canonical form, in a tenth of the walk's time; else None.
 
     Raises:
         InvalidArgument: it is nested too deeply.
@@ -87,7 +87,7 @@ def decode_field(cls: type[M], name: str, body: bytes) -> M:
 def parse(body: bytes) -> Any:
     """The first JSON value of a body; None when there is none.
 
-    What msgspec reads is read by it, in a third of the time; it takes no more than JSON.
+    msgspec reads all that it can, in a third of the time; it accepts only JSON.
 
     Raises:
         InvalidArgument: the text is not JSON.
@@ -143,7 +143,7 @@ def _is_free(cls: type[Message]) -> bool:
 
 def _holds_free(cls: type[Message], seen: set[type[Message]]) -> bool:
     seen.add(cls)
-    if cls is Metrics:  # what is too deep of them is told with the metric's name
+    if cls is Metrics:  # the error for too deep values names the metric
         return False
     for field in shape_of(cls).fields:
         if field.kind in FREE_FORM:
@@ -158,7 +158,7 @@ def _decode_exact(cls: type[M], body: bytes) -> M | None:
     try:
         return cast(M, _decoder(cls).decode(body))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None  # the walk understands it, or tells what is wrong
+        return None  # the walk understands it, or reports what is wrong
 
 
 def _storable_escape(found: re.Match[bytes]) -> bytes:

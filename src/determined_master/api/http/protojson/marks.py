@@ -18,7 +18,7 @@ _PIECE_BYTES = 4 * 1024 * 1024
 def check_marks(body: bytes) -> None:
     """Refuse a body that may have too many values.
 
-    Marks within texts count as well: to tell them apart is to take the body apart.
+    Marks within texts count as well: separating them means to parse the body.
 
     Raises:
         InvalidArgument: there are too many.

@@ -1,4 +1,4 @@
-"""A value that is not what its field takes, told with the place where it stands."""
+"""A value that its field does not accept, reported with its position."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Place = Literal["field", "parameter"]
 
 
 class Misread(InvalidArgument):
-    """What is wrong with a value, in words that clients know, and the name it was given under."""
+    """The problem of a value in words that clients know, and the name it was given under."""
 
     def __init__(self, reason: str, place: Place, path: str) -> None:
         super().__init__(f"{reason} ({place} {path})")

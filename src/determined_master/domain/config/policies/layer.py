@@ -19,7 +19,7 @@ def lay_over(
     Args:
         config: canonical, of the user and the template.
         policies: those that hold.
-        report: told of warnings, without values: they may be secret.
+        report: receives warnings, without values: they may be secret.
     """
     merged = _merged(config, policies, report)
     for path, (_, scope) in policies.invariants().items():

@@ -15,14 +15,14 @@ from determined_master.domain.errors import FailedPrecondition, InvalidArgument
 from determined_master.domain.schedule.priorities import PriorityOrder, is_beyond
 
 Workload = Literal["EXPERIMENT", "NTSC"]
-"""What a policy is about; NTSC: notebooks, TensorBoards, shells, commands, generic tasks."""
+"""The scope of a policy; NTSC: notebooks, TensorBoards, shells, commands, generic tasks."""
 
 _NOUNS: Mapping[Workload, str] = {"EXPERIMENT": "experiment", "NTSC": "tasks"}
 """How the command line calls them."""
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
-    """What admins have set for one workload of the cluster or of one workspace."""
+    """The policies of admins for one workload of the cluster or of one workspace."""
 
     scope: str = "the cluster"
     """Whose it is: `the cluster`, or `workspace 'vision'`."""

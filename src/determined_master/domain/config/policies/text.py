@@ -1,4 +1,4 @@
-"""What admins write as config policies: its form, and what may not stand together in it."""
+"""The text of config policies: its form, and keys that exclude each other."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ class Object(ValueType):
 
 @dataclass(frozen=True)
 class Tagged(ValueType):
-    """An object of one of several types, told apart by one key.
+    """An object of one of several types; one key names the type.
 
     The layers' common keys merge; keys of one type merge only where both are of that type. A
     layer that does not name a type takes the other's.

@@ -1,4 +1,4 @@
-"""What is wrong with a configuration: every problem with its path, told at once."""
+"""Problems of a configuration: all of them, each with its path, in one error."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from determined_master.domain.errors import InvalidArgument
 
 MAX_SHOWN = 200
 MAX_KEPT = 1000
-"""Who has made more mistakes has sent something else."""
+"""More mistakes than this mean that the text is something else."""
 HINTED = 20
 """So many of the first are worth a search for what may have been meant."""
 ROOT = "<config>"

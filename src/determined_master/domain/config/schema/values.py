@@ -252,7 +252,7 @@ def _is_key(key: Any, at: str, report: ProblemReport) -> bool:
 
 
 def _storable(text: str) -> str | None:
-    """What keeps a text out of the database, None when nothing does."""
+    """Why the database cannot store a text; None when it can."""
     if "\0" in text:
         return "must not contain a NUL character"
     if any("\ud800" <= c <= "\udfff" for c in text):

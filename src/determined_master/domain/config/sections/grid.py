@@ -17,7 +17,7 @@ _RANGES = ("int", "double", "log")
 def check_grid(config: Mapping[str, Any], at: str, report: ProblemReport) -> None:
     """Report what keeps a canonical space from being searched as a grid.
 
-    What looks like a range inside a list needs a count too: a list is one constant, so a range in
+    A range inside a list needs a count too: a list is one constant, so a range in
     it is most likely a mistake.
     """
     points = 1

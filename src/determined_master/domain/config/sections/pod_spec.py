@@ -94,7 +94,7 @@ _KEYS = {
     "hostAliases": "ip",
     "topologySpreadConstraints": "topologyKey",
 }
-"""Lists of a pod that merge item by item, and the key that tells which items are the same."""
+"""Lists of a pod that merge item by item, and the key that identifies an item."""
 
 
 def _is_keyed(value: Any, key: str) -> bool:

@@ -26,7 +26,7 @@ REMEDIES: dict[str, str] = {
     "pbt": _USE_ADAPTIVE,
     "custom": "create single trials from a script of your own, or use another searcher",
 }
-"""What to do instead, by name."""
+"""The replacement, by name."""
 
 _LENGTH = Length(allows_bare_number=True)
 _MAX_LENGTH = Field(_LENGTH, is_hidden_when_null=True)

@@ -17,7 +17,7 @@ from determined_master.domain.config.sections.lengths import Length
 
 
 class Common(msgspec.Struct, frozen=True, kw_only=True):
-    """What every searcher has."""
+    """The keys that every searcher has."""
 
     metric: str
     """Name of the validation metric that trials are judged by."""
@@ -106,7 +106,7 @@ def _is_uuid(text: str) -> str | None:
     return None if _UUID.fullmatch(text) else f'must be the UUID of a checkpoint, found "{text}"'
 
 
-_NO_LENGTH = "has no effect on the search: it tells trial classes how long to train"
+_NO_LENGTH = "has no effect on the search: it only sets how long trial classes train"
 _MAX_TRIALS = Field(Integer(at_least=1), is_required=True, doc="Trials in all.")
 _CONCURRENT = Field(Integer(at_least=0), 16, "Trials at once; 0 for no limit.")
 _DIVISOR = Field(Number(above=1), 4, "One of so many trials continues at each rung.")
