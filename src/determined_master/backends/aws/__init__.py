@@ -1,0 +1,1 @@
+"""Machines of AWS: instances at their usual price, and spot instances."""

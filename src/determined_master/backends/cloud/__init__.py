@@ -1,0 +1,1 @@
+"""Shared parts of the cloud providers: start script, metadata service, bounded threads."""

@@ -1,0 +1,1 @@
+"""Machines of GCP: instances of Compute Engine."""
