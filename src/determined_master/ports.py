@@ -10,7 +10,7 @@ import msgspec
 
 from determined_master.domain.access.rules import Caller
 from determined_master.domain.machines.agent_switches import Switches
-from determined_master.domain.scaling import Machine, MachineType
+from determined_master.domain.machines.scaling import Machine, MachineType
 from determined_wire.agent_link import ContainerReport, ContainerSpec, Device, Hello, LogBatch
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from tests.certificates import Authority
 
+from determined_master.backends.aws.provider import AwsMachines
+from determined_master.backends.aws.spot import SpotMachines
+from determined_master.backends.gcp.provider import GcpMachines
 from determined_master.composition.machine_providers import make_providers
-from determined_master.provision.aws import AwsMachines
-from determined_master.provision.gcp import GcpMachines
-from determined_master.provision.spot import SpotMachines
 from determined_master.services.cluster.bootstrap import Cluster
 from determined_master.settings.master import load
 

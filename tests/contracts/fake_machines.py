@@ -9,7 +9,7 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from determined_master import clock
-from determined_master.domain.scaling import Machine, MachineState, MachineType
+from determined_master.domain.machines.scaling import Machine, MachineState, MachineType
 from determined_master.ports import LaunchFailed, ProviderFailed
 
 QUOTA = "the quota of machines is used up"

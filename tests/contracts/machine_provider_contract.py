@@ -13,7 +13,7 @@ from typing import Protocol
 import pytest
 
 from determined_master import clock
-from determined_master.domain.scaling import Machine
+from determined_master.domain.machines.scaling import Machine
 from determined_master.ports import LaunchFailed, MachineProvider, ProviderFailed
 
 SECONDS = 20.0

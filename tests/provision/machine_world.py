@@ -12,16 +12,16 @@ from tests.domain.builders import T0, alloc, run, waiting
 from tests.pools.test_live import snapshot
 
 from determined_master import clock
-from determined_master.domain.launch_errors import Patience
-from determined_master.domain.machine_size import Size
-from determined_master.domain.scaling import Limits, MachineType
+from determined_master.domain.machines.launch_backoff import LaunchPatience
+from determined_master.domain.machines.scaling import Limits, MachineType
+from determined_master.domain.schedule.machine_size import Size
 from determined_master.domain.schedule.view import Rules
 from determined_master.pools.live import LiveAllocations
 from determined_master.pools.loop import PoolConfig, PoolLoop
 from determined_master.ports import AgentSnapshot
 from determined_master.provision.fleet import Fleet
 from determined_master.provision.loop import MachineLoop, ScalingConfig, Scheduling
-from determined_master.services.cluster.machine_records import MachineRecords
+from determined_master.provision.records import MachineRecords
 from determined_master.store.db import Database
 
 SLOTS = 2
@@ -53,7 +53,7 @@ class World:
         self.now, self.jumped = T0, timedelta(0)
         patch.setattr(clock, "now", lambda: self.now)
         patch.setattr(clock, "monotonic_s", self._passed_s)
-        self.patience = more.pop("patience", Patience())
+        self.patience = more.pop("patience", LaunchPatience())
         self.limits = Limits(**more)
         self.cloud = FakeCloud(now=lambda: self.now)
         self.agents: list[AgentSnapshot] = []

@@ -6,7 +6,7 @@ import pytest
 from tests.contracts.fake_machines import FakeCloud, FakeMachines
 from tests.contracts.machine_provider_contract import MachineProviderContract
 
-from determined_master.domain.scaling import MachineType
+from determined_master.domain.machines.scaling import MachineType
 from determined_master.ports import MachineProvider
 
 TYPE = MachineType(slots=4, device_type="cuda")

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from determined_master.backends.aws.provider import AwsMachines
+from determined_master.backends.aws.spot import SpotMachines
+from determined_master.backends.gcp.provider import GcpMachines
 from determined_master.ports import MachineSite
-from determined_master.provision.aws import AwsMachines
-from determined_master.provision.gcp import GcpMachines
-from determined_master.provision.spot import SpotMachines
 
 if TYPE_CHECKING:
     from determined_master.ports import MachineProvider

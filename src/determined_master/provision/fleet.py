@@ -21,9 +21,9 @@ from determined_master.ports import LaunchFailed, ProviderFailed
 from determined_master.store.cluster.machines import LaunchOrder
 
 if TYPE_CHECKING:
-    from determined_master.domain.scaling import Machine
+    from determined_master.domain.machines.scaling import Machine
     from determined_master.ports import MachineProvider
-    from determined_master.services.cluster.machine_records import MachineRecords
+    from determined_master.provision.records import MachineRecords
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -8,25 +8,25 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from determined_master.domain.mute_machines import Mute, launch_after, note_mute
-from determined_master.domain.scaling import Ending
+from determined_master.domain.machines.scaling import Ending
+from determined_master.domain.machines.unresponsive import Unresponsive, launch_after, note_mute
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from determined_master.domain.scaling import Limits, Machine, Scaling, Seen
+    from determined_master.domain.machines.scaling import Limits, Machine, Scaling, Seen
 
 log = logging.getLogger(__name__)
 
 
-class Joins:
+class JoinTracker:
     """Of one pool, in one lead."""
 
     def __init__(self, pool: str, limits: Limits, joined: Iterable[str] = ()) -> None:
         """`joined`: ids of machines whose agents an earlier lead has seen."""
         self.silent = 0
         """How many machines in a row were given up because their agents never came."""
-        self.mute = Mute()
+        self.mute = Unresponsive()
         self._pool = pool
         self._limits = limits
         self._joined = frozenset(joined)
@@ -47,7 +47,7 @@ class Joins:
         here = frozenset(s.machine.id for s in seen)
         present = frozenset(s.machine.id for s in seen if s.agent != "away")
         if present - self._joined:
-            self.silent, self.mute = 0, Mute()
+            self.silent, self.mute = 0, Unresponsive()
         self._joined = (self._joined | present) & here
         came = [s.machine.launched_at for s in seen if s.machine.id in self._joined]
         self._proven_at = max(

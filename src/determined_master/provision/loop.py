@@ -16,29 +16,29 @@ from determined_master.aggregates.allocations import ALLOCATION
 from determined_master.domain.allocation.messages import Refused
 from determined_master.domain.errors import DetError
 from determined_master.domain.ids import AllocationId
-from determined_master.domain.launch_errors import (
+from determined_master.domain.machines.demand import demand
+from determined_master.domain.machines.launch_backoff import (
     LaunchErrors,
-    Patience,
+    LaunchPatience,
     note_failure,
     pause_after,
     standing_failure,
 )
-from determined_master.domain.machine_demand import demand
-from determined_master.domain.machine_news import MachineNews
-from determined_master.domain.machine_size import Size
-from determined_master.domain.scaling import Clocks, Ending, Limits, Scaling, scale
+from determined_master.domain.machines.scaling import Clocks, Ending, Limits, Scaling, scale
+from determined_master.domain.machines.status import MachineStatus
+from determined_master.domain.schedule.machine_size import Size
 from determined_master.engine.causes import Occurrence
 from determined_master.engine.errors import NotLeader
 from determined_master.ports import ProviderFailed
 from determined_master.provision.fleet import ACTIVE
-from determined_master.provision.joins import Joins
-from determined_master.provision.sight import held_of, see, waiting_of
+from determined_master.provision.join_tracker import JoinTracker
+from determined_master.provision.observation import held_of, see, waiting_of
 from determined_master.store.connection_errors import DATABASE_ERRORS
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from determined_master.domain.scaling import Machine
+    from determined_master.domain.machines.scaling import Machine
     from determined_master.domain.schedule.view import RequestView
     from determined_master.engine import Engine
     from determined_master.pools.live import LiveAllocations
@@ -59,7 +59,7 @@ class ScalingConfig(msgspec.Struct, frozen=True, kw_only=True):
     pool: str
     limits: Limits
     size: Size
-    patience: Patience = Patience()
+    patience: LaunchPatience = LaunchPatience()
 
 
 @dataclass(frozen=True)
@@ -87,14 +87,14 @@ class MachineLoop:
         tick_s: float = TICK_S,
     ) -> None:
         self.config = config
-        self.news = MachineNews(machines=0, max_machines=config.limits.max_machines)
+        self.news = MachineStatus(machines=0, max_machines=config.limits.max_machines)
         """As of the last look."""
         self._fleet = fleet
         self._pool = scheduling
         self._tick_s = tick_s
         self._jumps = clock.Jumps()
         self._clocks = Clocks()
-        self._joins = Joins(config.pool, config.limits)
+        self._joins = JoinTracker(config.pool, config.limits)
         self._errors: LaunchErrors | None = None
         self._failures = 0
         """Launches in a row of which nothing came."""
@@ -118,7 +118,7 @@ class MachineLoop:
         await self._fleet.take_over(epoch)
         await self._close({m.agent_name for m in self._fleet.leaving.values()} | self._shut)
         self._clocks = Clocks(dict(self._fleet.idle_since))
-        self._joins = Joins(self.config.pool, self.config.limits, self._fleet.idle_since)
+        self._joins = JoinTracker(self.config.pool, self.config.limits, self._fleet.idle_since)
         self._forget_failures()
         self._epoch = epoch
 
@@ -333,7 +333,7 @@ class MachineLoop:
             until = errors.at + self.config.patience.timeout
         elif not (decided.launch or fleet.held) and fleet.is_settled:
             errors = None  # of a launch that nobody waits for any more
-        self.news = MachineNews(
+        self.news = MachineStatus(
             machines=decided.machines,
             max_machines=limits.max_machines,
             starting=len(on_the_way),

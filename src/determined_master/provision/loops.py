@@ -9,16 +9,16 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from determined_master.domain.launch_errors import Patience
-from determined_master.domain.machine_size import Size
-from determined_master.domain.scaling import Limits
+from determined_master.domain.machines.launch_backoff import LaunchPatience
+from determined_master.domain.machines.scaling import Limits
+from determined_master.domain.schedule.machine_size import Size
 from determined_master.provision.fleet import Fleet
 from determined_master.provision.loop import MachineLoop, ScalingConfig, Scheduling
-from determined_master.services.cluster.machine_records import MachineRecords, forget_other_pools
+from determined_master.provision.records import MachineRecords, forget_other_pools
 
 if TYPE_CHECKING:
-    from determined_master.domain.machine_news import MachineNews
-    from determined_master.domain.scaling import MachineType
+    from determined_master.domain.machines.scaling import MachineType
+    from determined_master.domain.machines.status import MachineStatus
     from determined_master.engine import Engine
     from determined_master.pools.live import LiveAllocations
     from determined_master.pools.loops import PoolLoops
@@ -61,7 +61,7 @@ class MachineLoops:
             if pool.provider is not None
         }
 
-    def news(self, pool: str) -> MachineNews | None:
+    def news(self, pool: str) -> MachineStatus | None:
         """What the last look at a pool's machines has seen; None for a pool without."""
         loop = self._loops.get(pool)
         return None if loop is None else loop.news
@@ -111,7 +111,7 @@ def _loop(
             return_wait=timedelta(seconds=pool.agent_reconnect_wait_s),
         ),
         size=_size(pool, settings, provider.type),
-        patience=Patience(
+        patience=LaunchPatience(
             timedelta(seconds=settings.launch_error_timeout_s), settings.launch_error_retries
         ),
     )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from determined_master.domain.machine_wants import Wants
-from determined_master.domain.scaling import Machine, Seen
+from determined_master.domain.machines.scaling import Machine, Seen
+from determined_master.domain.machines.wanted import WantedSlots
 
 if TYPE_CHECKING:
-    from determined_master.domain.machine_size import Size
+    from determined_master.domain.schedule.machine_size import Size
     from determined_master.domain.schedule.view import RequestView
     from determined_master.pools.loop import PoolDecision
     from determined_master.ports import AgentSnapshot
@@ -55,7 +55,7 @@ def see(
     connected = {a.id for a in agents if a.is_connected}
     offered = {a.id: a for a in decision.view.agents if a.id in connected}
     chosen = {name for start in decision.plan.starts for name, _ in start.placement}
-    wants = Wants(waiting_of(decision), size)
+    wants = WantedSlots(waiting_of(decision), size)
 
     def seen(machine: Machine) -> Seen:
         name = machine.agent_name

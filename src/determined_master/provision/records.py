@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from determined_master.domain.scaling import Machine
+from determined_master.domain.machines.scaling import Machine
 from determined_master.engine.leadership.epoch_check import hold_lead
 from determined_master.store.cluster import machines as rows
 

@@ -7,8 +7,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from determined_master.domain.aws_instances import SLOTS
 from determined_master.domain.config.schema.problems import ProblemReport
+from determined_master.domain.machines.aws_instances import SLOTS
 from determined_master.settings.provider import Provider
 
 Struct = msgspec.Struct

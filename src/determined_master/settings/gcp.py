@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.schema.values import type_name
-from determined_master.domain.gcp_machines import gpu_problem, machine_type_problem
+from determined_master.domain.machines.gcp_types import gpu_problem, machine_type_problem
 from determined_master.settings.provider import Provider
 from determined_master.settings.reader import Seconds
 

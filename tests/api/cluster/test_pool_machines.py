@@ -16,7 +16,7 @@ from tests.covers import covers
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
 from determined_master.composition.machine_providers import MACHINE_PROVIDERS
-from determined_master.domain.scaling import MachineType
+from determined_master.domain.machines.scaling import MachineType
 from determined_master.ports import MachineSite
 from determined_master.services.access.passwords import Passwords
 from determined_master.settings.aws import AwsProvider

@@ -7,6 +7,11 @@ import logging
 from typing import Any
 
 import pytest
+from tests.backends.cloud.aws_place import AwsPlace, settings
+from tests.backends.cloud.cloud_place import site
+from tests.backends.cloud.ec2_server import Ec2Server
+from tests.backends.cloud.metadata_server import ON_AWS, aws_metadata
+from tests.backends.cloud.start_of_machine import Machine
 from tests.contracts.machine_provider_contract import (
     MachineProviderContract,
     ids,
@@ -15,17 +20,12 @@ from tests.contracts.machine_provider_contract import (
     until_listed,
 )
 from tests.covers import covers
-from tests.provision.aws_place import AwsPlace, settings
-from tests.provision.cloud_place import site
-from tests.provision.ec2_server import Ec2Server
-from tests.provision.metadata_server import ON_AWS, aws_metadata
-from tests.provision.start_of_machine import Machine
 
+from determined_master.backends.aws.ec2 import Ec2
+from determined_master.backends.aws.provider import AwsMachines
+from determined_master.backends.cloud.metadata import AwsMetadata
+from determined_master.backends.cloud.start_script import Boot, start_script
 from determined_master.ports import LaunchFailed, ProviderFailed
-from determined_master.provision.aws import AwsMachines
-from determined_master.provision.bootstrap import Boot, start_script
-from determined_master.provision.ec2 import Ec2
-from determined_master.provision.metadata import AwsMetadata
 from determined_master.settings.aws import AwsNetworkInterface, AwsTag
 
 pytestmark = pytest.mark.slow

@@ -8,6 +8,8 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 import pytest
+from tests.backends.cloud.aws_place import SpotPlace
+from tests.backends.cloud.ec2_server import Ec2Server
 from tests.contracts.machine_provider_contract import (
     MachineProviderContract,
     ids,
@@ -16,14 +18,12 @@ from tests.contracts.machine_provider_contract import (
     until_listed,
 )
 from tests.covers import covers
-from tests.provision.aws_place import SpotPlace
-from tests.provision.ec2_server import Ec2Server
 
 from determined_master import clock
+from determined_master.backends.aws import spot
+from determined_master.backends.aws.spot import skew_of
+from determined_master.backends.aws.spot_requests import LOST_AFTER
 from determined_master.ports import LaunchFailed, ProviderFailed
-from determined_master.provision import spot
-from determined_master.provision.spot import skew_of
-from determined_master.provision.spot_book import LOST_AFTER
 from determined_master.settings.aws import AwsTag
 
 pytestmark = pytest.mark.slow

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.provision.http_servers import Quiet, serving
+from tests.backends.cloud.http_servers import Quiet, serving
 
-from determined_master.provision.metadata import TRIES, GcpMetadata
+from determined_master.backends.cloud.metadata import TRIES, GcpMetadata
 
 
 def asked(failures: int, status: int) -> tuple[str, int]:

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 from tests.agent_link import ROOT, Listener, OpenDoor, Recorder, identity, listening, until
+from tests.backends.cloud.start_of_machine import Machine, json_file
 from tests.covers import covers
-from tests.provision.start_of_machine import Machine, json_file
 
 from determined_agent.settings.options import load
 from determined_master.backends.agents.backend import AgentBackend
-from determined_master.provision.bootstrap import (
+from determined_master.backends.cloud.start_script import (
     DOCKER_PATIENCE_S,
     PLACE,
     Boot,

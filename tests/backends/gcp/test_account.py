@@ -13,15 +13,15 @@ from urllib.parse import parse_qs
 import pytest
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
+from tests.backends.aws.test_spot import Hours
+from tests.backends.cloud.http_servers import Quiet, serving
+from tests.backends.cloud.metadata_server import ON_GCP, gcp_metadata
 from tests.covers import covers
-from tests.provision.http_servers import Quiet, serving
-from tests.provision.metadata_server import ON_GCP, gcp_metadata
-from tests.provision.test_spot import Hours
 
+from determined_master.backends.cloud.metadata import GcpMetadata
+from determined_master.backends.gcp import account as google_account
+from determined_master.backends.gcp.account import GoogleAccount
 from determined_master.ports import ProviderFailed
-from determined_master.provision import google_account
-from determined_master.provision.google_account import GoogleAccount
-from determined_master.provision.metadata import GcpMetadata
 
 pytestmark = [pytest.mark.slow, covers("scheduling-and-provisioning c.9.credentials")]
 

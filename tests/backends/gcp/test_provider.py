@@ -6,6 +6,10 @@ import logging
 from datetime import timedelta
 
 import pytest
+from tests.backends.aws.test_spot import Hours
+from tests.backends.cloud.gcp_place import GcpPlace
+from tests.backends.cloud.gcp_server import Fault, GcpServer
+from tests.backends.cloud.metadata_server import gcp_metadata
 from tests.contracts.machine_provider_contract import (
     MachineProviderContract,
     ids,
@@ -14,13 +18,9 @@ from tests.contracts.machine_provider_contract import (
     until_listed,
 )
 from tests.covers import covers
-from tests.provision.gcp_place import GcpPlace
-from tests.provision.gcp_server import Fault, GcpServer
-from tests.provision.metadata_server import gcp_metadata
-from tests.provision.test_spot import Hours
 
+from determined_master.backends.gcp import provider as gcp_module
 from determined_master.ports import LaunchFailed, ProviderFailed
-from determined_master.provision import gcp as gcp_module
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("fast_gcp")]
 

@@ -6,10 +6,10 @@ import uuid
 from typing import Any
 
 import pytest
+from tests.backends.cloud.gcp_place import launched
+from tests.backends.cloud.gcp_server import GcpServer
+from tests.backends.cloud.metadata_server import ON_GCP, gcp_metadata
 from tests.covers import covers
-from tests.provision.gcp_place import launched
-from tests.provision.gcp_server import GcpServer
-from tests.provision.metadata_server import ON_GCP, gcp_metadata
 
 from determined_master.settings.gcp import (
     GcpInstanceType,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.covers import covers
 
-from determined_master.domain.aws_instances import SLOTS, accelerator, gpus_of
-from determined_master.provision.aws_requests import STATES, machine_type
+from determined_master.backends.aws.requests import STATES, machine_type
+from determined_master.domain.machines.aws_instances import SLOTS, accelerator, gpus_of
 from determined_master.settings.aws import AwsProvider
 
 GPUS = {

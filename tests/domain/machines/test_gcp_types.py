@@ -7,7 +7,7 @@ import re
 import pytest
 from tests.covers import covers
 
-from determined_master.domain.gcp_machines import (
+from determined_master.domain.machines.gcp_types import (
     ADJECTIVES,
     ANIMALS,
     GPU_COUNTS,

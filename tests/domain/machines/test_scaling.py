@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.covers import covers
 from tests.domain.builders import T0
 
-from determined_master.domain.scaling import Clocks, Limits, Machine, Scaling, Seen, scale
+from determined_master.domain.machines.scaling import Clocks, Limits, Machine, Scaling, Seen, scale
 
 E = "scheduling-and-provisioning"
 LIMITS = Limits()

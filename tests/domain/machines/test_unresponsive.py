@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.domain.builders import T0
 
-from determined_master.domain.mute_machines import (
+from determined_master.domain.machines.unresponsive import (
     FIRST_REST,
     LONGEST_REST,
-    Mute,
+    Unresponsive,
     launch_after,
     note_mute,
 )
@@ -19,15 +19,15 @@ from determined_master.domain.mute_machines import (
 MINUTE = timedelta(minutes=1)
 
 
-def rest(mute: Mute) -> timedelta:
+def rest(mute: Unresponsive) -> timedelta:
     assert mute.until is not None
     assert mute.at is not None
     return mute.until - mute.at
 
 
-def in_a_row(rounds: int) -> Mute:
+def in_a_row(rounds: int) -> Unresponsive:
     """Each launched when the rest of the one before was over, and given up after ten minutes."""
-    mute, now = Mute(), T0
+    mute, now = Unresponsive(), T0
     for _ in range(rounds):
         launched = mute.until or now
         now = launched + 10 * MINUTE
@@ -36,8 +36,8 @@ def in_a_row(rounds: int) -> Mute:
 
 
 def test_while_agents_come_all_that_is_wanted_is_started() -> None:
-    assert launch_after(Mute(), 7, T0, is_one_tried=False) == 7
-    assert launch_after(Mute(), 7, T0, is_one_tried=True) == 7
+    assert launch_after(Unresponsive(), 7, T0, is_one_tried=False) == 7
+    assert launch_after(Unresponsive(), 7, T0, is_one_tried=True) == 7
 
 
 def test_rests_double_up_to_an_hour() -> None:
@@ -59,9 +59,9 @@ def test_what_was_on_its_way_when_others_were_given_up_counts_once(
     given_up: list[tuple[int, int]],
 ) -> None:
     """Of a gang: launched before the first of them is given up, given up one after another."""
-    mute: Mute | None = None
+    mute: Unresponsive | None = None
     for launched, until in sorted(given_up, key=lambda one: one[1]):
-        mute = note_mute(mute or Mute(), [T0 + launched * MINUTE], T0 + until * MINUTE)
+        mute = note_mute(mute or Unresponsive(), [T0 + launched * MINUTE], T0 + until * MINUTE)
     assert mute is not None
     assert mute.rounds == 1
     assert rest(mute) == FIRST_REST
@@ -71,7 +71,7 @@ def test_what_was_on_its_way_when_others_were_given_up_counts_once(
 def test_nobody_rests_for_longer_than_an_hour_after_the_last_was_given_up(
     ages: list[list[int]],
 ) -> None:
-    mute, now, last = Mute(), T0, datetime.min.replace(tzinfo=T0.tzinfo)
+    mute, now, last = Unresponsive(), T0, datetime.min.replace(tzinfo=T0.tzinfo)
     for launched in ages:
         now += 10 * MINUTE
         before, mute = mute, note_mute(mute, [now + age * MINUTE for age in launched], now)

@@ -11,7 +11,7 @@ from tests.covers import covers
 
 from determined_master import clock
 from determined_master.domain.errors import InvalidArgument
-from determined_master.domain.scaling import MachineType
+from determined_master.domain.machines.scaling import MachineType
 from determined_master.pools.live import LiveAllocations
 from determined_master.ports import AgentSnapshot
 from determined_master.services.cluster.pools import Pools

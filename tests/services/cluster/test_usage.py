@@ -12,11 +12,11 @@ from tests.covers import covers
 from tests.services.cluster.test_pools import Here, agent
 from tests.store.rows import STARTED, add_allocation, add_experiment, add_project
 
-from determined_master.domain.scaling import Machine, MachineState
+from determined_master.domain.machines.scaling import Machine, MachineState
 from determined_master.domain.usage import Window
 from determined_master.ports import AgentSnapshot
+from determined_master.provision.records import MachineRecords, forget_other_pools
 from determined_master.services.cluster.agent_stays import AgentStays
-from determined_master.services.cluster.machine_records import MachineRecords, forget_other_pools
 from determined_master.services.cluster.usage import Usage
 from determined_master.store.cluster.usage import upsert_day
 from determined_master.store.db import Database

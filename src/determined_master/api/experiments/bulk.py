@@ -15,7 +15,7 @@ from determined_wire.rest import projects as wire
 from determined_wire.rest.types.shared import BulkExperimentFilters
 
 
-class Chosen(Protocol):
+class ExperimentSelector(Protocol):
     """The common part of the requests of these routes."""
 
     @property
@@ -152,7 +152,9 @@ async def retain_experiments_logs(
     return wire.PutExperimentsRetainLogsResponse(results=results)
 
 
-async def _each(call: Call, request: Chosen, act: Act) -> list[wire.ExperimentActionResult]:
+async def _each(
+    call: Call, request: ExperimentSelector, act: Act
+) -> list[wire.ExperimentActionResult]:
     if not request.project_id:
         raise InvalidArgument("the request names no project")
     filters = request.filters

@@ -13,7 +13,7 @@ from determined_master.services.experiments.run_bulk import RunSelection
 from determined_wire.rest import runs as wire
 
 
-class Chosen(Protocol):
+class RunSelector(Protocol):
     """The common part of the requests of nearly all these routes."""
 
     @property
@@ -92,7 +92,7 @@ async def move_runs(call: Call, request: wire.MoveRunsRequest) -> wire.MoveRunsR
 
 
 async def _each_search(
-    call: Call, request: Chosen, act: Act, verb: str
+    call: Call, request: RunSelector, act: Act, verb: str
 ) -> list[wire.RunActionResult]:
     results = await call.services.run_bulk.each_search(
         call.caller, _selection(request), act, verb=verb
@@ -100,7 +100,7 @@ async def _each_search(
     return _results(results)
 
 
-def _selection(request: Chosen) -> RunSelection:
+def _selection(request: RunSelector) -> RunSelection:
     return RunSelection(project_id=request.project_id, ids=request.run_ids, filter=request.filter)
 
 

@@ -39,7 +39,7 @@ MAX_TEXT = 400
 _making = threading.Lock()
 
 
-class Refused(Exception):
+class Ec2Refused(Exception):
     """EC2 has looked at a request and will not do it."""
 
     def __init__(self, code: str, text: str) -> None:
@@ -120,7 +120,7 @@ def each(ids: Sequence[str], act: Callable[[list[str]], object]) -> None:
         return
     try:
         act(list(ids))
-    except Refused as error:
+    except Ec2Refused as error:
         if error.code not in _GONE:
             raise
         if len(ids) > 1:
@@ -145,7 +145,7 @@ def errors(act: str) -> Iterator[None]:
         text = f"{act} failed, {code}: {message[:MAX_TEXT]}" + (f"; {remedy}" if remedy else "")
         if code in _UNDECIDED or (status >= 500 and code != ROOM):
             raise ProviderFailed(f"AWS: {text}") from None
-        raise Refused(code, f"AWS: {text}") from None
+        raise Ec2Refused(code, f"AWS: {text}") from None
     except NoCredentialsError:
         raise ProviderFailed(
             "AWS: the master has no credentials: give its machine a role, or set "
@@ -161,7 +161,7 @@ def refusals_are(kind: type[ProviderFailed] = ProviderFailed) -> Iterator[None]:
     """Raise what EC2 refused as ProviderFailed, or as LaunchFailed where it was a launch."""
     try:
         yield
-    except Refused as error:
+    except Ec2Refused as error:
         raise kind(str(error)) from None
 
 

@@ -9,26 +9,26 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from determined_master.domain.scaling import Machine, MachineType
+from determined_master.backends.aws import requests
+from determined_master.backends.aws.ec2 import ROOM, Ec2, Ec2Refused, launching, refusals_are
+from determined_master.backends.aws.requests import Ec2Terms
+from determined_master.backends.cloud.metadata import AWS_ALIASES, AwsMetadata
+from determined_master.backends.cloud.site import boot_of, master_address, resolve_host
+from determined_master.backends.cloud.start_script import start_script
+from determined_master.backends.cloud.threads import Threads
+from determined_master.domain.machines.scaling import Machine, MachineType
 from determined_master.ports import LaunchFailed, MachineSite, ProviderFailed
-from determined_master.provision import aws_requests as requests
-from determined_master.provision.aws_requests import Terms
-from determined_master.provision.bootstrap import start_script
-from determined_master.provision.ec2 import ROOM, Ec2, Refused, launching, refusals_are
-from determined_master.provision.metadata import AWS_ALIASES, AwsMetadata
-from determined_master.provision.site import boot_of, master_address, resolve_host
-from determined_master.provision.threads import Threads
 from determined_master.settings.aws import AwsProvider
 
 log = logging.getLogger(__name__)
 MakeClient = Callable[[str], Ec2]
 
 
-class Opened(NamedTuple):
+class Ec2Connection(NamedTuple):
     """What is there once the provider is opened."""
 
     ec2: Ec2
-    terms: Terms
+    terms: Ec2Terms
 
 
 class AwsMachines:
@@ -54,7 +54,7 @@ class AwsMachines:
         self._metadata = metadata or AwsMetadata()
         self._make_client = make_client
         self._threads = Threads("AWS")
-        self._opened: Opened | None = None
+        self._opened: Ec2Connection | None = None
         self._type = requests.machine_type(aws, aws.region)
 
     @property
@@ -88,7 +88,7 @@ class AwsMachines:
             self._opened.ec2.close()
             self._opened = None
 
-    def _ready(self) -> Opened:
+    def _ready(self) -> Ec2Connection:
         if self._opened is None:
             raise ProviderFailed("AWS: the provider of machines is not opened")
         return self._opened
@@ -111,7 +111,7 @@ class AwsMachines:
         with launching():
             try:
                 answer = ec2.call("run_instances", **requests.run_instances(terms, count, token))
-            except Refused as error:
+            except Ec2Refused as error:
                 if error.code == ROOM:
                     log.warning("AWS has no room for machines", extra={"pool": terms.pool})
                 raise
@@ -121,7 +121,7 @@ class AwsMachines:
         with refusals_are():
             self._ready().ec2.end_instances(machine_ids)
 
-    def _find_out(self) -> Opened:
+    def _find_out(self) -> Ec2Connection:
         aws, metadata = self._aws, self._metadata
         before = self._opened
         region = (
@@ -156,7 +156,7 @@ class AwsMachines:
         except ProviderFailed:
             ec2.close()
             raise
-        terms = Terms(
+        terms = Ec2Terms(
             aws=aws,
             pool=self._site.pool,
             region=region,
@@ -166,7 +166,7 @@ class AwsMachines:
             script=script,
             root_device=device,
         )
-        return Opened(ec2, terms)
+        return Ec2Connection(ec2, terms)
 
     def _own_tag_value(self) -> str:
         found = self._aws.tag_value or self._metadata.find("instance-id")
@@ -177,7 +177,7 @@ class AwsMachines:
         with refusals_are():
             try:
                 answer = ec2.call("describe_images", ImageIds=[self._aws.image_id])
-            except Refused as error:
+            except Ec2Refused as error:
                 if error.code != "UnauthorizedOperation":
                     raise
                 log.warning(

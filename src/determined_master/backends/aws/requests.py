@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from determined_master.domain.aws_instances import accelerator, gpus_of
-from determined_master.domain.scaling import Machine, MachineState, MachineType
-from determined_master.provision.bootstrap import SlotType
+from determined_master.backends.cloud.start_script import SlotType
+from determined_master.domain.machines.aws_instances import accelerator, gpus_of
+from determined_master.domain.machines.scaling import Machine, MachineState, MachineType
 from determined_master.settings.aws import LAUNCH_TAG, ON_DEMAND_PRICE, POOL_TAG, AwsProvider
 
 MASTER_TAG = "determined-master-address"
@@ -28,7 +28,7 @@ STATES: Mapping[str, MachineState] = {
 }
 
 
-class Terms(msgspec.Struct, frozen=True, kw_only=True):
+class Ec2Terms(msgspec.Struct, frozen=True, kw_only=True):
     """The settings of a pool, with all that had to be found out."""
 
     aws: AwsProvider
@@ -72,7 +72,7 @@ def log_options(aws: AwsProvider, region: str) -> tuple[str, ...]:
     return ("--log-driver", "awslogs", *(part for o in options for part in ("--log-opt", o)))
 
 
-def tags(terms: Terms, token: str = "") -> list[dict[str, str]]:
+def tags(terms: Ec2Terms, token: str = "") -> list[dict[str, str]]:
     """Of every instance; those by which it is found cannot be replaced by custom ones."""
     found = {tag.key: tag.value for tag in terms.aws.custom_tags}
     found |= {
@@ -86,7 +86,7 @@ def tags(terms: Terms, token: str = "") -> list[dict[str, str]]:
     return [{"Key": key, "Value": value} for key, value in found.items()]
 
 
-def own_filters(terms: Terms, **more: Iterable[str]) -> list[dict[str, Any]]:
+def own_filters(terms: Ec2Terms, **more: Iterable[str]) -> list[dict[str, Any]]:
     """What is this pool's of this master; `more` by filter, with `_` for `-`."""
     filters: list[dict[str, Any]] = [
         {"Name": f"tag:{terms.aws.tag_key}", "Values": [terms.tag_value]},
@@ -102,7 +102,7 @@ def launch_filter(token: str) -> dict[str, Any]:
     return {"Name": f"tag:{LAUNCH_TAG}", "Values": [token]}
 
 
-def run_instances(terms: Terms, count: int, token: str) -> dict[str, Any]:
+def run_instances(terms: Ec2Terms, count: int, token: str) -> dict[str, Any]:
     """Parameters of RunInstances: one instance at least, `count` at most."""
     return {
         **_machine(terms),
@@ -120,7 +120,7 @@ def run_instances(terms: Terms, count: int, token: str) -> dict[str, Any]:
     }
 
 
-def request_spot(terms: Terms, count: int, token: str, valid_from: datetime) -> dict[str, Any]:
+def request_spot(terms: Ec2Terms, count: int, token: str, valid_from: datetime) -> dict[str, Any]:
     """Parameters of RequestSpotInstances: requests for one instance each, fulfilled once."""
     script = base64.b64encode(terms.script.encode()).decode()
     price = terms.aws.spot_max_price
@@ -149,7 +149,7 @@ def machine_of(instance: Mapping[str, Any], *, is_spot: bool = False) -> Machine
     )
 
 
-def _machine(terms: Terms) -> dict[str, Any]:
+def _machine(terms: Ec2Terms) -> dict[str, Any]:
     aws, net = terms.aws, terms.aws.network_interface
     interface: dict[str, Any] = {
         "DeviceIndex": 0,

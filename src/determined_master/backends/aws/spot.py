@@ -14,13 +14,13 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from determined_master import clock
-from determined_master.domain.scaling import Machine
+from determined_master.backends.aws import requests
+from determined_master.backends.aws.ec2 import Ec2, Ec2Refused, refusals_are
+from determined_master.backends.aws.provider import AwsMachines, Ec2Connection, MakeClient
+from determined_master.backends.aws.spot_requests import LIVE, PREFIX, RUNS_ON, Book, stand_in
+from determined_master.backends.cloud.metadata import AwsMetadata
+from determined_master.domain.machines.scaling import Machine
 from determined_master.ports import LaunchFailed, MachineSite, ProviderFailed
-from determined_master.provision import aws_requests as requests
-from determined_master.provision.aws import AwsMachines, MakeClient, Opened
-from determined_master.provision.ec2 import Ec2, Refused, refusals_are
-from determined_master.provision.metadata import AwsMetadata
-from determined_master.provision.spot_book import LIVE, PREFIX, RUNS_ON, Book, stand_in
 from determined_master.settings.aws import AwsProvider
 
 log = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ class SpotMachines(AwsMachines):
         self._named: set[str] = set()
         self._skew = timedelta(0)
 
-    def _find_out(self) -> Opened:
+    def _find_out(self) -> Ec2Connection:
         opened = super()._find_out()
         try:
             with refusals_are():
@@ -87,7 +87,7 @@ class SpotMachines(AwsMachines):
             order = requests.request_spot(terms, count, token, begin)
             try:
                 answer = ec2.call("request_spot_instances", **order)
-            except Refused as error:
+            except Ec2Refused as error:
                 if error.code != _TOO_EARLY:
                     raise LaunchFailed(str(error)) from None
                 continue
@@ -148,7 +148,7 @@ class SpotMachines(AwsMachines):
         if nameless:
             try:
                 ec2.call("create_tags", Resources=nameless, Tags=requests.tags(terms))
-            except Refused as error:  # they are known by their requests, and work without
+            except Ec2Refused as error:  # they are known by their requests, and work without
                 log.warning("spot machines have no tags: %s", error, extra={"pool": terms.pool})
         self._named = {i["InstanceId"] for i in here}
         return [requests.machine_of(instance, is_spot=True) for instance in here]

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from determined_master.domain.scaling import Machine
+from determined_master.domain.machines.scaling import Machine
 
 PREFIX = "sir-"
 LIVE = ("open", "active")

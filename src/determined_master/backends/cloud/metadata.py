@@ -10,7 +10,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping
 
-from determined_master.provision.bootstrap import Identity
+from determined_master.backends.cloud.start_script import Identity
 
 TIMEOUT_S = 1.0
 TRIES = 3

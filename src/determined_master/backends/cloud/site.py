@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import msgspec
 
+from determined_master.backends.cloud.start_script import Boot
 from determined_master.ports import MachineSite, ProviderFailed
-from determined_master.provision.bootstrap import Boot
 from determined_master.settings.provider import Provider, split_master_url
 
 

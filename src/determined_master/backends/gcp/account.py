@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from determined_master import clock
+from determined_master.backends.cloud.metadata import GcpMetadata
 from determined_master.ports import ProviderFailed
-from determined_master.provision.metadata import GcpMetadata
 
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 TOKEN_URL = "https://oauth2.googleapis.com/token"

@@ -20,7 +20,7 @@ MAX_TEXT = 400
 _TOO_MANY = ("rateLimitExceeded", "userRateLimitExceeded")
 
 
-class Refused(Exception):
+class ComputeRefused(Exception):
     """GCP has looked at a request and will not do it; `status` is that of HTTP."""
 
     def __init__(self, status: int, text: str) -> None:
@@ -58,7 +58,7 @@ class Compute:
         """Ask for an instance's end; the operation, None where there is no such instance."""
         try:
             return self._call("DELETE", f"instances/{urllib.parse.quote(name, safe='')}")
-        except Refused as error:
+        except ComputeRefused as error:
             if error.status == 404:
                 return None
             raise
@@ -117,7 +117,7 @@ def refusal(status: int, body: bytes, act: str) -> Exception:
         return ProviderFailed(text)
     if status == 403:
         text += "; see the permissions in docs/provisioning.md, and the project's quotas"
-    return Refused(status, text)
+    return ComputeRefused(status, text)
 
 
 def problems(operation: Mapping[str, Any]) -> list[str]:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
+from determined_master.backends.gcp.compute import Compute, ComputeRefused, problems, warnings
 from determined_master.ports import ProviderFailed
-from determined_master.provision.compute import Compute, Refused, problems, warnings
 
 log = logging.getLogger(__name__)
 MAX_A_ROUND = 50
@@ -48,7 +48,7 @@ class Operations:
     def _is_open(self, one: _Followed, compute: Compute) -> bool:
         try:
             operation = compute.operation(one.name)
-        except (Refused, ProviderFailed) as error:
+        except (ComputeRefused, ProviderFailed) as error:
             log.warning("%s at GCP: nobody knows what came of it: %s", one.act, error)
             return False
         if operation.get("status") == "DONE" or problems(operation):

@@ -12,18 +12,18 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from determined_master import clock
-from determined_master.domain.gcp_machines import machine_names
-from determined_master.domain.scaling import Machine, MachineType
+from determined_master.backends.cloud.metadata import GCP_ALIASES, GcpMetadata
+from determined_master.backends.cloud.site import boot_of, master_address, resolve_host
+from determined_master.backends.cloud.start_script import start_script
+from determined_master.backends.cloud.threads import DEADLINE_S, Threads
+from determined_master.backends.gcp import requests
+from determined_master.backends.gcp.account import GoogleAccount
+from determined_master.backends.gcp.compute import Compute, ComputeRefused, problems
+from determined_master.backends.gcp.operations import Operations, tell
+from determined_master.backends.gcp.requests import ComputeTerms
+from determined_master.domain.machines.gcp_types import machine_names
+from determined_master.domain.machines.scaling import Machine, MachineType
 from determined_master.ports import LaunchFailed, MachineSite, ProviderFailed
-from determined_master.provision import gcp_requests as requests
-from determined_master.provision.bootstrap import start_script
-from determined_master.provision.compute import Compute, Refused, problems
-from determined_master.provision.gcp_operations import Operations, tell
-from determined_master.provision.gcp_requests import Terms
-from determined_master.provision.google_account import GoogleAccount
-from determined_master.provision.metadata import GCP_ALIASES, GcpMetadata
-from determined_master.provision.site import boot_of, master_address, resolve_host
-from determined_master.provision.threads import DEADLINE_S, Threads
 from determined_master.settings.gcp import LAUNCH_LABEL, GcpProvider
 
 log = logging.getLogger(__name__)
@@ -33,11 +33,11 @@ POLL_S = 1.0
 MakeCompute = Callable[[str, str, Callable[[], str]], Compute]
 
 
-class Opened(NamedTuple):
+class ComputeConnection(NamedTuple):
     """What is there once the provider is opened."""
 
     compute: Compute
-    terms: Terms
+    terms: ComputeTerms
 
 
 class GcpMachines:
@@ -68,7 +68,7 @@ class GcpMachines:
         self._account = GoogleAccount(self._metadata, now=now)
         self._operations = Operations(timedelta(seconds=gcp.operation_timeout_period_s), now)
         self._threads = Threads("GCP")
-        self._opened: Opened | None = None
+        self._opened: ComputeConnection | None = None
         self._type = requests.machine_type(gcp, gcp.zone)
 
     @property
@@ -115,7 +115,7 @@ class GcpMachines:
             return [self._expected(name) for name in names]
         return await self._threads.run(lambda: self._launched(operation, token))
 
-    def _ready(self) -> Opened:
+    def _ready(self) -> ComputeConnection:
         if self._opened is None:
             raise ProviderFailed("GCP: the provider of machines is not opened")
         return self._opened
@@ -128,7 +128,7 @@ class GcpMachines:
     def _found(self, labels: dict[str, str]) -> list[Machine]:
         try:
             found = self._ready().compute.instances(labels)
-        except Refused as error:
+        except ComputeRefused as error:
             raise ProviderFailed(str(error)) from None
         return [requests.machine_of(instance) for instance in found]
 
@@ -137,7 +137,7 @@ class GcpMachines:
         compute, terms = self._ready()
         try:
             return compute.insert(requests.insert(terms, names, token), token)
-        except Refused as error:
+        except ComputeRefused as error:
             if error.status == 409:
                 return {"status": "DONE", "refusal": str(error)}
             raise LaunchFailed(str(error)) from None
@@ -152,7 +152,7 @@ class GcpMachines:
             ask = partial(compute.operation, str(operation["name"]))
             try:
                 operation = await self._threads.run(ask)
-            except (Refused, ProviderFailed) as error:
+            except (ComputeRefused, ProviderFailed) as error:
                 log.warning("a launch at GCP cannot be looked after: %s", error)
                 break
         return operation
@@ -184,7 +184,7 @@ class GcpMachines:
         for name in names:
             try:
                 operation = compute.delete(name)
-            except (Refused, ProviderFailed) as error:
+            except (ComputeRefused, ProviderFailed) as error:
                 log.error("machine %s could not be ended: %s", name, error)
                 failed.append(str(error))
                 continue
@@ -193,7 +193,7 @@ class GcpMachines:
         if failed:
             raise ProviderFailed(failed[0])
 
-    def _find_out(self) -> Opened:
+    def _find_out(self) -> ComputeConnection:
         gcp, metadata = self._gcp, self._metadata
         project = gcp.project or metadata.find("project/project-id")
         zone = gcp.zone or metadata.find("instance/zone").rpartition("/")[2]
@@ -218,7 +218,7 @@ class GcpMachines:
             slot_type=requests.slot_type(gcp),
             log_options=requests.log_options(gcp),
         )
-        terms = Terms(
+        terms = ComputeTerms(
             gcp=gcp,
             site=self._site,
             project=project,
@@ -231,7 +231,7 @@ class GcpMachines:
             script=start_script(boot),
         )
         self._account.token()
-        return Opened(self._make_client(project, zone, self._account.token), terms)
+        return ComputeConnection(self._make_client(project, zone, self._account.token), terms)
 
 
 def _of_launch(token: str) -> dict[str, str]:

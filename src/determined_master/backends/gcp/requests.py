@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from determined_master.domain.gcp_machines import accelerator, label_value, min_cpu_platform
-from determined_master.domain.scaling import Machine, MachineState, MachineType
+from determined_master.backends.cloud.start_script import SlotType
+from determined_master.domain.machines.gcp_types import accelerator, label_value, min_cpu_platform
+from determined_master.domain.machines.scaling import Machine, MachineState, MachineType
 from determined_master.ports import MachineSite
-from determined_master.provision.bootstrap import SlotType
 from determined_master.settings.gcp import LAUNCH_LABEL, POOL_LABEL, GcpProvider
 
 DEFAULT_LABEL_VALUE = "determined-ai-determined"
@@ -30,7 +30,7 @@ STATES: Mapping[str, MachineState] = {
 }
 
 
-class Terms(msgspec.Struct, frozen=True, kw_only=True):
+class ComputeTerms(msgspec.Struct, frozen=True, kw_only=True):
     """The settings of a pool, with all that had to be found out."""
 
     gcp: GcpProvider
@@ -77,7 +77,7 @@ def default_name(instance_name: str) -> str:
     return (instance_name or DEFAULT_LABEL_VALUE)[:MAX_DEFAULT].rstrip("-")
 
 
-def own_labels(terms: Terms) -> dict[str, str]:
+def own_labels(terms: ComputeTerms) -> dict[str, str]:
     """By these the machines of this pool of this master are found."""
     return {
         terms.gcp.label_key: terms.label_value,
@@ -85,7 +85,7 @@ def own_labels(terms: Terms) -> dict[str, str]:
     }
 
 
-def insert(terms: Terms, names: Sequence[str], token: str) -> dict[str, Any]:
+def insert(terms: ComputeTerms, names: Sequence[str], token: str) -> dict[str, Any]:
     """Body of instances.bulkInsert: one instance at least, at most one for each name."""
     return {
         "count": str(len(names)),
@@ -95,7 +95,7 @@ def insert(terms: Terms, names: Sequence[str], token: str) -> dict[str, Any]:
     }
 
 
-def properties(terms: Terms, token: str) -> dict[str, Any]:
+def properties(terms: ComputeTerms, token: str) -> dict[str, Any]:
     """What all machines of one launch have: the settings over `base_config`."""
     gcp, kind, base = terms.gcp, terms.gcp.instance_type, terms.gcp.base_config
     labels = {

@@ -10,7 +10,7 @@ FIRST_PAUSE = timedelta(seconds=5)
 LONGEST_PAUSE = timedelta(minutes=1)
 
 
-class Patience(msgspec.Struct, frozen=True):
+class LaunchPatience(msgspec.Struct, frozen=True):
     """How failures are taken."""
 
     timeout: timedelta = timedelta(0)
@@ -28,7 +28,7 @@ class LaunchErrors(msgspec.Struct, frozen=True):
 
 
 def note_failure(
-    before: LaunchErrors | None, text: str, patience: Patience, now: datetime
+    before: LaunchErrors | None, text: str, patience: LaunchPatience, now: datetime
 ) -> LaunchErrors:
     """Take a failure down; one that follows another soon is a repeat."""
     follows = before is not None and patience.timeout > timedelta(0)
@@ -37,7 +37,7 @@ def note_failure(
     return LaunchErrors(text, now, before.repeats + 1)
 
 
-def pause_after(failures: int, patience: Patience) -> timedelta:
+def pause_after(failures: int, patience: LaunchPatience) -> timedelta:
     """How long the next try waits after so many failures in a row, at least 1.
 
     Longer each time, up to a minute: clouds count refused requests too. Never so long that the
@@ -47,7 +47,9 @@ def pause_after(failures: int, patience: Patience) -> timedelta:
     return min(pause, patience.timeout / 2) if patience.timeout > timedelta(0) else pause
 
 
-def standing_failure(errors: LaunchErrors | None, patience: Patience, now: datetime) -> str | None:
+def standing_failure(
+    errors: LaunchErrors | None, patience: LaunchPatience, now: datetime
+) -> str | None:
     """The text of the failure that counts now; while there is one, no machine is started."""
     if errors is None or patience.timeout <= timedelta(0):
         return None

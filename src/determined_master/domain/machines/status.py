@@ -7,7 +7,7 @@ from datetime import datetime
 import msgspec
 
 
-class MachineNews(msgspec.Struct, frozen=True, kw_only=True):
+class MachineStatus(msgspec.Struct, frozen=True, kw_only=True):
     """The machines of a pool as they were at the last look."""
 
     machines: int

@@ -15,7 +15,7 @@ FIRST_REST = timedelta(minutes=5)
 LONGEST_REST = timedelta(hours=1)
 
 
-class Mute(msgspec.Struct, frozen=True):
+class Unresponsive(msgspec.Struct, frozen=True):
     """Launches in a row from which no agent came."""
 
     rounds: int = 0
@@ -31,7 +31,7 @@ class Mute(msgspec.Struct, frozen=True):
         return self.at + rest
 
 
-def note_mute(before: Mute, launched: Iterable[datetime], now: datetime) -> Mute:
+def note_mute(before: Unresponsive, launched: Iterable[datetime], now: datetime) -> Unresponsive:
     """Take down that machines are given up.
 
     Args:
@@ -41,11 +41,11 @@ def note_mute(before: Mute, launched: Iterable[datetime], now: datetime) -> Mute
         now: of this look.
     """
     if any(before.at is None or at > before.at for at in launched):
-        return Mute(before.rounds + 1, now)
+        return Unresponsive(before.rounds + 1, now)
     return before
 
 
-def launch_after(mute: Mute, wanted: int, now: datetime, *, is_one_tried: bool) -> int:
+def launch_after(mute: Unresponsive, wanted: int, now: datetime, *, is_one_tried: bool) -> int:
     """How many of the machines that are wanted are started now.
 
     Args:

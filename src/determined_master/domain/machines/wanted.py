@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from determined_master.domain.machine_size import Size
+    from determined_master.domain.schedule.machine_size import Size
     from determined_master.domain.schedule.view import AgentView, RequestView
 
 
-class Wants:
+class WantedSlots:
     """What requests ask of a single machine: made once, asked for every machine.
 
     Cost: O(n) in requests to make, O(1) to ask.

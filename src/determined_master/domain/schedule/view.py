@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from determined_master.domain.machine_size import Size
+from determined_master.domain.schedule.machine_size import Size
 from determined_master.domain.schedule.priorities import PriorityOrder
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -19,7 +19,7 @@ from determined_master.services.configs.defaults import pool_rules
 
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
-    from determined_master.domain.scaling import MachineType
+    from determined_master.domain.machines.scaling import MachineType
     from determined_master.pools.live import LiveAllocations
     from determined_master.ports import AgentSnapshot, ClusterBackend, MachineProvider
     from determined_master.settings.master import Settings

@@ -21,7 +21,7 @@ from determined_master.store.workspaces.places import Thing, find_workspaces
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
     from determined_master.domain.allocation.messages import Allocation
-    from determined_master.domain.machine_news import MachineNews
+    from determined_master.domain.machines.status import MachineStatus
     from determined_master.pools.live import LiveAllocations
     from determined_master.pools.loop import PoolDecision
     from determined_master.store.db import Database
@@ -51,7 +51,7 @@ class JobWhy:
         db: Database,
         live: LiveAllocations,
         decision: Callable[[str], PoolDecision | None],
-        machines: Callable[[str], MachineNews | None] = lambda db: None,
+        machines: Callable[[str], MachineStatus | None] = lambda db: None,
     ) -> None:
         """
         Args:

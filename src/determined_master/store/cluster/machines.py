@@ -7,7 +7,7 @@ from datetime import datetime
 
 import msgspec
 
-from determined_master.domain.scaling import Machine
+from determined_master.domain.machines.scaling import Machine
 from determined_master.store.db import Conn
 
 

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler
 
-from tests.provision.http_servers import Quiet, serving
+from tests.backends.cloud.http_servers import Quiet, serving
 
 TOKEN = "t0ken"
 ON_AWS: Mapping[str, str] = {

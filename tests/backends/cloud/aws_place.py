@@ -5,13 +5,13 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from tests.provision.cloud_place import CloudPlace, site
-from tests.provision.ec2_server import IMAGE, Ec2Server
+from tests.backends.cloud.cloud_place import CloudPlace, site
+from tests.backends.cloud.ec2_server import IMAGE, Ec2Server
 
-from determined_master.provision.aws import AwsMachines
-from determined_master.provision.ec2 import Ec2
-from determined_master.provision.metadata import AwsMetadata
-from determined_master.provision.spot import SpotMachines
+from determined_master.backends.aws.ec2 import Ec2
+from determined_master.backends.aws.provider import AwsMachines
+from determined_master.backends.aws.spot import SpotMachines
+from determined_master.backends.cloud.metadata import AwsMetadata
 from determined_master.settings.aws import AwsProvider
 
 

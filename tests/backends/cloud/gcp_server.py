@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
-from tests.provision.http_servers import Quiet, serving
+from tests.backends.cloud.http_servers import Quiet, serving
 
 PAGE = 2
 """Instances of one answer: less than any test has."""

@@ -25,7 +25,7 @@ from moto.moto_server.werkzeug_app import (
     MotoRequestHandler,
     create_backend_app,
 )
-from tests.provision.http_servers import stopped_at_the_end
+from tests.backends.cloud.http_servers import stopped_at_the_end
 from werkzeug.serving import make_server
 
 ACCOUNT = "123456789012"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.backends.cloud.cloud_place import CloudPlace, site
+from tests.backends.cloud.gcp_server import GcpServer
 from tests.contracts.machine_provider_contract import token
-from tests.provision.cloud_place import CloudPlace, site
-from tests.provision.gcp_server import GcpServer
 
+from determined_master.backends.cloud.metadata import GcpMetadata
+from determined_master.backends.gcp.compute import Compute
+from determined_master.backends.gcp.provider import GcpMachines
 from determined_master.ports import MachineProvider
-from determined_master.provision.compute import Compute
-from determined_master.provision.gcp import GcpMachines
-from determined_master.provision.metadata import GcpMetadata
 from determined_master.settings.gcp import GcpProvider
 
 

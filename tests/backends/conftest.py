@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.provision.ec2_server import Ec2Server, ec2_server
-from tests.provision.gcp_server import GcpServer, gcp_server
-from tests.provision.metadata_server import aws_metadata, gcp_metadata
+from tests.backends.cloud.ec2_server import Ec2Server, ec2_server
+from tests.backends.cloud.gcp_server import GcpServer, gcp_server
+from tests.backends.cloud.metadata_server import aws_metadata, gcp_metadata
 
-from determined_master.provision import gcp
+from determined_master.backends.gcp import provider as gcp
 
 __all__ = ["Ec2Server", "GcpServer", "ec2_server", "gcp_server"]
 
