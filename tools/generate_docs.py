@@ -14,6 +14,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 from tools.config_page import config_page  # noqa: E402
 from tools.settings_page import settings_page  # noqa: E402
+from tools.states_page import states_page  # noqa: E402
 
 from determined_master.api.http.routes import Route  # noqa: E402
 from determined_master.api.table import OURS, all_routes  # noqa: E402
@@ -22,6 +23,7 @@ from determined_wire.rest.endpoints import ENDPOINTS  # noqa: E402
 STATUS = Path("docs/api-status.md")
 SETTINGS = Path("docs/reference/settings.md")
 CONFIG = Path("docs/reference/experiment-config.md")
+STATES = Path("docs/architecture/states.md")
 
 
 def api_status() -> str:
@@ -85,7 +87,12 @@ def main() -> int:
 
 
 def _pages() -> dict[Path, str]:
-    return {STATUS: api_status(), SETTINGS: settings_page(), CONFIG: config_page()}
+    return {
+        STATUS: api_status(),
+        SETTINGS: settings_page(),
+        CONFIG: config_page(),
+        STATES: states_page(),
+    }
 
 
 def _row(route: Route) -> str:

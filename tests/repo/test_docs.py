@@ -63,7 +63,9 @@ def test_every_event_effect_and_class_of_the_walk_is_in_the_code() -> None:
     text = "\n".join(path.read_text() for path in ROOT.glob("src/**/*.py"))
     defined = set(re.findall(r"^class (\w+)", text, re.MULTILINE))
     named = set(
-        re.findall(r"`([A-Z][a-z]+[A-Z]\w+)\b", (ROOT / "docs/architecture.md").read_text())
+        re.findall(
+            r"`([A-Z][a-z]+[A-Z]\w+)\b", (ROOT / "docs/architecture/one-trial.md").read_text()
+        )
     )
     assert len(named) > 10
     assert named <= defined, named - defined
