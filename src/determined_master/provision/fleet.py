@@ -32,7 +32,7 @@ CALL_S = 90.0
 LISTING_LAG = timedelta(minutes=1)
 """How long a new machine may be missing from the list."""
 ORDER_LIFE = timedelta(minutes=10)
-"""After that the list tells what an order has started."""
+"""After that the list has every machine that an order has started."""
 UNSEEN_HOLD = timedelta(minutes=10)
 """How long a machine that was started and never listed counts against the maximum."""
 NOTE_EVERY = timedelta(seconds=30)
@@ -66,7 +66,7 @@ class Fleet:
 
     @property
     def leaving(self) -> Mapping[str, Machine]:
-        """What was asked to end and is still listed, by id."""
+        """Machines that were asked to end and are still listed, by id."""
         return self._leaving
 
     @property
@@ -76,7 +76,7 @@ class Fleet:
 
     @property
     def held(self) -> int:
-        """How many machines may be there beside those that `look` tells of as active.
+        """How many machines may exist beside those that `look` reports as active.
 
         The provider should have ended them and has not begun to, or was said to have started them
         and never listed them.

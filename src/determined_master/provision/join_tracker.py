@@ -31,7 +31,7 @@ class JoinTracker:
         self._limits = limits
         self._joined = frozenset(joined)
         self._awaited: frozenset[str] = frozenset()
-        """What runs, and may still come."""
+        """Machines that run, and that may still come."""
         self._given_up: frozenset[str] = frozenset()
         self._proven_at: datetime | None = None
         """When the youngest was launched whose agent came."""
@@ -87,7 +87,7 @@ class JoinTracker:
             return
         self._given_up |= {m.id for m in lost}
         log.error(
-            "no agent came from machines: the cloud's console log of one tells why, in lines that "
+            "no agent came from machines: the cloud's console log of one shows why, in lines that "
             "begin with determined:",
             extra={"pool": self._pool, "machines": sorted(m.id for m in lost)},
         )

@@ -102,7 +102,7 @@ class MachineLoop:
         """Before that none is tried."""
         self._known_unseen: frozenset[str] = frozenset()
         self._sent_away: set[str] = set()
-        """Tasks that heard of the failure that counts now: they are told once."""
+        """Tasks whose log has the current failure: each gets it once."""
         self._shut: frozenset[str] = frozenset()
         self._told = ""
         self._complained_at: datetime | None = None
@@ -199,7 +199,7 @@ class MachineLoop:
             raise unended
 
     def _count_again(self) -> None:
-        """Let every length of time begin now: the clock was set, and tells none of those before.
+        """Let every length of time begin now: the clock was set, so earlier instants mean nothing.
 
         Else machines would be ended whose time is not over, and none be started after a failure
         for as long as the clock went back.

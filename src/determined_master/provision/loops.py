@@ -62,7 +62,7 @@ class MachineLoops:
         }
 
     def news(self, pool: str) -> MachineStatus | None:
-        """What the last look at a pool's machines has seen; None for a pool without."""
+        """The last observation of a pool's machines; None for a pool without."""
         loop = self._loops.get(pool)
         return None if loop is None else loop.news
 

@@ -74,7 +74,7 @@ class _Line(logging.Formatter):
 class _Passing(logging.Filter):
     """One line, a warning, of what passes by itself: a database or a leader that is away.
 
-    Where in our code it was missed helps nobody, and while it lasts all loops tell of it.
+    Its place in our code helps nobody, and while it lasts all loops report it.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:

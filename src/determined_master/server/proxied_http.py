@@ -1,6 +1,6 @@
 """HTTP connections of which a request for a proxied WebSocket may take the bytes over.
 
-uvicorn speaks WebSocket itself. What a task serves shall be passed on as it is, so below
+uvicorn speaks WebSocket itself. The bytes of a task's service must pass unchanged, so below
 `/proxy/` such a request is given to the application as any other, with a way to the connection.
 """
 
@@ -21,7 +21,7 @@ TAKEOVER = "determined.takeover"
 """Extension of a scope: a request for a WebSocket whose connection may be taken over."""
 _TLS_HANDSHAKE = b"\x16\x03"
 MAX_KEPT_BYTES = 256 * 1024
-"""What a client may send before the service has answered."""
+"""Bytes that a client may send before the service has answered."""
 
 
 class ClientGone(Exception):

@@ -42,7 +42,7 @@ class BadCertificate(Exception):
 
 
 class AgentSocket(WebSocketsSansIOProtocol):
-    """A WebSocket that tells in its scope which certificate was shown.
+    """A WebSocket whose scope has the client's certificate.
 
     That is ASGI's extension `tls`, with `client_cert_names` of our own: whom it was made for.
     """
@@ -112,7 +112,7 @@ async def follow_renewals(
 ) -> None:
     """Serve new connections with a certificate once it is renewed on disk; until cancelled.
 
-    Once a day, and at first, it also tells when the certificate ends.
+    Once a day, and at first, it also logs when the certificate expires.
     """
     seen, told_at = _stamps(tls), None
     while True:
@@ -138,7 +138,7 @@ async def follow_renewals(
 
 
 def lifetime_warning(path: str, now: datetime) -> str | None:
-    """What the admin should do about the master's certificate soon, or should have done."""
+    """The admin's next step for a certificate that expires soon, or has expired."""
     try:
         leaf = x509.load_pem_x509_certificates(Path(path).read_bytes())[0]
     except (OSError, ValueError) as error:

@@ -12,14 +12,14 @@ import struct
 import termios
 
 LOOK_S = 0.05
-"""Between two looks. What the system has sent is followed by what the loop still has meanwhile,
+"""Between two looks. After the system has sent its bytes it gets those that the loop still has,
 so where nothing is unsent then, nothing is held back."""
 
 
 def close_when_sent(transport: asyncio.Transport) -> None:
     """Close a connection over TLS that is being closed, once all that was written is sent.
 
-    Where the system does not tell what is sent, the client's word is waited for.
+    Where the system cannot say what is sent, the client's word is waited for.
     """
     asyncio.get_running_loop().call_later(LOOK_S, _look, transport)
 
@@ -33,7 +33,7 @@ def _look(transport: asyncio.Transport) -> None:
 
 
 def _unsent_bytes(transport: asyncio.Transport) -> int | None:
-    """What the other side has not received yet; None for a closed socket."""
+    """Bytes that the other side has not received yet; None for a closed socket."""
     socket = transport.get_extra_info("socket")
     try:
         told = fcntl.ioctl(socket.fileno(), termios.TIOCOUTQ, bytes(4))

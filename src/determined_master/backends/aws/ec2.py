@@ -13,7 +13,7 @@ from determined_master.ports import LaunchFailed, ProviderFailed
 ROOM = "InsufficientInstanceCapacity"
 _UNDECIDED = (
     # The token's first request was taken, and its answer lost; this one differs from it, as in
-    # the time at which a spot request begins. What it has started will be listed.
+    # the time at which a spot request begins. Its machines will be listed.
     "IdempotentParameterMismatch",
     "InternalError",
     "InternalFailure",

@@ -25,7 +25,7 @@ MakeClient = Callable[[str], Ec2]
 
 
 class Ec2Connection(NamedTuple):
-    """What is there once the provider is opened."""
+    """The connection of an opened provider."""
 
     ec2: Ec2
     terms: Ec2Terms
@@ -45,7 +45,7 @@ class AwsMachines:
         """
         Args:
             aws: the pool's settings.
-            site: what machines are told of the master.
+            site: facts of the master for the machines.
             metadata: what the master's own machine knows about itself.
             make_client: calls of EC2 in a region.
         """
@@ -59,7 +59,7 @@ class AwsMachines:
 
     @property
     def type(self) -> MachineType:
-        """What each machine is."""
+        """The type of each machine."""
         return self._type
 
     async def open(self) -> None:
@@ -146,7 +146,7 @@ class AwsMachines:
         script = start_script(boot)
         if (size := len(script.encode())) > requests.MAX_USER_DATA_BYTES:
             raise LaunchFailed(
-                f"AWS: what machines are told at their start has {size} bytes, and AWS takes "
+                f"AWS: the start script of machines has {size} bytes, and AWS takes "
                 f"{requests.MAX_USER_DATA_BYTES}: shorten provider.startup_script, "
                 "container_startup_script or agent_config_file_contents, or have them fetch more"
             )
@@ -160,7 +160,7 @@ class AwsMachines:
             aws=aws,
             pool=self._site.pool,
             region=region,
-            # What it was known by before, it is known by now, whatever the service says.
+            # Its earlier name stays, whatever the service says.
             tag_value=before.terms.tag_value if before is not None else self._own_tag_value(),
             master_address=master_address(boot),
             script=script,

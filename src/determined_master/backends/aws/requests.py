@@ -41,7 +41,7 @@ class Ec2Terms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def machine_type(aws: AwsProvider, region: str) -> MachineType:
-    """What each machine of a pool is."""
+    """The type of each machine of a pool."""
     gpus = gpus_of(aws.instance_type, aws.instance_slots) or 0
     kind = slot_type(aws)
     return MachineType(
@@ -56,7 +56,7 @@ def machine_type(aws: AwsProvider, region: str) -> MachineType:
 
 
 def slot_type(aws: AwsProvider) -> SlotType:
-    """What becomes a slot: GPUs where there are any, else all processors where that is allowed."""
+    """The slots: GPUs where there are any, else all processors where that is allowed."""
     if gpus_of(aws.instance_type, aws.instance_slots):
         return "cuda"
     return "cpu" if aws.cpu_slots_allowed else "none"

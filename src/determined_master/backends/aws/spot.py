@@ -1,6 +1,6 @@
 """Machines of AWS at the price of spare ones: spot requests, and the instances that they get.
 
-Each listing does the upkeep: it takes up what AWS did with requests, names instances, tells what
+Each listing does the upkeep: it takes up what AWS did with requests, names instances, reports what
 cannot be had, and ends instances whose requests were taken back too late.
 """
 

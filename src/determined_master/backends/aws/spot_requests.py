@@ -1,7 +1,7 @@
 """What the master knows of its requests for spot instances. Pure values over AWS's answers.
 
 A listing of AWS lags by up to half a minute, so a request is kept in the book from the moment that
-it was made until AWS says that it is over.
+it was made until AWS says that it has ended.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Book:
     def looked_up(
         self, asked: Iterable[str], answers: Iterable[Mapping[str, Any]], now: datetime
     ) -> list[Request]:
-        """Take what AWS says of single requests that it did not list; those that are over."""
+        """Look up single requests that AWS did not list; returns the ended ones."""
         found = {request.id: request for request in map(request_of, answers)}
         over = []
         for id in asked:
@@ -90,7 +90,7 @@ class Book:
         return over
 
     def to_report(self, over: Iterable[Request]) -> list[Request]:
-        """What an admin should know and has not been told, the oldest first.
+        """Requests that no admin has been warned of yet, the oldest first.
 
         Args:
             over: requests that have just ended.
@@ -137,7 +137,7 @@ def request_of(answer: Mapping[str, Any]) -> Request:
 
 
 def stand_in(request: Request) -> Machine:
-    """What the pool counts until the instance is there."""
+    """The machine that counts until the instance exists."""
     return Machine(
         id=request.id,
         agent_name=request.id,

@@ -1,4 +1,4 @@
-"""What the machines of a pool are told of the master that starts them."""
+"""Facts of the master for the machines of a pool."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from determined_master.settings.provider import Provider, split_master_url
 
 
 def boot_of(provider: Provider, site: MachineSite) -> Boot:
-    """What is told to every machine of a pool, before its provider has found out the rest."""
+    """Facts for every machine of a pool, before its provider has found out the rest."""
     url = split_master_url(provider.master_url)
     config = provider.agent_config_file_contents
     has_tls = (url.scheme or site.master_scheme) == "https"
@@ -48,11 +48,11 @@ def resolve_host(
     Args:
         given: of `master_url`; empty means the first alias.
         aliases: words that stand for what the cloud says of the master's machine.
-        find: asks the cloud what one stands for; empty when it does not tell.
+        find: asks the cloud for one's value; empty when it has none.
         cloud: its name, for errors.
 
     Raises:
-        ProviderFailed: the cloud does not tell.
+        ProviderFailed: the cloud has no answer.
     """
     if given and given not in aliases:
         return given
@@ -60,6 +60,6 @@ def resolve_host(
     if host := find(alias):
         return host
     raise ProviderFailed(
-        f"{cloud} does not tell the {alias} of the master's machine: set "
+        f"{cloud} does not know the {alias} of the master's machine: set "
         "provider.master_url to where agents find the master, as http://det.example:8080"
     )

@@ -1,7 +1,7 @@
 """The script that a new machine runs at its start, which makes an agent of it. Pure.
 
 The agent runs as a container of Docker, which the machine's image must have. Texts of the admin go
-in as base64, so that nothing in them can end a quotation. What the script writes goes to
+in as base64, so that nothing in them can end a quotation. The script's output goes to
 the cloud's console log, where many may read it: it prints no file, and the join token is in a file
 of root alone, never a variable that `docker inspect` shows.
 """
@@ -33,7 +33,7 @@ class Identity(msgspec.Struct, frozen=True):
 
 
 class Boot(msgspec.Struct, frozen=True, kw_only=True):
-    """What one pool's machines are told."""
+    """Facts for the machines of one pool."""
 
     resource_pool: str
     image: str
@@ -126,7 +126,7 @@ def start_script(boot: Boot) -> str:
     if boot.startup_script:
         parts += [_file("startup_script", boot.startup_script, mode=700), _STARTUP]
     for name, content in _files(boot):
-        # What names its interpreter is run by it, and the rest by a shell.
+        # A script with a shebang runs by its interpreter, the rest by a shell.
         parts.append(_file(name, content, mode=700 if content.startswith("#!") else 600))
     identity = boot.identity
     parts.append(_IDENTITY.format(agent_id=identity.agent_id, address=identity.address))
@@ -149,7 +149,7 @@ def _files(boot: Boot) -> Iterator[tuple[str, str]]:
 
 
 def _variables(boot: Boot) -> Iterator[tuple[str, str]]:
-    """What the agent is told, as a shell's words; none of it is secret."""
+    """The agent's options, as a shell's words; none of them is secret."""
     yield "DET_AGENT_ID", '"$agent_id"'
     yield "DET_ADVERTISED_ADDRESS", '"$address"'
     yield "DET_MASTER_HOST", shlex.quote(boot.master_host)

@@ -104,7 +104,7 @@ class Compute:
 
 
 def refusal(status: int, body: bytes, act: str) -> Exception:
-    """What an answer that is no success means: Refused, or ProviderFailed where all is open."""
+    """The error for an answer without success: a refusal, or ProviderFailed where all is open."""
     try:
         said = json.loads(body)["error"]
         message = str(said["message"])

@@ -66,7 +66,7 @@ class Operations:
 
 
 def tell(operation: Mapping[str, Any], act: str) -> None:
-    """Log what an operation that is over says."""
+    """Log the warnings of an ended operation."""
     for text in problems(operation):
         log.error("%s at GCP failed: %s", act, text)
     for text in warnings(operation):

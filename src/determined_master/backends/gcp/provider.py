@@ -34,7 +34,7 @@ MakeCompute = Callable[[str, str, Callable[[], str]], Compute]
 
 
 class ComputeConnection(NamedTuple):
-    """What is there once the provider is opened."""
+    """The connection of an opened provider."""
 
     compute: Compute
     terms: ComputeTerms
@@ -55,7 +55,7 @@ class GcpMachines:
         """
         Args:
             gcp: the pool's settings.
-            site: what machines are told of the master.
+            site: facts of the master for the machines.
             metadata: what the master's own machine knows about itself.
             make_client: calls of Compute Engine in a project and zone, with a source of tokens.
             now: the clock.
@@ -73,7 +73,7 @@ class GcpMachines:
 
     @property
     def type(self) -> MachineType:
-        """What each machine is."""
+        """The type of each machine."""
         return self._type
 
     async def open(self) -> None:
@@ -133,7 +133,7 @@ class GcpMachines:
         return [requests.machine_of(instance) for instance in found]
 
     def _insert(self, names: Sequence[str], token: str) -> dict[str, Any]:
-        """The operation; one that is over where machines of these names are there already."""
+        """The operation; an ended one where machines of these names exist already."""
         compute, terms = self._ready()
         try:
             return compute.insert(requests.insert(terms, names, token), token)
@@ -143,7 +143,7 @@ class GcpMachines:
             raise LaunchFailed(str(error)) from None
 
     async def _settled(self, compute: Compute, operation: dict[str, Any]) -> dict[str, Any]:
-        """The operation when it is over, or after a while."""
+        """The operation once it has ended, or after a while."""
         deadline = self._now() + LAUNCH_PATIENCE
         while operation.get("status") != "DONE" and not problems(operation):
             if self._now() >= deadline:
@@ -158,7 +158,7 @@ class GcpMachines:
         return operation
 
     def _launched(self, operation: dict[str, Any], token: str) -> list[Machine]:
-        """What a launch that is over has started. Raises LaunchFailed for nothing."""
+        """The machines that an ended launch has started. Raises LaunchFailed for none."""
         found = self._found({**requests.own_labels(self._ready().terms), **_of_launch(token)})
         if found:
             tell(operation, "a launch")

@@ -46,7 +46,7 @@ class ComputeTerms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def machine_type(gcp: GcpProvider, zone: str) -> MachineType:
-    """What each machine of a pool is."""
+    """The type of each machine of a pool."""
     kind = gcp.instance_type
     slots = slot_type(gcp)
     return MachineType(
@@ -61,7 +61,7 @@ def machine_type(gcp: GcpProvider, zone: str) -> MachineType:
 
 
 def slot_type(gcp: GcpProvider) -> SlotType:
-    """What becomes a slot: GPUs where there are any, else all processors where that is allowed."""
+    """The slots: GPUs where there are any, else all processors where that is allowed."""
     if gcp.instance_type.gpu_num:
         return "cuda"
     return "cpu" if gcp.cpu_slots_allowed else "none"
@@ -96,7 +96,7 @@ def insert(terms: ComputeTerms, names: Sequence[str], token: str) -> dict[str, A
 
 
 def properties(terms: ComputeTerms, token: str) -> dict[str, Any]:
-    """What all machines of one launch have: the settings over `base_config`."""
+    """The common part of all machines of one launch: the settings over `base_config`."""
     gcp, kind, base = terms.gcp, terms.gcp.instance_type, terms.gcp.base_config
     labels = {
         **base.get("labels", {}),

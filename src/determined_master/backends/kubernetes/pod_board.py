@@ -40,7 +40,7 @@ class _Entry:
     """The state to report; it only moves forward."""
     raw: Json = field(default_factory=dict)
     ends_at_s: float | None = None
-    """When a program that was told to end has ended for sure, by the monotonic clock."""
+    """When a program that was signalled to end has ended for sure, by the monotonic clock."""
     told: int = 0
     was_killed: bool = False
     is_gone: bool = False

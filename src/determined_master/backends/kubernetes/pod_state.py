@@ -60,7 +60,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     is_stopped: bool
     """Its task's container has ended: its log is whole."""
     is_ending: bool
-    """It was told to end, and older kubelets call that its end: its program may still run."""
+    """It was signalled to end, and older kubelets call that its end: its program may still run."""
     created_at: datetime | None
     waits_for: str
     """Why it is not placed, in Kubernetes' words."""
@@ -70,7 +70,7 @@ def observe(pod: Json, now: datetime) -> Observed | None:
     """What a pod says; None for one that stands for no container.
 
     Args:
-        pod: as the API server tells it.
+        pod: as the API server describes it.
         now: decides when one that cannot start is given up.
     """
     meta, status = pod.get("metadata") or {}, pod.get("status") or {}

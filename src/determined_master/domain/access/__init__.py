@@ -1,1 +1,1 @@
-"""Who may do what: permissions, roles, rights, and the one question `may`."""
+"""Access control: permissions, roles, rights, and the one question `may`."""

@@ -94,5 +94,5 @@ def last_line(allocation: Allocation, outcome: AllocationOutcome) -> WriteTaskLo
 
 
 def level_of(failure: ContainerFailure) -> str:
-    """A container that was told to end and reports no exit code did not fail."""
+    """A container that was signalled to end and reports no exit code did not fail."""
     return "INFO" if failure.type in ("container_aborted", "container_ended") else "ERROR"

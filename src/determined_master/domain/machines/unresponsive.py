@@ -37,7 +37,7 @@ def note_mute(before: Unresponsive, launched: Iterable[datetime], now: datetime)
     Args:
         before: since an agent came last.
         launched: when each of them was. Those that were on their way when others were given up
-            tell nothing new.
+            give no new information.
         now: of this look.
     """
     if any(before.at is None or at > before.at for at in launched):

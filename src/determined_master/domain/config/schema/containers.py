@@ -14,7 +14,7 @@ Rule = Callable[[dict[str, Any], str, ProblemReport], None]
 """Looks at a read object, its path, and reports what does not fit together."""
 
 LONGEST_KEY = 80
-"""Of one that is told as it is."""
+"""The longest object that an error shows as it is."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from determined_master.domain.config.schema.problems import ProblemReport
 
 MAX_INT = 2**63 - 1
 SHOWN_BITS = 128
-"""Of an integer that is told as it is."""
+"""The longest integer that an error shows as it is."""
 BOOLEAN_WORDS = {
     **dict.fromkeys(("y", "yes", "on", "true"), True),
     **dict.fromkeys(("n", "no", "off", "false"), False),
