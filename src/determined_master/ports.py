@@ -234,7 +234,7 @@ class PodEvents(AgentEvents, Protocol):
 
 
 class JoinPolicy(Protocol):
-    """Who may join the cluster as an agent."""
+    """The policy for agents that join."""
 
     def check(
         self, hello: Hello, remote_address: str, *, certificate: frozenset[str] | None = None
@@ -283,7 +283,7 @@ class MachineProvider(Protocol):
     async def list_machines(self) -> Sequence[Machine]:
         """All machines of the pool, and what was asked for and not granted yet.
 
-        Those that were started before a restart of the master are among them. What is gone for
+        Those that were started before a restart of the master are among them. Machines gone for
         good may be left out. Raises ProviderFailed.
         """
 
@@ -296,7 +296,7 @@ class MachineProvider(Protocol):
                 nothing more, and gives the machines of the first time.
 
         Returns:
-            What was started or asked for, possibly less than `count`, even if `list_machines`
+            The machines started or requested, possibly fewer than `count`, even if `list_machines`
             takes a while until it has them.
 
         Raises:

@@ -14,8 +14,7 @@ from tests.pools.test_live import snapshot
 from determined_master import clock
 from determined_master.domain.machines.launch_backoff import LaunchPatience
 from determined_master.domain.machines.scaling import Limits, MachineType
-from determined_master.domain.schedule.machine_size import Size
-from determined_master.domain.schedule.view import Rules
+from determined_master.domain.schedule.view import Rules, Size
 from determined_master.pools.live import LiveAllocations
 from determined_master.pools.loop import PoolConfig, PoolLoop
 from determined_master.ports import AgentSnapshot

@@ -65,7 +65,7 @@ class Inserting:
 
 
 Within = Callable[[Conn], Awaitable[None]] | Rows
-"""What is written in the transaction of an event, before its `step`."""
+"""Rows written in the transaction of an event, before its `step`."""
 
 
 class ContextLoader(Protocol):

@@ -51,7 +51,7 @@ class Backends:
         return [*self._agents.agents(), *nodes]
 
     def set_switches(self, switches: Mapping[str, Switches]) -> None:
-        """What is switched off from now on, by id of agent or node."""
+        """Slots disabled from now on, by id of agent or node."""
         for backend in (self._agents, *self.clusters.values()):
             backend.set_switches(switches)
 

@@ -26,7 +26,7 @@ from determined_master.domain.machines.launch_backoff import (
 )
 from determined_master.domain.machines.scaling import Clocks, Ending, Limits, Scaling, scale
 from determined_master.domain.machines.status import MachineStatus
-from determined_master.domain.schedule.machine_size import Size
+from determined_master.domain.schedule.view import Size
 from determined_master.engine.causes import Occurrence
 from determined_master.engine.errors import NotLeader
 from determined_master.ports import ProviderFailed
@@ -266,7 +266,7 @@ class MachineLoop:
         if count := len(self._known_unseen - before):
             who = "1 machine was" if count == 1 else f"{count} machines were"
             self._failed(
-                f"{who} started and never listed: the cloud's console tells whether it ended at "
+                f"{who} started and never listed: the cloud's console shows whether it ended at "
                 "once and why, or has lost the tags or labels by which the master knows it"
             )
 

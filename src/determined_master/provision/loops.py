@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from determined_master.domain.machines.launch_backoff import LaunchPatience
 from determined_master.domain.machines.scaling import Limits
-from determined_master.domain.schedule.machine_size import Size
+from determined_master.domain.schedule.view import Size
 from determined_master.provision.fleet import Fleet
 from determined_master.provision.loop import MachineLoop, ScalingConfig, Scheduling
 from determined_master.provision.records import MachineRecords, forget_other_pools

@@ -9,8 +9,7 @@ from determined_master.domain.machines.scaling import Machine, Seen
 from determined_master.domain.machines.wanted import WantedSlots
 
 if TYPE_CHECKING:
-    from determined_master.domain.schedule.machine_size import Size
-    from determined_master.domain.schedule.view import RequestView
+    from determined_master.domain.schedule.view import RequestView, Size
     from determined_master.pools.loop import PoolDecision
     from determined_master.ports import AgentSnapshot
 

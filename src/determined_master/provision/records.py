@@ -1,4 +1,4 @@
-"""What is written down of machines on demand, so that a new lead continues where one ended."""
+"""Records of machines on demand, with which a new lead continues where one ended."""
 
 from __future__ import annotations
 

@@ -186,6 +186,6 @@ class _Written:
         """Nothing is open."""
 
     def take(self) -> bytes:
-        """What was written since."""
+        """The bytes written since the last call."""
         parts, self._parts = self._parts, []
         return b"".join(parts)

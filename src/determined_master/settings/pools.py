@@ -82,14 +82,14 @@ def shown_defaults(given: Mapping[str, Any]) -> dict[str, Any]:
 ContainerDefaults = Annotated[
     dict[str, Any],
     Meta(
-        description="What containers are given unless a configuration says otherwise.",
+        description="Defaults for containers.",
         extra={"kind": TASK_CONTAINER_DEFAULTS, "shown": shown_defaults},
     ),
 ]
 
 
 class Scheduler(Struct, frozen=True, kw_only=True):
-    """Who goes first."""
+    """The order of the queue."""
 
     type: Annotated[
         Literal["priority", "fair_share", "round_robin", "kubernetes"],
@@ -135,7 +135,7 @@ class AnyResourceManager(Struct, frozen=True, kw_only=True):
 
     type: Annotated[
         str,
-        Meta(description="What runs containers: agent, or kubernetes, whose options are below."),
+        Meta(description="The container backend: agent, or kubernetes, whose options are below."),
     ] = "agent"
     cluster_name: Annotated[
         str, Meta(description="Name of this resource manager; additional ones need one.")

@@ -102,7 +102,7 @@ class Token(Struct, frozen=True, kw_only=True):
 
 
 class Security(Struct, frozen=True, kw_only=True):
-    """Who may come in."""
+    """Access to the master."""
 
     default_task: Annotated[TaskUser, Meta(extra={"shown": shown_user})] = TaskUser()
     tls: Tls = Tls()

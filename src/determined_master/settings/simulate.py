@@ -45,7 +45,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def options_of(parsed: argparse.Namespace) -> SimulateOptions:
-    """What was given."""
+    """The given options."""
     return SimulateOptions(
         pool=parsed.pool,
         since=parsed.since,

@@ -1,4 +1,4 @@
-"""What can go wrong with the database, each with its remedy."""
+"""Errors of the database, each with its remedy."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def test_a_running_pod_tells_where_it_is_and_whose() -> None:
             {"reason": "DeadlineExceeded", **main_state(running={})},
             "container_ended",
             None,
-            "has told no exit code",
+            "reported no exit code",
         ),
     ],
 )

@@ -11,7 +11,7 @@ from tests.covers import covers
 from tests.domain.builders import pending
 
 from determined_master.domain.machines.demand import demand
-from determined_master.domain.schedule.machine_size import Size
+from determined_master.domain.schedule.view import Size
 
 E = "scheduling-and-provisioning"
 SIZE = Size(slots=8, zero_slot_tasks=10, max_machines=4)

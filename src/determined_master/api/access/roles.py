@@ -33,7 +33,7 @@ async def get_permissions_summary(
 async def get_groups_and_users_assigned_to_workspace(
     call: Call, request: wire.GetGroupsAndUsersAssignedToWorkspaceRequest
 ) -> wire.GetGroupsAndUsersAssignedToWorkspaceResponse:
-    """Who has a role in a workspace."""
+    """The holders of roles in a workspace."""
     found = await call.services.roles.in_workspace(call.caller, request.workspace_id, request.name)
     return wire.GetGroupsAndUsersAssignedToWorkspaceResponse(
         groups=[group_message(*one) for one in found.groups],

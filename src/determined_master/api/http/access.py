@@ -1,4 +1,4 @@
-"""Who may call a route: the form of the declaration, and the check of a request against it.
+"""Access to a route: the form of its declaration, and the check of a request against it.
 
     @route("GET", "/api/v1/projects/{id}", access=on("project", "id"))
     @route("POST", "/api/v1/task/logs", access=..., task=of_task("logs.task_id", "task_id"))

@@ -52,7 +52,7 @@ async def post_profiler_metrics(
 async def get_available_series(
     call: Call, request: wire.GetTrialProfilerAvailableSeriesRequest
 ) -> AsyncIterator[wire.GetTrialProfilerAvailableSeriesResponse]:
-    """What is sampled in a trial."""
+    """The samples of a trial."""
     found = call.services.system_metrics.series(
         call.caller, request.trial_id, follow=request.follow
     )

@@ -145,7 +145,7 @@ async def account_of(call: Call, row: ListedTask) -> str:
 
 
 def warnings_of(*, exceeds_slots: bool) -> list[LaunchWarning]:
-    """What is to be said about a launch."""
+    """The warnings of a launch."""
     return [LaunchWarning.LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED] if exceeds_slots else []
 
 

@@ -87,7 +87,7 @@ def tags(terms: Ec2Terms, token: str = "") -> list[dict[str, str]]:
 
 
 def own_filters(terms: Ec2Terms, **more: Iterable[str]) -> list[dict[str, Any]]:
-    """What is this pool's of this master; `more` by filter, with `_` for `-`."""
+    """The instances of this pool and master; `more` by filter, with `_` for `-`."""
     filters: list[dict[str, Any]] = [
         {"Name": f"tag:{terms.aws.tag_key}", "Values": [terms.tag_value]},
         {"Name": f"tag:{POOL_TAG}", "Values": [terms.pool]},

@@ -17,7 +17,7 @@ from determined_master.domain.machines.scaling import Machine
 PREFIX = "sir-"
 LIVE = ("open", "active")
 NO_OFFER = frozenset(("capacity-not-available", "price-too-low"))
-"""What may pass: the request stays, and AWS continues trying."""
+"""Failures that may pass: the request stays, and AWS continues to try."""
 NO_USE = frozenset(("bad-parameters", "constraint-not-fulfillable", "limit-exceeded"))
 """What ends a request."""
 RUNS_ON = "request-canceled-and-instance-running"

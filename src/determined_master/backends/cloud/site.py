@@ -36,7 +36,7 @@ def boot_of(provider: Provider, site: MachineSite) -> Boot:
 
 
 def master_address(boot: Boot) -> str:
-    """The address that machines are told, for their tags: `http://det.example:8080`."""
+    """The master's address for the tags of machines: `http://det.example:8080`."""
     return f"{'https' if boot.has_tls else 'http'}://{boot.master_host}:{boot.master_port}"
 
 

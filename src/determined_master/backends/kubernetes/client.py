@@ -200,7 +200,7 @@ def _library() -> tuple[Any, Any]:
 
 
 async def _next_piece(response: Any, idle_s: float) -> bytes:
-    """What has come, empty at the end."""
+    """The received bytes, empty at the end."""
     async with asyncio.timeout(idle_s):
         found: bytes = await response.content.readany()
         return found

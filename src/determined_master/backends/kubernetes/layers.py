@@ -33,7 +33,7 @@ class UserPod(msgspec.Struct, frozen=True, kw_only=True):
     labels: dict[str, str]
     annotations: dict[str, str]
     spec: Json
-    """What is left of its spec: selectors, tolerations, security context, pull secrets …"""
+    """The rest of its spec: selectors, tolerations, security context, pull secrets …"""
     main: Json
     """Of the task's own container."""
     sidecars: list[Json]

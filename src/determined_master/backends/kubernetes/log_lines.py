@@ -54,7 +54,7 @@ class LineSplitter:
             yield from lines_of(raw)
 
     def finish(self) -> Iterator[PodLogLine]:
-        """What is left: the last line, where no line feed ends it."""
+        """The rest: the last line, where no line feed ends it."""
         rest, self._rest = b"".join(self._rest), []
         if rest:
             yield from lines_of(rest)

@@ -38,7 +38,7 @@ _FOLDERS = {"private": "None", "rslave": "HostToContainer", "rshared": "Bidirect
 
 
 class Objects(msgspec.Struct, frozen=True):
-    """What is created for one container."""
+    """The objects created for one container."""
 
     name: str
     namespace: str

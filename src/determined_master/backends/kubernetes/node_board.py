@@ -58,7 +58,7 @@ class NodeBoard:
             self._renew()
 
     def set_switches(self, switches: Mapping[str, Switches]) -> None:
-        """What is switched off."""
+        """Disabled slots."""
         self._switches = switches
         self._renew()
 

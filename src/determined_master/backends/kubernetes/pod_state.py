@@ -212,7 +212,7 @@ def _failed(pod: Json, status: Json) -> _Ended:
     if _is_past_deadline(status):
         if "running" not in _main(status):
             return "TERMINATED", Failure("container_aborted", "it was told to end"), None
-        text = "it was told to end, and has told no exit code"
+        text = "it was told to end, and reported no exit code"
         return "TERMINATED", Failure("container_ended", text), None
     reason = str(status.get("reason") or "")
     if reason in NODE_REASONS or reason.startswith("OutOf"):

@@ -85,7 +85,7 @@ class Container(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class AllocationRequest(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is asked of the scheduler, and for whom."""
+    """The request to the scheduler, and its owner."""
 
     task_id: str
     task_type: TaskType

@@ -113,7 +113,7 @@ EXPERIMENT = Object(
         "preemption_timeout": Field(
             Integer(at_least=0), DEFAULT_PREEMPTION_TIMEOUT_S, "Seconds to save work in."
         ),
-        "log_policies": Field(LOG_POLICIES, [], "What to do when a line of the log matches."),
+        "log_policies": Field(LOG_POLICIES, [], "Actions when a line of the log matches."),
         "retention_policy": Field(
             RETENTION_POLICY, is_hidden_when_null=True, doc="How long logs are kept."
         ),

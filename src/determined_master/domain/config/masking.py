@@ -14,7 +14,7 @@ PACHYDERM = ("integrations", "pachyderm", "dataset")
 def mask_config(config: Mapping[str, Any]) -> dict[str, Any]:
     """A copy without the credentials of storage, registry and Pachyderm, and `data.secrets`.
 
-    Everybody may read experiments; only tasks are given what these unlock. What is not set
+    Everybody may read experiments; only tasks get what these unlock. A value that is not set
     stays unset, so that it can be seen.
     """
     masked = mask_but_storage(config)
@@ -48,7 +48,7 @@ def mask_storage(storage: Mapping[str, Any]) -> dict[str, Any]:
 def keep_masked(given: Mapping[str, Any], stored: Mapping[str, Any] | None) -> dict[str, Any]:
     """A submitted storage section in which each mask is the stored secret again.
 
-    Who was shown asterisks and sends them back means to change something else.
+    A user who was shown asterisks and sends them back means to change something else.
     """
     known = stored or {}
     return {

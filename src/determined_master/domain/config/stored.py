@@ -36,7 +36,7 @@ _UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, msgspec.Validati
 
 
 class StoredConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a stored experiment."""
+    """A stored experiment as its configuration describes it."""
 
     config: dict[str, Any]
     """In today's canonical form; `Removed` searchers keep their own keys."""

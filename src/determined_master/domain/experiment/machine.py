@@ -236,7 +236,7 @@ def _trial_ended(state: Experiment, event: TrialEnded, context: SearchContext) -
 
 
 def _effect_failed(state: Experiment, event: ExperimentEffectFailed) -> Step:
-    """What was ordered and cannot be done makes going on impossible.
+    """An order that cannot be carried out ends the experiment.
 
     A trial that could not be made counts as closed: nobody else will close it.
     """

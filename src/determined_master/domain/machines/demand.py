@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from determined_master.domain.schedule.machine_size import Size
-    from determined_master.domain.schedule.view import RequestView
+    from determined_master.domain.schedule.view import RequestView, Size
 
 
 def demand(waiting: Iterable[RequestView], held: Mapping[str, int], size: Size) -> int:

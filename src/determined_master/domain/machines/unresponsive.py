@@ -1,7 +1,7 @@
 """Machines from which no agent comes: the next is tried later each time, and alone.
 
 A wrong image or a network without a way to the master costs every machine for as long as one may
-take to come. What was launched together comes to nothing together, and counts once.
+take to come. Machines that were launched together fail together, and count once.
 """
 
 from __future__ import annotations

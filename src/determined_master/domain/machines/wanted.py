@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from determined_master.domain.schedule.machine_size import Size
-    from determined_master.domain.schedule.view import AgentView, RequestView
+    from determined_master.domain.schedule.view import AgentView, RequestView, Size
 
 
 class WantedSlots:

@@ -5,8 +5,8 @@ the order of age. Offers follow from what jobs ask for and not from who happens 
 the plan settles: nobody is asked to leave in turns.
 
 A request that its job's share could never hold, or that others have passed for too long, is
-served outside of the shares: agents are drained for it, the oldest such request first. What was
-started so is not asked to leave for being more than a share.
+served outside of the shares: agents are drained for it, the oldest such request first. A
+request that started in this way is not preempted for exceeding its share.
 
 Source: scheduling-and-provisioning b.2.
 """

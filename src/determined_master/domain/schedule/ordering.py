@@ -1,4 +1,4 @@
-"""Who is ahead of whom in a pool's queue."""
+"""The order of a pool's queue."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Recorded(msgspec.Struct, frozen=True):
 
 @dataclass
 class _Seen:
-    """What was seen of one task: all of its allocations together."""
+    """The record of one task: all of its allocations together."""
 
     first: RequestView | RunningView
     arrives_s: float

@@ -38,7 +38,7 @@ class Auth:
     async def login(self, username: str, password: str, *, is_hashed: bool) -> Login:
         """Check a password and open a session of seven days.
 
-        An unknown name and a wrong password are told, and take, the same.
+        An unknown name and a wrong password give the same error after the same time.
 
         Raises:
             InvalidArgument: no name was given.

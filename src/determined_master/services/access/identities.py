@@ -28,7 +28,7 @@ MAX_ENTRIES = 20_000
 
 
 class TokenIdentity(msgspec.Struct, frozen=True):
-    """What is known of a token until `stale_at` (monotonic seconds)."""
+    """The known facts of a token until `stale_at` (monotonic seconds)."""
 
     caller: Caller
     user: UserRow

@@ -34,7 +34,7 @@ Assigned = tuple[Role, list[AssignmentRow]]
 
 
 class Members(msgspec.Struct, frozen=True):
-    """Who has a role in a workspace."""
+    """The holders of roles in a workspace."""
 
     groups: Sequence[tuple[GroupRow, list[UserRow]]]
     users: Sequence[UserRow]
@@ -109,7 +109,7 @@ class Roles:
         return [a for a in found if is_own or _may_know(caller, a)]
 
     async def in_workspace(self, caller: Caller, workspace_id: int, name: str) -> Members:
-        """Who has a role in just this workspace; a name restricts it to users and groups with
+        """Holders of roles in just this workspace; a name restricts it to users and groups with
         that text in theirs.
 
         Raises:

@@ -50,5 +50,5 @@ class TaskTokens:
 
 
 def token_hash(token: str) -> bytes:
-    """What is stored of a token: its SHA-256, 32 bytes."""
+    """The stored form of a token: its SHA-256, 32 bytes."""
     return hashlib.sha256(token.encode()).digest()

@@ -140,7 +140,7 @@ class AgentReports:
 
 
 class Join:
-    """Who may join; implements `ports.JoinPolicy`."""
+    """The policy for agents that join; implements `ports.JoinPolicy`."""
 
     def __init__(
         self,

@@ -27,7 +27,7 @@ LOG_LEVELS = ("trace", "debug", "info", "warning", "error", "critical")
 
 
 class MasterFacts(msgspec.Struct, frozen=True):
-    """What is fixed while a master runs."""
+    """Facts that do not change while a master runs."""
 
     version: str
     master_id: str

@@ -31,7 +31,7 @@ from determined_master.settings.kubernetes import KubernetesManager
 from determined_wire.agent_link import TaskUser
 
 if TYPE_CHECKING:
-    from determined_master.domain.schedule.machine_size import Size
+    from determined_master.domain.schedule.view import Size
     from determined_master.settings.master import Settings
     from determined_master.settings.pools import ResourcePool, Scheduler
 

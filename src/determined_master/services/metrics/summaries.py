@@ -2,7 +2,7 @@
 
 To write the summary of a trial with 100 metrics costs five times as much as the report that
 changes it, so a summary is written at most once a while, and no more bytes a second than fifty
-trials of 100 metrics have: where there are more of either, each is written less often. What is
+trials of 100 metrics have: where there are more of either, each is written less often. The copy
 in memory is good for one version of the trial: the row's `metrics_version`, read under its lock.
 Any mismatch (another process wrote, a transaction was rolled back) drops it. A summary that was
 not written when the master died is made again from the reports.

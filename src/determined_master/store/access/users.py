@@ -64,7 +64,7 @@ class UserFilter(msgspec.Struct, frozen=True):
     active: bool | None = None
     admin: bool | None = None
     role_ids: Sequence[int] = ()
-    """Who has one of these roles by an assignment of their own, wherever; empty for anybody."""
+    """Holders of one of these roles by an own assignment, anywhere; empty for anybody."""
 
 
 _FILTER = """

@@ -1,4 +1,4 @@
-"""Who has used how many slots for how long: what reports read, and the sums of whole days."""
+"""Used slots over time: the rows of usage reports, and the sums of whole days."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from determined_master.store.db import Conn
 
 
 class PolicyRow(msgspec.Struct, frozen=True):
-    """What is set for one workload of the cluster or of one workspace."""
+    """The policies for one workload of the cluster or of one workspace."""
 
     workspace_name: str | None
     """None: of the cluster."""
@@ -37,7 +37,7 @@ async def list_policies(
 async def find_policies(
     conn: Conn, workspace_id: int | None, workload_type: str
 ) -> dict[str, Any] | None:
-    """What is set for the cluster (no workspace) or for one workspace alone."""
+    """The policies of the cluster (no workspace) or of one workspace alone."""
     query = """
         SELECT policies FROM config_policies
          WHERE coalesce(workspace_id, 0) = coalesce($1::int, 0) AND workload_type = $2

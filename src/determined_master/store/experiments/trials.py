@@ -174,7 +174,7 @@ async def list_states(
 ) -> list[tuple[int, str]]:
     """Id and state of an experiment's trials in the order of one of `SORTS`, equal ones by id.
 
-    What has no value to sort by comes last, and first when descending.
+    Rows without a value to sort by come last, and first when descending.
     """
     direction = "DESC" if descending else "ASC"
     key = SORTS[sort]

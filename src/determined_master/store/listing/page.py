@@ -137,7 +137,7 @@ async def _count(conn: Conn, matches: _Matches) -> tuple[int, list[int] | None]:
 
 
 async def _read_total(conn: Conn, wanted: ListQuery, totals: str) -> int:
-    """What is counted as rows come and go."""
+    """The condition on which rows are counted as they come and go."""
     shown = "listed" if wanted.filter.show_archived else "listed - archived"
     query = f"""
         SELECT coalesce(sum({shown}), 0) FROM {totals}

@@ -71,7 +71,7 @@ COLUMNS = frozenset(
         "error_message",
     }
 )
-"""What can be changed."""
+"""The columns that can be changed."""
 
 _PLACE = """
     SELECT p.id AS project_id, p.name AS project_name, p.workspace_id,

@@ -53,7 +53,7 @@ COLUMNS = frozenset(
         "default_aux_pool",
     }
 )
-"""What can be set and changed."""
+"""The columns that can be set and changed."""
 
 _SHOWN = """
     SELECT w.id, w.name, w.user_id, u.username, w.archived, w.immutable, w.state,

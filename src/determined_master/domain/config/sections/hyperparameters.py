@@ -148,7 +148,10 @@ _EXPONENT = Field(Number(), is_required=True, doc="An exponent.")
 
 def _spec(name: str, fields: dict[str, Field], *rules: Any) -> Object:
     return Object(
-        {"type": Field(OneOf((name,)), is_required=True, doc="What kind it is."), **fields},
+        {
+            "type": Field(OneOf((name,)), is_required=True, doc="The kind of the hyperparameter."),
+            **fields,
+        },
         rules=rules,
     )
 

@@ -1,0 +1,130 @@
+"""Names and prose follow the glossary and the style: standard terms, plain English."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src"
+GENERATED_MARK = "do not edit"
+MAX_SIDE_BY_SIDE = 20
+BANNED_MODULE_WORDS = {
+    "corked", "gathering", "joins", "leading", "losses", "misc", "parting", "refusals", "resting",
+    "room", "sight", "spot_book", "stay", "utils",
+}  # fmt: skip
+WIRE_NAMES = {"Message"}
+"""Bases of two independent protocols: of the REST API and of the agents' link."""
+UNPLAIN = {
+    "report, log, return or notify": r"\b(?:is|are|was|were|be|been|has|have) told\b(?! to)"
+    r"|\btells? (?:of|its|their|who|what|whether|how|when|where|why|nothing)\b",
+    "continue": r"\bgo(?:es)? on\b|\bwent on\b",
+    "again": r"\banew\b",
+    "forever": r"\bfor ever\b",
+    "a subject in place of what or who": r"(?:^|[.:] )(?:What|Who|Whom|Whoever|Whatever) "
+    r"(?=[a-z])[^.?]*?\b(?:is|are|goes|has|have|may|was|were|does|do|can|must)\b(?![^.]*\?)",
+}
+"""Patterns of sentences that need two readings, by what to write instead."""
+PLAIN_SOURCES = ("determined_master", "determined_agent")
+PLAIN_PAGES = ("README.md", "docs/architecture.md", "docs/architecture/*.md", "docs/glossary.md")
+
+
+def modules(house: str) -> Iterator[Path]:
+    for path in sorted((SOURCE / house).rglob("*.py")):
+        if GENERATED_MARK not in path.read_text()[:400]:
+            yield path
+
+
+@pytest.mark.parametrize("house", ["determined_master", "determined_agent", "determined_wire"])
+def test_no_public_class_name_stands_twice_in_one_tree(house: str) -> None:
+    found = defaultdict(list)
+    for path in modules(house):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found[node.name].append(str(path.relative_to(SOURCE)))
+    assert {n: p for n, p in found.items() if len(p) > 1 and n not in WIRE_NAMES} == {}
+
+
+@pytest.mark.parametrize("house", ["determined_master", "determined_agent"])
+def test_no_package_has_more_than_20_modules_side_by_side(house: str) -> None:
+    beside = defaultdict(list)
+    for path in modules(house):
+        if path.name != "__init__.py":
+            beside[str(path.parent.relative_to(SOURCE))].append(path.name)
+    assert {p: len(names) for p, names in beside.items() if len(names) > MAX_SIDE_BY_SIDE} == {}
+
+
+@pytest.mark.parametrize("house", ["determined_master", "determined_agent", "determined_wire"])
+def test_modules_are_named_by_standard_terms(house: str) -> None:
+    named = [str(p.relative_to(SOURCE)) for p in modules(house) if p.stem in BANNED_MODULE_WORDS]
+    assert named == []
+
+
+def prose_of_module(path: Path) -> Iterator[tuple[int, str]]:
+    """Comments, docstrings and other texts with their lines."""
+    for token in tokenize.generate_tokens(io.StringIO(path.read_text()).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string.lstrip("# ")
+        elif token.type == tokenize.STRING and " " in token.string:
+            for offset, line in enumerate(token.string.splitlines()):
+                yield token.start[0] + offset, line.strip().lstrip('rbfRBF"').strip('"')
+
+
+def prose_of_page(path: Path) -> Iterator[tuple[int, str]]:
+    """Lines of a page outside of its blocks of code."""
+    is_code = False
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            is_code = not is_code
+        elif not is_code:
+            yield number, re.sub(r"`[^`]*`", "", line).lstrip("-*|0123456789. ")
+
+
+def unplain(lines: Iterator[tuple[int, str]]) -> list[str]:
+    return [
+        f"{number}: {line!r}: write {instead}"
+        for number, line in lines
+        for instead, pattern in UNPLAIN.items()
+        if re.search(pattern, line)
+    ]
+
+
+@pytest.mark.parametrize("house", PLAIN_SOURCES)
+def test_the_prose_of_the_code_is_plain(house: str) -> None:
+    found = {
+        str(path.relative_to(SOURCE)): faults
+        for path in modules(house)
+        if (faults := unplain(prose_of_module(path)))
+    }
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    "page", [p for name in PLAIN_PAGES for p in sorted(ROOT.glob(name))], ids=lambda p: p.name
+)
+def test_the_prose_of_a_page_is_plain(page: Path) -> None:
+    assert unplain(prose_of_page(page)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "is_plain"),
+    [
+        ("The agent is told of it.", False),
+        ("It tells what went wrong.", False),
+        ("The trial goes on.", False),
+        ("What is much never passes through the engine.", False),
+        ("Who asks may wait.", False),
+        ("A container that was told to end.", True),
+        ("What happens when a trial fails?", True),
+        ("The master reports it.", True),
+    ],
+)
+def test_the_patterns_find_what_they_name(text: str, is_plain: bool) -> None:
+    assert (unplain(iter([(1, text)])) == []) is is_plain
