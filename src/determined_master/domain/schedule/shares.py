@@ -90,7 +90,7 @@ def _take_useless(latest: list[Share]) -> int:
     """Take back what the latest job can use for none of its requests; 0 when there is nothing.
 
     Args:
-        latest: jobs that were not looked at, the latest last. One that can use its offer, or wants no
+        latest: jobs not looked at, the latest last. One that can use its offer, or wants no
             more, is taken out for good, as its offer never shrinks; so is one that gives it back.
     """
     while latest:
