@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from determined._info import ResourcesInfo as ResourcesInfo
     from determined._info import TrialInfo as TrialInfo
     from determined._info import get_cluster_info as get_cluster_info
-    from determined._invalid_hp import InvalidHP as InvalidHP
-    from determined._legacy_trial import LegacyTrial as LegacyTrial
+    from determined._trial_context import LegacyTrial as LegacyTrial
     from determined._trial_context import TrialContext as TrialContext
+    from determined.errors import InvalidHP as InvalidHP
 
 _HOMES = {
     "ClusterInfo": "_info",
     "EnvContext": "_env_context",
     "ExperimentConfig": "_experiment_config",
-    "InvalidHP": "_invalid_hp",
+    "InvalidHP": "errors",
     "LOG_FORMAT": "_constants",
-    "LegacyTrial": "_legacy_trial",
+    "LegacyTrial": "_trial_context",
     "RendezvousInfo": "_info",
     "ResourcesInfo": "_info",
     "TrialContext": "_trial_context",

@@ -13,6 +13,9 @@ RUN_DIR = "/run/determined"
 SHARED_FS_PATH = "/determined_shared_fs"
 """Where a container sees the host path of shared_fs storage; DET_SHARED_FS_PATH moves it."""
 
+FORWARDED_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGWINCH")
+"""Signals that each process of the entry chain forwards to the next."""
+
 MAX_SLOTS_PER_AGENT = 16
 DTRAIN_SSH_PORT = int(os.environ.get("DTRAIN_SSH_PORT", "12350"))
 INTER_TRAIN_PROCESS_COMM_PORT_1 = int(os.environ.get("INTER_TRAIN_PROCESS_COMM_PORT_1", "12360"))

@@ -8,12 +8,12 @@ import signal
 import subprocess
 from typing import Any, Dict, Iterator, List
 
-from determined._signals_forwarded import FORWARDED
+from determined._constants import FORWARDED_SIGNALS
 
 
 def forwarded_signals() -> List[signal.Signals]:
     """The signals that every link of the entry chain hands on."""
-    return [getattr(signal, name) for name in FORWARDED]
+    return [getattr(signal, name) for name in FORWARDED_SIGNALS]
 
 
 @contextlib.contextmanager

@@ -113,3 +113,16 @@ class TrialContext:
     def get_tensorboard_path(self) -> pathlib.Path:
         """Where files for TensorBoard go."""
         return self._core.train.get_tensorboard_path()
+
+
+class LegacyTrial:
+    """A class whose methods a training loop calls; each framework has its own subclass."""
+
+    trial_controller_class: Any = None
+    trial_context_class: Any = TrialContext
+
+    def __init__(self, context: Any) -> None:
+        raise NotImplementedError(
+            f"{type(self).__name__} must have a method __init__(self, context) that builds what "
+            "it trains"
+        )

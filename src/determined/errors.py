@@ -5,6 +5,18 @@ from __future__ import annotations
 from typing import Any, Dict, Optional, Type
 
 
+class InvalidHP(Exception):
+    """Raised to end a trial whose hyperparameters cannot be trained with.
+
+    Leaving a Core API context, it reports the reason and ends the process with exit code 0: the
+    trial completes, and the search goes on without it.
+    """
+
+    def __init__(self, msg: str = "the hyperparameters of this trial cannot be used") -> None:
+        super().__init__(msg)
+        self.msg = msg
+
+
 class EnterpriseOnlyError(Exception):
     """The master lacks a feature of another edition."""
 

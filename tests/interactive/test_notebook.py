@@ -28,7 +28,7 @@ SECRETS = TaskSecrets(
     certificate=ISSUED.certificate,
     certificate_key=ISSUED.key,
 )
-OFTEN = "from determined.exec import _idle; _idle.CHECK_S = 0.2"
+OFTEN = "from determined.exec._servers import notebook_activity as a; a.CHECK_S = 0.2"
 
 
 class Notebook:

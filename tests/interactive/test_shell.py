@@ -179,7 +179,9 @@ def test_a_user_who_could_not_enter_is_named(
 
 
 def test_without_a_server_the_log_names_the_remedy(start: Starter, tmp_path: Path) -> None:
-    bare = patched(tmp_path, BARE, "from determined.exec import _tools; _tools.SYSTEM_PATHS = ()")
+    bare = patched(
+        tmp_path, BARE, "from determined.exec._servers import programs; programs.SYSTEM_PATHS = ()"
+    )
     running = start("SHELL", bare, SECRETS, env={"PATH": "/nowhere"})
     assert running.process.wait(60) != 0
     assert "apt-get install -y openssh-server" in running.text

@@ -16,7 +16,7 @@ from determined_master.services.configs.defaults import config_layers
 from determined_master.settings.master import load
 
 E = "scheduling-and-provisioning"
-WIRE = Path(__file__).parents[1] / "data" / "wire.json"
+WIRE = Path(__file__).parent / "data" / "wire.json"
 
 
 def test_a_flag_wins_over_a_variable_over_the_file_over_the_default(tmp_path: Path) -> None:

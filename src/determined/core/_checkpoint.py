@@ -15,9 +15,8 @@ from determined._uuid import new_uuid
 from determined.common.storage import list_directory
 from determined.core._checkpoint_shards import METADATA_FILE, agree, merge_metadata
 from determined.core._checkpoint_store import CheckpointStore, write_metadata
-from determined.core._choice import choice
 from determined.core._metrics import plain_metrics
-from determined.core._tensorboard_mode import TensorboardMode
+from determined.core._modes import TensorboardMode, choice
 from determined.errors import CheckpointNotFound
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import tempfile
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, Optional, Union
 
 from determined.common.storage import Entries, list_directory, manifest_of
+from determined.core._checkpoint_progress import watching
 from determined.core._checkpoint_shards import METADATA_FILE, agree, divide, merge_entries
-from determined.core._checkpoint_watch import watching
 
 if TYPE_CHECKING:
     from determined.common.storage import StorageManager

@@ -12,7 +12,6 @@ import traceback
 import types
 from typing import TYPE_CHECKING, Any, Callable, List, Optional, Type
 
-from determined._invalid_hp import InvalidHP
 from determined.common.api import errors
 from determined.core._distributed import DistributedContext, DummyDistributedContext
 from determined.core._experimental import DummyExperimentalCoreContext, ExperimentalCoreContext
@@ -20,6 +19,7 @@ from determined.core._preempt import DummyPreemptContext, PreemptContext
 from determined.core._profiler import DummyProfilerContext, ProfilerContext
 from determined.core._searcher import SearcherContext, SearcherContextMissing
 from determined.core._train import DummyTrainContext, EarlyExitReason, TrainContext
+from determined.errors import InvalidHP
 
 if TYPE_CHECKING:
     from determined._info import ClusterInfo, TrialInfo

@@ -20,9 +20,9 @@ from determined.core._context import Context
 from determined.core._heartbeat import _Heartbeat
 from determined.core._init import Parts, assemble
 from determined.core._log_shipper import LogShipper
+from determined.core._modes import TensorboardMode
 from determined.core._preempt import DummyPreemptContext, PreemptMode
 from determined.core._process_end import ProcessEnd
-from determined.core._tensorboard_mode import TensorboardMode
 
 if TYPE_CHECKING:
     from determined.common.api._session import Session

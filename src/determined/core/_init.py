@@ -11,11 +11,11 @@ from determined._info import ClusterInfo, get_cluster_info
 from determined.common import storage
 from determined.common.api import errors
 from determined.core._checkpoint import CheckpointContext, DummyCheckpointContext
-from determined.core._choice import choice
 from determined.core._context import Context
 from determined.core._distributed import DistributedContext, DummyDistributedContext
 from determined.core._experimental import ExperimentalCoreContext
 from determined.core._metrics import _MetricsContext
+from determined.core._modes import TensorboardMode, choice
 from determined.core._preempt import DummyPreemptContext, PreemptContext, PreemptMode
 from determined.core._profiler import ProfilerContext
 from determined.core._searcher import (
@@ -24,7 +24,6 @@ from determined.core._searcher import (
     length_of,
     units_of,
 )
-from determined.core._tensorboard_mode import TensorboardMode
 from determined.core._train import DummyTrainContext, TrainContext
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Optional
 
-from determined.core._choice import choice
+from determined.core._modes import choice
 
 if TYPE_CHECKING:
     from determined.common.api._session import BaseSession

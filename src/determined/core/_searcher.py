@@ -12,7 +12,7 @@ import logging
 import warnings
 from typing import TYPE_CHECKING, Any, Iterator, Optional
 
-from determined.core._choice import choice
+from determined.core._modes import choice
 
 if TYPE_CHECKING:
     from determined.common.api._session import BaseSession

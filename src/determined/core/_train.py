@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
 
 from determined._constants import run_dir
 from determined.common.api import errors
-from determined.core._choice import choice
-from determined.core._tensorboard_mode import TensorboardMode
+from determined.core._modes import TensorboardMode, choice
 
 if TYPE_CHECKING:
     from determined.common.api._session import BaseSession

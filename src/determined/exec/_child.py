@@ -7,8 +7,8 @@ import os
 import signal
 from typing import Any, List, Mapping
 
-from determined._signals_forwarded import FORWARDED
-from determined.exec._notes import EntryFailed
+from determined._constants import FORWARDED_SIGNALS
+from determined.exec._log import EntryFailed
 
 NOT_FOUND = 127
 NOT_EXECUTABLE = 126
@@ -64,7 +64,7 @@ def exit_code(status: int) -> int:
 
 
 def _signals() -> List[signal.Signals]:
-    return [getattr(signal, name) for name in FORWARDED]
+    return [getattr(signal, name) for name in FORWARDED_SIGNALS]
 
 
 def _spawn(command: List[str], env: Mapping[str, str]) -> int:

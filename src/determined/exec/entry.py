@@ -18,15 +18,15 @@ from determined._constants import run_dir
 from determined._info import read_cluster_info, write_info
 from determined.common.api import errors
 from determined.common.api._task_session import TaskSession
-from determined.exec import (
-    _accelerators,
-    _context,
-    _preflight,
-    _rendezvous,
-    _surroundings,
-    launch,
+from determined.exec import launch
+from determined.exec._container import (
+    accelerators,
+    context_directory,
+    environment,
+    preflight,
+    rendezvous,
 )
-from determined.exec._notes import EntryFailed, note
+from determined.exec._log import EntryFailed, note
 
 AFTER_HOOKS = "--after-hooks"
 HOOKS_FAILED = 1
@@ -42,9 +42,9 @@ def main(argv: List[str]) -> int:
     env = os.environ
     session = TaskSession.from_environment(env)
     if not is_after_hooks:
-        _surroundings.set_up(env)
-        work_dir = _surroundings.enter_work_dir(env)
-        _context.fetch(session, env, work_dir)
+        environment.set_up(env)
+        work_dir = environment.enter_work_dir(env)
+        context_directory.fetch(session, env, work_dir)
         hooks = _hooks()
         if hooks:
             _source(hooks, [kind, *rest])
@@ -95,7 +95,7 @@ def _run_trial(session: TaskSession) -> int:
     cluster = read_cluster_info(os.path.join(run_dir(), "info"))
     assert cluster is not None
     command = launch.prepare(cluster, env)
-    code = launch.run(command, env, lambda: _accelerators.report(session, env, found))
+    code = launch.run(command, env, lambda: accelerators.report(session, env, found))
     launch.explain(command, code, cluster)
     return code
 
@@ -109,22 +109,22 @@ def _run_gang(session: TaskSession, arguments: List[str]) -> int:
         "DET_CONTAINER_ADDRS": ",".join(met["container_addrs"]),
         "DET_CONTAINER_RANK": str(met["container_rank"]),
     }
-    return launch.run(command, {**env, **place}, lambda: _accelerators.report(session, env, found))
+    return launch.run(command, {**env, **place}, lambda: accelerators.report(session, env, found))
 
 
-def _meet(session: TaskSession) -> Tuple[_accelerators.Accelerators, Dict[str, Any]]:
+def _meet(session: TaskSession) -> Tuple[accelerators.Accelerators, Dict[str, Any]]:
     """Wait for the other containers; the accelerators found here, and the rendezvous."""
     found = _find_accelerators()
-    met = _rendezvous.meet(session, os.environ)
-    _preflight.check(session, os.environ, met, found)
+    met = rendezvous.meet(session, os.environ)
+    preflight.check(session, os.environ, met, found)
     return found, met
 
 
 def _run_on_slots(kind: str, session: TaskSession, arguments: List[str]) -> int:
     """Run a server from which users work on this task's slots."""
     found = _find_accelerators()
-    _preflight.check_accelerators(os.environ, found)
-    _accelerators.report(session, os.environ, found)
+    preflight.check_accelerators(os.environ, found)
+    accelerators.report(session, os.environ, found)
     if kind == "shell":
         from determined.exec import shell
 
@@ -134,12 +134,12 @@ def _run_on_slots(kind: str, session: TaskSession, arguments: List[str]) -> int:
     return notebook.run(session, os.environ)
 
 
-def _find_accelerators() -> _accelerators.Accelerators:
+def _find_accelerators() -> accelerators.Accelerators:
     """Look for them, and tell where this task runs."""
-    found = _accelerators.detect()
+    found = accelerators.detect()
     info = os.path.join(run_dir(), "info")
     write_info(info, "resources.json", {"gpu_uuids": found.uuids})
-    _accelerators.describe(os.environ, found)
+    accelerators.describe(os.environ, found)
     return found
 
 

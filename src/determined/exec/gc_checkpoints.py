@@ -13,8 +13,8 @@ from determined.common import storage
 from determined.common.api import errors
 from determined.common.api._task_session import TaskSession
 from determined.errors import CheckpointNotFound
-from determined.exec._notes import EntryFailed, note
-from determined.exec._surroundings import set_up
+from determined.exec._container.environment import set_up
+from determined.exec._log import EntryFailed, note
 
 BATCH = 40
 """So many are reported together: what is deleted and not yet reported must not be much."""

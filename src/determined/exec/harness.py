@@ -10,7 +10,7 @@ from typing import Any, List
 
 from determined import _constants
 from determined._info import ClusterInfo, get_cluster_info
-from determined.exec._notes import EntryFailed, note
+from determined.exec._log import EntryFailed, note
 
 
 def load_class(spec: str) -> Any:
@@ -45,7 +45,7 @@ def train(trial_class: Any, info: ClusterInfo) -> None:
         EntryFailed: the configuration does not say how long.
     """
     from determined import pytorch
-    from determined.pytorch._configured import fit_arguments
+    from determined.pytorch._training.plan import fit_arguments
 
     config = info.trial._config
     try:

@@ -12,7 +12,7 @@ from determined._constants import run_dir
 from determined._info import ClusterInfo, read_cluster_info
 from determined._masking import mask_config_dict
 from determined.exec._child import NOT_EXECUTABLE, NOT_FOUND, Child
-from determined.exec._notes import EntryFailed, note
+from determined.exec._log import EntryFailed, note
 from determined.exec._reported import has_reported
 
 _TRIAL_CLASS_LETTERS = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")

@@ -12,10 +12,15 @@ from typing import Any, Dict, MutableMapping
 
 from determined._constants import run_dir
 from determined.common.api._session import BaseSession
-from determined.exec._idle import IdleCheck, IdleReports, NotebookServer, watch
-from determined.exec._notes import EntryFailed, note
-from determined.exec._serve import report_ready, serve
-from determined.exec._tools import find_module
+from determined.exec._log import EntryFailed, note
+from determined.exec._servers.notebook_activity import (
+    IdleCheck,
+    IdleReports,
+    NotebookServer,
+    watch,
+)
+from determined.exec._servers.programs import find_module
+from determined.exec._servers.server_process import report_ready, serve
 
 INSTALL = (
     "install JupyterLab in the image (pip install jupyterlab), or in a startup-hook.sh "

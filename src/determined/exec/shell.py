@@ -13,10 +13,10 @@ from typing import Dict, List, Mapping
 
 from determined._constants import RUN_DIR, run_dir
 from determined.common.api._session import BaseSession
-from determined.exec import _terminals
-from determined.exec._notes import EntryFailed, note
-from determined.exec._serve import report_ready, serve
-from determined.exec._tools import find_server
+from determined.exec._log import EntryFailed, note
+from determined.exec._servers import terminals
+from determined.exec._servers.programs import find_server
+from determined.exec._servers.server_process import report_ready, serve
 from determined.util import check_sshd
 
 INSTALL = (
@@ -131,11 +131,11 @@ def with_terminals(config: str, banner: str) -> str:
         config: for where terminals are given.
         banner: a path; what stands there is shown to who logs in.
     """
-    if _terminals.are_given():
+    if terminals.are_given():
         return config
     text = (
         f"this machine gives {pwd.getpwuid(os.getuid()).pw_name} no terminals: log in without one "
-        f"(ssh -T), add that user to the group {_terminals.GROUP!r} there, or mount /dev/pts with "
+        f"(ssh -T), add that user to the group {terminals.GROUP!r} there, or mount /dev/pts with "
         "this group (gid=5)"
     )
     note(text, "WARNING")

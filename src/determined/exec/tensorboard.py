@@ -15,11 +15,11 @@ from typing import Callable, Iterator, List, MutableMapping, NamedTuple
 
 from determined._constants import run_dir
 from determined.common.api._session import BaseSession
-from determined.exec._door import Door, read_key
-from determined.exec._log_sources import LIST_EVERY_S, Mirror, read_sources
-from determined.exec._notes import EntryFailed, note
-from determined.exec._serve import report_ready, serve
-from determined.exec._tools import find_module
+from determined.exec._log import EntryFailed, note
+from determined.exec._servers.event_files import LIST_EVERY_S, Mirror, read_sources
+from determined.exec._servers.key_proxy import Door, read_key
+from determined.exec._servers.programs import find_module
+from determined.exec._servers.server_process import report_ready, serve
 
 INSTALL = (
     "install TensorBoard in the image (pip install tensorboard), or in a startup-hook.sh "

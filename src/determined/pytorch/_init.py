@@ -9,9 +9,9 @@ from typing import Any, Dict, Iterator, Optional
 
 from determined import core
 from determined._info import ClusterInfo, get_cluster_info
-from determined.pytorch import _rng
 from determined.pytorch._context import PyTorchTrialContext
 from determined.pytorch._torch import torch
+from determined.pytorch._training import rng
 
 logger = logging.getLogger("determined.pytorch")
 
@@ -59,7 +59,7 @@ def init(
         core_context = stack.enter_context(
             core.init(distributed=distributed, tensorboard_mode=mode)
         )
-        _rng.seed_all(seed)
+        rng.seed_all(seed)
         context = PyTorchTrialContext(
             core_context=core_context,
             trial_seed=seed,

@@ -8,9 +8,9 @@ from typing import Any, Dict, Optional, Type
 
 from determined import core
 from determined._import import import_from_path
-from determined.pytorch._checkpointing import STATE_FILE, read_load_data, restore_models
 from determined.pytorch._context import PyTorchTrialContext
 from determined.pytorch._torch import torch
+from determined.pytorch._training.checkpointing import STATE_FILE, read_load_data, restore_models
 from determined.pytorch._trial import PyTorchTrial
 
 

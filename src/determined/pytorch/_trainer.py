@@ -6,10 +6,10 @@ import logging
 import warnings
 from typing import Optional
 
-from determined.pytorch._configured import goal_of, length_of
 from determined.pytorch._context import PyTorchTrialContext
-from determined.pytorch._controller import _PyTorchTrialController
-from determined.pytorch._plan import POLICIES, FitPlan
+from determined.pytorch._training.checkpoint_policy import goal_of
+from determined.pytorch._training.controller import _PyTorchTrialController
+from determined.pytorch._training.plan import POLICIES, FitPlan, length_of
 from determined.pytorch._trial import PyTorchTrial
 from determined.pytorch._units import Batch, TrainUnit
 

@@ -6,7 +6,7 @@ import abc
 from typing import Any, Dict, Union
 
 from determined import util
-from determined._legacy_trial import LegacyTrial
+from determined._trial_context import LegacyTrial
 from determined.pytorch._batches import data_length
 from determined.pytorch._callback import PyTorchCallback
 from determined.pytorch._context import PyTorchTrialContext

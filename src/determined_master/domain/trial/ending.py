@@ -1,11 +1,11 @@
-"""What becomes of a trial when one of its runs ends.
+"""What becomes of a trial when one of its runs is over.
 
-Source: task-contract 1.6. Two of its rules follow what users meant: the loss of an agent never
-counts against a trial, even while the trial stops; and a killed trial ends CANCELED no matter how
-its run met the kill. A third rule has a bound: a start that fails because of the agent does not
-count as a restart, but twenty such failures in a row end the trial. Agents back off after each
-failure (`pools/agent_backoff.py`), so this takes more than an hour on a machine where nothing
-starts.
+Source: task-contract 1.6. Two of its rules are bent to what their users meant: the loss of an
+agent is never held against a trial, also not one that is stopping; and a trial that was killed
+ends CANCELED however its run met the kill. A third has a bound: starts that fail by their agents'
+fault are not counted as restarts, but twenty in a row are no chance, and nobody would hear of
+them. The agents rest after each (see `pools/agent_backoff.py`), so that is over an hour on a machine
+where nothing starts.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ import pytest
 
 from determined.common import storage
 from determined.common.storage._faults import explained
-from determined.core._checkpoint_watch import watching
+from determined.core._checkpoint_progress import watching
 from determined.core._init import make_dummy_context
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.covers import covers
 
-from determined.exec._idle import Activity, IdleCheck
-from determined.exec._notes import EntryFailed
+from determined.exec._log import EntryFailed
+from determined.exec._servers.notebook_activity import Activity, IdleCheck
 
 
 def kernel(connections: int = 0, state: str = "idle", at: str = "2026-01-01T00:00:00Z") -> Any:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from tests.interactive.conftest import free_port
 
-from determined.exec._door import HEADER, MAX_HEAD_BYTES, Door, read_key
+from determined.exec._servers.key_proxy import HEADER, MAX_HEAD_BYTES, Door, read_key
 
 KEY = "secret"
 SHOWN = HEADER.title() + b": " + KEY.encode()

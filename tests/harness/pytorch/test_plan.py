@@ -6,8 +6,13 @@ from typing import Any
 
 import pytest
 
-from determined.pytorch._configured import fit_arguments, goal_of, length_of
-from determined.pytorch._judge import best_of, searched_value, wants_checkpoint
+from determined.pytorch._training.checkpoint_policy import (
+    best_of,
+    goal_of,
+    searched_value,
+    wants_checkpoint,
+)
+from determined.pytorch._training.plan import fit_arguments, length_of
 
 NAN = float("nan")
 LOWER = goal_of({"searcher": {"metric": "error"}})

@@ -9,7 +9,7 @@ import sys
 from typing import List, Mapping
 
 from determined.exec._child import NOT_FOUND
-from determined.exec._notes import EntryFailed
+from determined.exec._log import EntryFailed
 
 SYSTEM_PATHS = ("/usr/sbin", "/usr/local/sbin", "/sbin")
 """Where servers lie, which are not on every user's PATH."""

@@ -8,17 +8,18 @@ import logging
 from typing import Any, Callable, Dict, Iterator, List, Optional
 
 from determined import util
-from determined.pytorch import _judge, _values
+from determined.pytorch import _values
 from determined.pytorch._callback import PyTorchCallback
-from determined.pytorch._checkpointing import Checkpointer, Position
 from determined.pytorch._context import PyTorchTrialContext
 from determined.pytorch._data import DataLoader
 from determined.pytorch._lr_scheduler import passed
-from determined.pytorch._plan import FitPlan
 from determined.pytorch._torch import torch
+from determined.pytorch._training import checkpoint_policy
+from determined.pytorch._training.checkpointing import Checkpointer, Position
+from determined.pytorch._training.plan import FitPlan
+from determined.pytorch._training.validation import Validation, autocast
 from determined.pytorch._trial import PyTorchTrial
 from determined.pytorch._units import Scale
-from determined.pytorch._validation import Validation, autocast
 
 logger = logging.getLogger("determined.pytorch")
 
@@ -167,17 +168,17 @@ class _PyTorchTrialController:
             return
         dist, goal, done = self._context.distributed, self._plan.goal, self._at.batches
         metrics = self._validation.run()
-        value = _judge.searched_value(goal, metrics)
+        value = checkpoint_policy.searched_value(goal, metrics)
         wants = False
         if dist.rank == 0:
-            wants = _judge.wants_checkpoint(
+            wants = checkpoint_policy.wants_checkpoint(
                 self._plan.checkpoint_policy, goal, value, self._best_values()
             )
             # What a search may count its time in; a trial's own metric of the name goes before.
             time = {"batches": done, "epochs": done // self._scale.epoch_batches}
             self._core.train.report_validation_metrics(done, {**time, **metrics})
         self._wants_checkpoint = bool(dist.broadcast(wants)) or self._wants_checkpoint
-        best = _judge.best_of(goal, value, self._at.best)
+        best = checkpoint_policy.best_of(goal, value, self._at.best)
         self._at = self._at._replace(validated_batches=done, best=best)
 
     def _best_values(self) -> Iterator[Optional[float]]:

@@ -8,7 +8,7 @@ from typing import Any, List, Mapping, NamedTuple
 
 from determined.common.api import errors
 from determined.common.api._session import BaseSession
-from determined.exec._notes import note
+from determined.exec._log import note
 
 
 class Accelerators(NamedTuple):

@@ -12,8 +12,8 @@ from typing import Any, Dict, List, Mapping
 
 from determined import _constants
 from determined.common.api._session import BaseSession
-from determined.exec._accelerators import Accelerators
-from determined.exec._notes import EntryFailed, note
+from determined.exec._container.accelerators import Accelerators
+from determined.exec._log import EntryFailed, note
 
 CLOCK_WARNING_S = 5.0
 CLOCK_LIMIT_S = 900.0
@@ -100,8 +100,8 @@ def check_clock(session: BaseSession) -> None:
 
 def check_gang(session: BaseSession, env: Mapping[str, str], met: Mapping[str, Any]) -> None:
     """Every container of the gang reaches every other one. Raises EntryFailed."""
-    from determined.exec._reach import Listener, reach_all
-    from determined.exec._rendezvous import gather
+    from determined.exec._container.connectivity import Listener, reach_all
+    from determined.exec._container.rendezvous import gather
 
     rank, addresses = int(met["container_rank"]), list(met["container_addrs"])
     if rank == 0:

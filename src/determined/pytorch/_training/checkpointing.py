@@ -16,10 +16,10 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Type
 
 from determined import util
 from determined.__version__ import __version__
-from determined.pytorch import _rng
 from determined.pytorch._callback import PyTorchCallback
 from determined.pytorch._context import PyTorchTrialContext, bare
 from determined.pytorch._torch import torch
+from determined.pytorch._training import rng
 
 logger = logging.getLogger("determined.pytorch")
 
@@ -61,7 +61,7 @@ class Checkpointer:
     def save(self, position: Position) -> Optional[str]:
         """Store a checkpoint; every rank calls, and rank 0 writes. Returns its uuid there."""
         dist = self._context.distributed
-        generators = dist.gather(_sendable(_rng.get_state()))
+        generators = dist.gather(_sendable(rng.get_state()))
         if dist.rank > 0 or generators is None:
             return None
         metadata = {
@@ -114,7 +114,7 @@ class Checkpointer:
         """Set this rank's generators as they were when the loaded checkpoint was saved."""
         rank = self._context.distributed.rank
         if rank < len(self._remembered):
-            _rng.set_state(_received(self._remembered[rank]))
+            rng.set_state(_received(self._remembered[rank]))
         self._remembered = []
 
     def _state(self, position: Position, generators: List[Any]) -> Dict[str, Any]:

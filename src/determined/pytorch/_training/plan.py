@@ -8,27 +8,29 @@ from __future__ import annotations
 
 from typing import Any, Dict, Mapping, NamedTuple, Optional
 
+from determined.pytorch._training.checkpoint_policy import SearchGoal
 from determined.pytorch._units import Batch, TrainUnit, unit_of
 
 DEFAULT_REPORTING_BATCHES = 100
+POLICIES = ("best", "all", "none")
 
 
-class SearchGoal(NamedTuple):
-    """What the search looks at."""
+class FitPlan(NamedTuple):
+    """The arguments of `Trainer.fit`, checked, with what the surroundings add."""
 
-    metric: Optional[str]
-    """Name of a validation metric; None where there is no search."""
-    smaller_is_better: bool
-
-    def is_better(self, value: float, than: float) -> bool:
-        """Whether a value is as good as another, or better; NaN never is."""
-        return value <= than if self.smaller_is_better else value >= than
-
-
-def goal_of(config: Optional[Mapping[str, Any]]) -> SearchGoal:
-    """The searcher's metric in a configuration."""
-    searcher = (config or {}).get("searcher") or {}
-    return SearchGoal(searcher.get("metric"), bool(searcher.get("smaller_is_better", True)))
+    max_length: TrainUnit
+    reporting_period: TrainUnit
+    checkpoint_period: Optional[TrainUnit]
+    """None: only where the policy wants one, and at the end."""
+    validation_period: Optional[TrainUnit]
+    """None: only at the end."""
+    checkpoint_policy: str
+    """After which validations a checkpoint is saved: the best, all, or none."""
+    latest_checkpoint: Optional[str]
+    step_zero_validation: bool
+    test_mode: bool
+    profiling_enabled: bool
+    goal: SearchGoal
 
 
 def length_of(config: Optional[Mapping[str, Any]]) -> Optional[TrainUnit]:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from determined.exec._archive import unpack
-from determined.exec._notes import EntryFailed
+from determined.exec._container.context_directory import unpack
+from determined.exec._log import EntryFailed
 
 
 def pack(*members: tuple[str, dict[str, Any], bytes]) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional
 
 from determined._constants import RUN_DIR, run_dir
 from determined.common import storage
-from determined.exec._notes import EntryFailed, note
+from determined.exec._log import EntryFailed, note
 from determined.tensorboard import get_experiment_sync_path, get_sync_path
 
 LIST_EVERY_S = 20.0

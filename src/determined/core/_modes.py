@@ -1,4 +1,4 @@
-"""Arguments that are one of a few members of an enumeration."""
+"""Arguments of the Core API that take a member of an enumeration."""
 
 from __future__ import annotations
 
@@ -6,6 +6,13 @@ import enum
 from typing import Any, Type, TypeVar
 
 E = TypeVar("E", bound=enum.Enum)
+
+
+class TensorboardMode(enum.Enum):
+    """AUTO: the chief writes its metrics and brings them there. MANUAL: the user's code does."""
+
+    AUTO = "AUTO"
+    MANUAL = "MANUAL"
 
 
 def choice(kind: Type[E], value: Any, name: str) -> E:

@@ -14,7 +14,7 @@ import socket
 import threading
 from typing import List, Set, Tuple
 
-from determined.exec._listening import Listening
+from determined.exec._acceptor import Listening
 
 HEADER = b"x-determined-service-key"
 HEAD_S = 10.0

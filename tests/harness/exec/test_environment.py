@@ -9,7 +9,7 @@ import pwd
 
 import pytest
 
-from determined.exec import _surroundings
+from determined.exec._container import environment
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_a_user_whom_the_image_does_not_know_has_the_agents_name_and_home(
     (tmp_path / "etc/passwd").write_text(line)
     monkeypatch.setenv("DET_RUN_DIR", str(tmp_path))
     env = {"HOME": "/"}
-    _surroundings._complete(env)
+    environment._complete(env)
     assert (env["USER"], env["HOME"]) == ("ada", "/home/of/ada")
     for name in ("LOGNAME", "LNAME", "USERNAME"):
         monkeypatch.delenv(name, raising=False)
@@ -46,11 +46,11 @@ def test_without_any_account_it_is_a_number_in_the_work_directory(
     monkeypatch.setenv("DET_RUN_DIR", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     env: dict[str, str] = {}
-    _surroundings._complete(env)
+    environment._complete(env)
     assert (env["USER"], env["HOME"]) == (str(os.getuid()), str(tmp_path))
 
 
 def test_what_the_image_says_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     env = {"HOME": "/home/image", "USER": "image"}
-    _surroundings._complete(env)
+    environment._complete(env)
     assert (env["USER"], env["HOME"]) == ("image", "/home/image")

@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterable, Optional
+from typing import Any, Dict, Iterable, Mapping, NamedTuple, Optional
 
-from determined.pytorch._configured import SearchGoal
+
+class SearchGoal(NamedTuple):
+    """What the search looks at."""
+
+    metric: Optional[str]
+    """Name of a validation metric; None where there is no search."""
+    smaller_is_better: bool
+
+    def is_better(self, value: float, than: float) -> bool:
+        """Whether a value is as good as another, or better; NaN never is."""
+        return value <= than if self.smaller_is_better else value >= than
+
+
+def goal_of(config: Optional[Mapping[str, Any]]) -> SearchGoal:
+    """The searcher's metric in a configuration."""
+    searcher = (config or {}).get("searcher") or {}
+    return SearchGoal(searcher.get("metric"), bool(searcher.get("smaller_is_better", True)))
 
 
 def searched_value(goal: SearchGoal, metrics: Dict[str, Any]) -> Optional[float]:

@@ -13,7 +13,7 @@ from typing import Any, List, Mapping, NamedTuple, Optional, Tuple
 
 from determined.common.api import errors
 from determined.common.api._session import BaseSession
-from determined.exec._notes import EntryFailed, note
+from determined.exec._log import EntryFailed, note
 
 CHECK_S = 30.0
 ANSWER_S = 10.0

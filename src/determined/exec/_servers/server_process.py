@@ -9,7 +9,7 @@ from typing import Callable, List, Mapping, NamedTuple
 from determined.common.api import errors
 from determined.common.api._session import BaseSession
 from determined.exec._child import Child
-from determined.exec._notes import EntryFailed, note
+from determined.exec._log import EntryFailed, note
 
 GRACE_S = 10.0
 """Left to a server that is to end, because what it serves has failed."""

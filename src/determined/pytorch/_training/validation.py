@@ -6,12 +6,13 @@ import contextlib
 from typing import Any, Dict, Iterator, List, Sequence
 
 from determined import util
-from determined.pytorch import _rng, _values
+from determined.pytorch import _values
 from determined.pytorch._callback import PyTorchCallback
 from determined.pytorch._context import PyTorchTrialContext
 from determined.pytorch._data import DataLoader
 from determined.pytorch._reducers import reduce_batches, reduce_ranks
 from determined.pytorch._torch import torch
+from determined.pytorch._training import rng
 from determined.pytorch._trial import PyTorchTrial, evaluates_batches
 
 
@@ -52,7 +53,7 @@ class Validation:
         """
         dist = self._context.distributed
         with contextlib.ExitStack() as stack:
-            stack.enter_context(_rng.kept())
+            stack.enter_context(rng.kept())
             stack.enter_context(_evaluating(self._context.models))
             stack.enter_context(torch.no_grad())
             for callback in self._callbacks:

@@ -8,7 +8,7 @@ from typing import MutableMapping, Tuple
 
 from determined._constants import RUN_DIR, run_dir
 from determined._info import ClusterInfo, TrialInfo, write_info
-from determined.exec._notes import EntryFailed
+from determined.exec._log import EntryFailed
 
 Env = MutableMapping[str, str]
 

@@ -10,7 +10,7 @@ from determined._constants import run_dir
 from determined._info import write_info
 from determined._uuid import new_uuid
 from determined.common.api._session import BaseSession
-from determined.exec._notes import EntryFailed
+from determined.exec._log import EntryFailed
 
 WAIT_S = 24 * 3600.0
 """The master answers when the last container has started, which a full cluster may delay."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from typing import List, Tuple
 
-from determined.exec._listening import Listening
+from determined.exec._acceptor import Listening
 
 CONNECT_S = 5.0
 AT_ONCE = 32
