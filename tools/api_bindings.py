@@ -58,7 +58,7 @@ def facade(model: Model) -> str:
     lines += [f'    "{module}": "{" ".join(names)}",' for module, names in _names(model).items()]
     lines += [
         "}",
-        "_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}",
+        "_MODULE_OF = {n: module for module, names in _MODULES.items() for n in names.split()}",
         "",
         "",
         "def __getattr__(name: str) -> Any:",
