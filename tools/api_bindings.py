@@ -35,7 +35,7 @@ TYPES = {
     "google.DoubleValue": ("float", "None"),
 }
 PACKAGE = "determined.common.api.rest"
-BASES = ("EMPTY", "Message", "Session", "WireEnum", "call", "segment", "stream")
+BASES = ("EMPTY", "Message", "SessionProtocol", "WireEnum", "call", "segment", "stream")
 TYPING = ("Any", "Iterator", "Mapping", "Sequence")
 
 
@@ -207,7 +207,7 @@ def _function(model: Model, endpoint: Endpoint) -> str:
     quoted = f'f"{path}"' if in_path else f'"{path}"'
     verb = "stream" if endpoint.is_stream else "call"
     result = f"Iterator[{response}]" if endpoint.is_stream else response
-    star = ["session: Session", "*", *arguments, "timeout: float | None = None"]
+    star = ["session: SessionProtocol", "*", *arguments, "timeout: float | None = None"]
     extra = f", query={{{', '.join(query)}}}" if query else ""
     extra += ", body=body" if endpoint.body else ""
     return (

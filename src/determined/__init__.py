@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from determined._trial_context import TrialContext as TrialContext
     from determined.errors import InvalidHP as InvalidHP
 
-_HOMES = {
+_MODULE_OF = {
     "ClusterInfo": "_info",
     "EnvContext": "_env_context",
     "ExperimentConfig": "_experiment_config",
@@ -46,8 +46,8 @@ _MODULES = (
 def __getattr__(name: str) -> object:
     from importlib import import_module
 
-    if name in _HOMES:
-        value = getattr(import_module(f"determined.{_HOMES[name]}"), name)
+    if name in _MODULE_OF:
+        value = getattr(import_module(f"determined.{_MODULE_OF[name]}"), name)
         globals()[name] = value
         return value
     if name in _MODULES:

@@ -28,14 +28,14 @@ def forward_signals(
         signal_children: hand them to all descendants of `p` too.
     """
 
-    def hand_on(signum: int, _frame: Any) -> None:
+    def forward(signum: int, _frame: Any) -> None:
         if signal_children:
             signal_process_tree(p, signum)
         else:
             with contextlib.suppress(ProcessLookupError):
                 p.send_signal(signum)
 
-    before = {s: signal.signal(s, hand_on) for s in (signums or forwarded_signals())}
+    before = {s: signal.signal(s, forward) for s in (signums or forwarded_signals())}
     try:
         yield
     finally:

@@ -24,11 +24,11 @@ from determined_master.services.tasks.interactive_specs import TaskSecrets
 pytestmark = [pytest.mark.slow, pytest.mark.e2e]
 OFTEN = (
     "from determined.exec import tensorboard as t; "
-    "t.PATIENCE = t.PATIENCE._replace(list_s=0.2, look_s=0.2)"
+    "t.TIMEOUTS = t.TIMEOUTS._replace(list_s=0.2, look_s=0.2)"
 )
 KEY = "the-key"
 SECRETS = TaskSecrets(service_key=KEY)
-HASTY = f"{OFTEN}; t.PATIENCE = t.PATIENCE._replace(files_s=1.0)"
+HASTY = f"{OFTEN}; t.TIMEOUTS = t.TIMEOUTS._replace(files_s=1.0)"
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 
-class NotPlain(TypeError):
+class NotSerializable(TypeError):
     """JSON has no form for a value."""
 
     def __init__(self, value: Any) -> None:
@@ -26,7 +26,7 @@ def plain(value: Any) -> Any:
     names, UUIDs texts, and what has `__json__()` what that returns.
 
     Raises:
-        NotPlain: the value, or one inside it, is of a kind that JSON cannot hold.
+        NotSerializable: the value, or one inside it, is of a kind that JSON cannot hold.
     """
     if value is None or isinstance(value, (bool, int, str)):
         return value
@@ -41,7 +41,7 @@ def plain(value: Any) -> Any:
     if hasattr(value, "tolist"):  # numpy's numbers and arrays, and tensors
         listed = value.tolist()
         if isinstance(listed, complex):
-            raise NotPlain(value)
+            raise NotSerializable(value)
         return plain(listed)
     return _plain_rare(value)
 
@@ -66,7 +66,7 @@ def _plain_rare(value: Any) -> Any:
         try:
             return value.decode()
         except UnicodeDecodeError:
-            raise NotPlain(value) from None
+            raise NotSerializable(value) from None
     uuid = sys.modules.get("uuid")  # who has one has loaded it; nobody else has to
     if uuid is not None and isinstance(value, uuid.UUID):
         return str(value)
@@ -76,4 +76,4 @@ def _plain_rare(value: Any) -> Any:
         return int(value)
     if hasattr(value, "__float__"):
         return plain(float(value))
-    raise NotPlain(value)
+    raise NotSerializable(value)

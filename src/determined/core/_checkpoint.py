@@ -235,16 +235,16 @@ class CheckpointContext:
             sizes = self._storage_manager.list_paths(storage_id)
         except CheckpointNotFound:
             logger.info("checkpoint %s has no files any more", storage_id)
-            self._tell_left(storage_id, {})
+            self._report_remaining(storage_id, {})
             self._storage_manager.forget(storage_id)  # what one that was killed has left
             return
-        self._tell_left(storage_id, {METADATA_FILE: sizes.get(METADATA_FILE, 0)})
+        self._report_remaining(storage_id, {METADATA_FILE: sizes.get(METADATA_FILE, 0)})
         left = self._storage_manager.clear(storage_id, ["**/*"])
-        self._tell_left(storage_id, left)
+        self._report_remaining(storage_id, left)
         if not left:
             self._storage_manager.forget(storage_id)
 
-    def _tell_left(self, uuid: str, resources: Dict[str, int]) -> None:
+    def _report_remaining(self, uuid: str, resources: Dict[str, int]) -> None:
         left = {"uuid": uuid, "resources": {"resources": _texts(resources)}}
         self._session.patch("/api/v1/checkpoints", json={"checkpoints": [left]})
 

@@ -10,12 +10,12 @@ from typing import Callable, Iterator, Optional
 
 logger = logging.getLogger("determined.core")
 
-TELL_EVERY_S = 60.0
+LOG_EVERY_S = 60.0
 
 
 @contextlib.contextmanager
-def watching(
-    act: str, total: Optional[int] = None, every_s: float = TELL_EVERY_S
+def logging_progress(
+    act: str, total: Optional[int] = None, every_s: float = LOG_EVERY_S
 ) -> Iterator[Callable[[int], None]]:
     """Log how far a transfer is each minute, also when nothing moves at all.
 

@@ -16,7 +16,7 @@ Resources = Dict[str, int]
 METADATA_FILE = "metadata.json"
 
 
-class Share(NamedTuple):
+class UploadPart(NamedTuple):
     """What this rank uploads, and the whole that all ranks upload together."""
 
     paths: List[str]
@@ -55,7 +55,7 @@ def divide(
     dist: DistributedContext,
     ckpt_dir: Optional[str],
     selector: Optional[Callable[[str], bool]],
-) -> Share:
+) -> UploadPart:
     """Decide which rank uploads which path.
 
     Without a selector, ranks of one container that share a directory leave it to the lowest of
@@ -84,7 +84,7 @@ def divide(
     busy = {ranks[0] for ranks in owners.values()}
     first = min(busy) if busy else next(r for r, f in enumerate(folders) if f is not None)
     merged.pop(METADATA_FILE, None)
-    return Share([p for p in mine if p != METADATA_FILE], merged, dist.rank == first)
+    return UploadPart([p for p in mine if p != METADATA_FILE], merged, dist.rank == first)
 
 
 def merge_metadata(parts: List[Dict[str, Any]]) -> Dict[str, Any]:
@@ -95,7 +95,7 @@ def merge_metadata(parts: List[Dict[str, Any]]) -> Dict[str, Any]:
     """
     merged: Dict[str, Any] = {}
     for rank, part in enumerate(parts):
-        _lay_over(merged, part, (), rank)
+        _merge_into(merged, part, (), rank)
     return merged
 
 
@@ -153,7 +153,7 @@ def _digest(path: str) -> str:
     return digest.hexdigest()
 
 
-def _lay_over(
+def _merge_into(
     base: Dict[str, Any], part: Dict[str, Any], above: Tuple[str, ...], rank: int
 ) -> None:
     for key, value in part.items():
@@ -161,7 +161,7 @@ def _lay_over(
             base[key] = value
         elif isinstance(base[key], dict) and isinstance(value, dict):
             base[key] = dict(base[key])
-            _lay_over(base[key], value, (*above, key), rank)
+            _merge_into(base[key], value, (*above, key), rank)
         elif base[key] != value:
             name = ".".join((*above, str(key)))
             raise RuntimeError(

@@ -10,7 +10,7 @@ import tempfile
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, Optional, Union
 
 from determined.common.storage import Entries, list_directory, manifest_of
-from determined.core._checkpoint_progress import watching
+from determined.core._checkpoint_progress import logging_progress
 from determined.core._checkpoint_shards import METADATA_FILE, agree, divide, merge_entries
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ Selector = Optional[Callable[[str], bool]]
 Resources = Dict[str, int]
 
 
-class Shared:
+class CheckpointDirectory:
     """A directory that ranks write a checkpoint into, and what was stored of it in the end."""
 
     def __init__(self, path: str) -> None:
@@ -40,7 +40,9 @@ class CheckpointStore:
     def upload(self, uuid: str, folder: str, resources: Resources) -> None:
         """Store the chief's files of a directory as a checkpoint."""
         try:
-            with watching(f"storing checkpoint {uuid}", sum(resources.values())) as progress:
+            with logging_progress(
+                f"storing checkpoint {uuid}", sum(resources.values())
+            ) as progress:
                 files = self._storage.upload(folder, uuid, list(resources), progress)
                 self._storage.seal(uuid, manifest_of(files, resources))
         except BaseException:
@@ -64,7 +66,7 @@ class CheckpointStore:
                 paths.append(METADATA_FILE)
             if not paths or folder is None:
                 return {}
-            with watching(f"storing this rank's part of checkpoint {uuid}") as progress:
+            with logging_progress(f"storing this rank's part of checkpoint {uuid}") as progress:
                 return self._storage.upload(folder, uuid, paths, progress)
 
         with self._abandoned_on_error(uuid):
@@ -73,16 +75,18 @@ class CheckpointStore:
         return share.resources
 
     @contextlib.contextmanager
-    def shared_directory(self, uuid: str, metadata: Dict[str, Any]) -> Iterator[Shared]:
+    def shared_directory(
+        self, uuid: str, metadata: Dict[str, Any]
+    ) -> Iterator[CheckpointDirectory]:
         """A directory of the storage for all ranks, or where there is none one for each."""
         own = self._storage.own_directory(uuid)
         if own is None:
             with tempfile.TemporaryDirectory(prefix="determined-checkpoint-") as folder:
-                shared = Shared(folder)
+                shared = CheckpointDirectory(folder)
                 yield shared
                 shared.resources = self.upload_shares(uuid, folder, metadata, None)
             return
-        shared = Shared(own)
+        shared = CheckpointDirectory(own)
         with self._abandoned_on_error(uuid):
             yield shared
             agree(self._dist, lambda: None)  # all have written
@@ -90,17 +94,17 @@ class CheckpointStore:
             shared.resources = agree(self._dist, finish)[0]
 
     @contextlib.contextmanager
-    def directory(self, uuid: str, metadata: Dict[str, Any]) -> Iterator[Shared]:
+    def directory(self, uuid: str, metadata: Dict[str, Any]) -> Iterator[CheckpointDirectory]:
         """A directory that the chief writes a checkpoint into."""
         with self._storage.store_path(uuid) as path:
-            shared = Shared(os.fspath(path))
+            shared = CheckpointDirectory(os.fspath(path))
             yield shared
             write_metadata(os.fspath(path), metadata)
             shared.resources = list_directory(os.fspath(path))
 
     def fetch(self, uuid: str, folder: Path, selector: Selector, verify: bool) -> None:
         """Fetch files of a checkpoint; errors as the storage's `download`."""
-        with watching(f"fetching checkpoint {uuid}") as progress:
+        with logging_progress(f"fetching checkpoint {uuid}") as progress:
             self._storage.download(uuid, folder, selector, verify, progress)
 
     @contextlib.contextmanager

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from determined._info import ClusterInfo, TrialInfo
     from determined.common.api._session import BaseSession
     from determined.core._checkpoint import CheckpointContext
+    from determined.core._exit_monitor import ExitMonitor
     from determined.core._heartbeat import _Heartbeat
     from determined.core._metrics import _MetricsContext
-    from determined.core._process_end import ProcessEnd
     from determined.tensorboard import TensorboardManager
 
 logger = logging.getLogger("determined.core")
@@ -71,7 +71,7 @@ class Context:
         self._tensorboard_manager = _tensorboard_manager
         self._heartbeat = _heartbeat
         self._log_shipper = _log_shipper
-        self._process_end: Optional[ProcessEnd] = None
+        self._exit_monitor: Optional[ExitMonitor] = None
         self._scratch: Optional[pathlib.Path] = None
         """A directory of this context alone; it goes with it."""
         self._is_started = False
@@ -85,7 +85,7 @@ class Context:
         for part in (
             self._metrics,
             self._tensorboard_manager,
-            self._process_end,
+            self._exit_monitor,
             self._log_shipper,
             self._heartbeat,
         ):
@@ -205,9 +205,9 @@ class Context:
         if self._log_shipper is not None:
             closings.append(self._log_shipper.close)
         failed = exc_type is not None and not _is_clean_exit(exc_val)
-        if self._process_end is not None:
-            failed = failed or self._process_end.failed
-            closings.append(self._process_end.close)
+        if self._exit_monitor is not None:
+            failed = failed or self._exit_monitor.failed
+            closings.append(self._exit_monitor.close)
         heartbeat = self._heartbeat
         if heartbeat is not None:
             closings.append(lambda: heartbeat.close(failed))

@@ -17,12 +17,12 @@ from determined._info import ClusterInfo, RendezvousInfo, TrialInfo
 from determined._uuid import new_uuid
 from determined.common.api import _retry
 from determined.core._context import Context
+from determined.core._exit_monitor import ExitMonitor
 from determined.core._heartbeat import _Heartbeat
-from determined.core._init import Parts, assemble
+from determined.core._init import ContextParts, assemble
 from determined.core._log_shipper import LogShipper
 from determined.core._modes import TensorboardMode
 from determined.core._preempt import DummyPreemptContext, PreemptMode
-from determined.core._process_end import ProcessEnd
 
 if TYPE_CHECKING:
     from determined.common.api._session import Session
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 AGENT_ID = "unmanaged"
 
 
-class Names(NamedTuple):
+class ExternalNames(NamedTuple):
     """What the experiment and the trial are called outside; None makes new ones."""
 
     experiment: Optional[str] = None
     trial: Optional[str] = None
 
 
-class Run(NamedTuple):
+class DetachedRun(NamedTuple):
     """The run that this program begins, as every rank needs to know it."""
 
     experiment_id: int
@@ -63,7 +63,7 @@ def default_storage() -> Dict[str, Any]:
 def make_context(
     session: Session,
     config: Dict[str, Any],
-    names: Names,
+    names: ExternalNames,
     dist: DistributedContext,
     preempt_mode: PreemptMode,
     tensorboard_mode: TensorboardMode,
@@ -86,7 +86,7 @@ def make_context(
     run = _agree_on_run(lasting, config, names, dist)
     info = _info_of(lasting, run, config, dist)
     stored = dict(config["checkpoint_storage"])
-    parts = Parts(
+    parts = ContextParts(
         info=info,
         session=lasting,
         distributed=dist,
@@ -98,7 +98,7 @@ def make_context(
     )
     context = assemble(parts, DummyPreemptContext(dist, preempt_mode))
     context._scratch = parts.tensorboard_path
-    context._process_end = ProcessEnd()
+    context._exit_monitor = ExitMonitor()
     context._log_shipper = LogShipper(lasting, run.task_id, dist.rank)
     if dist.rank == 0:
         context._heartbeat = _Heartbeat(lasting, run.trial_id)
@@ -106,13 +106,13 @@ def make_context(
 
 
 def _agree_on_run(
-    session: Session, config: Dict[str, Any], names: Names, dist: DistributedContext
-) -> Run:
+    session: Session, config: Dict[str, Any], names: ExternalNames, dist: DistributedContext
+) -> DetachedRun:
     if dist.rank > 0:
         told = dist.broadcast(None)
         if isinstance(told, str):
             raise RuntimeError(f"rank 0 could not begin the run: {told}")
-        return Run(*told)
+        return DetachedRun(*told)
     try:
         run = _begin(session, config, names)
     except Exception as error:
@@ -122,7 +122,7 @@ def _agree_on_run(
     return run
 
 
-def _begin(session: Session, config: Dict[str, Any], names: Names) -> Run:
+def _begin(session: Session, config: Dict[str, Any], names: ExternalNames) -> DetachedRun:
     created: Dict[str, Any] = {"config": json.dumps(config), "unmanaged": True}
     if names.experiment is None:
         answer = session.post(
@@ -148,7 +148,7 @@ def _begin(session: Session, config: Dict[str, Any], names: Names) -> Run:
     start = session.post(
         f"/api/v1/trials/{made['id']}/start", json={"trialId": made["id"], "resume": True}
     ).json()
-    return Run(
+    return DetachedRun(
         experiment_id=experiment_id,
         trial_id=int(made["id"]),
         task_id=str(made["taskId"]),
@@ -161,7 +161,7 @@ def _begin(session: Session, config: Dict[str, Any], names: Names) -> Run:
 
 
 def _info_of(
-    session: Session, run: Run, config: Dict[str, Any], dist: DistributedContext
+    session: Session, run: DetachedRun, config: Dict[str, Any], dist: DistributedContext
 ) -> ClusterInfo:
     trial = TrialInfo(
         trial_id=run.trial_id,

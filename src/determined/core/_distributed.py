@@ -7,7 +7,7 @@ import os
 from typing import Any, List, Optional, Tuple
 
 from determined import _constants
-from determined.core._group import Group, key_of_task, meet
+from determined.core._group import RankGroup, connect_ranks, task_key
 
 
 class NoLauncher(KeyError):
@@ -71,7 +71,7 @@ class DistributedContext:
         self.cross_rank = cross_rank if cross_rank is not None else 0
         self.cross_size = cross_size if cross_size is not None else 1
         self._check()
-        self._all = self._local = Group(0, 1)
+        self._all = self._local = RankGroup(0, 1)
         self._is_closed = False
         if self.size < 2:
             return
@@ -81,10 +81,10 @@ class DistributedContext:
             chief_ip = "127.0.0.1"
         elif not chief_ip:
             raise ValueError("chief_ip is required when the ranks are in several containers")
-        self._all = meet(
-            Group(self.rank, self.size), chief_ip, pub_port + port_offset, is_one_host
+        self._all = connect_ranks(
+            RankGroup(self.rank, self.size), chief_ip, pub_port + port_offset, is_one_host
         )
-        self._local = self._all if is_one_host else self._meet_locally()
+        self._local = self._all if is_one_host else self._connect_locally()
 
     @classmethod
     def from_horovod(cls, hvd: Any, chief_ip: Optional[str] = None) -> DistributedContext:
@@ -228,15 +228,15 @@ class DistributedContext:
             if not 0 <= number < total:
                 raise ValueError(f"{name} {number} does not lie below {total}, the number of all")
 
-    def _meet_locally(self) -> Group:
-        group = Group(self.local_rank, self.local_size)
+    def _connect_locally(self) -> RankGroup:
+        group = RankGroup(self.local_rank, self.local_size)
         if self.local_rank == 0 and self.local_size > 1:
-            group.listen("tcp://127.0.0.1:0", key_of_task())
+            group.listen("tcp://127.0.0.1:0", task_key())
         every = self._all.allgather((self.cross_rank, group.port))
         ports = {cross: port for cross, port in every if port is not None}
         if self.local_size > 1:
             if self.local_rank > 0:
-                group.call(f"tcp://127.0.0.1:{ports[self.cross_rank]}", key_of_task())
+                group.call(f"tcp://127.0.0.1:{ports[self.cross_rank]}", task_key())
             group.start()
         return group
 

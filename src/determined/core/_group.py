@@ -11,7 +11,7 @@ from determined._info import get_cluster_info
 from determined.ipc._broadcast import BroadcastClient, BroadcastServer
 
 
-class Group:
+class RankGroup:
     """Ranks that talk through the first of them."""
 
     def __init__(self, rank: int, size: int) -> None:
@@ -81,17 +81,17 @@ class Group:
         return stuff
 
 
-def meet(group: Group, chief_ip: str, port: int, is_one_host: bool) -> Group:
+def connect_ranks(group: RankGroup, chief_ip: str, port: int, is_one_host: bool) -> RankGroup:
     """Connect all ranks of a trial: the first listens, on this host alone if all are here."""
     if group.rank == 0:
-        group.listen(f"tcp://{'127.0.0.1' if is_one_host else '*'}:{port}", key_of_task())
+        group.listen(f"tcp://{'127.0.0.1' if is_one_host else '*'}:{port}", task_key())
     else:
-        group.call(f"tcp://{chief_ip}:{port}", key_of_task())
+        group.call(f"tcp://{chief_ip}:{port}", task_key())
     group.start()
     return group
 
 
-def key_of_task() -> bytes:
+def task_key() -> bytes:
     """What the ranks of one task have in common and nobody else has.
 
     Off a cluster there is no such secret: set DET_RANK_SECRET to the same text for all ranks

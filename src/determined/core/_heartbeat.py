@@ -31,7 +31,7 @@ class _Heartbeat:
 
     def start(self) -> None:
         """Tell that the trial runs, and go on telling."""
-        self._tell("STATE_RUNNING")
+        self._patch_state("STATE_RUNNING")
         self._thread = threading.Thread(target=self._run, name="det-heartbeat", daemon=True)
         self._thread.start()
 
@@ -43,7 +43,7 @@ class _Heartbeat:
         self._thread.join()
         self._thread = None
         try:
-            self._tell("STATE_ERROR" if failed else "STATE_COMPLETED")
+            self._patch_state("STATE_ERROR" if failed else "STATE_COMPLETED")
         except errors.APIException as error:
             if error.status_code != 400:
                 raise
@@ -53,11 +53,11 @@ class _Heartbeat:
         wait_s = EVERY_S
         while not self._stop.wait(wait_s):
             try:
-                self._tell(None)
+                self._patch_state(None)
                 wait_s = EVERY_S
             except Exception:
                 wait_s = AFTER_ERROR_S
 
-    def _tell(self, state: Optional[str]) -> None:
+    def _patch_state(self, state: Optional[str]) -> None:
         body = {"trialId": self._trial_id, **({"state": state} if state else {})}
         self._session.patch(f"/api/v1/trials/{self._trial_id}", json=body)

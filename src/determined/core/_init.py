@@ -65,7 +65,7 @@ def init(
         if info is not None:
             logger.warning("a task of type %s reports to nobody", info.task_type)
         if info is not None and info.task_type == "GENERIC":
-            _listen(context, info, preempt_mode)
+            _enable_preemption(context, info, preempt_mode)
         return context
     slots = sum(info.container_slot_counts)
     if distributed is None and slots > 1:
@@ -84,7 +84,7 @@ def init(
     )
 
 
-def _listen(context: Context, info: ClusterInfo, preempt_mode: PreemptMode) -> None:
+def _enable_preemption(context: Context, info: ClusterInfo, preempt_mode: PreemptMode) -> None:
     """Let a task hear that it shall leave; who does not say that it listens is just ended."""
     session, dist = _session_of(info), context.distributed
     if dist.rank == 0:
@@ -134,10 +134,10 @@ def _make_managed(
         info, f"/api/v1/trials/{number}/", f"/api/v1/runs/{number}/", "/api/v1/runs/start"
     )
     preempt = PreemptContext(session, info.allocation_id, dist, preempt_mode)
-    return assemble(Parts(info, session, dist, stored, tensorboard_mode), preempt)
+    return assemble(ContextParts(info, session, dist, stored, tensorboard_mode), preempt)
 
 
-class Parts(NamedTuple):
+class ContextParts(NamedTuple):
     """What a context that reports to a master is made of."""
 
     info: ClusterInfo
@@ -155,7 +155,7 @@ class Parts(NamedTuple):
         return self.info.allocation_id == self.info.task_id
 
 
-def assemble(parts: Parts, preempt: PreemptContext) -> Context:
+def assemble(parts: ContextParts, preempt: PreemptContext) -> Context:
     """A context whose trial's reports go to the master."""
     info, session, dist = parts.info, parts.session, parts.distributed
     trial = info.trial
@@ -228,7 +228,7 @@ def _start_run(session: BaseSession, trial_id: int, stored: Dict[str, Any]) -> O
     return None if number is None else int(number)
 
 
-def _tensorboard_of(parts: Parts) -> Optional[TensorboardManager]:
+def _tensorboard_of(parts: ContextParts) -> Optional[TensorboardManager]:
     """One a container: its ranks have one directory. In MANUAL each rank brings its own files."""
     is_auto = parts.tensorboard_mode is TensorboardMode.AUTO
     if is_auto and parts.distributed.local_rank > 0:
@@ -244,7 +244,9 @@ def _tensorboard_of(parts: Parts) -> Optional[TensorboardManager]:
     )
 
 
-def _writer_of(parts: Parts, manager: Optional[TensorboardManager]) -> Optional[BatchMetricWriter]:
+def _writer_of(
+    parts: ContextParts, manager: Optional[TensorboardManager]
+) -> Optional[BatchMetricWriter]:
     is_auto = parts.tensorboard_mode is TensorboardMode.AUTO
     if manager is None or not is_auto or parts.distributed.rank > 0:
         return None

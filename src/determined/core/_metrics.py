@@ -18,7 +18,7 @@ import time
 from collections import deque
 from typing import Any, Deque, Dict, List, NamedTuple, Optional
 
-from determined.common._plain import NotPlain, plain, plain_key
+from determined.common._plain import NotSerializable, plain, plain_key
 from determined.common.api import errors
 from determined.common.api._session import BaseSession
 
@@ -28,9 +28,9 @@ BATCH_REPORTS = 1000
 BATCH_BYTES = 8 << 20
 VALUE_BYTES = 24
 """A number's, as text or as Python holds it."""
-SAY_FULL_EVERY_S = 60.0
-LOOK_EVERY_S = 0.02
-AWAKE_LOOKS = 100
+WARN_FULL_EVERY_S = 60.0
+POLL_EVERY_S = 0.02
+POLLS_BEFORE_WAIT = 100
 """For two seconds after a report the thread looks for the next one by itself."""
 
 logger = logging.getLogger("determined.core")
@@ -52,7 +52,7 @@ class Report(NamedTuple):
 
     @property
     def what(self) -> str:
-        """Names it in errors."""
+        """ExternalNames it in errors."""
         return f"{self.group} metrics at step {self.steps_completed}"
 
 
@@ -76,8 +76,8 @@ class _MetricsContext:
         self._sending = 0
         self._error: Optional[BaseException] = None
         self._is_closing = False
-        self._has_told_late = False
-        self._is_asleep = False
+        self._has_warned_late = False
+        self._is_waiting = False
         self._can_batch = True
         self._thread: Optional[threading.Thread] = None
 
@@ -109,7 +109,7 @@ class _MetricsContext:
         """
         report = _report(group, steps_completed, metrics, batch_metrics)
         if self._is_closing:
-            self._tell_late(report)
+            self._warn_late(report)
             return
         if os.getpid() != self._process:
             self._send_from_fork(report)
@@ -120,7 +120,7 @@ class _MetricsContext:
             said_at = time.monotonic()
             while self._is_full() and self._error is None:
                 self._changed.wait(1.0)
-                if time.monotonic() - said_at >= SAY_FULL_EVERY_S:
+                if time.monotonic() - said_at >= WARN_FULL_EVERY_S:
                     said_at = time.monotonic()
                     logger.warning(
                         "the spool of metrics is full (%d reports, %d MiB): waiting for the "
@@ -131,7 +131,7 @@ class _MetricsContext:
             self._raise_error()
             self._spool.append(report)
             self._bytes += report.size
-            if self._is_asleep:  # waking a thread costs more than all the rest
+            if self._is_waiting:  # waking a thread costs more than all the rest
                 self._changed.notify_all()
 
     def flush(self) -> None:
@@ -155,9 +155,9 @@ class _MetricsContext:
         with self._changed:
             self._raise_error()
 
-    def _tell_late(self, report: Report) -> None:
-        if not self._has_told_late:
-            self._has_told_late = True
+    def _warn_late(self, report: Report) -> None:
+        if not self._has_warned_late:
+            self._has_warned_late = True
             logger.warning(
                 "the %s came after the end of the context and are not sent, nor is what follows: "
                 "report inside of the with block",
@@ -215,10 +215,10 @@ class _MetricsContext:
         """
         looks = 0
         while not self._spool and not self._is_closing:
-            self._is_asleep = looks >= AWAKE_LOOKS
-            self._changed.wait(None if self._is_asleep else LOOK_EVERY_S)
+            self._is_waiting = looks >= POLLS_BEFORE_WAIT
+            self._changed.wait(None if self._is_waiting else POLL_EVERY_S)
             looks += 1
-        self._is_asleep = False
+        self._is_waiting = False
 
     def _take_batch(self) -> List[Report]:
         batch: List[Report] = []
@@ -318,7 +318,7 @@ def plain_metrics(metrics: Dict[str, Any], what: str = "metric") -> Dict[str, An
             raise TypeError(f"the name of a {what} must be text, got {name!r}")
         try:
             values[plain_key(name)] = plain(value)
-        except NotPlain as error:
+        except NotSerializable as error:
             raise TypeError(
                 f"{what} {name!r} is of type {error.kind}, which cannot be reported: give a "
                 "number, text, or lists and dicts of them"

@@ -157,7 +157,7 @@ class _Watcher:
         self._session = session.with_retry(0)
         self._path = f"/api/v1/allocations/{allocation_id}/signals/preemption"
         self.is_preempted = threading.Event()
-        self._has_asked = threading.Event()
+        self._has_polled = threading.Event()
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._run, name="det-preempt", daemon=True)
 
@@ -166,7 +166,7 @@ class _Watcher:
 
     def answer(self) -> bool:
         """What the master has said so far; a trial that is to leave at once hears it at once."""
-        self._has_asked.wait(FIRST_ANSWER_S)
+        self._has_polled.wait(FIRST_ANSWER_S)
         return self.is_preempted.is_set()
 
     def close(self) -> None:
@@ -184,9 +184,9 @@ class _Watcher:
                 if (answer.json() or {}).get("preempt"):
                     self.is_preempted.set()
                 wait_s = POLL_S
-                self._has_asked.set()
+                self._has_polled.set()
             except Exception as error:
-                self._has_asked.set()
+                self._has_polled.set()
                 if not self._closed.is_set():
                     logger.debug("the question whether to leave failed, asking again: %s", error)
                 self._closed.wait(RETRY_S)

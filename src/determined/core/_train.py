@@ -27,7 +27,7 @@ Mangler = Callable[[pathlib.Path, int], pathlib.Path]
 
 PROGRESS_EVERY_S = 1.0
 PROGRESS_TIMEOUT_S = 5.0
-REPORTED_MARK = "reported"
+REPORTED_MARKER = "reported"
 """A file in the info directory that tells the entry chain that metrics were reported."""
 
 
@@ -69,8 +69,8 @@ class TrainContext:
         self._tensorboard_manager = tensorboard_manager
         self._tbd_writer = tbd_writer
         self._has_reported = False
-        self._has_told = False
-        self._progress_told_at = -PROGRESS_EVERY_S
+        self._has_logged_rank = False
+        self._progress_sent_at = -PROGRESS_EVERY_S
 
     def set_status(self, status: str) -> None:
         """Show a few words about what the trial is doing, such as `validating`."""
@@ -202,9 +202,9 @@ class TrainContext:
     def _try_report_progress(self, progress: float) -> None:
         """Tell it now and then, once and without errors: training does not wait for the master."""
         now = time.monotonic()
-        if progress < 1 and now < self._progress_told_at + PROGRESS_EVERY_S:
+        if progress < 1 and now < self._progress_sent_at + PROGRESS_EVERY_S:
             return
-        self._progress_told_at = now
+        self._progress_sent_at = now
         session = self._session.with_retry(0)
         try:
             session.post(
@@ -235,8 +235,8 @@ class TrainContext:
     def _is_mine(self) -> bool:
         if self._distributed.rank == 0:
             return True
-        if not self._has_told:
-            self._has_told = True
+        if not self._has_logged_rank:
+            self._has_logged_rank = True
             logger.info(
                 "training and validation metrics of rank %d are not reported: the chief's are",
                 self._distributed.rank,
@@ -255,7 +255,7 @@ class TrainContext:
         self._metrics.report(group, steps, metrics, batch_metrics)
         if not self._has_reported:
             self._has_reported = True
-            _leave_mark()
+            _write_marker()
         if self._tensorboard_mode is not TensorboardMode.AUTO:
             return
         if self._tbd_writer is not None and self._writes_events:
@@ -340,10 +340,10 @@ class DummyTrainContext(TrainContext):
         return self._tbd_directory
 
 
-def _leave_mark() -> None:
+def _write_marker() -> None:
     folder = os.path.join(run_dir(), "info")
     try:
-        with open(os.path.join(folder, REPORTED_MARK), "w", encoding="ascii"):
+        with open(os.path.join(folder, REPORTED_MARKER), "w", encoding="ascii"):
             pass
     except OSError:
         logger.debug("no mark could be left in %s", folder)

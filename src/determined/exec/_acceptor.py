@@ -9,11 +9,11 @@ import threading
 from types import TracebackType
 from typing import Optional, Type, TypeVar
 
-Self = TypeVar("Self", bound="Listening")
+Self = TypeVar("Self", bound="Acceptor")
 
 
-class Listening(abc.ABC):
-    """Accepts connections while it is open: `with Door(port, key) as door`."""
+class Acceptor(abc.ABC):
+    """Accepts connections while it is open: `with KeyProxy(port, key) as door`."""
 
     def __init__(self, listener: socket.socket, name: str) -> None:
         """

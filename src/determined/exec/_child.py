@@ -20,10 +20,10 @@ class Child:
     def __init__(self, command: List[str], env: Mapping[str, str]) -> None:
         self._pid = 0
         self._early: List[int] = []
-        self.was_told = False
+        self.was_signaled = False
         """Whether a signal has been handed on to it."""
         for signum in _signals():
-            signal.signal(signum, self._hand_on)
+            signal.signal(signum, self._forward)
         self._pid = _spawn(command, env)
         for number in self._early:
             os.kill(self._pid, number)
@@ -48,8 +48,8 @@ class Child:
             if pid:
                 os.kill(pid, number)
 
-    def _hand_on(self, number: int, _frame: Any) -> None:
-        self.was_told = True
+    def _forward(self, number: int, _frame: Any) -> None:
+        self.was_signaled = True
         if self._pid:
             self.send(number)
         else:

@@ -6,7 +6,7 @@ import os
 import sys
 
 
-def note(text: str, level: str = "INFO") -> None:
+def log(text: str, level: str = "INFO") -> None:
     """Write one line, in the form of LOG_FORMAT, without the cost of `logging`."""
     sys.stderr.write(f"{level}: [{os.getpid()}] determined: {text}\n")
     sys.stderr.flush()

@@ -7,7 +7,7 @@ from typing import Mapping
 
 from determined._constants import run_dir
 
-REPORTED_MARK = "reported"
+REPORTED_MARKER = "reported"
 DEADLINE_S = 10.0
 
 
@@ -17,7 +17,7 @@ def has_reported(trial_id: int, env: Mapping[str, str]) -> bool:
     Another version of this package, or a program that calls the API itself, leaves no mark.
     A master that does not answer is taken for a yes: nothing wrong is said then.
     """
-    if os.path.exists(os.path.join(run_dir(), "info", REPORTED_MARK)):
+    if os.path.exists(os.path.join(run_dir(), "info", REPORTED_MARKER)):
         return True
     from determined.common.api import _retry, errors
     from determined.common.api._session import BaseSession

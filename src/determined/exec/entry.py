@@ -26,7 +26,7 @@ from determined.exec._container import (
     preflight,
     rendezvous,
 )
-from determined.exec._log import EntryFailed, note
+from determined.exec._log import EntryFailed, log
 
 AFTER_HOOKS = "--after-hooks"
 HOOKS_FAILED = 1
@@ -115,7 +115,7 @@ def _run_gang(session: TaskSession, arguments: List[str]) -> int:
 def _meet(session: TaskSession) -> Tuple[accelerators.Accelerators, Dict[str, Any]]:
     """Wait for the other containers; the accelerators found here, and the rendezvous."""
     found = _find_accelerators()
-    met = rendezvous.meet(session, os.environ)
+    met = rendezvous.wait_for_containers(session, os.environ)
     preflight.check(session, os.environ, met, found)
     return found, met
 
@@ -158,16 +158,16 @@ def _guarded(argv: List[str]) -> int:
     try:
         return main(argv)
     except EntryFailed as error:
-        note(str(error), "ERROR")
+        log(str(error), "ERROR")
         return error.code
     except (errors.BadRequestException, errors.BadResponseException) as error:
-        note(f"the task could not be prepared: {error}", "ERROR")
+        log(f"the task could not be prepared: {error}", "ERROR")
         return 1
     except KeyError as error:
-        note(f"the variable {error.args[0]} is not set: an agent starts this", "ERROR")
+        log(f"the variable {error.args[0]} is not set: an agent starts this", "ERROR")
         return 2
     except OSError as error:
-        note(f"the task could not be prepared: {error}", "ERROR")
+        log(f"the task could not be prepared: {error}", "ERROR")
         return 1
 
 

@@ -14,7 +14,7 @@ from determined.common.api import errors
 from determined.common.api._task_session import TaskSession
 from determined.errors import CheckpointNotFound
 from determined.exec._container.environment import set_up
-from determined.exec._log import EntryFailed, note
+from determined.exec._log import EntryFailed, log
 
 BATCH = 40
 """So many are reported together: what is deleted and not yet reported must not be much."""
@@ -31,7 +31,7 @@ def main(argv: List[str]) -> int:
         if not glob or ".." in glob.split("/"):
             raise EntryFailed(f"the pattern {glob!r} is empty or leads out of the checkpoint")
     if args.dry_run:
-        note(f"would delete {globs} of checkpoints {uuids}")
+        log(f"would delete {globs} of checkpoints {uuids}")
         return 0
     manager = storage.build(config)
     found = 0
@@ -46,14 +46,14 @@ def main(argv: List[str]) -> int:
         raise EntryFailed("checkpoints could not be deleted: " + "; ".join(failures))
     if args.delete_tensorboards:
         _delete_tensorboards(manager, args.experiment_id)
-    note(f"garbage collection is done: {found} of {len(uuids)} checkpoints were there")
+    log(f"garbage collection is done: {found} of {len(uuids)} checkpoints were there")
     return 0
 
 
 def delete_files(
     manager: storage.StorageManager, uuids: List[str], globs: List[str]
 ) -> Tuple[Dict[str, Dict[str, int]], List[str]]:
-    """Delete files of checkpoints, a few at a time. A missing one is passed over.
+    """Delete files of checkpoints, a few at a time. A missing one is skipped.
 
     Where nothing is left a manifest still is: whoever does this again, because the master was
     not told, finds those by it that are not missing but done.
@@ -68,7 +68,7 @@ def delete_files(
         try:
             left[uuid] = manager.clear(uuid, globs) if globs else manager.list_paths(uuid)
         except CheckpointNotFound:
-            note(f"checkpoint {uuid} is not in the storage any more", "WARNING")
+            log(f"checkpoint {uuid} is not in the storage any more", "WARNING")
         except (OSError, ValueError) as error:
             failures.append(f"{uuid}: {error}")
             with contextlib.suppress(CheckpointNotFound, OSError, ValueError):
@@ -146,8 +146,8 @@ if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
     except EntryFailed as error:
-        note(str(error), "ERROR")
+        log(str(error), "ERROR")
         sys.exit(error.code)
     except (errors.BadRequestException, OSError) as error:
-        note(f"garbage collection failed: {error}", "ERROR")
+        log(f"garbage collection failed: {error}", "ERROR")
         sys.exit(1)

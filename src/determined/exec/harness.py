@@ -10,7 +10,7 @@ from typing import Any, List
 
 from determined import _constants
 from determined._info import ClusterInfo, get_cluster_info
-from determined.exec._log import EntryFailed, note
+from determined.exec._log import EntryFailed, log
 
 
 def load_class(spec: str) -> Any:
@@ -96,5 +96,5 @@ if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
     except EntryFailed as error:
-        note(str(error), "ERROR")
+        log(str(error), "ERROR")
         sys.exit(error.code)

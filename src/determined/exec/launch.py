@@ -12,7 +12,7 @@ from determined._constants import run_dir
 from determined._info import ClusterInfo, read_cluster_info
 from determined._masking import mask_config_dict
 from determined.exec._child import NOT_EXECUTABLE, NOT_FOUND, Child
-from determined.exec._log import EntryFailed, note
+from determined.exec._log import EntryFailed, log
 from determined.exec._reported import has_reported
 
 _TRIAL_CLASS_LETTERS = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
@@ -27,11 +27,11 @@ def prepare(info: ClusterInfo, env: Mapping[str, str]) -> List[str]:
     config = info.trial._config
     container = env.get("DET_CONTAINER_ID", "")
     masked = json.dumps(mask_config_dict(config))
-    note(f"New trial runner in (container {container}) on agent {info.agent_id}: {masked}.")
-    note("Validating checkpoint storage ...")
+    log(f"New trial runner in (container {container}) on agent {info.agent_id}: {masked}.")
+    log("Validating checkpoint storage ...")
     validate_storage(config.get("checkpoint_storage") or {})
     command = command_of(config.get("entrypoint"))
-    note(f"Launching: {command}")
+    log(f"Launching: {command}")
     return command
 
 
@@ -95,25 +95,25 @@ def explain(command: List[str], code: int, info: ClusterInfo) -> None:
     """Add a line where an exit code alone would leave the reader guessing."""
     shown = command[-1] if command[:2] == ["sh", "-c"] else " ".join(command)
     if code == NOT_FOUND:
-        note(
+        log(
             f"the entrypoint {shown!r} ended with code 127: a program or file that it names was "
             "not found (see the line above)",
             "ERROR",
         )
     elif code == NOT_EXECUTABLE:
-        note(
+        log(
             f"the entrypoint {shown!r} ended with code 126: a file that it names may not be "
             "executed; make it executable or start it with its interpreter",
             "ERROR",
         )
     elif code > 128:
-        note(f"the entrypoint {shown!r} was ended by {_signal(code - 128)}", "ERROR")
+        log(f"the entrypoint {shown!r} was ended by {_signal(code - 128)}", "ERROR")
     elif (
         code == 0
         and info.container_rank == 0
         and not has_reported(info.trial.trial_id, os.environ)
     ):
-        note("the entrypoint ended with exit code 0; it reported no metrics", "WARNING")
+        log("the entrypoint ended with exit code 0; it reported no metrics", "WARNING")
 
 
 def main() -> int:
@@ -142,5 +142,5 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except EntryFailed as error:
-        note(str(error), "ERROR")
+        log(str(error), "ERROR")
         sys.exit(error.code)

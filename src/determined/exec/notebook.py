@@ -12,7 +12,7 @@ from typing import Any, Dict, MutableMapping
 
 from determined._constants import run_dir
 from determined.common.api._session import BaseSession
-from determined.exec._log import EntryFailed, note
+from determined.exec._log import EntryFailed, log
 from determined.exec._servers.notebook_activity import (
     IdleCheck,
     IdleReports,
@@ -47,15 +47,15 @@ def run(session: BaseSession, env: MutableMapping[str, str]) -> int:
     prepare(env, port, token)
     server = NotebookServer(port, base_path(task_id), token)
 
-    def wait_until_up(over: threading.Event) -> None:
-        while not over.wait(LOOK_S):
+    def wait_until_up(ended: threading.Event) -> None:
+        while not ended.wait(LOOK_S):
             if server.is_up():
-                note(f"JupyterLab answers at port {port}")
+                log(f"JupyterLab answers at port {port}")
                 report_ready(session, env)
-                watch(server, check, IdleReports(session, task_id), over)
+                watch(server, check, IdleReports(session, task_id), ended)
                 return
 
-    return serve(command, env, wait_until_up).told("JupyterLab")
+    return serve(command, env, wait_until_up).log_unexpected("JupyterLab")
 
 
 def base_path(task_id: str) -> str:

@@ -16,7 +16,7 @@ from determined.exec._container import (
     environment,
     rendezvous,
 )
-from determined.exec._log import EntryFailed, note
+from determined.exec._log import EntryFailed, log
 
 
 def main(argv: List[str]) -> int:
@@ -39,7 +39,7 @@ def main(argv: List[str]) -> int:
         accelerators.describe(env, found)
         accelerators.report(session, env, found)
     if args.rendezvous:
-        rendezvous.meet(session, env)
+        rendezvous.wait_for_containers(session, env)
     return 0
 
 
@@ -47,5 +47,5 @@ if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
     except EntryFailed as error:
-        note(str(error), "ERROR")
+        log(str(error), "ERROR")
         sys.exit(error.code)

@@ -13,7 +13,7 @@ from typing import Dict, List, Mapping
 
 from determined._constants import RUN_DIR, run_dir
 from determined.common.api._session import BaseSession
-from determined.exec._log import EntryFailed, note
+from determined.exec._log import EntryFailed, log
 from determined.exec._servers import terminals
 from determined.exec._servers.programs import find_server
 from determined.exec._servers.server_process import report_ready, serve
@@ -50,18 +50,18 @@ def run(session: BaseSession, env: Mapping[str, str], arguments: List[str]) -> i
     config = prepare(env)
     command = [server, "-f", config, "-p", str(port), "-D", "-e"]
 
-    def wait_for_greeting(over: threading.Event) -> None:
+    def wait_for_greeting(ended: threading.Event) -> None:
         try:
             check_sshd("127.0.0.1", time.time() + LISTEN_S, port)
         except ValueError as error:
-            if over.is_set():
+            if ended.is_set():
                 return
             raise EntryFailed(f"the ssh server did not come up: {error}") from None
-        if not over.is_set():
-            note(f"the ssh server listens at port {port}")
+        if not ended.is_set():
+            log(f"the ssh server listens at port {port}")
             report_ready(session, env)
 
-    return serve(command, env, wait_for_greeting).told("the ssh server")
+    return serve(command, env, wait_for_greeting).log_unexpected("the ssh server")
 
 
 def prepare(env: Mapping[str, str]) -> str:
@@ -138,7 +138,7 @@ def with_terminals(config: str, banner: str) -> str:
         f"(ssh -T), add that user to the group {terminals.GROUP!r} there, or mount /dev/pts with "
         "this group (gid=5)"
     )
-    note(text, "WARNING")
+    log(text, "WARNING")
     _write(banner, f"{text}\n", 0o644)
     return f"PermitTTY no\nBanner {banner}\n{config}"
 
@@ -162,7 +162,7 @@ def check_account() -> None:
         )
     wanted = _wanted_name()
     if wanted and wanted != found.pw_name and not _has_number(wanted, uid):
-        note(
+        log(
             f"this image knows the user {uid} as {found.pw_name!r}, not as {wanted!r}: log in by "
             f"that name (ssh -l {found.pw_name}), or give the image a user {wanted!r} with the "
             f"number {uid}",

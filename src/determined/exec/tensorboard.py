@@ -15,9 +15,9 @@ from typing import Callable, Iterator, List, MutableMapping, NamedTuple
 
 from determined._constants import run_dir
 from determined.common.api._session import BaseSession
-from determined.exec._log import EntryFailed, note
+from determined.exec._log import EntryFailed, log
 from determined.exec._servers.event_files import LIST_EVERY_S, Mirror, read_sources
-from determined.exec._servers.key_proxy import Door, read_key
+from determined.exec._servers.key_proxy import KeyProxy, read_key
 from determined.exec._servers.programs import find_module
 from determined.exec._servers.server_process import report_ready, serve
 
@@ -27,7 +27,7 @@ INSTALL = (
 )
 
 
-class Patience(NamedTuple):
+class Timeouts(NamedTuple):
     """How long is waited for what, in seconds."""
 
     answer_s: float = 300.0
@@ -38,7 +38,7 @@ class Patience(NamedTuple):
     list_s: float = LIST_EVERY_S
 
 
-PATIENCE = Patience()
+TIMEOUTS = Timeouts()
 
 
 def run(session: BaseSession, env: MutableMapping[str, str], arguments: List[str]) -> int:
@@ -61,31 +61,31 @@ def run(session: BaseSession, env: MutableMapping[str, str], arguments: List[str
     shown = tempfile.mkdtemp(prefix="tensorboard-shown-")
     mirror = Mirror(sources, shown)
     prefix = f"/proxy/{env['DET_TASK_ID']}"
-    with _open_door(port) as inner:
+    with _listen(port) as inner:
 
-        def watch(over: threading.Event) -> None:
-            _wait_for_answer(inner, prefix, over)
-            _wait_for_files(mirror, lambda: report_ready(session, env, "waiting"), over)
-            if over.is_set():
+        def watch(ended: threading.Event) -> None:
+            _wait_for_answer(inner, prefix, ended)
+            _wait_for_files(mirror, lambda: report_ready(session, env, "waiting"), ended)
+            if ended.is_set():
                 return
-            note("TensorBoard contains metrics")
+            log("TensorBoard contains metrics")
             report_ready(session, env)
-            while not over.wait(PATIENCE.list_s):
-                mirror.refresh(over)
+            while not ended.wait(TIMEOUTS.list_s):
+                mirror.refresh(ended)
 
         command = [*program, *tool_arguments(inner, prefix, arguments, shown)]
-        ended = serve(command, env, watch)
-    if not ended.was_told:
+        server_exit = serve(command, env, watch)
+    if not server_exit.was_signaled:
         raise EntryFailed(
-            f"TensorBoard ended by itself with exit code {ended.code}: its own words above may "
+            f"TensorBoard ended by itself with exit code {server_exit.code}: its own words above may "
             "say why",
-            ended.code or 1,
+            server_exit.code or 1,
         )
-    return ended.code
+    return server_exit.code
 
 
 @contextlib.contextmanager
-def _open_door(port: int) -> Iterator[int]:
+def _listen(port: int) -> Iterator[int]:
     """Where the tool listens, behind a door at the task's port.
 
     Raises:
@@ -95,7 +95,7 @@ def _open_door(port: int) -> Iterator[int]:
     if not key:
         raise EntryFailed("the key of this TensorBoard is not there: the master puts it there")
     try:
-        door = Door(port, key)
+        door = KeyProxy(port, key)
     except OSError as error:
         raise EntryFailed(f"port {port} cannot be listened at: {error.strerror}") from None
     with door:
@@ -127,36 +127,36 @@ def answers(port: int, path: str) -> bool:
         connection.close()
 
 
-def _wait_for_answer(port: int, prefix: str, over: threading.Event) -> None:
-    deadline = time.monotonic() + PATIENCE.answer_s
-    while not over.is_set() and not answers(port, f"{prefix}/data/environment"):
+def _wait_for_answer(port: int, prefix: str, ended: threading.Event) -> None:
+    deadline = time.monotonic() + TIMEOUTS.answer_s
+    while not ended.is_set() and not answers(port, f"{prefix}/data/environment"):
         if time.monotonic() > deadline:
             raise EntryFailed(
-                f"TensorBoard did not answer at port {port} within {PATIENCE.answer_s:.0f} s: "
+                f"TensorBoard did not answer at port {port} within {TIMEOUTS.answer_s:.0f} s: "
                 "its own words above may say why"
             )
-        over.wait(PATIENCE.look_s)
+        ended.wait(TIMEOUTS.look_s)
 
 
 def _wait_for_files(
-    mirror: Mirror, tell_waiting: Callable[[], None], over: threading.Event
+    mirror: Mirror, tell_waiting: Callable[[], None], ended: threading.Event
 ) -> None:
     """Return once there is a file to show. Raises EntryFailed: there was none in time."""
-    deadline = time.monotonic() + PATIENCE.files_s
-    mirror.refresh(over)
-    if mirror.has_files or over.is_set():
+    deadline = time.monotonic() + TIMEOUTS.files_s
+    mirror.refresh(ended)
+    if mirror.has_files or ended.is_set():
         return
-    note(f"TensorBoard waits on metrics: no files are there yet in {mirror.describe()}")
+    log(f"TensorBoard waits on metrics: no files are there yet in {mirror.describe()}")
     tell_waiting()
-    while not mirror.has_files and not over.is_set():
+    while not mirror.has_files and not ended.is_set():
         if time.monotonic() > deadline:
             raise EntryFailed(
-                f"there was no file for TensorBoard within {PATIENCE.files_s:.0f} s in "
+                f"there was no file for TensorBoard within {TIMEOUTS.files_s:.0f} s in "
                 f"{mirror.describe()}: see that these experiments report metrics, and that "
                 "this task can read their storage"
             )
-        over.wait(min(PATIENCE.list_s, PATIENCE.files_s))
-        mirror.refresh(over)
+        ended.wait(min(TIMEOUTS.list_s, TIMEOUTS.files_s))
+        mirror.refresh(ended)
 
 
 def _number(env: MutableMapping[str, str], name: str) -> int:

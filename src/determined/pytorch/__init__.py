@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from determined.pytorch._units import Record as Record
     from determined.pytorch._units import TrainUnit as TrainUnit
 
-_HOMES = {
+_MODULE_OF = {
     "Batch": "_units",
     "CheckpointLoadContext": "_load",
     "DataLoader": "_data",
@@ -60,8 +60,8 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     from importlib import import_module
 
-    if name in _HOMES:
-        value = getattr(import_module(f"determined.pytorch.{_HOMES[name]}"), name)
+    if name in _MODULE_OF:
+        value = getattr(import_module(f"determined.pytorch.{_MODULE_OF[name]}"), name)
         globals()[name] = value
         return value
     if name == "samplers":

@@ -292,7 +292,7 @@ class PyTorchTrialContext(GradientContext, _PyTorchReducerContext):
         return self.distributed.gather(value)
 
 
-def bare(model: torch.nn.Module) -> torch.nn.Module:
+def unwrap_model(model: torch.nn.Module) -> torch.nn.Module:
     """A model without what keeps it alike on all ranks."""
     if isinstance(model, torch.nn.parallel.DistributedDataParallel):
         return model.module

@@ -48,7 +48,7 @@ class LRScheduler:
         """The scheduler's state."""
         return dict(self._scheduler.state_dict())
 
-    def _is_due(self, at: Passed) -> bool:
+    def _is_due(self, at: StepCounts) -> bool:
         """Whether it is to be stepped after a batch."""
         count = {
             LRScheduler.StepMode.STEP_EVERY_BATCH: at.batches,
@@ -58,7 +58,7 @@ class LRScheduler:
         return bool(count) and count is not None and count % self._frequency == 0
 
 
-class Passed(NamedTuple):
+class StepCounts(NamedTuple):
     """How many batches, epochs and optimizer steps are done; 0 for what has not just ended."""
 
     batches: int
@@ -66,8 +66,8 @@ class Passed(NamedTuple):
     optimizer_steps: int
 
 
-def passed(batches: int, epoch_batches: int, aggregation: int) -> Passed:
+def step_counts(batches: int, epoch_batches: int, aggregation: int) -> StepCounts:
     """What has ended with the last of so many batches."""
     epochs, rest = divmod(batches, epoch_batches)
     steps, open_ = divmod(batches, aggregation)
-    return Passed(batches, 0 if rest else epochs, 0 if open_ else steps)
+    return StepCounts(batches, 0 if rest else epochs, 0 if open_ else steps)

@@ -51,7 +51,7 @@ class Record(TrainUnit):
     """Single records of all ranks together; taken as the batches that hold them."""
 
 
-class Scale:
+class UnitConverter:
     """How units relate in one training.
 
     Args:

@@ -36,7 +36,7 @@ def test_a_full_spool_holds_the_caller_and_says_so(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr(_metrics, "MAX_REPORTS", 2)
-    monkeypatch.setattr(_metrics, "SAY_FULL_EVERY_S", 0.0)
+    monkeypatch.setattr(_metrics, "WARN_FULL_EVERY_S", 0.0)
     release = threading.Event()
 
     def hold(_: Any) -> tuple[int, Any]:

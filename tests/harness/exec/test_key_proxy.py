@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from tests.interactive.conftest import free_port
 
-from determined.exec._servers.key_proxy import HEADER, MAX_HEAD_BYTES, Door, read_key
+from determined.exec._servers.key_proxy import HEADER, MAX_HEAD_BYTES, KeyProxy, read_key
 
 KEY = "secret"
 SHOWN = HEADER.title() + b": " + KEY.encode()
@@ -41,7 +41,7 @@ class Echo:
 @pytest.fixture
 def port() -> Iterator[int]:
     number = free_port()
-    with Door(number, KEY) as door, contextlib.closing(Echo(door.inner_port)):
+    with KeyProxy(number, KEY) as door, contextlib.closing(Echo(door.inner_port)):
         yield number
 
 
@@ -104,7 +104,7 @@ def test_a_head_without_an_end_is_cut_off(port: int) -> None:
 
 def test_its_end_ends_its_connections() -> None:
     number = free_port()
-    door = Door(number, KEY)
+    door = KeyProxy(number, KEY)
     with door, contextlib.closing(Echo(door.inner_port)):
         made = socket.create_connection(("127.0.0.1", number), DEADLINE_S)
         made.sendall(b"GET / HTTP/1.1\r\n" + SHOWN + b"\r\n\r\n")

@@ -10,7 +10,7 @@ DEFAULT_PORT = 8080
 """Where a master listens when an address names no port and no scheme."""
 
 
-class Address(NamedTuple):
+class ServerAddress(NamedTuple):
     """One end of a connection; `path` has no slash at its end."""
 
     scheme: str
@@ -26,7 +26,7 @@ class Address(NamedTuple):
         return f"{host}:{self.port}"
 
 
-def parse_address(text: str) -> Address:
+def parse_address(text: str) -> ServerAddress:
     """Read an address such as `host`, `host:8080`, `https://host/base`.
 
     Without a scheme it is http on port 8080; with one, the scheme's own port.
@@ -46,7 +46,9 @@ def parse_address(text: str) -> Address:
         port = default if parts.port is None else parts.port
     except ValueError:
         raise ValueError(f"address {text!r}: the port must be a number from 0 to 65535") from None
-    return Address(parts.scheme, parts.hostname, port, parts.path.rstrip("/"), _userinfo(parts))
+    return ServerAddress(
+        parts.scheme, parts.hostname, port, parts.path.rstrip("/"), _userinfo(parts)
+    )
 
 
 def canonicalize_master_url(text: str) -> str:
@@ -55,7 +57,9 @@ def canonicalize_master_url(text: str) -> str:
     return f"{address.scheme}://{address.origin}{address.path}"
 
 
-def proxy_for(address: Address, env: Optional[Mapping[str, str]] = None) -> Optional[Address]:
+def proxy_for(
+    address: ServerAddress, env: Optional[Mapping[str, str]] = None
+) -> Optional[ServerAddress]:
     """The proxy that HTTP_PROXY, HTTPS_PROXY and NO_PROXY (any case) name for an address."""
     env = os.environ if env is None else env
     name = f"{address.scheme}_proxy"

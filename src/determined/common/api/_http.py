@@ -14,15 +14,15 @@ MAX_LINE_BYTES = 1 << 16
 MAX_HEADERS = 256
 PIECE_BYTES = 1 << 18
 """How much of a body is sent before somebody who wants to know is told."""
-Told = Callable[[int, int], None]
+UploadProgress = Callable[[int, int], None]
 _WITH_BODY = ("POST", "PUT", "PATCH")
 
 
-class BadAnswer(ConnectionError):
+class BadHTTPResponse(ConnectionError):
     """What came back is no HTTP answer, or breaks off."""
 
 
-class Disconnected(BadAnswer):
+class Disconnected(BadHTTPResponse):
     """The connection was closed before the first byte of an answer."""
 
 
@@ -62,7 +62,7 @@ class Answer:
         """Up to `size` bytes as they are there; none at the end.
 
         Raises:
-            BadAnswer: the body breaks off.
+            BadHTTPResponse: the body breaks off.
         """
         if self._is_chunked and not self._left:
             self._left = self._next_chunk()
@@ -74,7 +74,7 @@ class Answer:
             self.is_kept_alive = False
             return piece
         if not piece:
-            raise BadAnswer(f"the answer breaks off, {self._left} bytes before its end")
+            raise BadHTTPResponse(f"the answer breaks off, {self._left} bytes before its end")
         self._left -= len(piece)
         if self._is_chunked and not self._left:
             _line(self._reader)  # the end of the chunk's line
@@ -90,7 +90,7 @@ class Answer:
         if text is None:
             return None
         if not text.isdigit():
-            raise BadAnswer(f"the answer's length is {text!r}")
+            raise BadHTTPResponse(f"the answer's length is {text!r}")
         return int(text)
 
     def _next_chunk(self) -> int:
@@ -98,7 +98,7 @@ class Answer:
         try:
             size = int(text, 16)
         except ValueError:
-            raise BadAnswer(f"the answer has a chunk of length {text!r}") from None
+            raise BadHTTPResponse(f"the answer has a chunk of length {text!r}") from None
         if size == 0:
             self._is_chunked = False
             while _line(self._reader):
@@ -120,7 +120,7 @@ class Connection:
         target: str,
         headers: Mapping[str, str],
         body: Optional[bytes],
-        told: Optional[Told] = None,
+        told: Optional[UploadProgress] = None,
     ) -> Answer:
         """Send a request and read the head of its answer; the one before must be read.
 
@@ -162,7 +162,7 @@ def _status(reader: BinaryIO) -> Any:
         raise Disconnected("the connection was closed without an answer")
     parts = first.decode("latin-1").rstrip("\r\n").split(" ", 2)
     if len(parts) < 2 or not parts[0].startswith("HTTP/1.") or not parts[1].isdigit():
-        raise BadAnswer(f"what answers there does not speak HTTP: {first[:80]!r}")
+        raise BadHTTPResponse(f"what answers there does not speak HTTP: {first[:80]!r}")
     return int(parts[0][7:] or 0), int(parts[1]), parts[2] if len(parts) > 2 else ""
 
 
@@ -174,13 +174,13 @@ def _headers(reader: BinaryIO) -> Dict[str, str]:
             return found
         name, colon, value = line.decode("latin-1").partition(":")
         if not colon:
-            raise BadAnswer(f"the answer has a header without a colon: {line[:80]!r}")
+            raise BadHTTPResponse(f"the answer has a header without a colon: {line[:80]!r}")
         found[name.strip().lower()] = value.strip()
-    raise BadAnswer(f"the answer has more than {MAX_HEADERS} headers")
+    raise BadHTTPResponse(f"the answer has more than {MAX_HEADERS} headers")
 
 
 def _line(reader: BinaryIO) -> bytes:
     line = reader.readline(MAX_LINE_BYTES + 1)
     if not line.endswith(b"\n"):
-        raise BadAnswer("the answer breaks off, or has a line that is too long")
+        raise BadHTTPResponse("the answer breaks off, or has a line that is too long")
     return line.rstrip(b"\r\n")

@@ -33,7 +33,7 @@ class RetryPolicy(NamedTuple):
     internal_for_s: float = 0.0
     """How long a 500 is tried again: a master that loses its database may answer so."""
     tell_late: Optional[Callable[[str], None]] = None
-    """Told which master it is when an answer has stayed away for `LATE_S`: somebody waits."""
+    """Called with the master's address when a response takes longer than `LATE_S`."""
 
     def delay_s(self, attempt: int) -> float:
         """Wait before try `attempt` + 1; the first repetition comes at once after 0.1 s."""

@@ -10,8 +10,14 @@ import threading
 from base64 import b64encode
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
 
-from determined.common.api._address import Address, parse_address, proxy_for
-from determined.common.api._http import Answer, BadAnswer, Connection, Disconnected, Told
+from determined.common.api._address import ServerAddress, parse_address, proxy_for
+from determined.common.api._http import (
+    Answer,
+    BadHTTPResponse,
+    Connection,
+    Disconnected,
+    UploadProgress,
+)
 from determined.common.api.certs import Cert
 
 CONNECT_TIMEOUT_S = 20.0
@@ -106,8 +112,8 @@ class Transport:
         self._idle: List[Connection] = []
         self._busy: Dict[int, Connection] = {}
         self._is_closed = False
-        self.on_upload: Optional[Told] = None
-        """Told how many bytes of a body were sent, and of how many."""
+        self.on_upload: Optional[UploadProgress] = None
+        """Called with the bytes sent and the total bytes of each body."""
 
     def send(
         self,
@@ -211,7 +217,7 @@ class Transport:
         self._give(connection, False)
 
 
-def connect(address: Address, cert: Cert) -> socket.socket:
+def connect(address: ServerAddress, cert: Cert) -> socket.socket:
     """A connection with a master for what is not just requests; through a proxy by CONNECT.
 
     Raises:
@@ -233,7 +239,10 @@ def connect(address: Address, cert: Cert) -> socket.socket:
 
 
 def _wrap(
-    sock: socket.socket, address: Address, proxy: Optional[Address], tls: Tuple[Any, Optional[str]]
+    sock: socket.socket,
+    address: ServerAddress,
+    proxy: Optional[ServerAddress],
+    tls: Tuple[Any, Optional[str]],
 ) -> socket.socket:
     if proxy is not None:
         _pass(sock, address, proxy)
@@ -242,25 +251,25 @@ def _wrap(
     return wrapped
 
 
-def _pass(sock: socket.socket, address: Address, proxy: Address) -> None:
+def _pass(sock: socket.socket, address: ServerAddress, proxy: ServerAddress) -> None:
     """Have a proxy connect with an address."""
     through = Connection(sock, address.origin)
     answer = through.exchange("CONNECT", address.origin, _credentials(proxy), None)
     if answer.status >= 300:
-        raise BadAnswer(f"the proxy {proxy.origin} answered {answer.status}")
+        raise BadHTTPResponse(f"the proxy {proxy.origin} answered {answer.status}")
 
 
 def _exchange(
     connection: Connection,
     request: Tuple[str, str, Mapping[str, str], Optional[bytes]],
     timeout_s: Optional[float],
-    told: Optional[Told],
+    told: Optional[UploadProgress],
 ) -> Answer:
     connection.sock.settimeout(READ_TIMEOUT_S if timeout_s is None else timeout_s)
     return connection.exchange(*request, told)
 
 
-def _credentials(proxy: Optional[Address]) -> Dict[str, str]:
+def _credentials(proxy: Optional[ServerAddress]) -> Dict[str, str]:
     if proxy is None or not proxy.userinfo:
         return {}
     return {"Proxy-Authorization": "Basic " + b64encode(proxy.userinfo.encode()).decode()}

@@ -13,18 +13,18 @@ import threading
 from typing import Any, Dict, Optional, Tuple
 
 from determined.common.api._address import parse_address
-from determined.common.api._http import BadAnswer, _headers, _status
+from determined.common.api._http import BadHTTPResponse, _headers, _status
 from determined.common.api._transport import connect
 from determined.common.api.certs import Cert
 
 MAX_FRAME_BYTES = 64 * 1024 * 1024
 _KEY = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _CONTINUED, _TEXT, _BINARY, _CLOSE, _PING, _PONG = 0, 1, 2, 8, 9, 10
-_TOLD_BYTES = 4096
+_ERROR_BYTES = 4096
 """How much of a refusal is read."""
 
 
-class Refused(BadAnswer):
+class Refused(BadHTTPResponse):
     """The master did not agree to the WebSocket; `status` is its answer's."""
 
     def __init__(self, status: int, text: str) -> None:
@@ -96,13 +96,13 @@ class WebSocket:
         elif size == 127:
             (size,) = struct.unpack(">Q", self._exactly(8))
         if second & 0x80 or size > MAX_FRAME_BYTES:
-            raise BadAnswer("the master sent a frame that is none of a server's")
+            raise BadHTTPResponse("the master sent a frame that is none of a server's")
         return first & 0x0F, self._exactly(size)
 
     def _exactly(self, size: int) -> bytes:
         data: bytes = self._reader.read(size)
         if len(data) < size:
-            raise BadAnswer("the connection broke off")
+            raise BadHTTPResponse("the connection broke off")
         return data
 
 
@@ -133,10 +133,10 @@ def open_websocket(master: str, path: str, cert: Cert, token: str = "") -> WebSo
         _, status, reason = _status(reader)
         answered = _headers(reader)
         if status != 101:
-            raise Refused(status, _told(reader, answered) or reason)
+            raise Refused(status, _error_text(reader, answered) or reason)
         accepted = base64.b64encode(hashlib.sha1(key + _KEY).digest()).decode()
         if answered.get("sec-websocket-accept") != accepted:
-            raise BadAnswer("what answers there does not speak WebSocket")
+            raise BadHTTPResponse("what answers there does not speak WebSocket")
         sock.settimeout(None)
         return WebSocket(sock, reader)
     except BaseException:
@@ -145,11 +145,11 @@ def open_websocket(master: str, path: str, cert: Cert, token: str = "") -> WebSo
         raise
 
 
-def _told(reader: Any, headers: Dict[str, str]) -> Optional[str]:
+def _error_text(reader: Any, headers: Dict[str, str]) -> Optional[str]:
     size = headers.get("content-length", "0")
     if not size.isdigit():
         return None
-    text: str = reader.read(min(int(size), _TOLD_BYTES)).decode("utf-8", "replace").strip()
+    text: str = reader.read(min(int(size), _ERROR_BYTES)).decode("utf-8", "replace").strip()
     with contextlib.suppress(ValueError, TypeError, KeyError):
         return str(json.loads(text)["message"])
     return text

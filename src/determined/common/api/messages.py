@@ -47,7 +47,7 @@ class WireEnum(str, Enum):
         return str(self.value)
 
 
-class Response(Protocol):
+class ResponseProtocol(Protocol):
     """What a call needs from an answer; statuses that are errors were raised before."""
 
     def json(self) -> Any:
@@ -57,7 +57,7 @@ class Response(Protocol):
         """Lines of a streamed body, text or bytes, without the line's end."""
 
 
-class Session(Protocol):
+class SessionProtocol(Protocol):
     """What a call needs from a session: it adds the address and the token, raises errors."""
 
     def _do_request(
@@ -69,7 +69,7 @@ class Session(Protocol):
         json: Any = None,
         timeout: Optional[float] = None,
         stream: bool = False,
-    ) -> Response:
+    ) -> ResponseProtocol:
         """Send one request; `path` begins with a slash and is percent-encoded."""
 
 
@@ -121,7 +121,7 @@ class Message:
 
 
 def call(
-    session: Session,
+    session: SessionProtocol,
     route: Tuple[str, str],
     response: Type[M],
     *,
@@ -137,7 +137,7 @@ def call(
 
 
 def stream(
-    session: Session,
+    session: SessionProtocol,
     route: Tuple[str, str],
     response: Type[M],
     *,

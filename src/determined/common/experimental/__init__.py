@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from determined.common.experimental.user import User as User
     from determined.common.experimental.workspace import Workspace as Workspace
 
-_HOMES = {
+_MODULE_OF = {
     "Checkpoint": "checkpoint",
     "CheckpointSortBy": "enums",
     "CheckpointState": "enums",
@@ -60,8 +60,8 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module  # names are loaded when first used
 
     wanted = _RENAMED.get(name, name)
-    if wanted not in _HOMES:
+    if wanted not in _MODULE_OF:
         raise AttributeError(f"module 'determined.common.experimental' has no attribute {name!r}")
-    value = getattr(import_module(f"determined.common.experimental.{_HOMES[wanted]}"), wanted)
+    value = getattr(import_module(f"determined.common.experimental.{_MODULE_OF[wanted]}"), wanted)
     globals()[name] = value
     return value

@@ -239,11 +239,13 @@ class Experiment:
         A metric that is named is better when larger, unless told otherwise.
 
         Raises:
-            Misused, a ValueError: it has none with a validation.
+            InvalidArguments, a ValueError: it has none with a validation.
         """
         best = self.top_n_checkpoints(1, sort_by, smaller_is_better)
         if not best:
-            raise lists.Misused(f"experiment {self.id} has no checkpoint with a validation")
+            raise lists.InvalidArguments(
+                f"experiment {self.id} has no checkpoint with a validation"
+            )
         return best[0]
 
     def top_n_checkpoints(

@@ -14,7 +14,7 @@ DOWNLOADABLE = ("STATE_COMPLETED", "STATE_PARTIALLY_DELETED")
 CheckpointOrder = Optional[Union[str, CheckpointSortBy]]
 
 
-class Misused(AssertionError, ValueError):
+class InvalidArguments(AssertionError, ValueError):
     """Arguments that do not go together, or a choice of which there is none.
 
     Scripts of 0.38.1 catch AssertionError where it raised that, others ValueError.
@@ -70,13 +70,13 @@ def checkpoints(
     Without `sort_by` the best by the searcher's metric come first.
 
     Raises:
-        Misused: only one of `sort_by` and `order_by` is given for a metric.
+        InvalidArguments: only one of `sort_by` and `order_by` is given for a metric.
         ValueError: `sort_by` is something else.
     """
     if sort_by is not None and not isinstance(sort_by, (str, CheckpointSortBy)):
         raise ValueError(f"sort_by is a CheckpointSortBy or the name of a metric, not {sort_by!r}")
     if isinstance(sort_by, str) and order_by is None:
-        raise Misused(
+        raise InvalidArguments(
             f"sorting checkpoints by metric {sort_by!r} needs order_by: which end is best?"
         )
     sort_by = sort_by or CheckpointSortBy.SEARCHER_METRIC

@@ -128,16 +128,16 @@ class Trial:
         """The latest checkpoint that can be downloaded, the best, or that with this uuid.
 
         Raises:
-            Misused: not exactly one of the three, or `sort_by` without `smaller_is_better` (or
-                the other way round) or without `best`.
+            InvalidArguments: not exactly one of the three is given; only one of `sort_by` and
+                `smaller_is_better` is given; or they are given without `best`.
             ValueError: there is no such checkpoint.
         """
         if sum((latest, best, uuid is not None)) != 1:
-            raise lists.Misused("choose a checkpoint by exactly one of latest, best and uuid")
+            raise lists.InvalidArguments("pass exactly one of latest, best and uuid")
         if (sort_by is None) != (smaller_is_better is None):
-            raise lists.Misused("sort_by and smaller_is_better go together")
+            raise lists.InvalidArguments("sort_by and smaller_is_better go together")
         if sort_by is not None and not best:
-            raise lists.Misused("sort_by and smaller_is_better are for best")
+            raise lists.InvalidArguments("sort_by and smaller_is_better are for best")
         if uuid is not None:
             found = checkpoint.Checkpoint(self._session, uuid)
             found.reload()

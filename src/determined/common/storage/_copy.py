@@ -95,7 +95,7 @@ def writing(path: str) -> Iterator[Callable[[Any], Any]]:
             raise
 
 
-def settle_files(root: str, paths: Iterable[str]) -> Entries:
+def sync_files(root: str, paths: Iterable[str]) -> Entries:
     """What the files of a tree are now, once all of it is on the disk.
 
     Raises:

@@ -13,8 +13,8 @@ from determined.common.storage import _files
 from determined.common.storage._copy import (
     Progress,
     fetch_files,
-    settle_files,
     store_files,
+    sync_files,
     write_durably,
 )
 from determined.common.storage._faults import FULL, named
@@ -93,7 +93,7 @@ class DirectoryStorageManager(StorageManager):
         doomed = [path for path in files if _files.matches_any(path, globs)]
         if len(doomed) == len(files) and globs:
             if manifest is None:
-                self.leave_mark(tgt)
+                self.write_empty_manifest(tgt)
             with named(f"deleting checkpoint {tgt}", self.base_path):
                 _files.remove_tree(root)
             return {}
@@ -128,7 +128,7 @@ class DirectoryStorageManager(StorageManager):
                 with contextlib.suppress(PermissionError):  # another rank's directory
                     os.chmod(os.path.join(root, path), 0o777)
         with named(f"reading checkpoint {dst} back", self.base_path):
-            files = settle_files(root, resources)
+            files = sync_files(root, resources)
         self.seal(dst, Manifest(files, tuple(p for p in resources if p.endswith("/"))))
 
     @contextlib.contextmanager

@@ -164,7 +164,7 @@ class StorageManager(abc.ABC):
         """Make whole what was written into `own_directory`."""
         raise NotImplementedError(f"{type(self).__name__} has no directories of its own")
 
-    def leave_mark(self, tgt: str) -> None:
+    def write_empty_manifest(self, tgt: str) -> None:
         """Give a checkpoint of an older harness, which is about to go, a manifest to go last.
 
         It names no file, so none is missed. Full storage has no room for it, and is to have more.

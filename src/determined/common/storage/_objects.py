@@ -137,7 +137,7 @@ class ObjectStorageManager(StorageManager):
         doomed = [path for path in files if matches_any(path, globs)]
         if len(doomed) == len(files) and globs:
             if manifest is None:
-                self.leave_mark(tgt)
+                self.write_empty_manifest(tgt)
             self._bucket.delete([self._key(tgt, path) for path in doomed])
             return {}
         if not doomed:

@@ -8,7 +8,7 @@ from typing import Any, List, Mapping, NamedTuple
 
 from determined.common.api import errors
 from determined.common.api._session import BaseSession
-from determined.exec._log import note
+from determined.exec._log import log
 
 
 class Accelerators(NamedTuple):
@@ -49,7 +49,7 @@ def report(session: BaseSession, env: Mapping[str, str], found: Accelerators) ->
     try:
         session.with_retry(1).post(path, json=body)
     except (errors.BadRequestException, errors.BadResponseException) as error:
-        note(f"the accelerators could not be reported: {error}", "WARNING")
+        log(f"the accelerators could not be reported: {error}", "WARNING")
 
 
 def describe(env: Mapping[str, str], found: Accelerators) -> None:
@@ -57,8 +57,8 @@ def describe(env: Mapping[str, str], found: Accelerators) -> None:
     import socket
 
     uuids = ", ".join(found.uuids)
-    note(f"detected {len(found.uuids)} gpus ({uuids})")
-    note(
+    log(f"detected {len(found.uuids)} gpus ({uuids})")
+    log(
         f"Running task container on agent_id={env['DET_AGENT_ID']}, "
         f"hostname={socket.gethostname()} with visible GPUs {found.uuids}"
     )
@@ -72,7 +72,7 @@ def _output(command: List[str]) -> str:
             command, capture_output=True, text=True, timeout=60, check=True, env=dict(os.environ)
         )
     except (OSError, subprocess.SubprocessError) as error:
-        note(f"{command[0]} failed, its accelerators are not listed: {error}", "WARNING")
+        log(f"{command[0]} failed, its accelerators are not listed: {error}", "WARNING")
         return ""
     return done.stdout
 

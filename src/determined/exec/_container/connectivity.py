@@ -5,13 +5,13 @@ from __future__ import annotations
 import socket
 from typing import List, Tuple
 
-from determined.exec._acceptor import Listening
+from determined.exec._acceptor import Acceptor
 
 CONNECT_S = 5.0
 AT_ONCE = 32
 
 
-class Listener(Listening):
+class GreetingListener(Acceptor):
     """A port of the system's choice that greets whoever connects, until it is closed."""
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Mapping
 from determined import _constants
 from determined.common.api._session import BaseSession
 from determined.exec._container.accelerators import Accelerators
-from determined.exec._log import EntryFailed, note
+from determined.exec._log import EntryFailed, log
 
 CLOCK_WARNING_S = 5.0
 CLOCK_LIMIT_S = 900.0
@@ -95,18 +95,18 @@ def check_clock(session: BaseSession) -> None:
     if abs(ahead_s) > CLOCK_LIMIT_S:
         raise EntryFailed(f"{text}: set it right (with chrony or systemd-timesyncd)")
     if abs(ahead_s) > CLOCK_WARNING_S:
-        note(text, "WARNING")
+        log(text, "WARNING")
 
 
 def check_gang(session: BaseSession, env: Mapping[str, str], met: Mapping[str, Any]) -> None:
     """Every container of the gang reaches every other one. Raises EntryFailed."""
-    from determined.exec._container.connectivity import Listener, reach_all
+    from determined.exec._container.connectivity import GreetingListener, reach_all
     from determined.exec._container.rendezvous import gather
 
     rank, addresses = int(met["container_rank"]), list(met["container_addrs"])
     if rank == 0:
         check_ports_free(addresses[0])
-    with Listener() as listener:
+    with GreetingListener() as listener:
         mine = {"rank": rank, "port": listener.port, "agent": env["DET_AGENT_ID"]}
         peers = sorted(gather(session, env, len(addresses), mine), key=lambda p: int(p["rank"]))
         others = [(p, addresses[int(p["rank"])]) for p in peers if int(p["rank"]) != rank]
@@ -130,7 +130,7 @@ def check_gang(session: BaseSession, env: Mapping[str, str], met: Mapping[str, A
             "between agents (docs/agents-and-runtimes.md has the table), or set an agent's "
             "`advertised_address` where it tells one that others do not reach"
         )
-    note(f"all {len(addresses)} containers reach each other")
+    log(f"all {len(addresses)} containers reach each other")
 
 
 def check_ports_free(address: str) -> None:

@@ -16,7 +16,7 @@ WAIT_S = 24 * 3600.0
 """The master answers when the last container has started, which a full cluster may delay."""
 
 
-def meet(session: BaseSession, env: Mapping[str, str]) -> Dict[str, Any]:
+def wait_for_containers(session: BaseSession, env: Mapping[str, str]) -> Dict[str, Any]:
     """Wait for the other containers, and write rendezvous.json with all in order of rank.
 
     Returns:

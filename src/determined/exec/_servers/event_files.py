@@ -14,7 +14,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional
 
 from determined._constants import RUN_DIR, run_dir
 from determined.common import storage
-from determined.exec._log import EntryFailed, note
+from determined.exec._log import EntryFailed, log
 from determined.tensorboard import get_experiment_sync_path, get_sync_path
 
 LIST_EVERY_S = 20.0
@@ -69,14 +69,14 @@ class Mirror:
             if source.directory is not None:
                 _link(source.directory, os.path.join(directory, source.path))
 
-    def refresh(self, over: Optional[threading.Event] = None) -> None:
+    def refresh(self, ended: Optional[threading.Event] = None) -> None:
         """Look for files, and fetch what is new; what fails is noted once and tried next time.
 
         Args:
-            over: set when no more is wanted.
+            ended: set when no more is wanted.
         """
         for source in self._sources:
-            if over is not None and over.is_set():
+            if ended is not None and ended.is_set():
                 return
             try:
                 self._refresh(source)
@@ -117,7 +117,7 @@ class Mirror:
 
     def _complain(self, source: Source, problem: str) -> None:
         if self._failed.get(source.address) != problem:
-            note(f"the files at {source.address} cannot be read now: {problem}", "WARNING")
+            log(f"the files at {source.address} cannot be read now: {problem}", "WARNING")
         self._failed[source.address] = problem
 
 

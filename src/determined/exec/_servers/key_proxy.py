@@ -14,7 +14,7 @@ import socket
 import threading
 from typing import List, Set, Tuple
 
-from determined.exec._acceptor import Listening
+from determined.exec._acceptor import Acceptor
 
 HEADER = b"x-determined-service-key"
 HEAD_S = 10.0
@@ -28,8 +28,8 @@ REFUSED = (
 )
 
 
-class Door(Listening):
-    """Listens while it is open: `with Door(port, key) as door`."""
+class KeyProxy(Acceptor):
+    """Listens while it is open: `with KeyProxy(port, key) as door`."""
 
     def __init__(self, port: int, key: str) -> None:
         """

@@ -13,7 +13,7 @@ from typing import Any, List, Mapping, NamedTuple, Optional, Tuple
 
 from determined.common.api import errors
 from determined.common.api._session import BaseSession
-from determined.exec._log import EntryFailed, note
+from determined.exec._log import EntryFailed, log
 
 CHECK_S = 30.0
 ANSWER_S = 10.0
@@ -122,19 +122,19 @@ def watch(
     server: NotebookServer,
     check: IdleCheck,
     tell: IdleReports,
-    over: threading.Event,
+    ended: threading.Event,
 ) -> None:
-    """Look every `CHECK_S`, and tell the master, until the server is over.
+    """Look every `CHECK_S`, and tell the master, until the server is ended.
 
     A server that does not answer is not idle: it is busy, or ends.
     """
-    while not over.wait(CHECK_S):
+    while not ended.wait(CHECK_S):
         try:
             is_idle = check.is_idle(server.activity())
         except OSError as error:
-            if over.is_set():
+            if ended.is_set():
                 return
-            note(f"whether the notebook is idle cannot be seen: {error}", "WARNING")
+            log(f"whether the notebook is idle cannot be seen: {error}", "WARNING")
             is_idle = False
         tell(is_idle)
 
@@ -151,4 +151,4 @@ class IdleReports:
         try:
             self._session.put(path, json={"notebookId": self._task_id, "idle": is_idle})
         except (errors.BadRequestException, errors.BadResponseException) as error:
-            note(f"that the notebook is used could not be reported: {error}", "WARNING")
+            log(f"that the notebook is used could not be reported: {error}", "WARNING")

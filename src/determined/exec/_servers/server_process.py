@@ -1,4 +1,4 @@
-"""Running a server until the task is told to end, with what watches it beside it."""
+"""Running a server until the task is log_unexpected to end, with what watches it beside it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Callable, List, Mapping, NamedTuple
 from determined.common.api import errors
 from determined.common.api._session import BaseSession
 from determined.exec._child import Child
-from determined.exec._log import EntryFailed, note
+from determined.exec._log import EntryFailed, log
 
 GRACE_S = 10.0
 """Left to a server that is to end, because what it serves has failed."""
@@ -18,18 +18,18 @@ Watch = Callable[[threading.Event], None]
 """Runs beside the server, and should return soon once the event is set: the server has ended."""
 
 
-class Ended(NamedTuple):
+class ServerExit(NamedTuple):
     """How a server has ended."""
 
     code: int
     """128 + n when signal n ended it."""
-    was_told: bool
+    was_signaled: bool
     """Whether a signal came for the task before."""
 
-    def told(self, name: str) -> int:
+    def log_unexpected(self, name: str) -> int:
         """The code, with a line in the log where nobody has asked for this end."""
-        if self.code and not self.was_told:
-            note(
+        if self.code and not self.was_signaled:
+            log(
                 f"{name} ended by itself with exit code {self.code}: its own words above may say "
                 "why",
                 "ERROR",
@@ -37,7 +37,7 @@ class Ended(NamedTuple):
         return self.code
 
 
-def serve(command: List[str], env: Mapping[str, str], watch: Watch) -> Ended:
+def serve(command: List[str], env: Mapping[str, str], watch: Watch) -> ServerExit:
     """Run a server to its end. Signals that arrive here are handed on to it.
 
     Args:
@@ -50,24 +50,24 @@ def serve(command: List[str], env: Mapping[str, str], watch: Watch) -> Ended:
             ended then.
     """
     child = Child(command, env)
-    over = threading.Event()
+    ended = threading.Event()
     failures: List[EntryFailed] = []
 
     def guarded() -> None:
         try:
-            watch(over)
+            watch(ended)
         except EntryFailed as error:
             failures.append(error)
             child.send(signal.SIGTERM)
-            if not over.wait(GRACE_S):
+            if not ended.wait(GRACE_S):
                 child.send(signal.SIGKILL)
 
     threading.Thread(target=guarded, name="det-watch", daemon=True).start()
     code = child.wait()
-    over.set()
+    ended.set()
     if failures:
         raise failures[0]
-    return Ended(code, child.was_told)
+    return ServerExit(code, child.was_signaled)
 
 
 def report_ready(session: BaseSession, env: Mapping[str, str], state: str = "ready") -> None:
@@ -84,4 +84,4 @@ def report_ready(session: BaseSession, env: Mapping[str, str], state: str = "rea
             f"/api/v1/allocations/{allocation}/{state}", json={"allocationId": allocation}
         )
     except (errors.BadRequestException, errors.BadResponseException) as error:
-        note(f"that this task is {state} could not be reported: {error}", "WARNING")
+        log(f"that this task is {state} could not be reported: {error}", "WARNING")

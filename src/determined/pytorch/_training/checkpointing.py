@@ -17,7 +17,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Type
 from determined import util
 from determined.__version__ import __version__
 from determined.pytorch._callback import PyTorchCallback
-from determined.pytorch._context import PyTorchTrialContext, bare
+from determined.pytorch._context import PyTorchTrialContext, unwrap_model
 from determined.pytorch._torch import torch
 from determined.pytorch._training import rng
 
@@ -27,7 +27,7 @@ STATE_FILE = "state_dict.pth"
 LOAD_FILE = "load_data.json"
 
 
-class Position(NamedTuple):
+class TrainingPosition(NamedTuple):
     """How far a training is."""
 
     batches: int = 0
@@ -55,10 +55,10 @@ class Checkpointer:
         self._context = context
         self._callbacks = callbacks
         self._trial_class = trial_class
-        self._remembered: List[Any] = []
+        self._loaded_rng_states: List[Any] = []
         """States of each rank's generators in the checkpoint that was loaded."""
 
-    def save(self, position: Position) -> Optional[str]:
+    def save(self, position: TrainingPosition) -> Optional[str]:
         """Store a checkpoint; every rank calls, and rank 0 writes. Returns its uuid there."""
         dist = self._context.distributed
         generators = dist.gather(_sendable(rng.get_state()))
@@ -83,7 +83,7 @@ class Checkpointer:
             callback.on_checkpoint_upload_end(uuid)
         return uuid
 
-    def load(self, uuid: str) -> Position:
+    def load(self, uuid: str) -> TrainingPosition:
         """Take over a checkpoint; every rank calls.
 
         Of another trial's checkpoint models, optimizers, schedulers and callbacks are taken, and
@@ -106,21 +106,21 @@ class Checkpointer:
         found = state.get("trainer_state") or {}
         if found.get("trial_id") != self._context.get_trial_id():
             logger.info("starting from checkpoint %s of another trial", uuid)
-            return Position()
-        self._remembered = state.get("rng_states") or []
-        return Position(found["batches"], found["validated_batches"], found["best"])
+            return TrainingPosition()
+        self._loaded_rng_states = state.get("rng_states") or []
+        return TrainingPosition(found["batches"], found["validated_batches"], found["best"])
 
     def restore_generators(self) -> None:
         """Set this rank's generators as they were when the loaded checkpoint was saved."""
         rank = self._context.distributed.rank
-        if rank < len(self._remembered):
-            rng.set_state(_received(self._remembered[rank]))
-        self._remembered = []
+        if rank < len(self._loaded_rng_states):
+            rng.set_state(_received(self._loaded_rng_states[rank]))
+        self._loaded_rng_states = []
 
-    def _state(self, position: Position, generators: List[Any]) -> Dict[str, Any]:
+    def _state(self, position: TrainingPosition, generators: List[Any]) -> Dict[str, Any]:
         context = self._context
         return {
-            "models_state_dict": [bare(model).state_dict() for model in context.models],
+            "models_state_dict": [unwrap_model(model).state_dict() for model in context.models],
             "optimizers_state_dict": [one.state_dict() for one in context.optimizers],
             "lr_schedulers_state_dict": [one.state_dict() for one in context.lr_schedulers],
             "scaler_state_dict": context._scaler.state_dict() if context._scaler else None,
@@ -154,7 +154,7 @@ def restore_models(context: PyTorchTrialContext, state: Dict[str, Any]) -> None:
             f"the checkpoint has {len(weights)} models and the trial wraps {len(context.models)}"
         )
     for model, found in zip(context.models, weights):
-        wanted = bare(model)
+        wanted = unwrap_model(model)
         if _is_prefixed(found) and not _is_prefixed(wanted.state_dict()):
             found = {name[len("module.") :]: value for name, value in found.items()}
         wanted.load_state_dict(found)

@@ -12,14 +12,14 @@ from determined.pytorch import _values
 from determined.pytorch._callback import PyTorchCallback
 from determined.pytorch._context import PyTorchTrialContext
 from determined.pytorch._data import DataLoader
-from determined.pytorch._lr_scheduler import passed
+from determined.pytorch._lr_scheduler import step_counts
 from determined.pytorch._torch import torch
 from determined.pytorch._training import checkpoint_policy
-from determined.pytorch._training.checkpointing import Checkpointer, Position
+from determined.pytorch._training.checkpointing import Checkpointer, TrainingPosition
 from determined.pytorch._training.plan import FitPlan
 from determined.pytorch._training.validation import Validation, autocast
 from determined.pytorch._trial import PyTorchTrial
-from determined.pytorch._units import Scale
+from determined.pytorch._units import UnitConverter
 
 logger = logging.getLogger("determined.pytorch")
 
@@ -41,19 +41,19 @@ class _PyTorchTrialController:
         self._core = context._core
         named: Dict[str, PyTorchCallback] = dict(trial.build_callbacks())
         self._callbacks = list(named.values())
-        self._loader = self._adopted(trial.build_training_data_loader(), "training")
-        validating = self._adopted(trial.build_validation_data_loader(), "validation")
+        self._loader = self._seeded(trial.build_training_data_loader(), "training")
+        validating = self._seeded(trial.build_validation_data_loader(), "validation")
         self._validation = Validation(trial, context, self._callbacks, validating, plan.test_mode)
-        self._scale = Scale(self._epoch_batches(), self._batch_records())
-        context._epoch_len = self._scale.epoch_batches
-        self._total = 1 if plan.test_mode else self._scale.batches_of(plan.max_length)
+        self._units = UnitConverter(self._epoch_batches(), self._batch_records())
+        context._epoch_len = self._units.epoch_batches
+        self._total = 1 if plan.test_mode else self._units.batches_of(plan.max_length)
         self._checkpointer = Checkpointer(context, named, type(trial))
-        self._at = Position()
+        self._at = TrainingPosition()
         self._saved_batches = -1
-        self._window: List[Dict[str, Any]] = []
+        self._unreported: List[Dict[str, Any]] = []
         self._wants_checkpoint = False
-        self._is_asked = False
-        self._is_leaving = False
+        self._stop_requested = False
+        self._is_stopping = False
 
     def run(self) -> None:
         """Train to the end, or until asked to leave."""
@@ -70,24 +70,24 @@ class _PyTorchTrialController:
                 model.train()
             batches = self._batches()
             self._tell(lambda callback: callback.on_training_start())
-            if self._plan.step_zero_validation and self._at == Position():
+            if self._plan.step_zero_validation and self._at == TrainingPosition():
                 self._validate()
             self._checkpointer.restore_generators()  # after all that draws while it begins
             if self._at.batches >= self._total:
                 self._finish()
-            while self._at.batches < self._total and not self._is_leaving:
+            while self._at.batches < self._total and not self._is_stopping:
                 self._train_batch(next(batches))
-                self._pass_bounds()
+                self._do_due_work()
 
     def _train_batch(self, batch: Any) -> None:
         context, done = self._context, self._at.batches
-        epoch, place = divmod(done, self._scale.epoch_batches)
+        epoch, place = divmod(done, self._units.epoch_batches)
         context._current_batch = done
         if place == 0:
             self._tell(lambda callback: callback.on_training_epoch_start(epoch))
         if context.experimental._auto_to_device:
             batch = context.to_device(batch)
-        with self._exchange_of_gradients(), autocast(context):
+        with self._gradient_exchange(), autocast(context):
             metrics = self._trial.train_batch(batch, epoch, done)
         if isinstance(metrics, torch.Tensor):
             metrics = {"loss": metrics}
@@ -99,35 +99,35 @@ class _PyTorchTrialController:
         if context.experimental._auto_amp and context._ends_aggregation():
             context._scaler.update()
         done += 1
-        at = passed(done, self._scale.epoch_batches, context._aggregation_frequency)
+        at = step_counts(done, self._units.epoch_batches, context._aggregation_frequency)
         for scheduler in context.lr_schedulers:
             if scheduler._is_due(at):
                 scheduler.step()
-        self._window.append(_values.detached(metrics))
+        self._unreported.append(_values.detached(metrics))
         self._at = self._at._replace(batches=done)
         if at.epochs:
             self._tell(lambda callback: callback.on_training_epoch_end(epoch))
         if context.profiler is not None:
             context.profiler.step()
 
-    def _pass_bounds(self) -> None:
+    def _do_due_work(self) -> None:
         """Do what is due after a batch."""
         done, plan = self._at.batches, self._plan
         is_last = done >= self._total
-        validates = is_last or self._scale.is_due(plan.validation_period, done)
-        saves = is_last or self._scale.is_due(plan.checkpoint_period, done)
-        reports = is_last or self._scale.is_due(plan.reporting_period, done)
+        validates = is_last or self._units.is_due(plan.validation_period, done)
+        saves = is_last or self._units.is_due(plan.checkpoint_period, done)
+        reports = is_last or self._units.is_due(plan.reporting_period, done)
         if reports:
             self._report()
         if validates:
             self._validate()
-        if not is_last and not self._is_asked:
-            self._is_asked = self._ask(validates or saves or reports)
-        self._wants_checkpoint = self._wants_checkpoint or saves or self._is_asked
+        if not is_last and not self._stop_requested:
+            self._stop_requested = self._ask(validates or saves or reports)
+        self._wants_checkpoint = self._wants_checkpoint or saves or self._stop_requested
         is_step = done % self._context._aggregation_frequency == 0
         if self._wants_checkpoint and (is_step or is_last):
             self._save()
-        self._is_leaving = self._is_asked and is_step
+        self._is_stopping = self._stop_requested and is_step
 
     def _ask(self, is_bound: bool) -> bool:
         """Whether the trial, the search or the scheduler wants training to end here."""
@@ -141,11 +141,11 @@ class _PyTorchTrialController:
 
     def _report(self) -> None:
         """Report the training since the last report, averaged over batches and ranks."""
-        if not self._window:
+        if not self._unreported:
             return
         dist = self._context.distributed
-        made = util.make_metrics(None, [_values.plain(one) for one in self._window])
-        self._window = []
+        made = util.make_metrics(None, [_values.plain(one) for one in self._unreported])
+        self._unreported = []
         averages = {k: v for k, v in made["avg_metrics"].items() if v is not None}
         every = dist.gather(averages)
         reduced = self._context.reduce_metrics(for_training=True)
@@ -175,7 +175,7 @@ class _PyTorchTrialController:
                 self._plan.checkpoint_policy, goal, value, self._best_values()
             )
             # What a search may count its time in; a trial's own metric of the name goes before.
-            time = {"batches": done, "epochs": done // self._scale.epoch_batches}
+            time = {"batches": done, "epochs": done // self._units.epoch_batches}
             self._core.train.report_validation_metrics(done, {**time, **metrics})
         self._wants_checkpoint = bool(dist.broadcast(wants)) or self._wants_checkpoint
         best = checkpoint_policy.best_of(goal, value, self._at.best)
@@ -209,7 +209,7 @@ class _PyTorchTrialController:
             stack.enter_context(self._context.profiler)
 
     @contextlib.contextmanager
-    def _exchange_of_gradients(self) -> Iterator[None]:
+    def _gradient_exchange(self) -> Iterator[None]:
         """Let ranks exchange gradients in the last batch of an aggregation only."""
         with contextlib.ExitStack() as stack:
             if not self._context._ends_aggregation():
@@ -218,7 +218,7 @@ class _PyTorchTrialController:
                         stack.enter_context(model.no_sync())
             yield
 
-    def _adopted(self, loader: Any, name: str) -> Any:
+    def _seeded(self, loader: Any, name: str) -> Any:
         """A data loader with the trial's seed.
 
         Raises:

@@ -52,7 +52,7 @@ def set_state(state: Dict[str, Any]) -> None:
 
 
 @contextlib.contextmanager
-def kept() -> Iterator[None]:
+def preserved() -> Iterator[None]:
     """Put the states back when the block ends: training draws as if it had not been."""
     state = get_state()
     try:

@@ -53,7 +53,7 @@ class Validation:
         """
         dist = self._context.distributed
         with contextlib.ExitStack() as stack:
-            stack.enter_context(rng.kept())
+            stack.enter_context(rng.preserved())
             stack.enter_context(_evaluating(self._context.models))
             stack.enter_context(torch.no_grad())
             for callback in self._callbacks:

@@ -16,7 +16,7 @@ import pytest
 
 from determined.common import storage
 from determined.common.storage._faults import explained
-from determined.core._checkpoint_progress import watching
+from determined.core._checkpoint_progress import logging_progress
 from determined.core._init import make_dummy_context
 
 
@@ -222,7 +222,7 @@ def test_a_transfer_that_takes_long_tells_how_far_it_is(
     logger, handler = logging.getLogger("determined.core"), Heard()
     logger.addHandler(handler)
     try:
-        with watching("storing checkpoint x", 5_000_000, every_s=0.01) as moved:
+        with logging_progress("storing checkpoint x", 5_000_000, every_s=0.01) as moved:
             moved(1_200_000)
             assert told.wait(60)
     finally:

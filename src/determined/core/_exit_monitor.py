@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any, NoReturn, Optional, Type
 
 
-class ProcessEnd:
+class ExitMonitor:
     """Notes an exception that nobody caught, and a `sys.exit` with a code that means failure.
 
     `with` blocks see both by themselves; a context that is closed at the process's end does not.
