@@ -1,11 +1,11 @@
 """The client: SDK, command line and training harness of Determined.
 
-Names are loaded when first used, so that `import determined` costs a few milliseconds.
+Names are imported on first use, which keeps `import determined` at a few milliseconds.
 """
 
 from determined.__version__ import __version__ as __version__
 
-TYPE_CHECKING = False  # type checkers take it for true; `typing` costs 10 ms to load
+TYPE_CHECKING = False  # type checkers treat it as true; importing `typing` takes 10 ms
 
 if TYPE_CHECKING:
     from determined import core as core

@@ -165,7 +165,7 @@ def test_a_container_is_entered_as_its_user(
     ("uid", "options", "said"),
     [
         (0, {"shadow": "!locked"}, "the user root is locked in this image's /etc/shadow"),
-        (WORKER, {"has_worker": False}, f"knows no user with the number {WORKER}"),
+        (WORKER, {"has_worker": False}, f"this image has no user with id {WORKER}"),
     ],
 )
 def test_a_user_who_could_not_enter_is_named(

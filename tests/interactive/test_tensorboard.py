@@ -123,7 +123,7 @@ def test_trials_of_several_storages_are_shown_and_followed(
     assert master.named("POST", "/waiting") == []
     assert "hush-hush" not in running.text
     running.end()
-    assert "ended by itself" not in running.text
+    assert "exited unexpectedly" not in running.text
 
 
 @covers("task-contract 3.8.tensorboard")
@@ -163,7 +163,7 @@ def test_the_tools_own_end_is_an_error(start: Starter, tools: str, tmp_path: Pat
     )
     assert running.process.wait(120) == 2
     assert "no_such_option" in running.text
-    assert "TensorBoard ended by itself with exit code 2" in running.text
+    assert "TensorBoard exited unexpectedly with code 2" in running.text
 
 
 def test_without_tensorboard_the_log_names_the_remedy(start: Starter, tmp_path: Path) -> None:

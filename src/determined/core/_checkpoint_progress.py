@@ -1,4 +1,4 @@
-"""Telling the task's log about transfers that take long."""
+"""Progress of long transfers in the task's log."""
 
 from __future__ import annotations
 
@@ -17,39 +17,43 @@ LOG_EVERY_S = 60.0
 def logging_progress(
     act: str, total: Optional[int] = None, every_s: float = LOG_EVERY_S
 ) -> Iterator[Callable[[int], None]]:
-    """Log how far a transfer is each minute, also when nothing moves at all.
+    """Log the progress of a transfer once a minute, even if no bytes move.
 
     Args:
-        act: what is done, such as "storing checkpoint X".
-        total: bytes to move; None when that is not known.
-        every_s: how often, in seconds.
+        act: the action, such as "storing checkpoint X".
+        total: bytes to transfer; None if not known.
+        every_s: the interval in seconds.
 
     Returns:
-        To be called with how many more bytes were moved, from any thread.
+        A function to call with the number of bytes transferred; it is thread-safe.
     """
     moved, lock = [0], threading.Lock()
-    is_over = threading.Event()
+    is_finished = threading.Event()
     began = time.monotonic()
 
     def count(more: int) -> None:
         with lock:
             moved[0] += more
 
-    def tell() -> None:
+    def log() -> None:
         before = 0
-        while not is_over.wait(every_s):
+        while not is_finished.wait(every_s):
             took = round(time.monotonic() - began)
             of = "" if total is None else f" of {_megabytes(total)}"
-            still = "" if moved[0] > before else "; nothing moved meanwhile, is the storage well?"
+            still = (
+                ""
+                if moved[0] > before
+                else "; no progress since the last report, check the storage"
+            )
             before = moved[0]
             logger.warning("%s: %s%s after %d s%s", act, _megabytes(before), of, took, still)
 
-    thread = threading.Thread(target=tell, name="det-storage-watch", daemon=True)
+    thread = threading.Thread(target=log, name="det-storage-watch", daemon=True)
     thread.start()
     try:
         yield count
     finally:
-        is_over.set()
+        is_finished.set()
         thread.join()
 
 

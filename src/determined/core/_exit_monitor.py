@@ -1,4 +1,4 @@
-"""How this process is about to end, for those who have to tell it."""
+"""Detection of a failing process exit."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, NoReturn, Optional, Type
 
 
 class ExitMonitor:
-    """Notes an exception that nobody caught, and a `sys.exit` with a code that means failure.
+    """Records an uncaught exception, or a `sys.exit` with a failure code.
 
-    `with` blocks see both by themselves; a context that is closed at the process's end does not.
+    A `with` block sees both itself. A context that is closed by `atexit` does not.
     """
 
     def __init__(self) -> None:
@@ -19,25 +19,25 @@ class ExitMonitor:
         self._exit: Any = None
 
     def start(self) -> None:
-        """Begin to note."""
+        """Install the hooks."""
         self._hook, self._exit = sys.excepthook, sys.exit
-        sys.excepthook = self._note_exception
-        sys.exit = self._note_exit
+        sys.excepthook = self._record_exception
+        sys.exit = self._record_exit
 
     def close(self) -> None:
-        """Put back what was there before, unless somebody else stands there now."""
-        if sys.excepthook == self._note_exception:
+        """Restore the previous hooks, unless they were replaced again."""
+        if sys.excepthook == self._record_exception:
             sys.excepthook = self._hook
-        if sys.exit == self._note_exit:
+        if sys.exit == self._record_exit:
             sys.exit = self._exit
 
-    def _note_exception(
+    def _record_exception(
         self, kind: Type[BaseException], error: BaseException, trace: Optional[TracebackType]
     ) -> None:
         self.failed = True
         self._hook(kind, error, trace)
 
-    def _note_exit(self, status: Any = None) -> NoReturn:
+    def _record_exit(self, status: Any = None) -> NoReturn:
         if status not in (None, 0):
             self.failed = True
         self._exit(status)

@@ -9,17 +9,20 @@ E = TypeVar("E", bound=enum.Enum)
 
 
 class TensorboardMode(enum.Enum):
-    """AUTO: the chief writes its metrics and brings them there. MANUAL: the user's code does."""
+    """How TensorBoard files get to the storage.
+
+    AUTO: the chief writes its metrics as event files and uploads them. MANUAL: user code does.
+    """
 
     AUTO = "AUTO"
     MANUAL = "MANUAL"
 
 
 def choice(kind: Type[E], value: Any, name: str) -> E:
-    """The member that a caller means: it may be given itself, or its value as text.
+    """The enumeration member for an argument: the member itself, or its value as text.
 
     Args:
-        name: of the argument, for the error.
+        name: the argument's name, for the error.
 
     Raises:
         ValueError: there is no such member.

@@ -1,4 +1,4 @@
-"""What listens on a thread of its own for as long as it is open."""
+"""Base of servers that accept connections on a thread."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Self = TypeVar("Self", bound="Acceptor")
 
 
 class Acceptor(abc.ABC):
-    """Accepts connections while it is open: `with KeyProxy(port, key) as door`."""
+    """Accepts connections on a thread until it is closed; use it in a `with` block."""
 
     def __init__(self, listener: socket.socket, name: str) -> None:
         """
         Args:
-            listener: it is closed with this.
-            name: of the thread.
+            listener: the listening socket; `close` closes it.
+            name: the thread's name.
         """
         self._listener = listener
         self._thread = threading.Thread(target=self._accept, name=name, daemon=True)
@@ -37,11 +37,11 @@ class Acceptor(abc.ABC):
         self.close()
 
     def close(self) -> None:
-        """Accept nobody any more."""
+        """Stop accepting connections."""
         with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)  # wakes the thread
+            self._listener.shutdown(socket.SHUT_RDWR)  # interrupts accept()
         self._listener.close()
 
     @abc.abstractmethod
     def _accept(self) -> None:
-        """Take connections until the listener is closed."""
+        """Accept connections until the listener is closed."""

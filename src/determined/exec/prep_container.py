@@ -1,4 +1,4 @@
-"""The steps before a task's program, one by one, for images whose own scripts call them."""
+"""The preparation steps of a task, one by one, for scripts in images that call them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from determined.exec._log import EntryFailed, log
 
 
 def main(argv: List[str]) -> int:
-    """Do the steps that the flags name, in this order: context, resources, rendezvous."""
+    """Run the steps that the flags name, in this order: context, resources, rendezvous."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--download_context_directory", action="store_true")
     parser.add_argument("--resources", action="store_true")

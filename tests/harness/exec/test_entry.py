@@ -107,7 +107,7 @@ def test_a_death_by_signal_is_128_and_the_signal(task: Task, python: str) -> Non
     task.config["entrypoint"] = ["sh", "-c", "kill -9 $$"]
     done = task.enter(python)
     assert done.returncode == 137
-    assert "was ended by signal 9 (SIGKILL): not by itself; often" in done.stderr
+    assert "was killed by signal 9 (SIGKILL); often" in done.stderr
 
 
 @covers("experiment-config 3.bootstrap")
@@ -203,7 +203,7 @@ def test_a_trial_class_is_run_by_torchs_launcher_and_deprecated(
     assert done.returncode == 1
     assert "--nnodes 1 --nproc_per_node 1 --node_rank 0 --max_restarts 0" in done.stdout
     assert "FutureWarning: --trial is deprecated" in done.stderr
-    assert "names no subclass of determined.pytorch.PyTorchTrial" in done.stderr
+    assert "is not a subclass of determined.pytorch.PyTorchTrial" in done.stderr
 
 
 def test_a_trial_class_without_pytorch_is_told_what_it_lacks(task: Task, python: str) -> None:

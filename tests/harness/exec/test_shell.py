@@ -62,5 +62,5 @@ def test_a_user_whom_the_image_does_not_know_is_named(monkeypatch: pytest.Monkey
 
 
 def test_the_port_is_required() -> None:
-    with pytest.raises(EntryFailed, match="the port to listen at"):
+    with pytest.raises(EntryFailed, match="the port to listen on"):
         shell.run(None, {}, ["here"])  # type: ignore[arg-type]  # not reached

@@ -1,4 +1,4 @@
-"""Which accelerators a container can use."""
+"""Detection of the accelerators that a container can use."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from determined.exec._log import log
 
 
 class Accelerators(NamedTuple):
-    """The kind (cuda, rocm, cpu) and the unique ids."""
+    """The accelerator type (cuda, rocm or cpu) and the UUIDs."""
 
     kind: str
     uuids: List[str]
 
 
 def detect() -> Accelerators:
-    """Ask nvidia-smi, then rocm-smi; a machine without either has none."""
+    """Detect accelerators with nvidia-smi, then rocm-smi."""
     import shutil
 
     if shutil.which("nvidia-smi"):
@@ -35,7 +35,7 @@ def detect() -> Accelerators:
 
 
 def report(session: BaseSession, env: Mapping[str, str], found: Accelerators) -> None:
-    """Tell the master; a failure is only noted, since nothing depends on it."""
+    """Report the accelerators to the master; a failure is only logged."""
     path = f"/api/v1/allocations/{env['DET_ALLOCATION_ID']}/acceleratorData"
     data = {
         "containerId": env.get("DET_CONTAINER_ID", ""),
@@ -53,7 +53,7 @@ def report(session: BaseSession, env: Mapping[str, str], found: Accelerators) ->
 
 
 def describe(env: Mapping[str, str], found: Accelerators) -> None:
-    """Write two lines about where this task runs."""
+    """Log where this task runs and which accelerators it has."""
     import socket
 
     uuids = ", ".join(found.uuids)
@@ -72,7 +72,7 @@ def _output(command: List[str]) -> str:
             command, capture_output=True, text=True, timeout=60, check=True, env=dict(os.environ)
         )
     except (OSError, subprocess.SubprocessError) as error:
-        log(f"{command[0]} failed, its accelerators are not listed: {error}", "WARNING")
+        log(f"{command[0]} failed, so its accelerators are not detected: {error}", "WARNING")
         return ""
     return done.stdout
 

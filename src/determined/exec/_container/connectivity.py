@@ -1,4 +1,4 @@
-"""Whether the containers of a gang reach each other over TCP."""
+"""TCP connectivity between the containers of a gang."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ AT_ONCE = 32
 
 
 class GreetingListener(Acceptor):
-    """A port of the system's choice that greets whoever connects, until it is closed."""
+    """Listens on a free port and sends a greeting to every client."""
 
     def __init__(self) -> None:
         super().__init__(socket.create_server(("", 0), backlog=512), "det-reach")
         self.port = int(self._listener.getsockname()[1])
 
     def close(self) -> None:
-        """Greet nobody any more."""
+        """Stop listening."""
         super().close()
         self._thread.join()
 
@@ -37,7 +37,7 @@ class GreetingListener(Acceptor):
 
 
 def reach_all(peers: List[Tuple[str, str, int]]) -> List[str]:
-    """Try to reach each of the peers, given as name, address and port; what failed, in words."""
+    """Connect to each peer (name, address, port); return a text for each failure."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(min(AT_ONCE, max(1, len(peers)))) as pool:
@@ -50,9 +50,9 @@ def _reach(peer: Tuple[str, str, int]) -> str:
         with socket.create_connection((address, port), CONNECT_S) as connection:
             if connection.recv(10) == b"determined":
                 return ""
-            reason = "somebody else answers there"
+            reason = "another server answered"
     except socket.timeout:
-        reason = f"no answer in {CONNECT_S:.0f} s, a firewall drops it"
+        reason = f"no answer within {CONNECT_S:.0f} s; a firewall may block the port"
     except OSError as error:
         reason = error.strerror or str(error)
     return f"{name} at {address}:{port} ({reason})"

@@ -1,4 +1,4 @@
-"""Unpacking the context directory, which comes from whoever submitted the task."""
+"""Fetching and unpacking the context directory. Its content is not trusted."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from determined.exec._log import EntryFailed
 
 
 def fetch(session: BaseSession, env: Mapping[str, str], work_dir: str) -> int:
-    """Unpack them into the working directory, and a trial's into `train/model` as well.
+    """Fetch the context directory into the working directory; for a trial also `train/model`.
 
     Returns:
         The number of files.
 
     Raises:
-        EntryFailed: the archive is broken or would leave the directory.
+        EntryFailed: the archive is invalid, or a path leaves the directory.
     """
     path = f"/api/v1/tasks/{env['DET_TASK_ID']}/context_directory"
     answer = session.get(path).json() or {}
@@ -35,15 +35,15 @@ def fetch(session: BaseSession, env: Mapping[str, str], work_dir: str) -> int:
 def unpack(b64_tgz: str, targets: Sequence[str]) -> int:
     """Unpack a base64 tar.gz into each of the target directories.
 
-    Files keep their mode (less set-uid and set-gid) and times, and belong to this process's
-    user. Directories are 0700.
+    Files keep their times and their mode without set-uid and set-gid, and belong to the user of
+    this process. Directories get mode 0700.
 
     Returns:
         The number of files.
 
     Raises:
-        EntryFailed: it is no such archive, or a member would leave the directory, or is
-            neither file, directory nor link. Nothing has been written then.
+        EntryFailed: the archive is invalid, a member's path leaves the directory, or a member is
+            not a file, directory or link. Nothing is written then.
         OSError: a file cannot be written.
     """
     if not b64_tgz:
@@ -56,7 +56,7 @@ def unpack(b64_tgz: str, targets: Sequence[str]) -> int:
             for target in targets:
                 _write(archive, members, target)
     except (tarfile.TarError, zlib.error, ValueError) as error:
-        raise EntryFailed(f"the context directory is no tar.gz archive: {error}") from error
+        raise EntryFailed(f"the context directory is not a tar.gz archive: {error}") from error
     return sum(member.isreg() for member in members)
 
 
@@ -80,12 +80,12 @@ def _check(members: List[tarfile.TarInfo]) -> None:
             if _leaves(member.linkname):
                 raise _refused(member, f"it links to {member.linkname!r}, outside the directory")
         elif not (member.isreg() or member.isdir()):
-            raise _refused(member, "it is neither a file, a directory nor a link")
+            raise _refused(member, "it is not a file, directory or link")
     for member in members:
         parent = posixpath.dirname(_name(member))
         while parent:
             if parent in links:
-                raise _refused(member, f"its path leads through the link {parent!r}")
+                raise _refused(member, f"its path goes through the link {parent!r}")
             parent = posixpath.dirname(parent)
 
 
@@ -111,7 +111,7 @@ def _write(archive: tarfile.TarFile, members: List[tarfile.TarInfo], target: str
             _write_file(archive, member, path)
         else:
             links.append(member)
-    # Links come last, so that nothing is written through one.
+    # Links are created last, so that no file is written through one.
     for member in links:
         path = os.path.join(target, _name(member))
         if os.path.lexists(path):
@@ -126,7 +126,7 @@ def _write(archive: tarfile.TarFile, members: List[tarfile.TarInfo], target: str
         real = os.path.realpath(path)
         if real != root and not real.startswith(root + os.sep):
             os.unlink(path)
-            raise _refused(member, "it leads outside the directory")
+            raise _refused(member, "it points outside the directory")
 
 
 def _write_file(archive: tarfile.TarFile, member: tarfile.TarInfo, path: str) -> None:

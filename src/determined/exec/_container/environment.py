@@ -1,4 +1,4 @@
-"""What every task's processes find around them: directories, info files, environment."""
+"""The environment of a task's processes: directories, info files and variables."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Env = MutableMapping[str, str]
 
 
 def set_up(env: Env) -> None:
-    """Make the run directory, write the info files, and complete the environment.
+    """Create the run directory, write the info files, and complete the environment.
 
     Raises:
-        EntryFailed: a variable that the agent sets is missing, or a directory cannot be made.
+        EntryFailed: a variable that the agent sets is missing, or a directory cannot be created.
     """
     try:
         _make_directories(env)
@@ -28,17 +28,17 @@ def set_up(env: Env) -> None:
             _link_tensorboard(env)
     except KeyError as error:
         raise EntryFailed(
-            f"the variable {error.args[0]} is not set: this program is started by an agent"
+            f"the variable {error.args[0]} is not set; an agent must start this program"
         ) from error
     except ValueError as error:
-        raise EntryFailed(f"a DET_ variable cannot be read: {error}") from error
+        raise EntryFailed(f"a DET_ variable is invalid: {error}") from error
     except OSError as error:
         raise EntryFailed(f"the run directory {run_dir()} cannot be set up: {error}") from error
     _complete(env)
 
 
 def enter_work_dir(env: Env) -> str:
-    """Change into the task's working directory, made if missing; return its path."""
+    """Create the task's working directory if missing, enter it, and return its path."""
     path = env.get("DET_WORKDIR") or os.getcwd()
     os.makedirs(path, mode=0o700, exist_ok=True)
     if os.path.realpath(path) != os.path.realpath(os.getcwd()):
@@ -50,22 +50,22 @@ def enter_work_dir(env: Env) -> str:
 def _make_directories(env: Env) -> None:
     logs = os.path.join(run_dir(), "train", "logs")
     os.makedirs(logs, mode=0o700, exist_ok=True)
-    # Programs started over ssh or mpi write into this task's log through these.
+    # Programs started over ssh or mpi write to this task's log through these links.
     for name, descriptor in (("stdout.log", 1), ("stderr.log", 2)):
         link = os.path.join(logs, name)
         if os.path.lexists(link):
             os.unlink(link)
         os.symlink(f"/proc/{os.getpid()}/fd/{descriptor}", link)
     if run_dir() != RUN_DIR and not env.get("TMPDIR"):
-        # Not a container: keep what the task leaves behind inside its own directory.
+        # Outside a container, keep temporary files inside the task's directory.
         env["TMPDIR"] = os.path.join(run_dir(), "tmp")
         os.makedirs(env["TMPDIR"], mode=0o700, exist_ok=True)
 
 
 def _link_tensorboard(env: Env) -> None:
-    """Let `tensorboard` in the temporary directory be this task's, as scripts of old expect it.
+    """Link `tensorboard` in the temporary directory to this task's, as older scripts expect.
 
-    Nothing is done where others use that directory, or where something else has that name.
+    Does nothing if other tasks share the temporary directory, or if the name is taken.
     """
     temporary = env.get("TMPDIR") or "/tmp"
     is_own = run_dir() == RUN_DIR or temporary == os.path.join(run_dir(), "tmp")
@@ -89,12 +89,12 @@ def _complete(env: Env) -> None:
     name, home = _account()
     if env.get("HOME", "/") == "/":
         env["HOME"] = home
-    # Without it `getpass.getuser` fails for a user whom the image does not know.
+    # Without USER, `getpass.getuser` fails if the image has no such account.
     env.setdefault("USER", name)
 
 
 def _account() -> Tuple[str, str]:
-    """Name and home directory of the task's user, whom the image may not know."""
+    """Name and home directory of the task's user, who may have no account in the image."""
     import pwd
 
     try:

@@ -1,7 +1,7 @@
-"""What is looked at before a task's first step, so that a hang becomes an error with a name.
+"""Preflight checks, which turn a later hang into an error with a cause.
 
-Everywhere: the accelerators and the shared memory. In a gang of containers besides: the clocks,
-the chief's ports, and the way between every two containers. The storage is tried by `launch`.
+Every task: accelerators and shared memory. Gangs of several containers also: clocks, the chief's
+ports, and the connectivity of all containers. `launch` checks the storage.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from determined.exec._log import EntryFailed, log
 
 CLOCK_WARNING_S = 5.0
 CLOCK_LIMIT_S = 900.0
-"""From here on storages and masters refuse what a machine has signed or been given."""
+"""Beyond this skew, storages and masters refuse signatures and tokens."""
 SHM_BYTES = 64 * 1024 * 1024
-"""What a gang's libraries take at least."""
+"""The minimum that communication libraries need."""
 SHM = "/dev/shm"
 
 
@@ -29,16 +29,16 @@ def check(
     met: Mapping[str, Any],
     found: Accelerators,
 ) -> None:
-    """Look at everything that usually goes wrong.
+    """Run all preflight checks.
 
     Args:
-        session: as this task.
-        env: of this container.
-        met: the rendezvous, see `RendezvousInfo`.
+        session: the task's session.
+        env: the environment of this container.
+        met: the fields of `RendezvousInfo`.
         found: the accelerators of this container.
 
     Raises:
-        EntryFailed: something is wrong; the text names thing, value and remedy.
+        EntryFailed: a check failed; the text has the value and a remedy.
     """
     check_accelerators(env, found)
     addresses: List[str] = met["container_addrs"]
@@ -51,55 +51,55 @@ def check(
 
 
 def check_accelerators(env: Mapping[str, str], found: Accelerators) -> None:
-    """The container sees the devices of its slots. Raises EntryFailed."""
+    """Check that the container sees the devices of its slots. Raises EntryFailed."""
     kind = env.get("DET_SLOT_TYPE", "")
     slots = json.loads(env.get("DET_SLOT_IDS") or "[]")
     if kind not in ("cuda", "rocm") or len(found.uuids) >= len(slots):
         return
     tool = {"cuda": "nvidia-smi", "rocm": "rocm-smi"}[kind]
     raise EntryFailed(
-        f"this container was given {len(slots)} {kind} slots of agent {env['DET_AGENT_ID']} and "
-        f"{tool} shows {len(found.uuids)}: see that the agent's driver works and that its "
-        "container runtime passes devices on (for NVIDIA: the NVIDIA container toolkit)"
+        f"this container has {len(slots)} {kind} slots of agent {env['DET_AGENT_ID']} and "
+        f"{tool} lists {len(found.uuids)}: check that the agent's driver works and that its "
+        "container runtime exposes devices (for NVIDIA: the NVIDIA container toolkit)"
     )
 
 
 def check_shared_memory(path: str = SHM) -> None:
-    """There is room where ranks and data loaders exchange tensors. Raises EntryFailed."""
+    """Check the free shared memory, where ranks exchange tensors. Raises EntryFailed."""
     try:
         stats = os.statvfs(path)
     except OSError:
-        return  # a system that keeps shared memory elsewhere
+        return  # no shared memory at this path
     free = stats.f_bavail * stats.f_frsize
     if free < SHM_BYTES:
         raise EntryFailed(
-            f"{path} has {free // 1024**2} MiB free, ranks on one machine need "
-            f"{SHM_BYTES // 1024**2} or more: set resources.shm_size, or "
+            f"{path} has {free // 1024**2} MiB free, and ranks on one machine need at least "
+            f"{SHM_BYTES // 1024**2} MiB: set resources.shm_size, or "
             "task_container_defaults.shm_size_bytes for the whole cluster"
         )
 
 
 def check_clock(session: BaseSession) -> None:
-    """This machine's clock agrees with the master's. Raises EntryFailed."""
+    """Compare this machine's clock with the master's. Raises EntryFailed."""
     import time
     from email.utils import parsedate_to_datetime
 
-    told = session.get("/info").headers.get("date")
-    if not told:
+    date = session.get("/info").headers.get("date")
+    if not date:
         return
-    ahead_s = time.time() - parsedate_to_datetime(told).timestamp()
+    ahead_s = time.time() - parsedate_to_datetime(date).timestamp()
     text = (
         f"the clock of this machine is {abs(ahead_s):.0f} s "
         f"{'ahead of' if ahead_s > 0 else 'behind'} the master's"
     )
     if abs(ahead_s) > CLOCK_LIMIT_S:
-        raise EntryFailed(f"{text}: set it right (with chrony or systemd-timesyncd)")
+        raise EntryFailed(f"{text}: synchronize it (with chrony or systemd-timesyncd)")
     if abs(ahead_s) > CLOCK_WARNING_S:
         log(text, "WARNING")
 
 
 def check_gang(session: BaseSession, env: Mapping[str, str], met: Mapping[str, Any]) -> None:
-    """Every container of the gang reaches every other one. Raises EntryFailed."""
+    """Check that all containers of the gang reach each other. Raises EntryFailed."""
     from determined.exec._container.connectivity import GreetingListener, reach_all
     from determined.exec._container.rendezvous import gather
 
@@ -117,24 +117,24 @@ def check_gang(session: BaseSession, env: Mapping[str, str], met: Mapping[str, A
             ]
         )
         here: Dict[str, Any] = {"rank": rank, "failures": failures}
-        told = gather(session, env, len(addresses), here)
-    mine_failed = [
+        results = gather(session, env, len(addresses), here)
+    failed = [
         f"container {p['rank']} cannot reach {failure}"
-        for p in sorted(told, key=lambda p: int(p["rank"]))
+        for p in sorted(results, key=lambda p: int(p["rank"]))
         for failure in p["failures"]
     ]
-    if mine_failed:
-        shown = "; ".join(mine_failed[:4]) + ("; …" if len(mine_failed) > 4 else "")
+    if failed:
+        shown = "; ".join(failed[:4]) + ("; …" if len(failed) > 4 else "")
         raise EntryFailed(
-            f"the containers of this task do not reach each other: {shown}. Open all TCP ports "
-            "between agents (docs/agents-and-runtimes.md has the table), or set an agent's "
-            "`advertised_address` where it tells one that others do not reach"
+            f"the containers of this task cannot reach each other: {shown}. Open all TCP ports "
+            "between agents (docs/agents-and-runtimes.md lists them), or set an agent's "
+            "`advertised_address` to one that the other agents can reach"
         )
-    log(f"all {len(addresses)} containers reach each other")
+    log(f"all {len(addresses)} containers can reach each other")
 
 
 def check_ports_free(address: str) -> None:
-    """The chief's ports belong to nobody else on its machine. Raises EntryFailed."""
+    """Check that the chief's ports are free on its machine. Raises EntryFailed."""
     import socket
 
     names = ("C10D_PORT", "INTER_TRAIN_PROCESS_COMM_PORT_1", "INTER_TRAIN_PROCESS_COMM_PORT_2")
@@ -145,6 +145,6 @@ def check_ports_free(address: str) -> None:
         except OSError as error:
             raise EntryFailed(
                 f"port {port} ({name}) of the chief's machine {address} cannot be used "
-                f"({error.strerror}): end what uses it, or list it under `reserved_ports` in the "
-                "master's configuration"
+                f"({error.strerror}): stop the process that uses it, or add the port to "
+                "`reserved_ports` in the master's configuration"
             ) from error

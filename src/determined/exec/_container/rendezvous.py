@@ -1,4 +1,4 @@
-"""The containers of an allocation learn of each other."""
+"""Rendezvous: the containers of an allocation exchange their addresses."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from determined.common.api._session import BaseSession
 from determined.exec._log import EntryFailed
 
 WAIT_S = 24 * 3600.0
-"""The master answers when the last container has started, which a full cluster may delay."""
+"""The master answers when the last container has started, which may take long."""
 
 
 def wait_for_containers(session: BaseSession, env: Mapping[str, str]) -> Dict[str, Any]:
-    """Wait for the other containers, and write rendezvous.json with all in order of rank.
+    """Wait for the other containers, and write rendezvous.json.
 
     Returns:
-        What it wrote.
+        The content of rendezvous.json.
 
     Raises:
-        EntryFailed: the kind of resources is unknown.
+        EntryFailed: the resources type is unknown.
         APIException: the allocation ended while this waited.
     """
     kind = env.get("DET_RESOURCES_TYPE", "docker-container")
@@ -33,7 +33,7 @@ def wait_for_containers(session: BaseSession, env: Mapping[str, str]) -> Dict[st
     elif kind in ("k8s-job", "slurm-job"):
         found = _gather(session, env, kind)
     else:
-        raise EntryFailed(f"DET_RESOURCES_TYPE {kind!r} is none that this version knows")
+        raise EntryFailed(f"DET_RESOURCES_TYPE {kind!r} is not supported by this version")
     write_info(os.path.join(run_dir(), "info"), "rendezvous.json", found)
     return found
 
@@ -72,10 +72,10 @@ def _gather(session: BaseSession, env: Mapping[str, str], kind: str) -> Dict[str
 def gather(
     session: BaseSession, env: Mapping[str, str], peers: int, data: Dict[str, Any]
 ) -> List[Dict[str, Any]]:
-    """Wait until as many containers have given their data, and return all of it.
+    """Wait until `peers` containers have sent their data, and return the data of all.
 
     Args:
-        data: this container's; its `request_uuid`, set here if missing, tells it from others.
+        data: the data of this container; `request_uuid` identifies it and is set if missing.
     """
     body = {
         "allocationId": env["DET_ALLOCATION_ID"],

@@ -1,7 +1,7 @@
-"""Where the files are that a TensorBoard shows, and bringing them to where it reads them.
+"""The event files that a TensorBoard shows: their sources, and a local mirror of them.
 
-What lies in a directory that this task sees is linked; what lies in a bucket is copied, again
-when it has grown.
+Files in a directory that this task can reach are linked. Files in a bucket are copied, and copied
+again when they grow.
 Source: task-contract 6.2, 7.4.
 """
 
@@ -20,41 +20,41 @@ from determined.tensorboard import get_experiment_sync_path, get_sync_path
 LIST_EVERY_S = 20.0
 FETCHES_AT_ONCE = 5
 EVENT_FILE = "tfevents"
-"""Part of the name of each file that makes a run visible."""
+"""A substring of the names of event files."""
 
 
 class Source(NamedTuple):
-    """An experiment's or a trial's files."""
+    """The files of an experiment or a trial."""
 
     address: str
-    """For people."""
+    """The address shown in messages."""
     path: str
-    """Below the storage's base, and below the directory that is shown."""
+    """The path below the storage's base, and below the mirror."""
     manager: storage.StorageManager
     directory: Optional[str]
-    """Where this task sees them; None where they have to be fetched."""
+    """The local directory of the files; None if they must be fetched."""
 
 
 def read_sources(path: str, cluster_id: str) -> List[Source]:
-    """The sources that the master has written down.
+    """Read the sources from the file that the master provides.
 
     Raises:
-        EntryFailed: the file is not there or broken, or a storage cannot be opened.
+        EntryFailed: the file is missing or invalid, or a storage cannot be opened.
     """
     try:
         with open(path, encoding="utf-8") as file:
             rows: List[Dict[str, Any]] = json.load(file)
         return [_source(row, cluster_id) for row in rows]
     except (ValueError, OSError) as error:
-        raise EntryFailed(f"what this TensorBoard shows cannot be reached: {error}") from error
+        raise EntryFailed(f"the sources of this TensorBoard cannot be read: {error}") from error
 
 
 class Mirror:
-    """The directory that TensorBoard reads, kept like its sources.
+    """A local mirror of the sources, which TensorBoard reads.
 
     Args:
-        sources: what is shown.
-        directory: made here, with each source below it at its own path.
+        sources: the sources to show.
+        directory: the mirror's directory, created here; each source is below it at its own path.
     """
 
     def __init__(self, sources: List[Source], directory: str) -> None:
@@ -63,17 +63,17 @@ class Mirror:
         self._fetched: Dict[str, int] = {}
         self._failed: Dict[str, str] = {}
         self.has_files = False
-        """Whether there is anything that TensorBoard would show."""
+        """Whether TensorBoard has a file to show."""
         os.makedirs(directory, mode=0o700, exist_ok=True)
         for source in sources:
             if source.directory is not None:
                 _link(source.directory, os.path.join(directory, source.path))
 
     def refresh(self, ended: Optional[threading.Event] = None) -> None:
-        """Look for files, and fetch what is new; what fails is noted once and tried next time.
+        """List the sources and fetch new files. A failure is logged once and retried next time.
 
         Args:
-            ended: set when no more is wanted.
+            ended: stops the refresh when set.
         """
         for source in self._sources:
             if ended is not None and ended.is_set():
@@ -81,12 +81,12 @@ class Mirror:
             try:
                 self._refresh(source)
             except (OSError, ValueError) as error:
-                self._complain(source, str(error))
+                self._log_failure(source, str(error))
             else:
                 self._failed.pop(source.address, None)
 
     def describe(self) -> str:
-        """Where it looks, and what went wrong there, in words."""
+        """The addresses of the sources, with the errors of the failed ones."""
         return "; ".join(
             f"{s.address} ({self._failed[s.address]})" if s.address in self._failed else s.address
             for s in self._sources
@@ -94,7 +94,7 @@ class Mirror:
 
     def _refresh(self, source: Source) -> None:
         if source.directory is not None and self.has_files:
-            return  # TensorBoard itself looks into a link
+            return  # TensorBoard follows the link itself
         found = source.manager.sizes_below(source.path)
         if source.directory is None:
             self._fetch(source, found)
@@ -106,7 +106,7 @@ class Mirror:
             path = f"{source.path}/{name}"
             target = os.path.normpath(os.path.join(self._directory, path))
             if not target.startswith(self._directory + os.sep):
-                return  # no name of ours
+                return  # a name that leaves the mirror
             source.manager.download_file(path, target, found[name])
             self._fetched[path] = found[name]
 
@@ -115,9 +115,9 @@ class Mirror:
         ]
         storage.each(fetch, changed, FETCHES_AT_ONCE)
 
-    def _complain(self, source: Source, problem: str) -> None:
+    def _log_failure(self, source: Source, problem: str) -> None:
         if self._failed.get(source.address) != problem:
-            log(f"the files at {source.address} cannot be read now: {problem}", "WARNING")
+            log(f"the files at {source.address} cannot be read: {problem}", "WARNING")
         self._failed[source.address] = problem
 
 
@@ -143,7 +143,7 @@ def _source(row: Mapping[str, Any], cluster_id: str) -> Source:
 
 
 def _root(row: Mapping[str, Any]) -> Optional[str]:
-    """Where this task sees the host path of shared_fs storage: there itself in no container."""
+    """The mount point of shared_fs storage; outside a container, the host path itself."""
     if row["storage"].get("type") != "shared_fs":
         return None
     return str(row["storage"]["host_path"] if run_dir() != RUN_DIR else row["root"])

@@ -1,8 +1,8 @@
-"""A door in front of a server that asks for nothing: only who shows the task's key gets in.
+"""A TCP proxy that authenticates connections to a server without authentication.
 
-The server listens on this machine's loopback address alone. Who opens a connection here shows the
-key as a header of the first request; from then on the connection is the server's. The master's
-proxy adds that header, and takes it out of what clients send.
+The server listens on the loopback address only. A client sends the task's key as a header of its
+first request; the connection is then forwarded to the server. The master's proxy adds the header,
+and removes it from requests of clients.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from determined.exec._acceptor import Acceptor
 
 HEADER = b"x-determined-service-key"
 HEAD_S = 10.0
-"""In which the first request's head has to come."""
+"""The timeout for the header of the first request."""
 MAX_HEAD_BYTES = 256 * 1024
 MAX_CONNECTIONS = 256
 PIECE_BYTES = 64 * 1024
 REFUSED = (
     b"HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
-    b"This is reached through the master's proxy alone.\n"
+    b"This server can be reached only through the master's proxy.\n"
 )
 
 
 class KeyProxy(Acceptor):
-    """Listens while it is open: `with KeyProxy(port, key) as door`."""
+    """Forwards connections that show the key: `with KeyProxy(port, key) as proxy`."""
 
     def __init__(self, port: int, key: str) -> None:
         """
         Args:
-            port: where to listen, on all addresses.
-            key: what connections have to show.
+            port: the port to listen on, on all addresses.
+            key: the key that clients must send.
 
         Raises:
             OSError: the port cannot be used.
@@ -44,15 +44,15 @@ class KeyProxy(Acceptor):
         family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
         both = family == socket.AF_INET6
         listener = socket.create_server(("", port), family=family, dualstack_ipv6=both)
-        super().__init__(listener, "det-door")
+        super().__init__(listener, "det-key-proxy")
         self.inner_port = _free_port()
-        """Where the server behind it has to listen."""
+        """The port on which the server must listen."""
         self._lock = threading.Lock()
         self._open: Set[socket.socket] = set()
-        self._places = threading.BoundedSemaphore(MAX_CONNECTIONS)
+        self._connection_limit = threading.BoundedSemaphore(MAX_CONNECTIONS)
 
     def close(self) -> None:
-        """Accept nobody any more, and end the connections."""
+        """Stop accepting connections, and close the open ones."""
         super().close()
         with self._lock:
             left = list(self._open)
@@ -62,7 +62,7 @@ class KeyProxy(Acceptor):
 
     def _accept(self) -> None:
         while True:
-            self._places.acquire()
+            self._connection_limit.acquire()
             try:
                 client, _ = self._listener.accept()
             except OSError:
@@ -72,17 +72,17 @@ class KeyProxy(Acceptor):
     def _serve(self, client: socket.socket) -> None:
         try:
             with client, contextlib.suppress(OSError):
-                self._note(client)
-                self._admit(client)
+                self._register(client)
+                self._forward_if_authentic(client)
         finally:
             with self._lock:
                 self._open.discard(client)
-            self._places.release()
+            self._connection_limit.release()
 
-    def _admit(self, client: socket.socket) -> None:
+    def _forward_if_authentic(self, client: socket.socket) -> None:
         client.settimeout(HEAD_S)
         head, rest = _read_head(client)
-        if not self._shows_key(head):
+        if not self._has_key(head):
             client.sendall(REFUSED)
             return
         client.settimeout(None)
@@ -93,22 +93,22 @@ class KeyProxy(Acceptor):
             _pump(client, server)
             back.join()
 
-    def _shows_key(self, head: bytes) -> bool:
+    def _has_key(self, head: bytes) -> bool:
         shown = [line.partition(b":")[2].strip() for line in _lines(head) if _is_key(line)]
         return len(shown) == 1 and hmac.compare_digest(shown[0], self._key)
 
-    def _note(self, client: socket.socket) -> None:
+    def _register(self, client: socket.socket) -> None:
         with self._lock:
             self._open.add(client)
 
 
 def _read_head(client: socket.socket) -> Tuple[bytes, bytes]:
-    """The first request's head with its empty line, and what came behind it. Raises OSError."""
+    """Read the first request's header block, and any bytes after it. Raises OSError."""
     data = b""
     while b"\r\n\r\n" not in data:
         piece = client.recv(PIECE_BYTES)
         if not piece or len(data) > MAX_HEAD_BYTES:
-            raise OSError("there is no request")
+            raise OSError("the client sent no request")
         data += piece
     head, end, rest = data.partition(b"\r\n\r\n")
     return head + end, rest
@@ -127,7 +127,7 @@ def _without_key(head: bytes) -> bytes:
 
 
 def _pump(source: socket.socket, sink: socket.socket) -> None:
-    """Copy until the source ends; the sink is told so, and the source is read no more."""
+    """Copy until the source ends, then shut down the sink for writing."""
     with contextlib.suppress(OSError):
         while True:
             data = source.recv(PIECE_BYTES)
@@ -146,7 +146,7 @@ def _free_port() -> int:
 
 
 def read_key(folder: str) -> str:
-    """The key that the master has put into a task's directory; empty where there is none."""
+    """The key that the master put into a task's directory; empty if there is none."""
     try:
         with open(os.path.join(folder, "service-key"), encoding="ascii") as file:
             return file.read().strip()

@@ -1,4 +1,4 @@
-"""Whether anybody uses a notebook, as its own server sees it.
+"""Idle detection of a notebook, from its server's API.
 
 Source: task-contract 7.2.
 """
@@ -21,7 +21,7 @@ TYPES = ("kernels_or_terminals", "kernel_connections", "activity")
 
 
 class Activity(NamedTuple):
-    """What a server says of itself: lists of its API's objects."""
+    """The objects that the server's API lists."""
 
     kernels: List[Mapping[str, Any]]
     terminals: List[Mapping[str, Any]]
@@ -29,35 +29,35 @@ class Activity(NamedTuple):
 
 
 class NotebookServer:
-    """The server of this task, on this machine.
+    """A client of this task's notebook server.
 
     Args:
-        port: where it listens.
-        base: the path that all of its paths begin with, without a slash at the end.
-        token: its own.
+        port: the server's port.
+        base: the prefix of all paths, without a trailing slash.
+        token: the server's token.
     """
 
     def __init__(self, port: int, base: str, token: str) -> None:
         self._port = port
         self._base = base
         self._token = token
-        # It is this machine's own, known by its port and token; its name is the proxy's affair.
+        # A local server with a known port and token; its certificate is not verified.
         self._tls = ssl.create_default_context()
         self._tls.check_hostname = False
         self._tls.verify_mode = ssl.CERT_NONE
 
     def is_up(self) -> bool:
-        """Whether it answers."""
+        """Whether the server responds."""
         try:
             return self._get("/api")[0] == 200
         except (OSError, http.client.HTTPException):
             return False
 
     def activity(self) -> Activity:
-        """What goes on in it.
+        """The open kernels, terminals and sessions.
 
         Raises:
-            OSError: it does not answer, or not with lists.
+            OSError: the server does not respond, or not with lists.
         """
         return Activity(*(self._list(f"/api/{n}") for n in ("kernels", "terminals", "sessions")))
 
@@ -67,12 +67,12 @@ class NotebookServer:
             if status == 404 and path == "/api/terminals":
                 return []  # a server without terminals
             if status != 200:
-                raise OSError(f"{path} answered {status}")
+                raise OSError(f"{path} returned status {status}")
             found = json.loads(body)
         except (http.client.HTTPException, ValueError) as error:
-            raise OSError(f"{path} did not answer in JSON: {error}") from error
+            raise OSError(f"{path} returned no JSON: {error}") from error
         if not isinstance(found, list):
-            raise OSError(f"{path} answered no list")
+            raise OSError(f"{path} did not return a list")
         return found
 
     def _get(self, path: str) -> Tuple[int, bytes]:
@@ -90,43 +90,43 @@ class NotebookServer:
 
 
 class IdleCheck:
-    """Tells from one look to the next whether a server is idle.
+    """Decides from consecutive samples whether a server is idle.
 
     Args:
         kind: one of `TYPES`.
 
     Raises:
-        EntryFailed: it is none of them.
+        EntryFailed: the kind does not exist.
     """
 
     def __init__(self, kind: str) -> None:
         if kind not in TYPES:
-            raise EntryFailed(f"NOTEBOOK_IDLE_TYPE {kind!r} is none of {', '.join(TYPES)}", 2)
+            raise EntryFailed(f"NOTEBOOK_IDLE_TYPE {kind!r} must be one of {', '.join(TYPES)}", 2)
         self._kind = kind
         self._last: Optional[str] = None
 
     def is_idle(self, seen: Activity) -> bool:
-        """Whether nobody uses it: by what is open, who is connected, or what has moved."""
+        """Whether the server is idle: by open objects, connections, or recent activity."""
         if self._kind == "kernels_or_terminals":
             return not (seen.kernels or seen.terminals or seen.sessions)
         if self._kind == "kernel_connections":
             return not any(kernel.get("connections") for kernel in seen.kernels)
         stamps = [str(i.get("last_activity") or "") for i in (*seen.kernels, *seen.terminals)]
         latest = max(stamps, default="")
-        has_moved, self._last = latest != self._last, latest
+        has_changed, self._last = latest != self._last, latest
         is_busy = any(kernel.get("execution_state") == "busy" for kernel in seen.kernels)
-        return not (is_busy or has_moved)
+        return not (is_busy or has_changed)
 
 
 def watch(
     server: NotebookServer,
     check: IdleCheck,
-    tell: IdleReports,
+    report: IdleReports,
     ended: threading.Event,
 ) -> None:
-    """Look every `CHECK_S`, and tell the master, until the server is ended.
+    """Check every `CHECK_S` seconds and report to the master, until the server has ended.
 
-    A server that does not answer is not idle: it is busy, or ends.
+    A server that does not respond counts as busy.
     """
     while not ended.wait(CHECK_S):
         try:
@@ -134,13 +134,13 @@ def watch(
         except OSError as error:
             if ended.is_set():
                 return
-            log(f"whether the notebook is idle cannot be seen: {error}", "WARNING")
+            log(f"the idle check failed: {error}", "WARNING")
             is_idle = False
-        tell(is_idle)
+        report(is_idle)
 
 
 class IdleReports:
-    """Tells the master whether a notebook is idle; a failure is noted, the next one comes soon."""
+    """Reports to the master whether a notebook is idle. Failures are logged, not retried."""
 
     def __init__(self, session: BaseSession, task_id: str) -> None:
         self._session = session.with_retry(0)
@@ -151,4 +151,4 @@ class IdleReports:
         try:
             self._session.put(path, json={"notebookId": self._task_id, "idle": is_idle})
         except (errors.BadRequestException, errors.BadResponseException) as error:
-            log(f"that the notebook is used could not be reported: {error}", "WARNING")
+            log(f"the idle state could not be reported: {error}", "WARNING")

@@ -1,4 +1,4 @@
-"""Finding the programs of others, which an image has or has not."""
+"""Lookup of third-party programs in the image."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from determined.exec._child import NOT_FOUND
 from determined.exec._log import EntryFailed
 
 SYSTEM_PATHS = ("/usr/sbin", "/usr/local/sbin", "/sbin")
-"""Where servers lie, which are not on every user's PATH."""
+"""Directories of system servers, which may not be on PATH."""
 
 
 def find_module(module: str, program: str, env: Mapping[str, str], remedy: str) -> List[str]:
     """The command that starts a program written in Python.
 
-    The one that this interpreter can import comes before one that PATH leads to: it sees the
-    packages that the user's own code sees.
+    A module that this interpreter can import is preferred to a program on PATH, since it sees the
+    same packages as the user's code.
 
     Args:
-        module: what is started with `python -m`.
-        program: what is looked for on PATH where there is no such module.
-        env: of the task.
-        remedy: what the user can do when there is neither.
+        module: the module for `python -m`.
+        program: the program on PATH to use if there is no such module.
+        env: the task's environment.
+        remedy: how to install the program, for the error.
 
     Raises:
-        EntryFailed: there is neither.
+        EntryFailed: there is neither module nor program.
     """
     if _is_there(module):
         return [sys.executable, "-m", module]
@@ -36,23 +36,23 @@ def find_module(module: str, program: str, env: Mapping[str, str], remedy: str) 
     if found:
         return [found]
     raise EntryFailed(
-        f"this task needs {program}, and {sys.executable} has no module {module!r} nor PATH a "
-        f"program {program!r}: {remedy}",
+        f"this task needs {program}, but {sys.executable} has no module {module!r} and PATH has "
+        f"no program {program!r}: {remedy}",
         NOT_FOUND,
     )
 
 
 def find_server(program: str, env: Mapping[str, str], remedy: str) -> str:
-    """The path of a system's server.
+    """The path of a system server.
 
     Raises:
-        EntryFailed: it is not installed; with the remedy.
+        EntryFailed: it is not installed.
     """
     search = os.pathsep.join([env.get("PATH", os.defpath), *SYSTEM_PATHS])
     found = shutil.which(program, path=search)
     if not found:
         raise EntryFailed(
-            f"this task needs {program}, which is neither on PATH nor in "
+            f"this task needs {program}, which is not on PATH and not in "
             f"{', '.join(SYSTEM_PATHS)}: {remedy}",
             NOT_FOUND,
         )

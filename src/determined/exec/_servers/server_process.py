@@ -1,4 +1,4 @@
-"""Running a server until the task is log_unexpected to end, with what watches it beside it."""
+"""A task's server as a child process, with a monitor thread."""
 
 from __future__ import annotations
 
@@ -12,42 +12,41 @@ from determined.exec._child import Child
 from determined.exec._log import EntryFailed, log
 
 GRACE_S = 10.0
-"""Left to a server that is to end, because what it serves has failed."""
+"""The time between SIGTERM and SIGKILL if the monitor fails."""
 
 Watch = Callable[[threading.Event], None]
-"""Runs beside the server, and should return soon once the event is set: the server has ended."""
+"""The monitor. It should return soon after the event is set, which means the server has ended."""
 
 
 class ServerExit(NamedTuple):
-    """How a server has ended."""
+    """How a server ended."""
 
     code: int
-    """128 + n when signal n ended it."""
+    """The exit code; 128 + n if signal n killed the server."""
     was_signaled: bool
-    """Whether a signal came for the task before."""
+    """Whether the task had received a signal before."""
 
     def log_unexpected(self, name: str) -> int:
-        """The code, with a line in the log where nobody has asked for this end."""
+        """Return the code; log an error if the exit was not requested."""
         if self.code and not self.was_signaled:
             log(
-                f"{name} ended by itself with exit code {self.code}: its own words above may say "
-                "why",
+                f"{name} exited unexpectedly with code {self.code}; see its messages above",
                 "ERROR",
             )
         return self.code
 
 
 def serve(command: List[str], env: Mapping[str, str], watch: Watch) -> ServerExit:
-    """Run a server to its end. Signals that arrive here are handed on to it.
+    """Run a server until it exits. Signals that this process receives are forwarded to it.
 
     Args:
-        command: the server.
+        command: the server's command.
         env: its environment.
-        watch: runs in a thread meanwhile.
+        watch: the monitor, which runs in a thread.
 
     Raises:
-        EntryFailed: the server cannot be started, or `watch` has raised this; the server is
-            ended then.
+        EntryFailed: the server cannot be started, or `watch` raised this; the server is then
+            terminated.
     """
     child = Child(command, env)
     ended = threading.Event()
@@ -71,12 +70,12 @@ def serve(command: List[str], env: Mapping[str, str], watch: Watch) -> ServerExi
 
 
 def report_ready(session: BaseSession, env: Mapping[str, str], state: str = "ready") -> None:
-    """Tell the master that the server answers; the session tries again while it is away.
+    """Report to the master that the server is ready.
 
     Args:
-        session: as this task.
-        env: of this task.
-        state: `ready`, or `waiting` for what it serves.
+        session: the task's session.
+        env: the task's environment.
+        state: `ready`, or `waiting` for data to serve.
     """
     allocation = env["DET_ALLOCATION_ID"]
     try:
@@ -84,4 +83,4 @@ def report_ready(session: BaseSession, env: Mapping[str, str], state: str = "rea
             f"/api/v1/allocations/{allocation}/{state}", json={"allocationId": allocation}
         )
     except (errors.BadRequestException, errors.BadResponseException) as error:
-        log(f"that this task is {state} could not be reported: {error}", "WARNING")
+        log(f"the state {state!r} of this task could not be reported: {error}", "WARNING")

@@ -1,4 +1,4 @@
-"""Whether an ssh server can give its sessions terminals here."""
+"""Checks whether an ssh server can allocate terminals here."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import pwd
 from typing import Iterator
 
 GROUP = "tty"
-"""Which an ssh server wants its terminals to belong to, where the system knows it."""
+"""The group to which an ssh server assigns terminals, if it exists."""
 
 
 def are_given() -> bool:
-    """Try what an ssh server does with a new terminal: hand it to this user and the group `tty`.
+    """Try to assign a new terminal to this user and the group `tty`, as an ssh server does.
 
-    Where it may not, the server ends each session in which a terminal was asked for. Who is not
-    root may not, unless `/dev/pts` is mounted so that terminals are of that group from the start.
+    If that fails, the server ends each session that requests a terminal. It fails for users other
+    than root, unless `/dev/pts` is mounted so that new terminals already have that group.
     """
     account = pwd.getpwuid(os.getuid())
     try:
@@ -30,7 +30,7 @@ def are_given() -> bool:
 
 @contextlib.contextmanager
 def _new_terminal() -> Iterator[str]:
-    """The path of a terminal; empty where there is none, which ssh servers just tell."""
+    """Yield the path of a new terminal; empty if there is none, which ssh servers only log."""
     try:
         master, slave = os.openpty()
     except OSError:

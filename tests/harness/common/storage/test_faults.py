@@ -216,7 +216,7 @@ def test_a_transfer_that_takes_long_tells_how_far_it_is(
 
     class Heard(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            if "1.2 MB" in record.getMessage() and "; nothing moved" in record.getMessage():
+            if "1.2 MB" in record.getMessage() and "; no progress" in record.getMessage():
                 told.set()
 
     logger, handler = logging.getLogger("determined.core"), Heard()
@@ -230,4 +230,4 @@ def test_a_transfer_that_takes_long_tells_how_far_it_is(
     lines = [record.getMessage() for record in caplog.records]
     first, *others = (line for line in lines if "1.2 MB" in line)  # it may be told of before
     assert re.fullmatch(r"storing checkpoint x: 1\.2 MB of 5\.0 MB after \d+ s", first)
-    assert all("; nothing moved meanwhile" in line for line in others)
+    assert all("; no progress since the last report" in line for line in others)
