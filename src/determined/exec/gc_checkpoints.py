@@ -29,7 +29,7 @@ def main(argv: List[str]) -> int:
     globs: List[str] = _load(args.globs) if args.globs else ["**/*"]
     for glob in globs:
         if not glob or ".." in glob.split("/"):
-            raise EntryFailed(f"the pattern {glob!r} is empty or leaves the checkpoint")
+            raise EntryFailed(f"the pattern {glob!r} is empty or leads out of the checkpoint")
     if args.dry_run:
         log(f"would delete {globs} of checkpoints {uuids}")
         return 0

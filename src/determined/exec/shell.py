@@ -162,8 +162,8 @@ def check_account() -> None:
     wanted = _wanted_name()
     if wanted and wanted != found.pw_name and not _has_uid(wanted, uid):
         log(
-            f"the user with id {uid} of this image is {found.pw_name!r}, not {wanted!r}: log in as "
-            f"that user (ssh -l {found.pw_name}), or add a user {wanted!r} with id {uid} to the "
+            f"user {uid} of this image is {found.pw_name!r}, not {wanted!r}: log in "
+            f"as that user (ssh -l {found.pw_name}), or add a user {wanted!r} with id {uid} to the "
             "image",
             "WARNING",
         )

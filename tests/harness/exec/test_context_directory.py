@@ -96,6 +96,6 @@ def test_links_that_together_lead_out_are_refused(tmp_path: pathlib.Path) -> Non
 
 
 def test_what_is_no_archive_is_said(tmp_path: pathlib.Path) -> None:
-    with pytest.raises(EntryFailed, match=r"no tar\.gz"):
+    with pytest.raises(EntryFailed, match=r"not a tar\.gz"):
         unpack(base64.b64encode(b"nonsense").decode(), [str(tmp_path)])
     assert unpack("", [str(tmp_path)]) == 0

@@ -89,7 +89,7 @@ def test_a_missing_program_in_a_shell_line_is_127_and_named(task: Task, python: 
     task.config["entrypoint"] = "./no-such-script.sh --x"
     done = task.enter(python)
     assert done.returncode == 127
-    assert "'./no-such-script.sh --x' ended with code 127" in done.stderr
+    assert "'./no-such-script.sh --x' exited with code 127" in done.stderr
 
 
 def test_a_file_that_may_not_be_executed_is_126_and_named(
@@ -99,7 +99,7 @@ def test_a_file_that_may_not_be_executed_is_126_and_named(
     task.config["entrypoint"] = ["./run.sh"]
     done = task.enter(python)
     assert done.returncode == 126
-    assert "'./run.sh' may not be executed" in done.stderr
+    assert "'./run.sh' is not executable" in done.stderr
     assert "chmod +x" in done.stderr
 
 

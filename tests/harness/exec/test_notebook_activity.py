@@ -47,5 +47,5 @@ def test_what_moves_is_use() -> None:
 
 
 def test_an_unknown_type_is_named() -> None:
-    with pytest.raises(EntryFailed, match="'mouse' is none of kernels_or_terminals, "):
+    with pytest.raises(EntryFailed, match="'mouse' must be one of kernels_or_terminals, "):
         IdleCheck("mouse")

@@ -103,7 +103,7 @@ def test_a_port_of_the_chief_that_is_taken_is_named(monkeypatch: pytest.MonkeyPa
 
 def test_a_container_that_sees_fewer_gpus_than_its_slots_is_stopped() -> None:
     env = {**ENV, "DET_SLOT_TYPE": "cuda", "DET_SLOT_IDS": "[0,1]"}
-    with pytest.raises(EntryFailed, match=r"given 2 cuda slots of agent agent and nvidia-smi sho"):
+    with pytest.raises(EntryFailed, match=r"has 2 cuda slots of agent agent and nvidia-smi lists"):
         preflight.check_accelerators(env, Accelerators("cuda", ["one"]))
     preflight.check_accelerators(env, Accelerators("cuda", ["one", "two"]))
     preflight.check_accelerators({**env, "DET_SLOT_TYPE": "cpu"}, Accelerators("cpu", []))
@@ -121,7 +121,7 @@ def test_shared_memory_that_is_too_small_is_told_with_its_option(
 def test_a_clock_an_hour_off_is_an_error_and_one_of_a_minute_a_warning(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    with pytest.raises(EntryFailed, match=r"is 3[56]\d\d s ahead of the master's: set it right"):
+    with pytest.raises(EntryFailed, match=r"is 3[56]\d\d s ahead of the master's: synchronize it"):
         preflight.check_clock(Gathering(1, 3600))  # type: ignore[arg-type]  # stands for one
     preflight.check_clock(Gathering(1, -60))  # type: ignore[arg-type]  # stands for one
     said = capfd.readouterr().err

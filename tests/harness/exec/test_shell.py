@@ -57,7 +57,7 @@ def test_who_logs_in_where_no_terminals_are_given_is_told_the_remedy(
 
 def test_a_user_whom_the_image_does_not_know_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "getuid", lambda: 765432)
-    with pytest.raises(EntryFailed, match="knows no user with the number 765432"):
+    with pytest.raises(EntryFailed, match="has no user with id 765432"):
         shell.check_account()
 
 

@@ -130,7 +130,7 @@ def check_gang(session: BaseSession, env: Mapping[str, str], met: Mapping[str, A
             "between agents (docs/agents-and-runtimes.md lists them), or set an agent's "
             "`advertised_address` to one that the other agents can reach"
         )
-    log(f"all {len(addresses)} containers can reach each other")
+    log(f"all {len(addresses)} containers reach each other")
 
 
 def check_ports_free(address: str) -> None:
