@@ -148,7 +148,7 @@ def test_no_file_in_time_is_named(start: Starter, tools: str, tmp_path: Path) ->
     )
     assert running.process.wait(120) == 1
     where = tmp_path / "folder" / "cluster/tensorboard/experiment/2/trial/5"
-    assert f"no file for TensorBoard within 1 s in {where} (experiment 2, trial 5)" in running.text
+    assert f"found no event files within 1 s in {where} (experiment 2, trial 5)" in running.text
 
 
 @covers("task-contract 7.4.death")

@@ -163,8 +163,8 @@ def check_account() -> None:
     if wanted and wanted != found.pw_name and not _has_uid(wanted, uid):
         log(
             f"user {uid} of this image is {found.pw_name!r}, not {wanted!r}: log in "
-            f"as that user (ssh -l {found.pw_name}), or add a user {wanted!r} with id {uid} to the "
-            "image",
+            f"as that user (ssh -l {found.pw_name}), or add a user {wanted!r} with id {uid} "
+            "to the image",
             "WARNING",
         )
 

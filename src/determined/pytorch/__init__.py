@@ -1,10 +1,10 @@
-"""Training PyTorch models: a trial class, the trainer that runs it, and what they are given.
+"""PyTorch training: trial classes, the trainer, and their contexts.
 
-Names are loaded when first used: this package can be imported where PyTorch is not installed, and
-only what needs PyTorch asks for it.
+Names are imported on first use. The package can be imported without PyTorch; only names that need
+PyTorch require it.
 """
 
-TYPE_CHECKING = False  # as in `determined`: type checkers take it for true
+TYPE_CHECKING = False  # as in `determined`: type checkers treat it as true
 
 if TYPE_CHECKING:
     from determined.pytorch import samplers as samplers

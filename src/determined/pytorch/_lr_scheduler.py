@@ -1,4 +1,4 @@
-"""When a learning rate scheduler is stepped."""
+"""Learning rate schedulers and when they are stepped."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any, Dict, List, NamedTuple
 
 
 class LRScheduler:
-    """One of torch's learning rate schedulers, and when the trainer steps it.
+    """A torch learning rate scheduler, and when the trainer steps it.
 
     Args:
-        scheduler: torch's.
-        step_mode: when.
-        frequency: at every how many of these; at least 1.
+        scheduler: torch's scheduler.
+        step_mode: after which unit to step.
+        frequency: after how many of these units; at least 1.
     """
 
     class StepMode(enum.Enum):
-        """After which steps; MANUAL_STEP leaves it to the trial."""
+        """After which unit to step; with MANUAL_STEP the trial steps the scheduler."""
 
         STEP_EVERY_EPOCH = 1
         STEP_EVERY_BATCH = 2
@@ -41,7 +41,7 @@ class LRScheduler:
         return list(self._scheduler.get_last_lr())
 
     def load_state_dict(self, state_dict: Dict[Any, Any]) -> None:
-        """Take over a state."""
+        """Load a state."""
         self._scheduler.load_state_dict(state_dict)
 
     def state_dict(self) -> Dict[Any, Any]:
@@ -49,7 +49,7 @@ class LRScheduler:
         return dict(self._scheduler.state_dict())
 
     def _is_due(self, at: StepCounts) -> bool:
-        """Whether it is to be stepped after a batch."""
+        """Whether to step after a batch."""
         count = {
             LRScheduler.StepMode.STEP_EVERY_BATCH: at.batches,
             LRScheduler.StepMode.STEP_EVERY_OPTIMIZER_STEP: at.optimizer_steps,
@@ -59,7 +59,7 @@ class LRScheduler:
 
 
 class StepCounts(NamedTuple):
-    """How many batches, epochs and optimizer steps are done; 0 for what has not just ended."""
+    """Batches, epochs and optimizer steps done; 0 for a unit that did not just end."""
 
     batches: int
     epochs: int
@@ -67,7 +67,7 @@ class StepCounts(NamedTuple):
 
 
 def step_counts(batches: int, epoch_batches: int, aggregation: int) -> StepCounts:
-    """What has ended with the last of so many batches."""
+    """The counts of units that end with batch number `batches`."""
     epochs, rest = divmod(batches, epoch_batches)
     steps, open_ = divmod(batches, aggregation)
     return StepCounts(batches, 0 if rest else epochs, 0 if open_ else steps)

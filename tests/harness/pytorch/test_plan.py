@@ -82,7 +82,7 @@ def test_the_best_value_is_kept() -> None:
 def test_a_metric_that_the_search_lacks_is_named_with_what_came() -> None:
     assert searched_value(LOWER, {"error": 3, "loss": 1}) == 3.0
     assert searched_value(goal_of({}), {"loss": 1}) is None
-    with pytest.raises(ValueError, match="'error', and the validation gave accuracy, loss"):
+    with pytest.raises(ValueError, match="'error', but the validation returned accuracy, loss"):
         searched_value(LOWER, {"loss": 1, "accuracy": 0.5})
     with pytest.raises(ValueError, match="must be a number"):
         searched_value(LOWER, {"error": [1, 2]})

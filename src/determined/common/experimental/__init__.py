@@ -1,4 +1,4 @@
-"""The classes of the public client, under the names that scripts import."""
+"""The classes of the public client."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +57,7 @@ _RENAMED = dict.fromkeys(("CheckpointOrderBy", "ExperimentOrderBy", "TrialOrderB
 
 
 def __getattr__(name: str) -> Any:
-    from importlib import import_module  # names are loaded when first used
+    from importlib import import_module  # names are imported on first use
 
     wanted = _RENAMED.get(name, name)
     if wanted not in _MODULE_OF:

@@ -1,4 +1,4 @@
-"""Whether a validation deserves a checkpoint."""
+"""The checkpoint policy: whether to save a checkpoint after a validation."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any, Dict, Iterable, Mapping, NamedTuple, Optional
 
 
 class SearchGoal(NamedTuple):
-    """What the search looks at."""
+    """The metric that the search optimizes."""
 
     metric: Optional[str]
-    """Name of a validation metric; None where there is no search."""
+    """The name of a validation metric; None if there is no search."""
     smaller_is_better: bool
 
     def is_better(self, value: float, than: float) -> bool:
-        """Whether a value is as good as another, or better; NaN never is."""
+        """Whether a value is at least as good as another; False for NaN."""
         return value <= than if self.smaller_is_better else value >= than
 
 
@@ -24,27 +24,27 @@ def goal_of(config: Optional[Mapping[str, Any]]) -> SearchGoal:
 
 
 def searched_value(goal: SearchGoal, metrics: Dict[str, Any]) -> Optional[float]:
-    """The searcher's metric of a validation; None where there is no search.
+    """The value of the searcher's metric in a validation; None if there is no search.
 
     Raises:
-        ValueError: the trial does not report it, or not as a number.
+        ValueError: the metric is missing or not a number.
     """
     if goal.metric is None:
         return None
     if goal.metric not in metrics:
         raise ValueError(
-            f"the search goes by the metric {goal.metric!r}, and the validation gave "
+            f"the search uses the metric {goal.metric!r}, but the validation returned "
             f"{', '.join(sorted(metrics)) or 'none'}: return it, or set searcher.metric to one "
             "of these"
         )
     value = metrics[goal.metric]
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ValueError(f"the search goes by {goal.metric!r}, which must be a number: {value!r}")
+        raise ValueError(f"the searcher's metric {goal.metric!r} must be a number, got {value!r}")
     return float(value)
 
 
 def best_of(goal: SearchGoal, value: Optional[float], best: Optional[float]) -> Optional[float]:
-    """The better of a value and the best so far; NaN never is."""
+    """The better of a value and the best so far; NaN is ignored."""
     if value is None or value != value:
         return best
     if best is None or goal.is_better(value, best):
@@ -59,11 +59,12 @@ def wants_checkpoint(
 
     Args:
         policy: "all", "best" or "none".
-        goal: what the search looks at.
-        value: the searcher's metric; None where there is no search: each counts as the best.
-        bests: best values so far, of the trial and of the experiment; None before any. One that
-            is as good counts as better: a run that repeats its best validation after a crash
-            must not leave it without a checkpoint.
+        goal: the searcher's metric.
+        value: its value; None if there is no search, in which case every validation counts as
+            the best.
+        bests: best values so far, of the trial and of the experiment; None before the first. An
+            equal value counts as better, so that a run that repeats its best validation after a
+            crash saves a checkpoint again.
     """
     if policy != "best" or value is None:
         return policy != "none"

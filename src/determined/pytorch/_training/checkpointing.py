@@ -1,8 +1,8 @@
-"""What a PyTorch trial's checkpoint holds, and taking it over.
+"""Saving and loading the checkpoints of a PyTorch trial.
 
-`state_dict.pth` has the states of all that the trial wrapped, of its callbacks, of the loop and
-of every rank's generators; `load_data.json` what is needed to build the trial again; `code/` the
-trial's source.
+`state_dict.pth` has the states of all wrapped objects, of the callbacks, of the training loop and
+of every rank's random generators. `load_data.json` has the data to build the trial again, and
+`code/` the trial's source.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ LOAD_FILE = "load_data.json"
 
 
 class TrainingPosition(NamedTuple):
-    """How far a training is."""
+    """The progress of a training."""
 
     batches: int = 0
     validated_batches: int = -1
-    """Batches done at the last validation, -1 before any."""
+    """Batches done at the last validation; -1 before the first."""
     best: Optional[float] = None
     """The best value of the searcher's metric in this trial."""
 
@@ -41,9 +41,9 @@ class Checkpointer:
     """Saves and restores a trial.
 
     Args:
-        context: the trial's.
-        callbacks: by name.
-        trial_class: written down, to build the trial again.
+        context: the trial's context.
+        callbacks: the callbacks by name.
+        trial_class: the trial's class, recorded in the checkpoint.
     """
 
     def __init__(
@@ -56,10 +56,10 @@ class Checkpointer:
         self._callbacks = callbacks
         self._trial_class = trial_class
         self._loaded_rng_states: List[Any] = []
-        """States of each rank's generators in the checkpoint that was loaded."""
+        """The random states of all ranks from the loaded checkpoint."""
 
     def save(self, position: TrainingPosition) -> Optional[str]:
-        """Store a checkpoint; every rank calls, and rank 0 writes. Returns its uuid there."""
+        """Store a checkpoint. Every rank calls; rank 0 writes it and returns its UUID."""
         dist = self._context.distributed
         generators = dist.gather(_sendable(rng.get_state()))
         if dist.rank > 0 or generators is None:
@@ -75,7 +75,7 @@ class Checkpointer:
             for callback in self._callbacks.values():
                 callback.on_checkpoint_save_start(state)
             torch.save(state, path / STATE_FILE)
-            self._write_surroundings(path)
+            self._write_load_data(path)
             for callback in self._callbacks.values():
                 callback.on_checkpoint_write_end(str(path))
                 callback.on_checkpoint_end(str(path))
@@ -84,10 +84,10 @@ class Checkpointer:
         return uuid
 
     def load(self, uuid: str) -> TrainingPosition:
-        """Take over a checkpoint; every rank calls.
+        """Load a checkpoint; every rank calls.
 
-        Of another trial's checkpoint models, optimizers, schedulers and callbacks are taken, and
-        training begins at its first batch.
+        From another trial's checkpoint, only models, optimizers, schedulers and callbacks are
+        loaded, and training starts at the first batch.
         """
         with self._context._core.checkpoint.restore_path(uuid) as path:
             state = torch.load(path / STATE_FILE, map_location="cpu", weights_only=False)
@@ -111,7 +111,7 @@ class Checkpointer:
         return TrainingPosition(found["batches"], found["validated_batches"], found["best"])
 
     def restore_generators(self) -> None:
-        """Set this rank's generators as they were when the loaded checkpoint was saved."""
+        """Restore this rank's random generators from the loaded checkpoint."""
         rank = self._context.distributed.rank
         if rank < len(self._loaded_rng_states):
             rng.set_state(_received(self._loaded_rng_states[rank]))
@@ -129,7 +129,7 @@ class Checkpointer:
             "trainer_state": {**position._asdict(), "trial_id": context.get_trial_id()},
         }
 
-    def _write_surroundings(self, path: pathlib.Path) -> None:
+    def _write_load_data(self, path: pathlib.Path) -> None:
         util.write_user_code(path, on_cluster=self._context._managed_training)
         spec = {
             "trial_type": "PyTorchTrial",
@@ -142,11 +142,11 @@ class Checkpointer:
 
 
 def restore_models(context: PyTorchTrialContext, state: Dict[str, Any]) -> None:
-    """Take over the weights of a checkpoint's state.
+    """Load the weights of a checkpoint's state into the wrapped models.
 
     Raises:
-        ValueError: it has another number of models than the trial wrapped.
-        RuntimeError: a model's parameters are others.
+        ValueError: the checkpoint and the trial differ in the number of models.
+        RuntimeError: a model's parameters differ.
     """
     weights = state["models_state_dict"]
     if len(weights) != len(context.models):
@@ -161,9 +161,9 @@ def restore_models(context: PyTorchTrialContext, state: Dict[str, Any]) -> None:
 
 
 def spec_of(trial_class: Type[Any]) -> Optional[str]:
-    """A class as `module:Class`, for a later import from the directory of its code.
+    """A class as `module:Class`, for a later import from the checkpoint's code.
 
-    None for one that cannot be imported by name, as one made inside a function.
+    None for a class that cannot be imported by name, such as one defined in a function.
     """
     if "<locals>" in trial_class.__qualname__:
         return None
@@ -180,7 +180,7 @@ def spec_of(trial_class: Type[Any]) -> Optional[str]:
 
 
 def read_load_data(path: pathlib.Path) -> Dict[str, Any]:
-    """What a checkpoint says about building its trial again; empty when it says nothing."""
+    """The content of a checkpoint's `load_data.json`; empty if the file is missing."""
     try:
         found: Dict[str, Any] = json.loads((path / LOAD_FILE).read_text("utf-8"))
     except FileNotFoundError:
@@ -199,12 +199,12 @@ def _restore_each(name: str, things: List[Any], state: Dict[str, Any]) -> None:
 
 
 def _is_prefixed(weights: Dict[str, Any]) -> bool:
-    """Whether they were saved with what kept a model alike on all ranks."""
+    """Whether the weights were saved from a DistributedDataParallel wrapper."""
     return bool(weights) and all(name.startswith("module.") for name in weights)
 
 
 def _sendable(generators: Dict[str, Any]) -> Dict[str, Any]:
-    """States with tensors of bytes as bytes, as ranks can send them."""
+    """Random states with byte tensors as bytes, which ranks can send."""
     return {
         name: bytes(value.tolist()) if isinstance(value, torch.Tensor) else value
         for name, value in generators.items()

@@ -23,15 +23,15 @@ from determined.pytorch._units import UnitConverter
 
 logger = logging.getLogger("determined.pytorch")
 
-ASK_EVERY_BATCHES = 10
-"""Several ranks agree on leaving by a message; one rank alone looks after every batch."""
+STOP_CHECK_BATCHES = 10
+"""Several ranks check for a stop at this interval, a single rank after every batch."""
 
 
 class _PyTorchTrialController:
-    """Trains a trial by a plan, on every rank alike.
+    """Trains a trial by a plan; runs on every rank.
 
-    After each batch it does what is due, in this order: report, validate, save, leave.
-    A checkpoint is saved, and the trial left, only where no gathered gradients would be lost.
+    After each batch it performs the due actions in this order: report, validate, save, stop. It
+    saves and stops only after an optimizer step, so that no aggregated gradients are lost.
     """
 
     def __init__(self, trial: PyTorchTrial, context: PyTorchTrialContext, plan: FitPlan) -> None:
@@ -56,23 +56,23 @@ class _PyTorchTrialController:
         self._is_stopping = False
 
     def run(self) -> None:
-        """Train to the end, or until asked to leave."""
+        """Train until the end of the plan or a stop request."""
         uuid = self._plan.latest_checkpoint
         if uuid is not None:
             self._at = self._checkpointer.load(uuid)
             self._saved_batches = self._at.batches or -1
         self._context._steps_completed = self._at.batches
         with contextlib.ExitStack() as stack:
-            stack.callback(self._tell, lambda callback: callback.on_trial_shutdown())
-            self._tell(lambda callback: callback.on_trial_startup(self._at.batches, uuid))
+            stack.callback(self._notify, lambda callback: callback.on_trial_shutdown())
+            self._notify(lambda callback: callback.on_trial_startup(self._at.batches, uuid))
             self._profile(stack)
             for model in self._context.models:
                 model.train()
             batches = self._batches()
-            self._tell(lambda callback: callback.on_training_start())
+            self._notify(lambda callback: callback.on_training_start())
             if self._plan.step_zero_validation and self._at == TrainingPosition():
                 self._validate()
-            self._checkpointer.restore_generators()  # after all that draws while it begins
+            self._checkpointer.restore_generators()  # after all random draws
             if self._at.batches >= self._total:
                 self._finish()
             while self._at.batches < self._total and not self._is_stopping:
@@ -84,7 +84,7 @@ class _PyTorchTrialController:
         epoch, place = divmod(done, self._units.epoch_batches)
         context._current_batch = done
         if place == 0:
-            self._tell(lambda callback: callback.on_training_epoch_start(epoch))
+            self._notify(lambda callback: callback.on_training_epoch_start(epoch))
         if context.experimental._auto_to_device:
             batch = context.to_device(batch)
         with self._gradient_exchange(), autocast(context):
@@ -106,12 +106,12 @@ class _PyTorchTrialController:
         self._unreported.append(_values.detached(metrics))
         self._at = self._at._replace(batches=done)
         if at.epochs:
-            self._tell(lambda callback: callback.on_training_epoch_end(epoch))
+            self._notify(lambda callback: callback.on_training_epoch_end(epoch))
         if context.profiler is not None:
             context.profiler.step()
 
     def _do_due_work(self) -> None:
-        """Do what is due after a batch."""
+        """Perform the actions that are due after a batch."""
         done, plan = self._at.batches, self._plan
         is_last = done >= self._total
         validates = is_last or self._units.is_due(plan.validation_period, done)
@@ -122,25 +122,25 @@ class _PyTorchTrialController:
         if validates:
             self._validate()
         if not is_last and not self._stop_requested:
-            self._stop_requested = self._ask(validates or saves or reports)
+            self._stop_requested = self._should_stop(validates or saves or reports)
         self._wants_checkpoint = self._wants_checkpoint or saves or self._stop_requested
         is_step = done % self._context._aggregation_frequency == 0
         if self._wants_checkpoint and (is_step or is_last):
             self._save()
         self._is_stopping = self._stop_requested and is_step
 
-    def _ask(self, is_bound: bool) -> bool:
-        """Whether the trial, the search or the scheduler wants training to end here."""
+    def _should_stop(self, has_due_action: bool) -> bool:
+        """Whether the trial, the search or the scheduler requests a stop."""
         dist = self._context.distributed
-        if dist.size > 1 and not is_bound and self._at.batches % ASK_EVERY_BATCHES:
+        if dist.size > 1 and not has_due_action and self._at.batches % STOP_CHECK_BATCHES:
             return False
         if any(dist.allgather(self._context.get_stop_requested())):
-            logger.info("the trial asked to stop after batch %d", self._at.batches)
+            logger.info("the trial requested a stop after batch %d", self._at.batches)
             return True
         return self._core.preempt.should_preempt()
 
     def _report(self) -> None:
-        """Report the training since the last report, averaged over batches and ranks."""
+        """Report metrics since the last report, averaged over batches and ranks."""
         if not self._unreported:
             return
         dist = self._context.distributed
@@ -163,7 +163,7 @@ class _PyTorchTrialController:
             callback.on_training_workload_end(averages, made["batch_metrics"])
 
     def _validate(self) -> None:
-        """Validate, report, and note whether that deserves a checkpoint."""
+        """Validate, report, and apply the checkpoint policy."""
         if self._at.validated_batches == self._at.batches:
             return
         dist, goal, done = self._context.distributed, self._plan.goal, self._at.batches
@@ -174,7 +174,7 @@ class _PyTorchTrialController:
             wants = checkpoint_policy.wants_checkpoint(
                 self._plan.checkpoint_policy, goal, value, self._best_values()
             )
-            # What a search may count its time in; a trial's own metric of the name goes before.
+            # A search may use these as its time metric; metrics of the trial take precedence.
             time = {"batches": done, "epochs": done // self._units.epoch_batches}
             self._core.train.report_validation_metrics(done, {**time, **metrics})
         self._wants_checkpoint = bool(dist.broadcast(wants)) or self._wants_checkpoint
@@ -182,21 +182,21 @@ class _PyTorchTrialController:
         self._at = self._at._replace(validated_batches=done, best=best)
 
     def _best_values(self) -> Iterator[Optional[float]]:
-        """The best of the trial and, asked for only where it matters, of the experiment."""
+        """The best of the trial, then that of the experiment, which is fetched only if needed."""
         yield self._at.best
         yield self._core.train.get_experiment_best_validation()
 
     def _save(self) -> None:
-        """Save a checkpoint, unless the last one is of here."""
+        """Save a checkpoint, unless the last one was saved after the same batch."""
         self._wants_checkpoint = False
         if self._saved_batches == self._at.batches:
             return
-        self._report()  # who resumes from here does not repeat these batches
+        self._report()  # a run that resumes from here does not repeat these batches
         self._checkpointer.save(self._at)
         self._saved_batches = self._at.batches
 
     def _finish(self) -> None:
-        """Make good what a run that had trained all batches did not come to."""
+        """Validate and save if the previous run stopped after its last batch."""
         self._validate()
         if self._wants_checkpoint:
             self._save()
@@ -210,7 +210,7 @@ class _PyTorchTrialController:
 
     @contextlib.contextmanager
     def _gradient_exchange(self) -> Iterator[None]:
-        """Let ranks exchange gradients in the last batch of an aggregation only."""
+        """Let ranks exchange gradients only in the last batch of an aggregation."""
         with contextlib.ExitStack() as stack:
             if not self._context._ends_aggregation():
                 for model in self._context.models:
@@ -219,10 +219,10 @@ class _PyTorchTrialController:
             yield
 
     def _seeded(self, loader: Any, name: str) -> Any:
-        """A data loader with the trial's seed.
+        """Set the trial's seed in a data loader.
 
         Raises:
-            TypeError: it is none of ours, and the trial did not allow that.
+            TypeError: it is not a determined.pytorch.DataLoader, and the trial did not allow that.
         """
         if isinstance(loader, DataLoader):
             loader._seed = self._context.get_trial_seed()
@@ -230,8 +230,8 @@ class _PyTorchTrialController:
         if self._context.experimental._reproducible:
             raise TypeError(
                 f"build_{name}_data_loader must return a determined.pytorch.DataLoader, got "
-                f"{type(loader).__module__}.{type(loader).__qualname__}; to use another one call "
-                "context.experimental.disable_dataset_reproducibility_checks() first"
+                f"{type(loader).__module__}.{type(loader).__qualname__}; to use another class, "
+                "first call context.experimental.disable_dataset_reproducibility_checks()"
             )
         return loader
 
@@ -241,21 +241,21 @@ class _PyTorchTrialController:
             loader = self._loader.get_data_loader(True, done, dist.size, dist.rank)
             return iter(loader)
         if done:
-            logger.warning("the data loader is not resumed: its data begins anew")
+            logger.warning("the data loader cannot resume; it starts at its first batch")
         return itertools.chain.from_iterable(itertools.repeat(self._loader))
 
     def _epoch_batches(self) -> int:
         """Batches of an epoch, the same on all ranks.
 
         Raises:
-            ValueError: there are none.
+            ValueError: the data loader is empty.
         """
         dist, loader = self._context.distributed, self._loader
         if isinstance(loader, DataLoader):
             loader = loader.get_data_loader(num_replicas=dist.size, rank=dist.rank)
         length: int = max(dist.allgather(len(loader)))
         if length == 0:
-            raise ValueError("the training data loader gives no batch: there is nothing to train")
+            raise ValueError("the training data loader returned no batches")
         return length
 
     def _batch_records(self) -> Any:
@@ -264,6 +264,6 @@ class _PyTorchTrialController:
         size = getattr(self._loader, "batch_size", None)
         return size and size * self._context.distributed.size
 
-    def _tell(self, what: Callable[[PyTorchCallback], None]) -> None:
+    def _notify(self, call: Callable[[PyTorchCallback], None]) -> None:
         for callback in self._callbacks:
-            what(callback)
+            call(callback)

@@ -1,7 +1,7 @@
-"""What an experiment's configuration says about the training of a trial class.
+"""The plan of a training, from the arguments of `Trainer.fit` or from the configuration.
 
-A script gives `Trainer.fit` its periods itself; a class that is started as `module:Class` has
-nobody to do so but the configuration.
+A script passes lengths and periods to `Trainer.fit`. A trial class that is started as
+`module:Class` takes them from the configuration.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ POLICIES = ("best", "all", "none")
 
 
 class FitPlan(NamedTuple):
-    """The arguments of `Trainer.fit`, checked, with what the surroundings add."""
+    """The validated arguments of `Trainer.fit`, with defaults from the context."""
 
     max_length: TrainUnit
     reporting_period: TrainUnit
     checkpoint_period: Optional[TrainUnit]
-    """None: only where the policy wants one, and at the end."""
+    """None: only at the end and where the checkpoint policy requires one."""
     validation_period: Optional[TrainUnit]
     """None: only at the end."""
     checkpoint_policy: str
-    """After which validations a checkpoint is saved: the best, all, or none."""
+    """After which validations to save a checkpoint: `best`, `all` or `none`."""
     latest_checkpoint: Optional[str]
     step_zero_validation: bool
     test_mode: bool
@@ -34,10 +34,10 @@ class FitPlan(NamedTuple):
 
 
 def length_of(config: Optional[Mapping[str, Any]]) -> Optional[TrainUnit]:
-    """How long a trial trains by its configuration; None when that does not say.
+    """The training length from the configuration, or None.
 
-    `searcher.max_length`, else `searcher.max_time` where the search counts its time in batches
-    or epochs: it stops every trial there.
+    It is `searcher.max_length`, else `searcher.max_time` if `searcher.time_metric` is batches or
+    epochs, since the search stops every trial there.
     """
     searcher = (config or {}).get("searcher") or {}
     length = unit_of(searcher.get("max_length"), searcher.get("unit"))
@@ -47,16 +47,16 @@ def length_of(config: Optional[Mapping[str, Any]]) -> Optional[TrainUnit]:
 
 
 def fit_arguments(config: Mapping[str, Any]) -> Dict[str, Any]:
-    """Arguments of `Trainer.fit` for a trial class, from the merged configuration.
+    """The arguments of `Trainer.fit` from the merged configuration.
 
     Raises:
-        ValueError: the configuration does not say how long to train.
+        ValueError: the configuration has no training length.
     """
     length = length_of(config)
     if length is None:
         raise ValueError(
-            "a trial class trains for as long as searcher.max_length says, and the configuration "
-            "has none: set it (such as {epochs: 10}), set searcher.max_time with time_metric "
+            "the configuration has no training length for the trial class: set "
+            "searcher.max_length (such as {epochs: 10}), set searcher.max_time with time_metric "
             "batches or epochs, or write a script that calls Trainer.fit(max_length=...)"
         )
     unit = config.get("scheduling_unit") or DEFAULT_REPORTING_BATCHES

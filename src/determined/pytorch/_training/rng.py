@@ -1,4 +1,4 @@
-"""The states of all random generators that training draws from."""
+"""Seeds and states of the random generators of Python, NumPy and PyTorch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from determined.pytorch._torch import torch
 
 
 def seed_all(seed: int) -> None:
-    """Seed Python, NumPy where there is one, and PyTorch on all devices."""
+    """Seed Python, NumPy if it is loaded, and PyTorch on all devices."""
     random.seed(seed)
     numpy = _numpy()
     if numpy is not None:
@@ -20,7 +20,7 @@ def seed_all(seed: int) -> None:
 
 
 def get_state() -> Dict[str, Any]:
-    """The states, in plain values and tensors."""
+    """The states of all generators, as plain values and tensors."""
     version, words, gauss = random.getstate()
     state: Dict[str, Any] = {
         "random_rng_state": [version, list(words), gauss],
@@ -36,7 +36,7 @@ def get_state() -> Dict[str, Any]:
 
 
 def set_state(state: Dict[str, Any]) -> None:
-    """Take over states that `get_state` gave; those that are missing stay as they are."""
+    """Restore states from `get_state`; a missing state is left unchanged."""
     if "random_rng_state" in state:
         version, words, gauss = state["random_rng_state"]
         random.setstate((version, tuple(words), gauss))
@@ -53,7 +53,7 @@ def set_state(state: Dict[str, Any]) -> None:
 
 @contextlib.contextmanager
 def preserved() -> Iterator[None]:
-    """Put the states back when the block ends: training draws as if it had not been."""
+    """Restore the states when the block ends, so that the block does not affect training."""
     state = get_state()
     try:
         yield
@@ -62,5 +62,5 @@ def preserved() -> Iterator[None]:
 
 
 def _numpy() -> Any:
-    """NumPy, if anything has loaded it; loading it here would cost who does not use it."""
+    """NumPy if it is loaded; importing it would slow down code that does not use it."""
     return sys.modules.get("numpy")

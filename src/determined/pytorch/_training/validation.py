@@ -1,4 +1,4 @@
-"""One validation of a trial, on all ranks."""
+"""The validation of a trial on all ranks."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from determined.pytorch._trial import PyTorchTrial, evaluates_batches
 
 
 class Validation:
-    """Evaluates a trial as often as it is run.
+    """Validates a trial.
 
-    Models are in evaluation mode meanwhile, and the generators are set back afterwards: training
-    is the same whether and how often it is validated.
+    Models are in evaluation mode during a validation, and random states are restored after it. The
+    training is thus the same however often it is validated.
 
     Args:
-        trial: to be evaluated.
+        trial: the trial to evaluate.
         context: its context.
-        callbacks: to be told.
+        callbacks: the callbacks to call.
         loader: the trial's validation data loader.
-        is_short: whether one batch is enough.
+        is_short: whether to evaluate one batch only.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Validation:
         self._by_batch = evaluates_batches(trial)
 
     def run(self) -> Dict[str, Any]:
-        """The metrics, on every rank, as they can be reported.
+        """Run one validation; return the metrics on every rank.
 
         Raises:
             ValueError: there is no data, or batches or ranks differ in their metrics.
@@ -93,7 +93,7 @@ class Validation:
         parts = dist.gather(reduce_batches(outputs, self._trial.evaluation_reducer()))
         any_batches = any(dist.allgather(len(outputs) > 0))
         if not any_batches:
-            raise ValueError("the validation data loader gave no batch: there is nothing to judge")
+            raise ValueError("the validation data loader returned no batches")
         return reduce_ranks(parts) if parts is not None else {}
 
     def _at_once(self) -> Dict[str, Any]:
@@ -115,7 +115,7 @@ class Validation:
 
 
 def autocast(context: PyTorchTrialContext) -> Any:
-    """Mixed precision, where the trial uses it."""
+    """The mixed-precision context, if the trial uses it."""
     if context.experimental._auto_amp:
         return torch.autocast(context.device.type)
     return contextlib.nullcontext()
@@ -125,8 +125,8 @@ def autocast(context: PyTorchTrialContext) -> Any:
 def _evaluating(models: Sequence[Any]) -> Iterator[None]:
     """Put models in evaluation mode, with the same buffers on all ranks.
 
-    In the block ranks may run a model a different number of times: they would wait for each
-    other for ever if it exchanged its buffers at each forward pass.
+    Ranks may run a model a different number of times in the block. They would deadlock if each
+    forward pass broadcast the buffers, so broadcasting is disabled.
     """
     kind = torch.nn.parallel.DistributedDataParallel
     shared = [model for model in models if isinstance(model, kind)]

@@ -57,8 +57,8 @@ def test_a_file_that_is_too_large_is_named_and_nothing_is_left(
     [
         ("ENOSPC", ["is full", "bytes are free", "det checkpoint delete", "larger"]),
         ("EDQUOT", ["is full", "det checkpoint delete"]),
-        ("EROFS", ["read-only", "task's user may write"]),
-        ("EACCES", ["task's user may write"]),
+        ("EROFS", ["read-only", "task's user can write"]),
+        ("EACCES", ["task's user can write"]),
         ("ESTALE", ["does not answer", "mounted"]),
         ("EIO", ["does not answer", "mounted"]),
     ],
