@@ -1,4 +1,4 @@
-"""Writes `determined.common.api.bindings` and the modules that it re-exports lazily."""
+"""Generates `determined.common.api.bindings`, its stub, and the modules that it re-exports."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TYPES = {
     "google.DoubleValue": ("float", "None"),
 }
 PACKAGE = "determined.common.api.rest"
-BASES = ("EMPTY", "Message", "Session", "WireEnum", "call", "segment", "stream")
+BASES = ("EMPTY", "Message", "SessionProtocol", "WireEnum", "call", "segment", "stream")
 TYPING = ("Any", "Iterator", "Mapping", "Sequence")
 
 
@@ -45,48 +45,57 @@ def modules(model: Model) -> dict[str, str]:
 
 
 def facade(model: Model) -> str:
-    """Text of `bindings.py`: every name, each imported when it is first asked for."""
-    homes = {x.name: x.module for x in [*model.messages.values(), *model.enums.values()]}
-    homes.update({function_name(e): _home(model, e) for e in model.endpoints})
-    by_module: dict[str, list[str]] = {}
-    for name, module in homes.items():
-        by_module.setdefault(module, []).append(name)
+    """Text of `bindings.py`: each name is imported when it is first used."""
     lines = [
         HEADER.format(doc="Messages, enums and calls of the REST API."),
         "from __future__ import annotations",
         "",
         "from importlib import import_module",
-        "from typing import TYPE_CHECKING, Any",
+        "from typing import Any",
         "",
-        "if TYPE_CHECKING:",
+        "_MODULES = {",
     ]
-    for module, names in sorted(by_module.items()):
-        lines += [f"    from {PACKAGE}.{module} import {name} as {name}" for name in sorted(names)]
-    lines += ["", "_MODULES = {"]
-    for module, names in sorted(by_module.items()):
-        lines += [f'    "{module}": "{" ".join(sorted(names))}",']
+    lines += [f'    "{module}": "{" ".join(names)}",' for module, names in _names(model).items()]
     lines += [
         "}",
-        "_HOMES = {name: home for home, names in _MODULES.items() for name in names.split()}",
+        "_MODULE_OF = {n: module for module, names in _MODULES.items() for n in names.split()}",
         "",
         "",
         "def __getattr__(name: str) -> Any:",
-        "    if name not in _HOMES:",
+        "    if name not in _MODULE_OF:",
         '        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")',
-        f'    value = getattr(import_module(f"{PACKAGE}.{{_HOMES[name]}}"), name)',
+        f'    value = getattr(import_module(f"{PACKAGE}.{{_MODULE_OF[name]}}"), name)',
         "    globals()[name] = value",
         "    return value",
         "",
         "",
         "def __dir__() -> list[str]:",
-        "    return sorted(_HOMES)",
+        "    return sorted(_MODULE_OF)",
     ]
+    return "\n".join(lines) + "\n"
+
+
+def stub(model: Model) -> str:
+    """Text of `bindings.pyi`: the same names as imports, for type checkers and editors."""
+    lines = [HEADER.format(doc="Messages, enums and calls of the REST API.")]
+    for module, names in _names(model).items():
+        lines += [f"from {PACKAGE}.{module} import {name} as {name}" for name in names]
     return "\n".join(lines) + "\n"
 
 
 def function_name(endpoint: Endpoint) -> str:
     """`get_GetExperiment`: the verb, then the rpc's own name."""
     return f"{endpoint.method.lower()}_{endpoint.rpc}"
+
+
+def _names(model: Model) -> dict[str, list[str]]:
+    """Module -> its public names, both in alphabetical order."""
+    homes = {x.name: x.module for x in [*model.messages.values(), *model.enums.values()]}
+    homes.update({function_name(e): _home(model, e) for e in model.endpoints})
+    by_module: dict[str, list[str]] = {}
+    for name, module in sorted(homes.items()):
+        by_module.setdefault(module, []).append(name)
+    return dict(sorted(by_module.items()))
 
 
 def _home(model: Model, endpoint: Endpoint) -> str:
@@ -198,7 +207,7 @@ def _function(model: Model, endpoint: Endpoint) -> str:
     quoted = f'f"{path}"' if in_path else f'"{path}"'
     verb = "stream" if endpoint.is_stream else "call"
     result = f"Iterator[{response}]" if endpoint.is_stream else response
-    star = ["session: Session", "*", *arguments, "timeout: float | None = None"]
+    star = ["session: SessionProtocol", "*", *arguments, "timeout: float | None = None"]
     extra = f", query={{{', '.join(query)}}}" if query else ""
     extra += ", body=body" if endpoint.body else ""
     return (

@@ -1,4 +1,4 @@
-"""Generates the shapes of the REST API from tests/data/api.json.
+"""Generates the shapes of the REST API from tools/api/api.json.
 
 python tools/generate_api.py            writes the files
 python tools/generate_api.py --check    exits 1 and names what is stale
@@ -24,6 +24,7 @@ def generate() -> dict[Path, str]:
     files = {WIRE / name: text for name, text in api_wire.modules(model).items()}
     files |= {CLIENT / "rest" / name: text for name, text in api_bindings.modules(model).items()}
     files[CLIENT / "bindings.py"] = api_bindings.facade(model)
+    files[CLIENT / "bindings.pyi"] = api_bindings.stub(model)
     return files
 
 

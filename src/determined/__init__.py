@@ -1,11 +1,11 @@
 """The client: SDK, command line and training harness of Determined.
 
-Names are loaded when first used, so that `import determined` costs a few milliseconds.
+Names are imported on first use, which keeps `import determined` at a few milliseconds.
 """
 
 from determined.__version__ import __version__ as __version__
 
-TYPE_CHECKING = False  # type checkers take it for true; `typing` costs 10 ms to load
+TYPE_CHECKING = False  # type checkers treat it as true; importing `typing` takes 10 ms
 
 if TYPE_CHECKING:
     from determined import core as core
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from determined._info import ResourcesInfo as ResourcesInfo
     from determined._info import TrialInfo as TrialInfo
     from determined._info import get_cluster_info as get_cluster_info
-    from determined._invalid_hp import InvalidHP as InvalidHP
-    from determined._legacy_trial import LegacyTrial as LegacyTrial
+    from determined._trial_context import LegacyTrial as LegacyTrial
     from determined._trial_context import TrialContext as TrialContext
+    from determined.errors import InvalidHP as InvalidHP
 
-_HOMES = {
+_MODULE_OF = {
     "ClusterInfo": "_info",
     "EnvContext": "_env_context",
     "ExperimentConfig": "_experiment_config",
-    "InvalidHP": "_invalid_hp",
+    "InvalidHP": "errors",
     "LOG_FORMAT": "_constants",
-    "LegacyTrial": "_legacy_trial",
+    "LegacyTrial": "_trial_context",
     "RendezvousInfo": "_info",
     "ResourcesInfo": "_info",
     "TrialContext": "_trial_context",
@@ -46,8 +46,8 @@ _MODULES = (
 def __getattr__(name: str) -> object:
     from importlib import import_module
 
-    if name in _HOMES:
-        value = getattr(import_module(f"determined.{_HOMES[name]}"), name)
+    if name in _MODULE_OF:
+        value = getattr(import_module(f"determined.{_MODULE_OF[name]}"), name)
         globals()[name] = value
         return value
     if name in _MODULES:

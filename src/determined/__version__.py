@@ -1,3 +1,3 @@
-"""The version of this package; `pyproject.toml` states the same one and a test compares them."""
+"""The version of this package. A test compares it with `pyproject.toml`."""
 
 __version__ = "0.39.0.dev0"

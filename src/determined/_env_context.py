@@ -1,4 +1,4 @@
-"""The surroundings of a trial class, gathered in one value."""
+"""The environment of a trial class: master, experiment, trial and devices."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from determined._experiment_config import ExperimentConfig
 
 
 class EnvContext:
-    """Where and with what a trial class trains; every argument is kept under its name."""
+    """The environment of a trial class. Every argument becomes an attribute of the same name."""
 
     def __init__(
         self,

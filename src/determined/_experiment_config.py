@@ -1,4 +1,4 @@
-"""The experiment's configuration, as a mapping with a few readers."""
+"""The experiment's configuration: a mapping with typed getters."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from typing import Any, Dict, List, Optional, Tuple, Union
 
 
 class ExperimentConfig(Dict[str, Any]):
-    """The merged configuration of an experiment; every reader has the platform's default."""
+    """The merged configuration of an experiment. Every getter applies the platform's default."""
 
     def debug_enabled(self) -> bool:
-        """Whether the harness logs in detail."""
+        """Whether the harness logs at level DEBUG."""
         return bool(self.get("debug", False))
 
     def scheduling_unit(self) -> int:
-        """Batches between two looks at searcher and preemption in trial classes."""
+        """Batches between two reports of training metrics in trial classes."""
         return int(self.get("scheduling_unit", 100))
 
     def native_parallel_enabled(self) -> bool:
-        """`resources.native_parallel`, kept for old configurations."""
+        """`resources.native_parallel`; only old configurations set it."""
         return bool(self._part("resources").get("native_parallel", False))
 
     def average_training_metrics_enabled(self) -> bool:
@@ -29,11 +29,11 @@ class ExperimentConfig(Dict[str, Any]):
         return int(self._part("resources").get("slots_per_trial", 1))
 
     def experiment_seed(self) -> int:
-        """The seed that all trials' seeds come from."""
+        """The seed from which the seeds of all trials are derived."""
         return int(self._part("reproducibility").get("experiment_seed", 0))
 
     def profiling_enabled(self) -> bool:
-        """Whether trial classes switch the profiler on by themselves."""
+        """Whether trial classes turn the profiler on."""
         return bool(self._part("profiling").get("enabled", False))
 
     def profiling_interval(self) -> Tuple[int, Optional[int]]:
@@ -46,18 +46,18 @@ class ExperimentConfig(Dict[str, Any]):
         return bool(self._part("profiling").get("sync_timings", True))
 
     def get_records_per_epoch(self) -> Optional[int]:
-        """Records of an epoch, None when not stated."""
+        """Records of an epoch; None if not set."""
         return self.get("records_per_epoch")
 
     def get_min_validation_period(self) -> Dict[str, Any]:
-        """A length: one key of batches, records, epochs."""
+        """A length: a mapping with one key, batches, records or epochs."""
         return dict(self.get("min_validation_period") or {})
 
     def get_searcher_metric(self) -> str:
-        """The metric that the search minimises or maximises.
+        """The metric that the search minimizes or maximizes.
 
         Raises:
-            ValueError: the configuration names none, or not as text.
+            ValueError: it is not set, or is not a string.
         """
         metric = self._part("searcher").get("metric")
         if not isinstance(metric, str):
@@ -69,18 +69,18 @@ class ExperimentConfig(Dict[str, Any]):
         return dict(self.get("min_checkpoint_period") or {})
 
     def get_optimizations_config(self) -> Dict[str, Any]:
-        """The part `optimizations`."""
+        """The section `optimizations`."""
         return self._part("optimizations")
 
     def get_checkpoint_storage(self) -> Dict[str, Any]:
-        """The part `checkpoint_storage`."""
+        """The section `checkpoint_storage`."""
         return self._part("checkpoint_storage")
 
     def get_entrypoint(self) -> Union[str, List[str]]:
-        """What a trial runs: text for a shell, or a list of arguments.
+        """The command of a trial: a string for a shell, or a list of arguments.
 
         Raises:
-            ValueError: there is none, or it is neither.
+            ValueError: it is not set, or has another type.
         """
         entrypoint = self.get("entrypoint")
         if not isinstance(entrypoint, (str, list)) or not entrypoint:

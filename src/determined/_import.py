@@ -1,4 +1,4 @@
-"""Imports from a directory that is not on the path, as from a downloaded checkpoint."""
+"""Imports from a directory that is not on `sys.path`, such as a downloaded checkpoint."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _lock = threading.RLock()
 
 @contextlib.contextmanager
 def import_from_path(path: Union[str, os.PathLike[str]]) -> Iterator[None]:
-    """Let imports inside the block find modules of `path` first.
+    """Search `path` first for imports inside the block.
 
-    Modules that the block imports from `path` are forgotten when it ends, and modules of the
-    same names that were loaded before are back in place, so that code of two checkpoints can
-    be loaded side by side. One thread at a time is inside.
+    When the block ends, modules imported from `path` are removed from `sys.modules`, and modules
+    of the same names that were loaded before are restored. Code of two checkpoints can thus be
+    loaded side by side. A lock admits one thread at a time.
     """
     root = os.path.realpath(os.fspath(path))
     with _lock:

@@ -1,7 +1,7 @@
-"""What a process knows about the task it runs in.
+"""Information about the task that this process runs in.
 
-The entry chain writes four JSON files under `$DET_RUN_DIR/info` from the environment and the
-master's answers; every process of the task reads them, whoever started it.
+The entry chain writes four JSON files under `$DET_RUN_DIR/info` from the environment and from
+responses of the master. Every process of the task reads them.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ class RendezvousInfo:
     """The containers of an allocation, in order of rank.
 
     Args:
-        container_addrs: one address a container; the first is the chief's.
-        container_rank: this container's place in it, from 0.
+        container_addrs: one address per container; the first is the chief's.
+        container_rank: the index of this container, from 0.
         container_slot_counts: slots of each container.
     """
 
@@ -37,8 +37,8 @@ class RendezvousInfo:
 class TrialInfo:
     """The trial that this task trains.
 
-    `steps_completed` are those of the trial's own latest checkpoint, 0 at its first start;
-    `trial_run_id` counts the trial's starts from 1.
+    `steps_completed` is that of the trial's own latest checkpoint, 0 at its first start.
+    `trial_run_id` counts the starts of the trial from 1.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class TrialInfo:
 
 
 class ResourcesInfo:
-    """The accelerators this container can use, by their unique ids."""
+    """The UUIDs of the accelerators that this container can use."""
 
     def __init__(self, gpu_uuids: List[str]) -> None:
         self.gpu_uuids = gpu_uuids
@@ -180,12 +180,12 @@ class ClusterInfo:
 
     @property
     def latest_checkpoint(self) -> Optional[str]:
-        """The checkpoint to resume from, None at a fresh start."""
+        """The checkpoint to resume from; None at the first start."""
         return self._latest_checkpoint
 
     @property
     def user_data(self) -> Dict[str, Any]:
-        """The configuration's `data`; empty in a task that is no trial."""
+        """The configuration's `data`; empty if the task is not a trial."""
         if self._trial_info is None and self.task_type != "TRIAL":
             return {}
         return dict(self.trial._config.get("data") or {})
@@ -195,7 +195,7 @@ class ClusterInfo:
         """The trial of this task.
 
         Raises:
-            RuntimeError: the task is no trial.
+            RuntimeError: the task is not a trial.
         """
         if self._trial_info is None:
             raise RuntimeError(f"a task of type {self.task_type} has no trial info")
@@ -203,7 +203,7 @@ class ClusterInfo:
 
     @property
     def container_addrs(self) -> List[str]:
-        """One address a container, in order of rank."""
+        """One address per container, in order of rank."""
         return self._rendezvous.container_addrs
 
     @property
@@ -213,12 +213,12 @@ class ClusterInfo:
 
     @property
     def container_rank(self) -> int:
-        """This container's rank."""
+        """The rank of this container."""
         return self._rendezvous.container_rank
 
     @property
     def gpu_uuids(self) -> List[str]:
-        """Accelerators of this container; empty before the entry chain looked."""
+        """UUIDs of this container's accelerators; empty before the entry chain detects them."""
         return self._resources_info.gpu_uuids if self._resources_info else []
 
     @property
@@ -226,12 +226,14 @@ class ClusterInfo:
         if self._rendezvous_info is not None:
             return self._rendezvous_info
         if self.task_type == "TRIAL":
-            raise RuntimeError("the containers of this trial have not met yet: no rendezvous info")
+            raise RuntimeError(
+                "this trial has no rendezvous info yet: its containers are still starting"
+            )
         return RendezvousInfo(["127.0.0.1"], 0, [len(self.slot_ids)])
 
 
 def get_cluster_info() -> Optional[ClusterInfo]:
-    """The info of the task this process runs in, None off the cluster; read once a process."""
+    """The info of the task that this process runs in; None off the cluster. Cached."""
     global _cached
     if _cached is _UNREAD:
         _cached = read_cluster_info(os.path.join(run_dir(), "info"))
@@ -240,7 +242,7 @@ def get_cluster_info() -> Optional[ClusterInfo]:
 
 
 def read_cluster_info(directory: str) -> Optional[ClusterInfo]:
-    """Read the info files of a directory; None without cluster.json."""
+    """Read the info files of a directory; None if there is no cluster.json."""
     cluster = _read(directory, "cluster.json")
     if cluster is None:
         return None
@@ -256,7 +258,7 @@ def read_cluster_info(directory: str) -> Optional[ClusterInfo]:
 
 
 def write_info(directory: str, name: str, content: Mapping[str, Any]) -> None:
-    """Write one info file so that a reader sees all of it or none; only its owner may read it."""
+    """Write one info file atomically, readable by its owner only."""
     os.makedirs(directory, exist_ok=True)
     path = os.path.join(directory, name)
     descriptor = os.open(path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

@@ -1,4 +1,4 @@
-"""Configurations fit to be printed: secrets replaced by asterisks."""
+"""Masking of secrets in configurations that are printed."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _REGISTRY_SECRETS = ("password", "identitytoken", "registrytoken", "auth")
 
 
 def mask_checkpoint_storage(d: Mapping[str, Any]) -> Dict[str, Any]:
-    """A copy of a `checkpoint_storage` without its credentials."""
+    """A copy of a `checkpoint_storage` with masked credentials."""
     return {k: MASK if k in _STORAGE_SECRETS and v is not None else v for k, v in d.items()}
 
 
 def mask_config_dict(d: Mapping[str, Any]) -> Dict[str, Any]:
-    """A copy of an experiment's configuration without its secrets.
+    """A copy of an experiment's configuration with masked secrets.
 
-    These are the credentials of storage, registry and Pachyderm, and every value under
+    Secrets are the credentials of storage, registry and Pachyderm, and every value under
     `data.secrets`.
     """
     masked = dict(d)

@@ -1,4 +1,4 @@
-"""Signals on their way from this process to the ones it started."""
+"""Forwarding of signals from this process to its child processes."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ import signal
 import subprocess
 from typing import Any, Dict, Iterator, List
 
-from determined._signals_forwarded import FORWARDED
+from determined._constants import FORWARDED_SIGNALS
 
 
 def forwarded_signals() -> List[signal.Signals]:
-    """The signals that every link of the entry chain hands on."""
-    return [getattr(signal, name) for name in FORWARDED]
+    """The signals that each process of the entry chain forwards."""
+    return [getattr(signal, name) for name in FORWARDED_SIGNALS]
 
 
 @contextlib.contextmanager
 def forward_signals(
     p: subprocess.Popen[Any], *signums: signal.Signals, signal_children: bool = False
 ) -> Iterator[None]:
-    """Hand signals that arrive inside the block on to process `p`.
+    """Forward signals to process `p` while the block runs.
 
     Args:
         p: the process.
-        signums: which ones; without any, those of the entry chain.
-        signal_children: hand them to all descendants of `p` too.
+        signums: signals to forward; by default those of the entry chain.
+        signal_children: forward them to all descendants of `p` too.
     """
 
-    def hand_on(signum: int, _frame: Any) -> None:
+    def forward(signum: int, _frame: Any) -> None:
         if signal_children:
             signal_process_tree(p, signum)
         else:
             with contextlib.suppress(ProcessLookupError):
                 p.send_signal(signum)
 
-    before = {s: signal.signal(s, hand_on) for s in (signums or forwarded_signals())}
+    before = {s: signal.signal(s, forward) for s in (signums or forwarded_signals())}
     try:
         yield
     finally:
@@ -44,14 +44,14 @@ def forward_signals(
 
 
 def signal_process_tree(p: subprocess.Popen[Any], signum: int) -> None:
-    """Send a signal to a process and all that descend from it, as /proc knows them."""
+    """Send a signal to a process and to its descendants, as /proc lists them."""
     for pid in [*descendants(p.pid), p.pid]:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, signum)
 
 
 def descendants(root: int) -> List[int]:
-    """Processes that descend from `root`, the deepest first; empty where /proc is missing."""
+    """Descendants of process `root`, the deepest first; empty where there is no /proc."""
     children: Dict[int, List[int]] = {}
     for name in os.listdir("/proc") if os.path.isdir("/proc") else []:
         if name.isdigit():
@@ -68,7 +68,7 @@ def descendants(root: int) -> List[int]:
 
 
 def exit_code_of(returncode: int) -> int:
-    """A process's exit code as a shell tells it: 128 + n for a death by signal n."""
+    """The exit code as a shell reports it: 128 + n for a process killed by signal n."""
     return returncode if returncode >= 0 else 128 - returncode
 
 

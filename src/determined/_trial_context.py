@@ -1,4 +1,4 @@
-"""What a trial class is given to ask about its trial."""
+"""The base classes of trials and of their contexts."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class TrialContext:
     """Base of the contexts of trial classes.
 
     Args:
-        core_context: the Core API context it stands on.
-        env: the trial's surroundings.
+        core_context: the Core API context to use.
+        env: the environment of the trial.
     """
 
     def __init__(self, core_context: core.Context, env: EnvContext) -> None:
@@ -27,7 +27,7 @@ class TrialContext:
 
     @classmethod
     def from_config(cls, config: Dict[str, Any]) -> TrialContext:
-        """A context off the cluster, for trying a trial class with this configuration."""
+        """A context to test a trial class off the cluster with this configuration."""
         from determined import core
 
         hparams = {
@@ -68,11 +68,11 @@ class TrialContext:
         return dict(self.env.experiment_config.get("data") or {})
 
     def get_experiment_id(self) -> int:
-        """The experiment's number."""
+        """The id of the experiment."""
         return int(self.env.det_experiment_id)
 
     def get_trial_id(self) -> int:
-        """The trial's number."""
+        """The id of the trial."""
         return int(self.env.det_trial_id)
 
     def get_trial_seed(self) -> int:
@@ -87,7 +87,7 @@ class TrialContext:
         """One hyperparameter.
 
         Raises:
-            ValueError: there is none of this name.
+            ValueError: it does not exist.
         """
         if name not in self.env.hparams:
             raise ValueError(
@@ -97,19 +97,31 @@ class TrialContext:
         return self.env.hparams[name]
 
     def get_stop_requested(self) -> bool:
-        """Whether the user's code asked to stop."""
+        """Whether user code requested a stop."""
         return self._stop_requested
 
     def set_stop_requested(self, stop_requested: bool) -> None:
-        """Ask for a stop after the current batch."""
+        """Request a stop after the current batch."""
         if not isinstance(stop_requested, bool):
             raise TypeError(f"stop_requested must be a bool, got {stop_requested!r}")
         self._stop_requested = stop_requested
 
     def get_initial_batch(self) -> int:
-        """The batch training begins after: 0, or that of the checkpoint resumed from."""
+        """Batches trained before this run: those of the checkpoint resumed from, or 0."""
         return self.env.steps_completed
 
     def get_tensorboard_path(self) -> pathlib.Path:
-        """Where files for TensorBoard go."""
+        """The directory for TensorBoard files."""
         return self._core.train.get_tensorboard_path()
+
+
+class LegacyTrial:
+    """Base of trial classes; each framework has its own subclass."""
+
+    trial_controller_class: Any = None
+    trial_context_class: Any = TrialContext
+
+    def __init__(self, context: Any) -> None:
+        raise NotImplementedError(
+            f"{type(self).__name__} must define __init__(self, context), which builds the model"
+        )

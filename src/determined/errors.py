@@ -1,16 +1,28 @@
-"""Errors that user code may meet or raise."""
+"""Errors that user code can catch or raise."""
 
 from __future__ import annotations
 
 from typing import Any, Dict, Optional, Type
 
 
+class InvalidHP(Exception):
+    """Raised to end a trial whose hyperparameters are invalid.
+
+    A Core API context that it leaves reports the reason and ends the process with exit code 0.
+    The trial completes and the search continues without it.
+    """
+
+    def __init__(self, msg: str = "the hyperparameters of this trial cannot be used") -> None:
+        super().__init__(msg)
+        self.msg = msg
+
+
 class EnterpriseOnlyError(Exception):
-    """The master lacks a feature of another edition."""
+    """The master lacks this feature, which another edition has."""
 
 
 class InternalException(Exception):
-    """The harness broke its own rules."""
+    """An internal error of the harness."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -22,14 +34,14 @@ class InvalidExperimentException(BaseException):
 
 
 class InvalidDataTypeException(InvalidExperimentException):
-    """A function of the user's returned something of another type than it should."""
+    """A user function returned a value of the wrong type."""
 
     def __init__(self, typ: Type[Any], message: str) -> None:
         super().__init__(f"{message} (got {typ.__module__}.{typ.__qualname__})")
 
 
 class InvalidConfigurationException(InvalidExperimentException):
-    """The configuration asks for something that cannot be done."""
+    """The configuration is invalid."""
 
     def __init__(self, config: Dict[str, Any], message: str) -> None:
         super().__init__(f"{message} (in {config})")
@@ -44,37 +56,37 @@ class InvalidCheckpointException(Exception):
 
     def __init__(self) -> None:
         super().__init__(
-            "The checkpoint's files are not those this loader reads; use the loader of the "
-            "framework that wrote it."
+            "This loader cannot read the checkpoint's files; use the loader of the framework "
+            "that wrote them."
         )
 
 
 class StopLoadingImplementation(Exception):
-    """Raised to end the loading of a trial class early."""
+    """Raised to stop loading a trial class early."""
 
 
 class WorkerError(Exception):
-    """A rank ended with an error."""
+    """A worker failed."""
 
 
 class WorkerFinishedGracefully(Exception):
-    """A rank ended as it should."""
+    """All workers finished."""
 
 
 class SkipWorkloadException(Exception):
-    """A piece of work is to be left out."""
+    """Skip this workload."""
 
 
 class CheckpointNotFound(Exception):
-    """The storage holds no checkpoint of this uuid."""
+    """The storage has no checkpoint with this UUID."""
 
 
 class CheckpointStateException(Exception):
-    """The checkpoint's state does not allow this."""
+    """The state of the checkpoint does not allow this operation."""
 
 
 class NoDirectStorageAccess(Exception):
-    """This process cannot reach the checkpoint storage itself."""
+    """This process cannot reach the checkpoint storage directly."""
 
 
 class ProxiedDownloadFailed(Exception):
@@ -82,15 +94,15 @@ class ProxiedDownloadFailed(Exception):
 
 
 class MultipleDownloadsFailed(Exception):
-    """Neither the storage nor the master gave the files."""
+    """The download failed both directly and through the master."""
 
 
 class CheckpointCorrupted(Exception):
-    """A checkpoint's files are not those that were stored."""
+    """The files of a checkpoint differ from those that were stored."""
 
 
 class CheckpointStorageError(OSError):
-    """The checkpoint storage does not do what it should; the text tells where, why and what to do.
+    """The checkpoint storage failed. The text names the place, the reason and a remedy.
 
     `errno` is that of the cause, or None.
     """

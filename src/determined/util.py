@@ -1,4 +1,4 @@
-"""Public functions that training code imports from here."""
+"""Public functions for training code."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def rmtree_nfs_safe(
     ignore_errors: bool = False,
     onerror: Optional[Callable[[Any, Any, Any], Any]] = None,
 ) -> None:
-    """Remove a tree, again if names linger as they do on network file systems.
+    """Remove a directory tree, with retries for network file systems.
 
     Raises:
-        OSError: it is still there, and neither `ignore_errors` nor `onerror` was given.
+        OSError: the tree still exists, and neither `ignore_errors` nor `onerror` was given.
     """
     import sys
 
@@ -45,13 +45,13 @@ def rmtree_nfs_safe(
 
 
 def download_gcs_blob_with_backoff(blob: Any, n_retries: int = 32, max_backoff: int = 32) -> Any:
-    """Read a Google storage blob as bytes, trying again with pauses of up to `max_backoff` s."""
+    """Read a Google Cloud Storage blob; retry with a back-off of up to `max_backoff` s."""
     import time
 
     for attempt in range(n_retries + 1):
         try:
             return blob.download_as_bytes()
-        except Exception:  # the client's errors cannot be named without importing it
+        except Exception:  # naming the client's errors would require importing it
             if attempt == n_retries:
                 raise
             time.sleep(min(2**attempt, max_backoff))
@@ -59,7 +59,7 @@ def download_gcs_blob_with_backoff(blob: Any, n_retries: int = 32, max_backoff: 
 
 
 def is_overridden(full_method: Any, parent_class: Any) -> bool:
-    """Whether a bound method is another than its parent class's; what is no function is not."""
+    """Whether a bound method overrides that of the parent class; False if it is not callable."""
     if not callable(full_method):
         return False
     parent = getattr(parent_class, full_method.__name__, None)
@@ -67,7 +67,7 @@ def is_overridden(full_method: Any, parent_class: Any) -> bool:
 
 
 def has_param(fn: Callable[..., Any], name: str, pos: Optional[int] = None) -> bool:
-    """Whether a function takes a parameter of this name, or has one at position `pos`."""
+    """Whether a function has a parameter of this name, or one at position `pos`."""
     parameters = list(inspect.signature(fn).parameters.values())
     if any(p.name == name for p in parameters):
         return True
@@ -76,13 +76,13 @@ def has_param(fn: Callable[..., Any], name: str, pos: Optional[int] = None) -> b
 
 
 def get_member_func(obj: Any, func_name: str) -> Any:
-    """The method of this name, None where there is none or it is no method."""
+    """The callable attribute of this name, or None."""
     member = getattr(obj, func_name, None)
     return member if callable(member) else None
 
 
 def merge_dicts(base_dict: Dict[Any, Any], source_dict: Dict[Any, Any]) -> Dict[Any, Any]:
-    """`base_dict` with all of `source_dict` laid over it, maps merged key by key; a new value."""
+    """A copy of `base_dict` with `source_dict` merged into it, nested dicts key by key."""
     merged = copy.deepcopy(base_dict)
     for key, value in source_dict.items():
         if isinstance(value, dict) and isinstance(merged.get(key), dict):
@@ -96,7 +96,7 @@ def validate_batch_metrics(batch_metrics: List[Dict[str, Any]]) -> None:
     """Check that all batches report the same metrics.
 
     Raises:
-        ValueError: one does not; its index is told.
+        ValueError: one does not; the text has its index.
     """
     names = set(batch_metrics[0]) if batch_metrics else set()
     for index, metrics in enumerate(batch_metrics):
@@ -107,7 +107,7 @@ def validate_batch_metrics(batch_metrics: List[Dict[str, Any]]) -> None:
 
 
 def make_metrics(num_inputs: Optional[int], batch_metrics: List[Dict[str, Any]]) -> Dict[str, Any]:
-    """Batch metrics together with their averages; what is not a number is left out of these."""
+    """Batch metrics with their averages; values that are not numbers are left out of those."""
     validate_batch_metrics(batch_metrics)
     averages: Dict[str, Any] = {}
     for name in batch_metrics[0] if batch_metrics else ():
@@ -120,18 +120,18 @@ def make_metrics(num_inputs: Optional[int], batch_metrics: List[Dict[str, Any]])
 
 
 def json_encode(obj: Any, indent: Optional[str] = None, sort_keys: bool = False) -> str:
-    """JSON; numpy's numbers and arrays, NaN, bytes of text, instants and the like are taken, too.
+    """Encode as JSON, including NumPy values, NaN, UTF-8 bytes and datetimes.
 
     Raises:
-        TypeError: a value is of a kind that JSON cannot hold.
+        TypeError: JSON cannot represent a value.
     """
     return json.dumps(plain(obj), indent=indent, sort_keys=sort_keys)
 
 
 def write_user_code(path: pathlib.Path, on_cluster: bool) -> None:
-    """Copy the model's code to `path/code`: the run directory's model on a cluster, else the cwd.
+    """Copy the model's code to `path/code`: the model directory on a cluster, else the cwd.
 
-    Nothing is copied when the code already stands there, or when `path` lies inside it.
+    Nothing is copied if `path/code` exists, or if `path` is inside the code's directory.
     """
     import shutil
 
@@ -147,20 +147,20 @@ def write_user_code(path: pathlib.Path, on_cluster: bool) -> None:
 def filter_duplicates(
     in_list: List[Any], sorter: Callable[[List[Any]], List[Any]] = sorted
 ) -> Set[Any]:
-    """The items that stand more than once in a list."""
+    """The items that occur more than once in a list."""
     ordered = sorter(in_list)
     return {a for a, b in zip(ordered, ordered[1:]) if a == b}
 
 
 def humanize_float(n: float) -> float:
-    """A number with three significant digits, or all before the point if they are more."""
+    """Round to three significant digits, or to an integer if that has more."""
     if n == 0 or not math.isfinite(n):
         return n
     return round(n, max(0, 2 - math.floor(math.log10(abs(n)))))
 
 
 def make_timing_log(verb: str, duration: float, num_inputs: int, num_batches: int) -> str:
-    """A line that tells how fast something went; `duration` in seconds."""
+    """A log line with the throughput of an operation; `duration` in seconds."""
     rate = humanize_float(num_inputs / duration) if duration else 0
     batches = humanize_float(num_batches / duration) if duration else 0
     return (
@@ -172,19 +172,17 @@ def make_timing_log(verb: str, duration: float, num_inputs: int, num_batches: in
 def calculate_batch_sizes(
     hparams: Dict[str, Any], slots_per_trial: int, trialname: str
 ) -> Tuple[int, int]:
-    """Batch sizes of one slot and of all, from `global_batch_size`.
+    """Per-slot and effective global batch size, from `global_batch_size`.
 
     Raises:
-        ValueError: the hyperparameter is missing, is no whole number, or is smaller than the
+        ValueError: the hyperparameter is missing, is not an integer, or is smaller than the
             number of slots.
     """
     if "global_batch_size" not in hparams:
         raise ValueError(f"{trialname} needs the hyperparameter global_batch_size")
     total = hparams["global_batch_size"]
     if not isinstance(total, int):
-        raise ValueError(
-            f"the hyperparameter global_batch_size must be a whole number, got {total!r}"
-        )
+        raise ValueError(f"the hyperparameter global_batch_size must be an integer, got {total!r}")
     slots = max(slots_per_trial, 1)
     if total < slots:
         raise ValueError(f"global_batch_size {total} is smaller than the {slots} slots of a trial")
@@ -192,13 +190,13 @@ def calculate_batch_sizes(
 
 
 def check_sshd(peer_addr: str, deadline: float, port: int) -> None:
-    """Wait until an SSH server greets at an address.
+    """Wait until an SSH server sends its banner.
 
     Args:
         deadline: a time of `time.time()`.
 
     Raises:
-        ValueError: none did by then.
+        ValueError: none did before the deadline.
     """
     import socket
     import time
@@ -210,7 +208,7 @@ def check_sshd(peer_addr: str, deadline: float, port: int) -> None:
                 sock.settimeout(1)
                 if sock.recv(4) == b"SSH-":
                     return
-                problem = "what answered is no SSH server"
+                problem = "another server answered"
         except OSError as error:
             problem = str(error)
         if time.time() > deadline:
@@ -219,17 +217,17 @@ def check_sshd(peer_addr: str, deadline: float, port: int) -> None:
 
 
 def match_legacy_trial_class(arg: str) -> bool:
-    """Whether an entrypoint is of the old form `module:Class`."""
+    """Whether an entrypoint has the legacy form `module:Class`."""
     return _LEGACY_TRIAL.match(arg) is not None
 
 
 def legacy_trial_entrypoint_to_script(trial_entrypoint: str) -> List[str]:
-    """The command that trains a class given as `module:Class`."""
+    """The command that trains a trial class `module:Class`."""
     return ["python3", "-m", "determined.exec.harness", trial_entrypoint]
 
 
 def force_create_symlink(src: str, dst: str) -> None:
-    """Make `dst` a link to `src`, in the place of a link or file that may stand there."""
+    """Make `dst` a symbolic link to `src`, replacing an existing link or file."""
     temporary = f"{dst}.{os.getpid()}"
     with contextlib.suppress(FileNotFoundError):
         os.unlink(temporary)
@@ -242,7 +240,7 @@ def force_create_symlink(src: str, dst: str) -> None:
 
 
 def is_numerical_scalar(n: Any) -> bool:
-    """Whether a value is one number (a bool is none); numpy's and tensors of one item count."""
+    """Whether a value is one number, or an array or tensor of one; a bool is not."""
     if isinstance(n, bool):
         return False
     if isinstance(n, (int, float)):

@@ -226,9 +226,9 @@ def test_a_master_that_stays_silent_is_told_while_it_is_waited_for(
     ("content", "said"),
     [
         (None, "No such file or directory"),
-        (b"\x30\x82\xff", "it holds no certificate as PEM text"),
-        (b"", "it holds no certificate as PEM text"),
-        (b"-----BEGIN PRIVATE KEY-----\n", "it holds no certificate as PEM text"),
+        (b"\x30\x82\xff", "the file has no PEM certificate"),
+        (b"", "the file has no PEM certificate"),
+        (b"-----BEGIN PRIVATE KEY-----\n", "the file has no PEM certificate"),
     ],
 )
 def test_a_certificate_that_cannot_be_read_is_told_with_the_variable_that_names_it(

@@ -57,7 +57,7 @@ def test_a_login_trusts_what_other_commands_trust(
 ) -> None:
     refused = det("user", "login", "alice", stdin="Secret123\n")
     assert refused.status == 1
-    assert "nobody whom this machine trusts has signed its certificate" in refused.err
+    assert "this machine does not trust the issuer of its certificate" in refused.err
     certificate = home / "127.0.0.1.crt"
     if way == "named":
         monkeypatch.setenv("DET_MASTER_CERT_FILE", str(certificate))

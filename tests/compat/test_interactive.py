@@ -17,7 +17,7 @@ from tests.e2e.cluster import Cluster, until
 from tests.environments import NotInstalled
 from tests.interactive.conftest import install_tools
 
-from determined.exec import _terminals
+from determined.exec._servers import terminals
 
 pytestmark = [pytest.mark.compat, pytest.mark.slow, pytest.mark.xdist_group("compat")]
 
@@ -95,7 +95,7 @@ def test_a_shell_is_opened_through_the_master(
         pytest.skip("there is no ssh or no sshd here (Debian's openssh-client, openssh-server)")
     if os.getuid() == 0:
         Path("/run/sshd").mkdir(exist_ok=True)
-    terminal = () if _terminals.are_given() else ("-T",)
+    terminal = () if terminals.are_given() else ("-T",)
     said = client.det("shell", "start", *NO_SLOTS, "--", *terminal, "echo now in $DET_TASK_TYPE")
     task_id = id_of(said)
     started.append(("shell", task_id))

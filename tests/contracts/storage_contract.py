@@ -306,5 +306,5 @@ class StorageContract:
 
     @pytest.mark.parametrize("uuid", ["", "..", "a/b", "/etc"])
     def test_a_uuid_cannot_lead_elsewhere(self, shelf: Shelf, uuid: str) -> None:
-        with pytest.raises(ValueError, match="no checkpoint's uuid"):
+        with pytest.raises(ValueError, match="not a checkpoint's UUID"):
             shelf.manager.delete(uuid, ["**/*"])

@@ -175,7 +175,7 @@ def test_a_storage_that_is_gone_is_named_and_the_deletion_can_be_repeated(
     assert cluster.wait(experiment) == "ERROR"
     log = cluster.text(cluster.trials(experiment)[0]["id"])
     assert "checkpoint storage of type s3 cannot be used" in log
-    assert "See that the bucket exists" in log
+    assert "Check that the bucket exists" in log
     assert "never reached" not in log
     assert checkpoints(cluster, experiment) == {}
     cluster.session().delete(f"/api/v1/experiments/{experiment}")

@@ -93,7 +93,7 @@ def test_what_does_not_go_together_is_refused_as_scripts_know_it(
     trial = cluster.get_trial(11)
     with pytest.raises(kind, match="exactly one of latest, best and uuid"):
         trial.select_checkpoint()
-    with pytest.raises(kind, match="needs order_by"):
+    with pytest.raises(kind, match="requires order_by"):
         trial.list_checkpoints("loss")
 
 

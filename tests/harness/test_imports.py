@@ -32,7 +32,7 @@ HOUSES = ("core", "exec", "launch", "ipc", "tensorboard", "common/storage")
 MODULES = sorted(
     "determined." + str(path.relative_to(SOURCE / "determined").with_suffix("")).replace("/", ".")
     for house in HOUSES
-    for path in (SOURCE / "determined" / house).glob("*.py")
+    for path in (SOURCE / "determined" / house).rglob("*.py")
     if path.name != "__init__.py"
 )
 

@@ -40,7 +40,7 @@ def test_info_files_come_back_as_values(tmp_path: pathlib.Path) -> None:
 
 def test_a_trial_that_has_not_met_the_others_says_so() -> None:
     info = det.ClusterInfo("m", "c", "a", [0], "t", "t.1", "s", "TRIAL")
-    with pytest.raises(RuntimeError, match="have not met yet"):
+    with pytest.raises(RuntimeError, match="no rendezvous info yet"):
         _ = info.container_rank
 
 

@@ -28,7 +28,7 @@ SECRETS = TaskSecrets(
     certificate=ISSUED.certificate,
     certificate_key=ISSUED.key,
 )
-OFTEN = "from determined.exec import _idle; _idle.CHECK_S = 0.2"
+OFTEN = "from determined.exec._servers import notebook_activity as a; a.CHECK_S = 0.2"
 
 
 class Notebook:
@@ -116,4 +116,4 @@ def test_without_jupyterlab_the_log_names_the_remedy(start: Starter) -> None:
 def test_a_type_of_idleness_that_is_none_is_named(start: Starter) -> None:
     running = start("NOTEBOOK", [sys.executable, "-S"], SECRETS, notebook_idle_type="mouse")
     assert running.process.wait(60) == 2
-    assert "'mouse' is none of kernels_or_terminals" in running.text
+    assert "'mouse' must be one of kernels_or_terminals" in running.text

@@ -165,7 +165,7 @@ def test_a_container_is_entered_as_its_user(
     ("uid", "options", "said"),
     [
         (0, {"shadow": "!locked"}, "the user root is locked in this image's /etc/shadow"),
-        (WORKER, {"has_worker": False}, f"knows no user with the number {WORKER}"),
+        (WORKER, {"has_worker": False}, f"this image has no user with id {WORKER}"),
     ],
 )
 def test_a_user_who_could_not_enter_is_named(
@@ -179,7 +179,9 @@ def test_a_user_who_could_not_enter_is_named(
 
 
 def test_without_a_server_the_log_names_the_remedy(start: Starter, tmp_path: Path) -> None:
-    bare = patched(tmp_path, BARE, "from determined.exec import _tools; _tools.SYSTEM_PATHS = ()")
+    bare = patched(
+        tmp_path, BARE, "from determined.exec._servers import programs; programs.SYSTEM_PATHS = ()"
+    )
     running = start("SHELL", bare, SECRETS, env={"PATH": "/nowhere"})
     assert running.process.wait(60) != 0
     assert "apt-get install -y openssh-server" in running.text

@@ -24,11 +24,11 @@ from determined_master.services.containers.interactive_specs import TaskSecrets
 pytestmark = [pytest.mark.slow, pytest.mark.e2e]
 OFTEN = (
     "from determined.exec import tensorboard as t; "
-    "t.PATIENCE = t.PATIENCE._replace(list_s=0.2, look_s=0.2)"
+    "t.TIMEOUTS = t.TIMEOUTS._replace(list_s=0.2, look_s=0.2)"
 )
 KEY = "the-key"
 SECRETS = TaskSecrets(service_key=KEY)
-HASTY = f"{OFTEN}; t.PATIENCE = t.PATIENCE._replace(files_s=1.0)"
+HASTY = f"{OFTEN}; t.TIMEOUTS = t.TIMEOUTS._replace(files_s=1.0)"
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +123,7 @@ def test_trials_of_several_storages_are_shown_and_followed(
     assert master.named("POST", "/waiting") == []
     assert "hush-hush" not in running.text
     running.end()
-    assert "ended by itself" not in running.text
+    assert "exited unexpectedly" not in running.text
 
 
 @covers("task-contract 3.8.tensorboard")
@@ -148,7 +148,7 @@ def test_no_file_in_time_is_named(start: Starter, tools: str, tmp_path: Path) ->
     )
     assert running.process.wait(120) == 1
     where = tmp_path / "folder" / "cluster/tensorboard/experiment/2/trial/5"
-    assert f"no file for TensorBoard within 1 s in {where} (experiment 2, trial 5)" in running.text
+    assert f"found no event files within 1 s in {where} (experiment 2, trial 5)" in running.text
 
 
 @covers("task-contract 7.4.death")
@@ -163,7 +163,7 @@ def test_the_tools_own_end_is_an_error(start: Starter, tools: str, tmp_path: Pat
     )
     assert running.process.wait(120) == 2
     assert "no_such_option" in running.text
-    assert "TensorBoard ended by itself with exit code 2" in running.text
+    assert "TensorBoard exited unexpectedly with code 2" in running.text
 
 
 def test_without_tensorboard_the_log_names_the_remedy(start: Starter, tmp_path: Path) -> None:

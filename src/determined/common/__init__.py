@@ -1,1 +1,1 @@
-"""What the SDK, the CLI and the harness share."""
+"""Code shared by the SDK, the CLI and the harness."""

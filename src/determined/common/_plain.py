@@ -1,4 +1,4 @@
-"""Values of user code as JSON holds them."""
+"""Conversion of user values to JSON-compatible ones."""
 
 from __future__ import annotations
 
@@ -9,24 +9,28 @@ import sys
 from typing import Any
 
 
-class NotPlain(TypeError):
-    """JSON has no form for a value."""
+class NotSerializable(TypeError):
+    """JSON cannot represent a value."""
 
     def __init__(self, value: Any) -> None:
         kind = type(value)
         self.kind = f"{kind.__module__}.{kind.__qualname__}"
-        super().__init__(f"a value of type {self.kind} has no form in JSON")
+        super().__init__(f"JSON cannot represent a value of type {self.kind}")
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON holds it.
+    """Convert a value to JSON-compatible types.
 
-    Numpy's numbers and arrays, tensors and other numbers become Python's, NaN and the infinities
-    texts, bytes the UTF-8 text they are, instants their ISO form, members of enumerations their
-    names, UUIDs texts, and what has `__json__()` what that returns.
+    - NumPy numbers and arrays, tensors and other numbers: Python numbers and lists
+    - NaN and infinities: text
+    - bytes: UTF-8 text
+    - datetimes: ISO 8601 text
+    - enumeration members: their names
+    - UUIDs: text
+    - objects with `__json__()`: its result
 
     Raises:
-        NotPlain: the value, or one inside it, is of a kind that JSON cannot hold.
+        NotSerializable: JSON cannot represent the value, or one inside it.
     """
     if value is None or isinstance(value, (bool, int, str)):
         return value
@@ -38,16 +42,16 @@ def plain(value: Any) -> Any:
         return {plain_key(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
-    if hasattr(value, "tolist"):  # numpy's numbers and arrays, and tensors
+    if hasattr(value, "tolist"):  # NumPy numbers and arrays, and tensors
         listed = value.tolist()
         if isinstance(listed, complex):
-            raise NotPlain(value)
+            raise NotSerializable(value)
         return plain(listed)
     return _plain_rare(value)
 
 
 def plain_key(key: Any) -> str:
-    """A key as JSON holds it: numbers and the like as text."""
+    """Convert a key to text."""
     if isinstance(key, str):
         return key
     if key is None:
@@ -66,8 +70,8 @@ def _plain_rare(value: Any) -> Any:
         try:
             return value.decode()
         except UnicodeDecodeError:
-            raise NotPlain(value) from None
-    uuid = sys.modules.get("uuid")  # who has one has loaded it; nobody else has to
+            raise NotSerializable(value) from None
+    uuid = sys.modules.get("uuid")  # a UUID can exist only if the module is loaded
     if uuid is not None and isinstance(value, uuid.UUID):
         return str(value)
     if hasattr(value, "__json__"):
@@ -76,4 +80,4 @@ def _plain_rare(value: Any) -> Any:
         return int(value)
     if hasattr(value, "__float__"):
         return plain(float(value))
-    raise NotPlain(value)
+    raise NotSerializable(value)

@@ -1,4 +1,4 @@
-"""Config files as users write them: reading YAML 1.2, and setting keys of it."""
+"""Config files: reading YAML 1.2, and overriding keys."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _LISTS = frozenset(
 
 
 class ConfigTextError(Exception):
-    """A config text that cannot be used; names the file or key, the place, the remedy."""
+    """An invalid config text; the message has the file or key, the position and a remedy."""
 
 
 def load(text: str, name: str) -> Any:
-    """Read a config; comments and order stay with the mapping that comes back.
+    """Read a config as a mapping that keeps comments and order.
 
     Args:
         text: the YAML text.
         name: the file's name, for messages.
 
     Raises:
-        ConfigTextError: not YAML, a key twice (both lines are named), or not a mapping.
+        ConfigTextError: the text is not YAML, has a duplicate key, or is not a mapping.
     """
     try:
         config = YAML().load(text)
@@ -63,14 +63,13 @@ def dump(config: Any) -> str:
 
 
 def override(config: Any, settings: Iterable[str]) -> None:
-    """Set keys of a config as `--config key=value` states them.
+    """Set keys of a config from `--config key=value` options.
 
-    Dots in the key name nested keys. Commas make a list; a value that begins as YAML or JSON
-    (`[`, `{` or a quote) is read as such; nothing behind the `=` is null.
+    Dots in the key separate nested keys. A value with commas is a list. A value that starts with
+    `[`, `{` or a quote is parsed as YAML or JSON. An empty value is null.
 
     Raises:
-        ConfigTextError: no `=`, a value that is not YAML, or a key inside something that is no
-            mapping.
+        ConfigTextError: there is no `=`, the value is not YAML, or a parent key is not a mapping.
     """
     for setting in settings:
         path, equals, value = setting.partition("=")
@@ -87,9 +86,7 @@ def override(config: Any, settings: Iterable[str]) -> None:
             place = place[key]
             if not isinstance(place, dict):
                 inner = ".".join(parents[: depth + 1])
-                raise ConfigTextError(
-                    f"--config {setting!r}: '{inner}' holds a value, so nothing can be set in it"
-                )
+                raise ConfigTextError(f"--config {setting!r}: '{inner}' is a value, not a mapping")
         place[last] = _value(setting, last, value)
 
 
@@ -109,7 +106,7 @@ def _value(setting: str, key: str, text: str) -> Any:
 
 
 def _duplicates(node: Any, path: str) -> Iterator[str]:
-    """What to say of every key that a mapping below `node` has twice."""
+    """A message for each duplicate key below `node`."""
     if isinstance(node, MappingNode):
         lines: Dict[str, int] = {}
         for key, value in node.value:

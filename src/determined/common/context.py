@@ -1,4 +1,4 @@
-"""The files that go with an experiment: packing a directory as the master takes it."""
+"""The context directory: packing the files that are submitted with an experiment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tupl
 from determined.common import ignore
 
 LIMIT_BYTES = 96 << 20
-"""The most a master takes in one request."""
+"""The master's limit for one request."""
 _FILE, _DIRECTORY = ord("0"), ord("5")
 _IGNORE_FILE = ".detignore"
 _NEVER = ("__pycache__/", ".git", f"/{_IGNORE_FILE}")
@@ -23,12 +23,12 @@ Progress = Callable[[int, int], None]
 
 
 class ContextError(Exception):
-    """A directory that cannot be sent: names the entry, what is wrong with it, the remedy."""
+    """A directory cannot be sent; the message has the entry, the reason and a remedy."""
 
 
 @dataclasses.dataclass(frozen=True)
 class _Entry:
-    """One file or directory: where it is, what it is called in the task, what it weighs."""
+    """One file or directory: its source, its path in the task, and its status."""
 
     source: pathlib.Path
     path: str
@@ -51,18 +51,19 @@ def read(
 ) -> List[Dict[str, Any]]:
     """Pack a directory and included files as `modelDefinition` items.
 
-    A `.detignore` in the directory leaves files out; so do version control and byte code.
-    Included files and directories come under their own name at the top.
+    Files that match `.detignore`, version control and byte code are left out. Included files and
+    directories are added at the top level under their own names.
 
     Args:
-        root: the directory; None for none.
+        root: the directory, or None.
         includes: files and directories to add.
-        limit_bytes: the most that all files may weigh together.
-        progress: told the bytes and the number of items read so far.
+        limit_bytes: the limit for the size of all files.
+        progress: called with the bytes and the number of items read so far.
 
     Raises:
-        ContextError: no such directory; a name twice; something unreadable, not a file, or a
-            link out of the directory; more than the limit, with the largest files named.
+        ContextError: the directory does not exist; a name occurs twice; an entry is unreadable, is
+            neither file nor directory, or links out of the directory; or the files exceed the
+            limit.
     """
     entries = list(_entries_of_root(pathlib.Path(root))) if root is not None else []
     for include in includes:
@@ -108,7 +109,7 @@ def _entries_of_include(path: pathlib.Path) -> Iterator[_Entry]:
 def _walk(
     root: pathlib.Path, folder: pathlib.Path, prefix: str, ignored: ignore.Ignore
 ) -> Iterator[_Entry]:
-    """Everything below `folder`, directories before what they hold, in order of names."""
+    """All entries below `folder`, sorted by name, directories before their content."""
     try:
         names = sorted(os.listdir(str(folder)))
     except OSError as error:
@@ -116,7 +117,7 @@ def _walk(
     for name in names:
         source, path = folder / name, prefix + name
         is_link = source.is_symlink()
-        # A link counts as a directory only by its target, as everything else that is sent.
+        # A link is sent as its target, so the target decides whether it is a directory.
         if ignored.covers(path, source.is_dir()):
             continue
         if is_link:
@@ -136,17 +137,17 @@ def _walk(
 
 
 def _check_link(root: pathlib.Path, folder: pathlib.Path, link: pathlib.Path) -> None:
-    remedy = f"copy what it names into the directory, or leave it out with {_IGNORE_FILE}"
+    remedy = f"copy its target into the directory, or leave it out with {_IGNORE_FILE}"
     to = os.readlink(str(link))
     try:
         target = link.resolve(strict=True)
     except (OSError, RuntimeError):
-        raise ContextError(f"symlink '{link}' -> '{to}' leads nowhere; {remedy}") from None
+        raise ContextError(f"symlink '{link}' -> '{to}' has no target; {remedy}") from None
     if target != root and root not in target.parents:
         raise ContextError(f"symlink '{link}' -> '{to}' leads out of '{root}'; {remedy}")
     here = folder.resolve()
     if target == here or target in here.parents:
-        raise ContextError(f"symlink '{link}' -> '{to}' leads back to where it lies; {remedy}")
+        raise ContextError(f"symlink '{link}' -> '{to}' links to its own parent; {remedy}")
 
 
 def _check_names(entries: Iterable[_Entry]) -> None:
@@ -191,7 +192,7 @@ def _too_large(entries: Iterable[_Entry], total_bytes: int, limit_bytes: int) ->
     )
     largest = ", ".join(f"{path} ({_megabytes(size)})" for size, path in by_size[:_LARGEST])
     return (
-        f"the files to send weigh {_megabytes(total_bytes)}, over the limit of "
+        f"the files to send have {_megabytes(total_bytes)}, over the limit of "
         f"{_megabytes(limit_bytes)}. Largest: {largest}. Leave files out with {_IGNORE_FILE}, or "
         "mount data with bind_mounts"
     )

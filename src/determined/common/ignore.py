@@ -1,4 +1,4 @@
-"""Patterns of files to leave out, written as in a `.gitignore`."""
+"""Ignore patterns in the format of `.gitignore`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ class _Rule(NamedTuple):
 
 
 class Ignore:
-    """The lines of an ignore file; the last rule that fits a path decides.
+    """The rules of an ignore file; the last matching rule decides.
 
-    As in git, what lies in an ignored directory cannot be taken back in: callers do not look
-    into ignored directories.
+    As in git, a file in an ignored directory cannot be re-included: callers do not enter ignored
+    directories.
     """
 
     def __init__(self, lines: Iterable[str]) -> None:
@@ -24,7 +24,7 @@ class Ignore:
         self._rules: List[_Rule] = [rule for rule in rules if rule is not None]
 
     def covers(self, path: str, is_directory: bool) -> bool:
-        """Whether a path, relative with `/` between its parts, is left out."""
+        """Whether to ignore a relative path, whose parts are separated by `/`."""
         covered = False
         for rule in self._rules:
             if (is_directory or not rule.only_directories) and rule.pattern.match(path):
@@ -49,7 +49,7 @@ def _rule(line: str) -> _Rule | None:
 
 
 def _regex(glob: str) -> str:
-    """A regular expression for one pattern: `*` stays within a part, `**` crosses parts."""
+    """The regular expression of a pattern: `*` matches within a part, `**` across parts."""
     out, at = "", 0
     while at < len(glob):
         if glob.startswith("**/", at) and (at == 0 or glob[at - 1] == "/"):

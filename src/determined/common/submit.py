@@ -1,4 +1,4 @@
-"""Handing a new experiment to the master, once, whatever happens to the answer."""
+"""Idempotent submission of experiments."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _RETRIES = RetryPolicy(total=6, all_methods=True)
 
 @dataclasses.dataclass(frozen=True)
 class Submission:
-    """A new experiment: the text of its YAML config, its files, and where it belongs."""
+    """A new experiment: its YAML config, its files, and its project."""
 
     config: str
     files: List[Dict[str, Any]]
@@ -28,17 +28,18 @@ class Submission:
 def create(
     session: BaseSession, new: Submission, uploaded: Optional[Callable[[int, int], None]] = None
 ) -> Dict[str, Any]:
-    """Create an experiment; the master's answer with `experiment`, `config`, `warnings`.
+    """Create an experiment; return the master's response.
 
-    `uploaded` is told how many bytes were sent, and of how many.
+    The response has `experiment`, `config`, `warnings`, and the `configWarnings` from its header.
+    The request has an idempotency key, so it can be retried without creating a second experiment.
 
-    `configWarnings` are texts about the config that was sent, from the answer's header.
-
-    The request carries a key of its own, so it is sent again when its answer is lost and the
-    master still makes one experiment of it.
+    Args:
+        session: a user's session.
+        new: the experiment.
+        uploaded: called with the bytes sent and the total bytes.
 
     Raises:
-        BadRequestException: the master refused the config, or is not there.
+        BadRequestException: the master refused the config, or is not available.
     """
     body = {
         "config": new.config,

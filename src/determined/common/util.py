@@ -1,4 +1,4 @@
-"""Small public functions that scripts import from here."""
+"""Small public functions for scripts."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ Text = Union[IO[Any], str, bytes]
 def chunks(
     lst: Union[str, Sequence[T]], chunk_size: int
 ) -> Union[Iterator[str], Iterator[Sequence[T]]]:
-    """Consecutive pieces of `chunk_size` items; the last may be shorter."""
+    """Consecutive slices of `chunk_size` items; the last may be shorter."""
     return (lst[at : at + chunk_size] for at in range(0, len(lst), chunk_size))  # type: ignore[return-value]  # slices keep the kind of `lst`
 
 
 def sizeof_fmt(val: Union[int, float]) -> str:
-    """A number of bytes for people, in powers of 1024."""
+    """A human-readable number of bytes, in powers of 1024."""
     amount = float(val)
     for unit in ("", "K", "M", "G", "T", "P", "E", "Z"):
         if abs(amount) < 1024.0:
@@ -45,12 +45,12 @@ def sizeof_fmt(val: Union[int, float]) -> str:
 
 
 def debug_mode() -> bool:
-    """Whether DET_DEBUG asks for details."""
+    """Whether DET_DEBUG is set."""
     return os.environ.get("DET_DEBUG", "").lower() in ("true", "1", "yes")
 
 
 def preserve_random_state(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Run a function so that Python's (and numpy's, if loaded) random state is as before."""
+    """Wrap a function to restore the random state of Python (and NumPy, if loaded) after it."""
     import functools
     import random
     import sys
@@ -89,13 +89,13 @@ def yaml_safe_load(f: Text) -> Any:
     """Read one YAML document (1.2) into plain values.
 
     Raises:
-        ruamel.yaml.error.YAMLError: it is not YAML, or a key stands twice.
+        ruamel.yaml.error.YAMLError: it is not YAML, or has a duplicate key.
     """
     return _yaml(None).load(f)
 
 
 def safe_load_yaml_with_exceptions(yaml_file: Text) -> Any:
-    """`yaml_safe_load`, with a ValueError that tells line and column in place of YAML's own."""
+    """As `yaml_safe_load`, but raise ValueError with line and column."""
     from ruamel.yaml.error import YAMLError
 
     try:
@@ -112,7 +112,7 @@ def get_config_path() -> pathlib.Path:
 
 
 def get_max_retries_config() -> Retry:
-    """The retries of DET_RETRY_CONFIG, else 20 with growing pauses, as urllib3's Retry."""
+    """The retries of DET_RETRY_CONFIG, else 20 with exponential back-off, as urllib3's Retry."""
     import json
 
     from urllib3.util.retry import Retry
@@ -129,14 +129,14 @@ def parse_protobuf_timestamp(ts: str) -> datetime.datetime:
     """Read a time as the API writes it (`2026-01-02T03:04:05.123456789Z`), to the microsecond.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it has another form.
     """
     import datetime
     import re
 
     found = re.fullmatch(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)", ts)
     if found is None:
-        raise ValueError(f"{ts!r} is no time such as 2026-01-02T03:04:05.123Z")
+        raise ValueError(f"{ts!r} is not a time such as 2026-01-02T03:04:05.123Z")
     seconds, fraction, zone = found.groups()
     microseconds = ((fraction or "") + "000000")[:6]
     zone = "+00:00" if zone == "Z" else zone
@@ -155,10 +155,10 @@ def is_protobuf_timestamp(ts: str) -> bool:
 def wait_for(
     predicate: Callable[[], Tuple[bool, T]], timeout: int = 60, interval: float = 0.1
 ) -> T:
-    """Call `predicate` until its first part is true; return its second.
+    """Call `predicate` until its first result is true; return its second result.
 
     Raises:
-        TimeoutError: it was not within `timeout` seconds.
+        TimeoutError: the condition was not met within `timeout` seconds.
     """
     import time
 
@@ -173,7 +173,7 @@ def wait_for(
 
 
 def deprecated(message: Optional[str] = None) -> Callable[[U], U]:
-    """Mark a function as on its way out: calling it warns with FutureWarning."""
+    """Mark a function as deprecated: calling it emits a FutureWarning."""
     import functools
     import warnings
 
@@ -194,7 +194,7 @@ def strtobool(val: str) -> bool:
     """Read yes/no words (y, yes, t, true, on, 1; n, no, f, false, off, 0).
 
     Raises:
-        ValueError: it is none of them.
+        ValueError: it is another word.
     """
     word = val.strip().lower()
     if word in ("y", "yes", "t", "true", "on", "1"):

@@ -15,9 +15,8 @@ from determined._uuid import new_uuid
 from determined.common.storage import list_directory
 from determined.core._checkpoint_shards import METADATA_FILE, agree, merge_metadata
 from determined.core._checkpoint_store import CheckpointStore, write_metadata
-from determined.core._choice import choice
 from determined.core._metrics import plain_metrics
-from determined.core._tensorboard_mode import TensorboardMode
+from determined.core._modes import TensorboardMode, choice
 from determined.errors import CheckpointNotFound
 
 if TYPE_CHECKING:
@@ -41,11 +40,11 @@ class DownloadMode(enum.Enum):
 
 
 class CheckpointContext:
-    """Stores checkpoints in the experiment's storage and tells the master of them.
+    """Stores checkpoints in the experiment's storage and reports them to the master.
 
-    A checkpoint counts once `upload` or the block of `store_path` has ended without an error:
-    its files and its manifest of sizes and hashes are stored, and the metrics reported before it
-    are with the master. Of one that could not be stored nothing is left.
+    A checkpoint is complete when `upload` or the block of `store_path` ends without an error. Its
+    files and its manifest (sizes and hashes) are then stored, and the master has received all
+    metrics reported before. A checkpoint that cannot be stored completely is removed.
     """
 
     def __init__(
@@ -78,20 +77,20 @@ class CheckpointContext:
         shard: bool = False,
         selector: Selector = None,
     ) -> str:
-        """Store the files of a directory as a new checkpoint; return its uuid.
+        """Store the files of a directory as a new checkpoint; return its UUID.
 
-        `metadata.json` is written into the directory.
+        Writes `metadata.json` into the directory.
 
         Args:
-            ckpt_dir: the directory; with `shard`, None on ranks that have nothing.
-            metadata: values for the checkpoint; `steps_completed` must be among them.
-            shard: every rank calls, and each uploads its part.
-            selector: which files to upload, by path relative to the directory.
+            ckpt_dir: the directory; with `shard`, None on ranks without files.
+            metadata: the checkpoint's metadata; `steps_completed` is required.
+            shard: every rank calls, and each uploads its own files.
+            selector: the files to upload, by path relative to the directory.
 
         Raises:
-            ValueError: `steps_completed` is missing, or ckpt_dir is no directory.
-            RuntimeError: no directory, not the chief and not `shard`, ranks contradict, or another
-                rank failed.
+            ValueError: `steps_completed` is missing, or `ckpt_dir` is not a directory.
+            RuntimeError: there is no directory; a worker calls without `shard`; the ranks'
+                arguments conflict; or another rank failed.
             OSError: a file could not be read or stored.
         """
         folder = None if ckpt_dir is None else os.fspath(ckpt_dir)
@@ -121,16 +120,18 @@ class CheckpointContext:
         """Fetch a checkpoint's files into a directory.
 
         Args:
-            storage_id: the checkpoint's uuid.
-            ckpt_dir: where to; the same for all ranks of a container that share the download.
-            download_mode: whether they share it; then each of them must call.
-            selector: which files; a shared download has what any of the ranks selects.
-            verify: compare each file with the hash that was taken when it was stored.
+            storage_id: the checkpoint's UUID.
+            ckpt_dir: the target directory; the same on all ranks that share a download.
+            download_mode: whether the ranks of a container share one download. If they do, all
+                of them must call.
+            selector: the files to fetch. A shared download fetches every file that any of its
+                ranks selects.
+            verify: compare each file with the hash in the manifest.
 
         Raises:
             CheckpointNotFound: the storage has no such checkpoint.
-            CheckpointCorrupted: a file is missing, or is not what was stored.
-            ValueError: there is no such mode.
+            CheckpointCorrupted: a file is missing, or differs from what was stored.
+            ValueError: the mode does not exist.
         """
         mode = choice(DownloadMode, download_mode, "download_mode")
         if mode is DownloadMode.NoSharedDownload:
@@ -150,10 +151,10 @@ class CheckpointContext:
             raise RuntimeError(f"the download by local rank 0 failed: {problem}")
 
     def get_metadata(self, storage_id: str) -> Dict[str, Any]:
-        """The metadata that the master keeps of a checkpoint.
+        """The metadata of a checkpoint, as the master has it.
 
         Raises:
-            NotFoundException: it knows no such checkpoint.
+            NotFoundException: the checkpoint does not exist.
         """
         answer = self._session.get(f"/api/v1/checkpoints/{storage_id}").json() or {}
         return dict((answer.get("checkpoint") or {}).get("metadata") or {})
@@ -162,9 +163,9 @@ class CheckpointContext:
     def store_path(
         self, metadata: Metadata = None, *, shard: bool = False
     ) -> Iterator[Tuple[pathlib.Path, str]]:
-        """A directory to write a new checkpoint into, and its uuid; stored when the block ends.
+        """Yield a directory for a new checkpoint and its UUID; store it when the block ends.
 
-        Args and errors as `upload`. When the block raises, nothing is reported.
+        Arguments and errors as `upload`. If the block raises, nothing is reported.
         """
         if not shard:
             self._refuse_workers("store_path")
@@ -189,10 +190,10 @@ class CheckpointContext:
         *,
         selector: Selector = None,
     ) -> Iterator[pathlib.Path]:
-        """A directory with a checkpoint's files, to read only, until the block ends.
+        """Yield a read-only directory with a checkpoint's files, valid until the block ends.
 
-        Args and errors as `download`. Of storage that this process reaches by path, it is the
-        checkpoint's own directory, with all its files.
+        Arguments and errors as `download`. If this process reaches the storage by path, the
+        directory is the checkpoint's own and has all of its files.
         """
         mode = choice(DownloadMode, download_mode, "download_mode")
         if mode is DownloadMode.NoSharedDownload:
@@ -218,41 +219,41 @@ class CheckpointContext:
             try:
                 yield pathlib.Path(shared)
             finally:
-                self._dist.gather_local(None)  # the directory lasts until all are done
+                self._dist.gather_local(None)  # keeps the directory until all ranks are done
 
     def delete(self, storage_id: str) -> None:
-        """Delete a checkpoint's files, and tell the master what is left of them.
+        """Delete a checkpoint's files, and report the remaining ones to the master.
 
-        The master hears of it before anything goes: a run that begins meanwhile, because this
-        one was killed, does not resume from what is not whole any more. One whose files are gone
-        already is deleted, so that a call may be repeated.
+        The deletion is reported before the first file is removed. If this run is killed meanwhile,
+        the next one does not resume from an incomplete checkpoint. The call may be repeated: a
+        checkpoint whose files are gone counts as deleted.
 
         Raises:
-            BadRequestException: the master refuses, as something starts from it or it is
-                registered; its files are all there.
-            NotFoundException: it is none of this experiment's; likewise.
+            BadRequestException: the master refuses, because a run starts from the checkpoint or
+                it is registered. No file is deleted.
+            NotFoundException: it belongs to another experiment. No file is deleted.
         """
         try:
             sizes = self._storage_manager.list_paths(storage_id)
         except CheckpointNotFound:
-            logger.info("checkpoint %s has no files any more", storage_id)
-            self._tell_left(storage_id, {})
-            self._storage_manager.forget(storage_id)  # what one that was killed has left
+            logger.info("checkpoint %s has no files left", storage_id)
+            self._report_remaining(storage_id, {})
+            self._storage_manager.forget(storage_id)  # an interrupted deletion leaves a manifest
             return
-        self._tell_left(storage_id, {METADATA_FILE: sizes.get(METADATA_FILE, 0)})
+        self._report_remaining(storage_id, {METADATA_FILE: sizes.get(METADATA_FILE, 0)})
         left = self._storage_manager.clear(storage_id, ["**/*"])
-        self._tell_left(storage_id, left)
+        self._report_remaining(storage_id, left)
         if not left:
             self._storage_manager.forget(storage_id)
 
-    def _tell_left(self, uuid: str, resources: Dict[str, int]) -> None:
+    def _report_remaining(self, uuid: str, resources: Dict[str, int]) -> None:
         left = {"uuid": uuid, "resources": {"resources": _texts(resources)}}
         self._session.patch("/api/v1/checkpoints", json={"checkpoints": [left]})
 
     def _checked(self, metadata: Metadata) -> Dict[str, Any]:
         values = _plain_metadata(metadata)
         if "steps_completed" not in values:
-            raise ValueError("the metadata of a checkpoint must have steps_completed")
+            raise ValueError("the metadata of a checkpoint must contain steps_completed")
         return values
 
     def _upload_sharded(
@@ -276,7 +277,7 @@ class CheckpointContext:
         resources: Optional[Dict[str, int]] = None,
         metadata: Metadata = None,
     ) -> None:
-        """Tell the master of a checkpoint; older callbacks for Hugging Face's trainer call it."""
+        """Report a checkpoint; older callbacks for Hugging Face's trainer call it."""
         self._before_report()
         body: Dict[str, Any] = {
             "uuid": uuid,
@@ -297,7 +298,7 @@ class CheckpointContext:
             self._tensorboard_manager.sync()
 
     def _selected_locally(self, uuid: str, selector: Selector) -> Selector:
-        """The union of what the ranks of this container select, on local rank 0."""
+        """On local rank 0, the union of the selections of this container's ranks."""
         if not any(self._dist.allgather_local(selector is not None)):
             return None
         paths: List[str] = []
@@ -318,13 +319,13 @@ class CheckpointContext:
     def _refuse_workers(self, call: str) -> None:
         if self._dist.rank > 0:
             raise RuntimeError(
-                f"only the chief may call {call}; with shard=True every rank does, and each "
-                "stores its part"
+                f"only the chief may call {call}; with shard=True every rank calls it and stores "
+                "its own files"
             )
 
 
 class DummyCheckpointContext(CheckpointContext):
-    """Off a cluster: stores checkpoints, with nobody to tell."""
+    """Stores checkpoints off the cluster, without reporting them."""
 
     def __init__(self, dist: DistributedContext, storage_manager: StorageManager) -> None:
         self._dist = dist
@@ -345,10 +346,10 @@ class DummyCheckpointContext(CheckpointContext):
         try:
             self._storage_manager.delete(storage_id, ["**/*"])
         except CheckpointNotFound:
-            logger.info("checkpoint %s has no files any more", storage_id)
+            logger.info("checkpoint %s has no files left", storage_id)
 
     def _checked(self, metadata: Metadata) -> Dict[str, Any]:
-        return _plain_metadata(metadata)  # nobody counts its steps
+        return _plain_metadata(metadata)  # steps_completed is not required here
 
     def _report_checkpoint(
         self,

@@ -1,4 +1,4 @@
-"""One checkpoint out of the directories of many ranks."""
+"""Sharded checkpoints: one checkpoint from the directories of several ranks."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ Resources = Dict[str, int]
 METADATA_FILE = "metadata.json"
 
 
-class Share(NamedTuple):
-    """What this rank uploads, and the whole that all ranks upload together."""
+class UploadPart(NamedTuple):
+    """The paths that this rank uploads, and the resources of the whole checkpoint."""
 
     paths: List[str]
     resources: Resources
     is_first: bool
-    """Whether this is the lowest rank that uploads anything."""
+    """Whether this is the lowest rank that uploads a file."""
 
 
 class RankFailed(RuntimeError):
-    """Another rank could not do its part."""
+    """Another rank failed."""
 
 
 def agree(dist: DistributedContext, act: Callable[[], T]) -> List[T]:
-    """Do something on every rank; return what came out on each, in order of rank.
+    """Call a function on every rank; return the results in order of rank.
 
     Raises:
         Exception: this rank's own error.
-        RankFailed: another rank's error; every rank raises, none waits for one that gave up.
+        RankFailed: another rank's error. Every rank raises, so no rank waits for a failed one.
     """
     problem: Optional[Exception] = None
     value: Any = None
@@ -55,18 +55,18 @@ def divide(
     dist: DistributedContext,
     ckpt_dir: Optional[str],
     selector: Optional[Callable[[str], bool]],
-) -> Share:
+) -> UploadPart:
     """Decide which rank uploads which path.
 
-    Without a selector, ranks of one container that share a directory leave it to the lowest of
-    them. A file that several ranks have must be the same on all; the lowest uploads it.
+    Without a selector, the lowest of the ranks that share a directory uploads it. A file that
+    several ranks have must be the same on all of them; the lowest rank uploads it.
 
     Raises:
-        RuntimeError: no rank has a directory, or two ranks' files of one name differ.
+        RuntimeError: no rank has a directory, or files of the same name differ.
     """
     folders = agree(dist, lambda: _identity(dist, ckpt_dir, selector is not None))
     if all(folder is None for folder in folders):
-        raise RuntimeError("at least one rank must give a checkpoint directory")
+        raise RuntimeError("at least one rank must pass a checkpoint directory")
     is_repeated = selector is None and folders.index(folders[dist.rank]) < dist.rank
     listings = agree(
         dist, lambda: {} if ckpt_dir is None or is_repeated else _select(ckpt_dir, selector)
@@ -84,23 +84,23 @@ def divide(
     busy = {ranks[0] for ranks in owners.values()}
     first = min(busy) if busy else next(r for r, f in enumerate(folders) if f is not None)
     merged.pop(METADATA_FILE, None)
-    return Share([p for p in mine if p != METADATA_FILE], merged, dist.rank == first)
+    return UploadPart([p for p in mine if p != METADATA_FILE], merged, dist.rank == first)
 
 
 def merge_metadata(parts: List[Dict[str, Any]]) -> Dict[str, Any]:
-    """All ranks' metadata in one.
+    """Merge the metadata of all ranks.
 
     Raises:
-        RuntimeError: two ranks give different values for one key.
+        RuntimeError: two ranks have different values for one key.
     """
     merged: Dict[str, Any] = {}
     for rank, part in enumerate(parts):
-        _lay_over(merged, part, (), rank)
+        _merge_into(merged, part, (), rank)
     return merged
 
 
 def merge_entries(parts: List[Any]) -> Entries:
-    """All ranks' files in one; each is of one rank. Tuples came as lists from other ranks."""
+    """Merge the files of all ranks; no two ranks have the same path."""
     return {path: Entry(*entry) for part in parts for path, entry in part.items()}
 
 
@@ -114,7 +114,11 @@ def _identity(
     if not os.path.isdir(ckpt_dir):
         raise ValueError(f"checkpoint directory {ckpt_dir!r} is not a directory")
     stat = os.stat(ckpt_dir)
-    return (dist.cross_rank, stat.st_dev, stat.st_ino)  # equal numbers elsewhere mean nothing
+    return (
+        dist.cross_rank,
+        stat.st_dev,
+        stat.st_ino,
+    )  # device and inode identify a directory only on one host
 
 
 def _select(ckpt_dir: str, selector: Optional[Callable[[str], bool]]) -> Resources:
@@ -140,8 +144,8 @@ def _check_same(
     if conflicts:
         named = "; ".join(f"{path} of ranks {owners[path]}" for path in conflicts[:5])
         raise RuntimeError(
-            f"{len(conflicts)} files of one checkpoint differ between ranks: {named}. Give them "
-            "different names, or select them on one rank only"
+            f"{len(conflicts)} files of one checkpoint differ between ranks: {named}. Use "
+            "different names, or select these files on one rank only"
         )
 
 
@@ -153,7 +157,7 @@ def _digest(path: str) -> str:
     return digest.hexdigest()
 
 
-def _lay_over(
+def _merge_into(
     base: Dict[str, Any], part: Dict[str, Any], above: Tuple[str, ...], rank: int
 ) -> None:
     for key, value in part.items():
@@ -161,10 +165,10 @@ def _lay_over(
             base[key] = value
         elif isinstance(base[key], dict) and isinstance(value, dict):
             base[key] = dict(base[key])
-            _lay_over(base[key], value, (*above, key), rank)
+            _merge_into(base[key], value, (*above, key), rank)
         elif base[key] != value:
             name = ".".join((*above, str(key)))
             raise RuntimeError(
                 f"checkpoint metadata {name!r} is {value!r} on rank {rank} and {base[key]!r} on "
-                "a lower one"
+                "a lower rank"
             )

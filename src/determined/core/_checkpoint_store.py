@@ -1,4 +1,4 @@
-"""Getting a checkpoint's files to the storage and back, whole or not at all."""
+"""Transfers of a checkpoint's files to and from the storage."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import tempfile
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, Optional, Union
 
 from determined.common.storage import Entries, list_directory, manifest_of
+from determined.core._checkpoint_progress import logging_progress
 from determined.core._checkpoint_shards import METADATA_FILE, agree, divide, merge_entries
-from determined.core._checkpoint_watch import watching
 
 if TYPE_CHECKING:
     from determined.common.storage import StorageManager
@@ -22,8 +22,8 @@ Selector = Optional[Callable[[str], bool]]
 Resources = Dict[str, int]
 
 
-class Shared:
-    """A directory that ranks write a checkpoint into, and what was stored of it in the end."""
+class CheckpointDirectory:
+    """A directory that ranks write a checkpoint into, and the resources that were stored."""
 
     def __init__(self, path: str) -> None:
         self.path = pathlib.Path(path)
@@ -31,16 +31,18 @@ class Shared:
 
 
 class CheckpointStore:
-    """The storage of a trial's ranks. What fails leaves nothing behind."""
+    """Checkpoint storage as the ranks of a trial use it. A failed upload is removed."""
 
     def __init__(self, dist: DistributedContext, storage: StorageManager) -> None:
         self._dist = dist
         self._storage = storage
 
     def upload(self, uuid: str, folder: str, resources: Resources) -> None:
-        """Store the chief's files of a directory as a checkpoint."""
+        """Store files of a directory as a checkpoint; called on the chief."""
         try:
-            with watching(f"storing checkpoint {uuid}", sum(resources.values())) as progress:
+            with logging_progress(
+                f"storing checkpoint {uuid}", sum(resources.values())
+            ) as progress:
                 files = self._storage.upload(folder, uuid, list(resources), progress)
                 self._storage.seal(uuid, manifest_of(files, resources))
         except BaseException:
@@ -50,10 +52,10 @@ class CheckpointStore:
     def upload_shares(
         self, uuid: str, folder: Optional[str], metadata: Dict[str, Any], selector: Selector
     ) -> Resources:
-        """Every rank stores its part; the chief makes the checkpoint whole.
+        """Store each rank's files, then the manifest on the chief; called on every rank.
 
         Returns:
-            The files of all ranks, without `metadata.json`.
+            The resources of all ranks, without `metadata.json`.
         """
         share = divide(self._dist, folder, selector)
 
@@ -64,7 +66,7 @@ class CheckpointStore:
                 paths.append(METADATA_FILE)
             if not paths or folder is None:
                 return {}
-            with watching(f"storing this rank's part of checkpoint {uuid}") as progress:
+            with logging_progress(f"storing this rank's files of checkpoint {uuid}") as progress:
                 return self._storage.upload(folder, uuid, paths, progress)
 
         with self._abandoned_on_error(uuid):
@@ -73,34 +75,36 @@ class CheckpointStore:
         return share.resources
 
     @contextlib.contextmanager
-    def shared_directory(self, uuid: str, metadata: Dict[str, Any]) -> Iterator[Shared]:
-        """A directory of the storage for all ranks, or where there is none one for each."""
+    def shared_directory(
+        self, uuid: str, metadata: Dict[str, Any]
+    ) -> Iterator[CheckpointDirectory]:
+        """The checkpoint's directory in the storage, or a temporary directory for each rank."""
         own = self._storage.own_directory(uuid)
         if own is None:
             with tempfile.TemporaryDirectory(prefix="determined-checkpoint-") as folder:
-                shared = Shared(folder)
+                shared = CheckpointDirectory(folder)
                 yield shared
                 shared.resources = self.upload_shares(uuid, folder, metadata, None)
             return
-        shared = Shared(own)
+        shared = CheckpointDirectory(own)
         with self._abandoned_on_error(uuid):
             yield shared
-            agree(self._dist, lambda: None)  # all have written
+            agree(self._dist, lambda: None)  # wait until all ranks have written
             finish = lambda: self._finish_on_chief(uuid, own, metadata)  # noqa: E731
             shared.resources = agree(self._dist, finish)[0]
 
     @contextlib.contextmanager
-    def directory(self, uuid: str, metadata: Dict[str, Any]) -> Iterator[Shared]:
+    def directory(self, uuid: str, metadata: Dict[str, Any]) -> Iterator[CheckpointDirectory]:
         """A directory that the chief writes a checkpoint into."""
         with self._storage.store_path(uuid) as path:
-            shared = Shared(os.fspath(path))
+            shared = CheckpointDirectory(os.fspath(path))
             yield shared
             write_metadata(os.fspath(path), metadata)
             shared.resources = list_directory(os.fspath(path))
 
     def fetch(self, uuid: str, folder: Path, selector: Selector, verify: bool) -> None:
-        """Fetch files of a checkpoint; errors as the storage's `download`."""
-        with watching(f"fetching checkpoint {uuid}") as progress:
+        """Fetch files of a checkpoint; errors as `StorageManager.download`."""
+        with logging_progress(f"fetching checkpoint {uuid}") as progress:
             self._storage.download(uuid, folder, selector, verify, progress)
 
     @contextlib.contextmanager
@@ -125,6 +129,6 @@ class CheckpointStore:
 
 
 def write_metadata(folder: str, metadata: Dict[str, Any]) -> None:
-    """Write a checkpoint's metadata among its files."""
+    """Write `metadata.json` into a checkpoint's directory."""
     with open(os.path.join(folder, METADATA_FILE), "w", encoding="utf-8") as file:
         json.dump(metadata, file, indent=2)

@@ -1,4 +1,4 @@
-"""The Core API context: its parts, their start and their end."""
+"""The Core API context, which starts and closes its parts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import traceback
 import types
 from typing import TYPE_CHECKING, Any, Callable, List, Optional, Type
 
-from determined._invalid_hp import InvalidHP
 from determined.common.api import errors
 from determined.core._distributed import DistributedContext, DummyDistributedContext
 from determined.core._experimental import DummyExperimentalCoreContext, ExperimentalCoreContext
@@ -20,14 +19,15 @@ from determined.core._preempt import DummyPreemptContext, PreemptContext
 from determined.core._profiler import DummyProfilerContext, ProfilerContext
 from determined.core._searcher import SearcherContext, SearcherContextMissing
 from determined.core._train import DummyTrainContext, EarlyExitReason, TrainContext
+from determined.errors import InvalidHP
 
 if TYPE_CHECKING:
     from determined._info import ClusterInfo, TrialInfo
     from determined.common.api._session import BaseSession
     from determined.core._checkpoint import CheckpointContext
+    from determined.core._exit_monitor import ExitMonitor
     from determined.core._heartbeat import _Heartbeat
     from determined.core._metrics import _MetricsContext
-    from determined.core._process_end import ProcessEnd
     from determined.tensorboard import TensorboardManager
 
 logger = logging.getLogger("determined.core")
@@ -36,9 +36,9 @@ ALERT_LEVELS = ("debug", "info", "warn", "error")
 
 
 class Context:
-    """What training code is given to work with the cluster, as `with core.init() as context`.
+    """The entry point of the Core API, used as `with core.init() as context`.
 
-    Leaving the block sends what was reported and not yet sent. `InvalidHP` leaving it is
+    Leaving the block sends all pending reports. An `InvalidHP` raised inside the block is
     reported and ends the process with exit code 0.
     """
 
@@ -71,13 +71,13 @@ class Context:
         self._tensorboard_manager = _tensorboard_manager
         self._heartbeat = _heartbeat
         self._log_shipper = _log_shipper
-        self._process_end: Optional[ProcessEnd] = None
+        self._exit_monitor: Optional[ExitMonitor] = None
         self._scratch: Optional[pathlib.Path] = None
-        """A directory of this context alone; it goes with it."""
+        """A directory of this context, removed by `close`."""
         self._is_started = False
 
     def start(self) -> None:
-        """Start the parts that work in the background."""
+        """Start the background threads."""
         if self._is_started:
             return
         self._is_started = True
@@ -85,7 +85,7 @@ class Context:
         for part in (
             self._metrics,
             self._tensorboard_manager,
-            self._process_end,
+            self._exit_monitor,
             self._log_shipper,
             self._heartbeat,
         ):
@@ -99,12 +99,12 @@ class Context:
         description: Optional[str] = None,
         level: Optional[str] = "info",
     ) -> None:
-        """Fire the webhooks of type custom that watch this experiment's workspace.
+        """Trigger the webhooks of type custom of this experiment's workspace.
 
-        Where the master has no webhooks, what would be told is logged.
+        If the master has no webhooks, the alert is logged.
 
         Raises:
-            ValueError: `level` is none of debug, info, warn, error.
+            ValueError: `level` is not one of debug, info, warn, error.
         """
         level = (level or "info").lower()
         if level not in ALERT_LEVELS:
@@ -117,7 +117,9 @@ class Context:
         except errors.APIException as error:
             if error.status_code != 501:
                 raise
-            logger.warning("no webhooks here, alert (%s): %s: %s", level, title, description)
+            logger.warning(
+                "this master has no webhooks; alert (%s): %s: %s", level, title, description
+            )
 
     def close(
         self,
@@ -125,10 +127,10 @@ class Context:
         exc_val: Optional[BaseException] = None,
         exc_tb: Optional[types.TracebackType] = None,
     ) -> None:
-        """Send what is left and stop all parts; every part is closed even when one fails.
+        """Send pending reports and close all parts, even if one of them fails.
 
         Raises:
-            Exception: the first error of a part, unless the block itself raised one.
+            Exception: the first error of a part, unless the block itself raised an error.
         """
         if not self._is_started:
             return
@@ -144,7 +146,7 @@ class Context:
         if exc_type is None:
             raise failures[0]
         for failure in failures:
-            logger.error("while ending after an error: %s", failure)
+            logger.error("closing the context after an error: %s", failure)
 
     def __enter__(self) -> Context:
         self.start()
@@ -201,13 +203,13 @@ class Context:
         scratch = self._scratch
         if scratch is not None:
             closings.append(lambda: shutil.rmtree(scratch, ignore_errors=True))
-        # What is printed last is sent first: who follows the log stops at the trial's end.
+        # The log is sent before the trial ends, since log followers stop at its end.
         if self._log_shipper is not None:
             closings.append(self._log_shipper.close)
         failed = exc_type is not None and not _is_clean_exit(exc_val)
-        if self._process_end is not None:
-            failed = failed or self._process_end.failed
-            closings.append(self._process_end.close)
+        if self._exit_monitor is not None:
+            failed = failed or self._exit_monitor.failed
+            closings.append(self._exit_monitor.close)
         heartbeat = self._heartbeat
         if heartbeat is not None:
             closings.append(lambda: heartbeat.close(failed))
@@ -221,7 +223,7 @@ def _is_clean_exit(error: Optional[BaseException]) -> bool:
 
 
 def _print_stack_on_signal() -> None:
-    """Let SIGUSR1 print the main thread's stack, and then do what it did before."""
+    """Make SIGUSR1 print the main thread's stack before it runs the previous handler."""
     if threading.current_thread() is not threading.main_thread():
         return
     before = signal.getsignal(signal.SIGUSR1)
@@ -233,5 +235,5 @@ def _print_stack_on_signal() -> None:
         if callable(before):
             before(signum, frame)
 
-    print_stack._prints_stack = True  # type: ignore[attr-defined]  # so that it is set once
+    print_stack._prints_stack = True  # type: ignore[attr-defined]  # installed once
     signal.signal(signal.SIGUSR1, print_stack)

@@ -1,7 +1,7 @@
-"""A Core API context for a program that the cluster did not start.
+"""A Core API context for a program that the cluster did not start (detached mode).
 
-The program names an experiment and a trial, which the master then shows like its own; nothing is
-scheduled, and nobody preempts it.
+The program names an experiment and a trial, and reports to them. The cluster neither schedules nor
+preempts it.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from determined._info import ClusterInfo, RendezvousInfo, TrialInfo
 from determined._uuid import new_uuid
 from determined.common.api import _retry
 from determined.core._context import Context
+from determined.core._exit_monitor import ExitMonitor
 from determined.core._heartbeat import _Heartbeat
-from determined.core._init import Parts, assemble
+from determined.core._init import ContextParts, assemble
 from determined.core._log_shipper import LogShipper
+from determined.core._modes import TensorboardMode
 from determined.core._preempt import DummyPreemptContext, PreemptMode
-from determined.core._process_end import ProcessEnd
-from determined.core._tensorboard_mode import TensorboardMode
 
 if TYPE_CHECKING:
     from determined.common.api._session import Session
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 AGENT_ID = "unmanaged"
 
 
-class Names(NamedTuple):
-    """What the experiment and the trial are called outside; None makes new ones."""
+class ExternalNames(NamedTuple):
+    """External ids of the experiment and the trial; None creates a new one."""
 
     experiment: Optional[str] = None
     trial: Optional[str] = None
 
 
-class Run(NamedTuple):
-    """The run that this program begins, as every rank needs to know it."""
+class DetachedRun(NamedTuple):
+    """The run that this program starts; every rank gets a copy."""
 
     experiment_id: int
     trial_id: int
@@ -52,7 +52,7 @@ class Run(NamedTuple):
 
 
 def default_storage() -> Dict[str, Any]:
-    """Where checkpoints go when nobody says: `$XDG_DATA_HOME/determined/checkpoints`."""
+    """The default checkpoint storage: `$XDG_DATA_HOME/determined/checkpoints`."""
     home = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
     return {
         "type": "directory",
@@ -63,32 +63,32 @@ def default_storage() -> Dict[str, Any]:
 def make_context(
     session: Session,
     config: Dict[str, Any],
-    names: Names,
+    names: ExternalNames,
     dist: DistributedContext,
     preempt_mode: PreemptMode,
     tensorboard_mode: TensorboardMode,
 ) -> Context:
-    """Begin a run of a detached trial, and make the context that reports it.
+    """Start a run of a detached trial, and make its context.
 
     Args:
-        session: of a user; a twin of it is used, which waits long for a master that is away.
-        config: the experiment's; `hyperparameters` are the trial's.
-        names: a trial that is there already goes on from its latest checkpoint.
-        dist: the program's ranks; rank 0 asks the master, the others hear of it.
-        preempt_mode: kept for what checks it; nobody preempts.
-        tensorboard_mode: as of `core.init`.
+        session: a user's session. A copy with a task's retry policy is used.
+        config: the configuration; `hyperparameters` has the values of the trial.
+        names: an existing trial resumes from its latest checkpoint.
+        dist: the program's ranks. Rank 0 calls the master and broadcasts the result.
+        preempt_mode: validated only; a detached trial is never preempted.
+        tensorboard_mode: as in `core.init`.
 
     Raises:
         APIException: the master refused the configuration or the trial.
-        RuntimeError: rank 0 could not begin the run.
+        RuntimeError: rank 0 could not start the run.
     """
-    lasting = session.with_retry(_retry.task_policy(os.environ))
-    run = _agree_on_run(lasting, config, names, dist)
-    info = _info_of(lasting, run, config, dist)
+    task_session = session.with_retry(_retry.task_policy(os.environ))
+    run = _agree_on_run(task_session, config, names, dist)
+    info = _info_of(task_session, run, config, dist)
     stored = dict(config["checkpoint_storage"])
-    parts = Parts(
+    parts = ContextParts(
         info=info,
-        session=lasting,
+        session=task_session,
         distributed=dist,
         storage=stored,
         tensorboard_mode=tensorboard_mode,
@@ -98,21 +98,21 @@ def make_context(
     )
     context = assemble(parts, DummyPreemptContext(dist, preempt_mode))
     context._scratch = parts.tensorboard_path
-    context._process_end = ProcessEnd()
-    context._log_shipper = LogShipper(lasting, run.task_id, dist.rank)
+    context._exit_monitor = ExitMonitor()
+    context._log_shipper = LogShipper(task_session, run.task_id, dist.rank)
     if dist.rank == 0:
-        context._heartbeat = _Heartbeat(lasting, run.trial_id)
+        context._heartbeat = _Heartbeat(task_session, run.trial_id)
     return context
 
 
 def _agree_on_run(
-    session: Session, config: Dict[str, Any], names: Names, dist: DistributedContext
-) -> Run:
+    session: Session, config: Dict[str, Any], names: ExternalNames, dist: DistributedContext
+) -> DetachedRun:
     if dist.rank > 0:
-        told = dist.broadcast(None)
-        if isinstance(told, str):
-            raise RuntimeError(f"rank 0 could not begin the run: {told}")
-        return Run(*told)
+        received = dist.broadcast(None)
+        if isinstance(received, str):
+            raise RuntimeError(f"rank 0 could not start the run: {received}")
+        return DetachedRun(*received)
     try:
         run = _begin(session, config, names)
     except Exception as error:
@@ -122,7 +122,7 @@ def _agree_on_run(
     return run
 
 
-def _begin(session: Session, config: Dict[str, Any], names: Names) -> Run:
+def _begin(session: Session, config: Dict[str, Any], names: ExternalNames) -> DetachedRun:
     created: Dict[str, Any] = {"config": json.dumps(config), "unmanaged": True}
     if names.experiment is None:
         answer = session.post(
@@ -148,7 +148,7 @@ def _begin(session: Session, config: Dict[str, Any], names: Names) -> Run:
     start = session.post(
         f"/api/v1/trials/{made['id']}/start", json={"trialId": made["id"], "resume": True}
     ).json()
-    return Run(
+    return DetachedRun(
         experiment_id=experiment_id,
         trial_id=int(made["id"]),
         task_id=str(made["taskId"]),
@@ -161,7 +161,7 @@ def _begin(session: Session, config: Dict[str, Any], names: Names) -> Run:
 
 
 def _info_of(
-    session: Session, run: Run, config: Dict[str, Any], dist: DistributedContext
+    session: Session, run: DetachedRun, config: Dict[str, Any], dist: DistributedContext
 ) -> ClusterInfo:
     trial = TrialInfo(
         trial_id=run.trial_id,
@@ -188,7 +188,7 @@ def _info_of(
 
 
 def _values_of(hyperparameters: Dict[str, Any]) -> Dict[str, Any]:
-    """The trial's values: a constant that is written out as such is its value."""
+    """Hyperparameter values; `{type: const, val: X}` becomes X."""
     return {
         name: value["val"]
         if isinstance(value, dict) and value.get("type") == "const" and "val" in value

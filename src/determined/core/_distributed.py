@@ -1,4 +1,4 @@
-"""The processes of one trial: who is who, and passing values between them."""
+"""The ranks of one trial and the collective calls between them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import os
 from typing import Any, List, Optional, Tuple
 
 from determined import _constants
-from determined.core._group import Group, key_of_task, meet
+from determined.core._group import RankGroup, connect_ranks, task_key
 
 
 class NoLauncher(KeyError):
-    """No launcher put the ranks into the environment.
+    """The environment lacks the variables that a launcher sets.
 
-    A KeyError, since scripts that run with and without a launcher catch one.
+    Derives from KeyError, which scripts catch that run with and without a launcher.
     """
 
     def __str__(self) -> str:
@@ -21,26 +21,26 @@ class NoLauncher(KeyError):
 
 
 class DistributedContext:
-    """The ranks of a trial, and collective calls that every rank makes in the same order.
+    """The ranks of a trial. Every rank makes the same collective calls in the same order.
 
-    Values may be numbers, text, bytes, paths, numpy arrays, and lists, tuples, sets and dicts of
-    them; anything else is a TypeError that names it. Connections are authenticated with a key
-    made from the allocation's token, and nothing is ever unpickled.
+    Values may be numbers, text, bytes, paths, NumPy arrays, and lists, tuples, sets and dicts of
+    them; any other type raises a TypeError that names it. Connections are authenticated with a
+    key derived from the allocation's token. Nothing is unpickled.
 
     Args:
-        rank, size: this process and the number of all.
-        local_rank, local_size: likewise among those of this container.
-        cross_rank, cross_size: this container and the number of all.
-        chief_ip: where rank 0 listens; required when there are several containers.
-        pub_port: the port it listens on.
-        pull_port: kept for the sake of older callers; one port serves both ways.
+        rank, size: the rank of this process and the number of ranks.
+        local_rank, local_size: the same within this container.
+        cross_rank, cross_size: the index of this container and the number of containers.
+        chief_ip: the address of rank 0; required with several containers.
+        pub_port: the port on which rank 0 listens.
+        pull_port: ignored; one port serves both directions.
         port_offset: added to the port, for a second context in the same processes.
-        force_tcp: kept for the sake of older callers.
+        force_tcp: ignored.
 
     Raises:
-        ValueError: only some of the six numbers are given, or they contradict each other, or
+        ValueError: only some of the six numbers are given, or a rank is not below its size, or
             there are several containers and no chief_ip.
-        TimeoutError: not all ranks came within ten minutes.
+        TimeoutError: not all ranks connected within ten minutes.
     """
 
     def __init__(
@@ -61,8 +61,8 @@ class DistributedContext:
         given = (rank, size, local_rank, local_size, cross_rank, cross_size)
         if any(n is None for n in given) and any(n is not None for n in given):
             raise ValueError(
-                "give all of rank, size, local_rank, local_size, cross_rank and cross_size, "
-                f"or none; got {given}"
+                "pass all of rank, size, local_rank, local_size, cross_rank and cross_size, "
+                f"or none of them; got {given}"
             )
         self.rank = rank if rank is not None else 0
         self.size = size if size is not None else 1
@@ -71,7 +71,7 @@ class DistributedContext:
         self.cross_rank = cross_rank if cross_rank is not None else 0
         self.cross_size = cross_size if cross_size is not None else 1
         self._check()
-        self._all = self._local = Group(0, 1)
+        self._all = self._local = RankGroup(0, 1)
         self._is_closed = False
         if self.size < 2:
             return
@@ -81,14 +81,14 @@ class DistributedContext:
             chief_ip = "127.0.0.1"
         elif not chief_ip:
             raise ValueError("chief_ip is required when the ranks are in several containers")
-        self._all = meet(
-            Group(self.rank, self.size), chief_ip, pub_port + port_offset, is_one_host
+        self._all = connect_ranks(
+            RankGroup(self.rank, self.size), chief_ip, pub_port + port_offset, is_one_host
         )
-        self._local = self._all if is_one_host else self._meet_locally()
+        self._local = self._all if is_one_host else self._connect_locally()
 
     @classmethod
     def from_horovod(cls, hvd: Any, chief_ip: Optional[str] = None) -> DistributedContext:
-        """The ranks as an initialised Horovod module knows them."""
+        """The ranks as an initialized Horovod module reports them."""
         return cls(
             rank=hvd.rank(),
             size=hvd.size(),
@@ -101,20 +101,20 @@ class DistributedContext:
 
     @classmethod
     def from_deepspeed(cls, chief_ip: Optional[str] = None) -> DistributedContext:
-        """The ranks as DeepSpeed's launcher put them in the environment.
+        """The ranks from the environment variables of DeepSpeed's launcher.
 
         Raises:
-            KeyError: it did not.
+            KeyError: a variable is not set.
         """
         names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_SIZE", "CROSS_RANK", "CROSS_SIZE")
         return cls._from_environment(names, chief_ip)
 
     @classmethod
     def from_torch_distributed(cls, chief_ip: Optional[str] = None) -> DistributedContext:
-        """The ranks as torch's launcher, or `determined.launch.simple`, put them there.
+        """The ranks from the variables of torch's launcher or `determined.launch.simple`.
 
         Raises:
-            KeyError: none did.
+            KeyError: a variable is not set.
         """
         names = (
             "RANK",
@@ -128,7 +128,7 @@ class DistributedContext:
 
     @classmethod
     def from_tf_config(cls) -> Tuple[DistributedContext, Any]:
-        """One rank a container, from TF_CONFIG; with TensorFlow's strategy for it."""
+        """One rank per container, from TF_CONFIG, and the TensorFlow strategy for it."""
         from importlib import import_module
 
         tensorflow: Any = import_module("tensorflow")
@@ -184,7 +184,7 @@ class DistributedContext:
         return self.cross_size
 
     def gather(self, stuff: Any) -> Optional[List[Any]]:
-        """Collect every rank's value on rank 0, in order of rank; None on the others."""
+        """Collect every rank's value on rank 0, in order of rank; return None on the others."""
         return self._all.gather(stuff)
 
     def gather_local(self, stuff: Any) -> Optional[List[Any]]:
@@ -200,7 +200,7 @@ class DistributedContext:
         return self._local.allgather(stuff)
 
     def broadcast(self, stuff: Any) -> Any:
-        """Give rank 0's value to every rank; what the others pass is ignored."""
+        """Send rank 0's value to every rank; the values of other ranks are ignored."""
         return self._all.broadcast(stuff)
 
     def broadcast_local(self, stuff: Any = None) -> Any:
@@ -226,23 +226,23 @@ class DistributedContext:
             number = getattr(self, name)
             total = getattr(self, name.replace("rank", "size"))
             if not 0 <= number < total:
-                raise ValueError(f"{name} {number} does not lie below {total}, the number of all")
+                raise ValueError(f"{name} {number} must be from 0 to {total - 1}")
 
-    def _meet_locally(self) -> Group:
-        group = Group(self.local_rank, self.local_size)
+    def _connect_locally(self) -> RankGroup:
+        group = RankGroup(self.local_rank, self.local_size)
         if self.local_rank == 0 and self.local_size > 1:
-            group.listen("tcp://127.0.0.1:0", key_of_task())
+            group.listen("tcp://127.0.0.1:0", task_key())
         every = self._all.allgather((self.cross_rank, group.port))
         ports = {cross: port for cross, port in every if port is not None}
         if self.local_size > 1:
             if self.local_rank > 0:
-                group.call(f"tcp://127.0.0.1:{ports[self.cross_rank]}", key_of_task())
+                group.call(f"tcp://127.0.0.1:{ports[self.cross_rank]}", task_key())
             group.start()
         return group
 
 
 class DummyDistributedContext(DistributedContext):
-    """One rank, alone."""
+    """A single rank."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Calls that may still change."""
+"""Experimental calls of the Core API; they may change."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ if TYPE_CHECKING:
 
 
 class ExperimentalCoreContext:
-    """Tells which checkpoints a trial works with, beside its own."""
+    """Reports which checkpoints of other trials this trial uses."""
 
     def __init__(self, session: Optional[BaseSession], trial_id: int) -> None:
         self._session = session
         self._trial_id = trial_id
 
     def report_task_using_checkpoint(self, checkpoint: Any) -> None:
-        """Tell that this trial reads a checkpoint, for inference say.
+        """Report that this trial uses a checkpoint, for example for inference.
 
         Args:
-            checkpoint: of the client; its `uuid` is what counts.
+            checkpoint: an object with the attribute `uuid`.
         """
         self._report({"checkpointUuid": checkpoint.uuid})
 
     def report_task_using_model_version(self, model_version: Any) -> None:
-        """Tell that this trial reads a version of a registered model."""
+        """Report that this trial uses a version of a registered model."""
         self._report(
             {
                 "checkpointUuid": model_version.checkpoint.uuid,
@@ -45,7 +45,7 @@ class ExperimentalCoreContext:
 
 
 class DummyExperimentalCoreContext(ExperimentalCoreContext):
-    """Off a cluster: does nothing."""
+    """Does nothing; used off the cluster."""
 
     def __init__(self) -> None:
         super().__init__(None, 0)

@@ -1,4 +1,4 @@
-"""Collective calls of a group of ranks, by way of the first of them."""
+"""Collective calls of a group of ranks, routed through its first rank."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from determined._info import get_cluster_info
 from determined.ipc._broadcast import BroadcastClient, BroadcastServer
 
 
-class Group:
-    """Ranks that talk through the first of them."""
+class RankGroup:
+    """A group of ranks whose first rank relays all messages."""
 
     def __init__(self, rank: int, size: int) -> None:
         self.rank = rank
@@ -22,37 +22,37 @@ class Group:
 
     @property
     def port(self) -> Optional[int]:
-        """Where this rank listens, None where it does not."""
+        """The port on which this rank listens; None on the other ranks."""
         return self._server.get_pub_port() if self._server else None
 
     def listen(self, url: str, key: bytes) -> None:
-        """Be the first rank: open the port the others call."""
+        """Listen for the other ranks; called on the first rank."""
         self._server = BroadcastServer(self.size - 1, url, key=key)
 
     def call(self, url: str, key: bytes) -> None:
-        """Be another rank."""
+        """Prepare to connect to the first rank; called on the others."""
         self._client = BroadcastClient(url, key=key)
 
     def start(self) -> None:
-        """Wait until all are connected."""
+        """Wait until all ranks are connected."""
         if self._server:
             self._server.safe_start()
         if self._client:
             self._client.safe_start()
 
     def gather(self, stuff: Any) -> Optional[List[Any]]:
-        """Every rank's value on the first, in order of rank."""
+        """Collect every rank's value on the first rank, in order of rank."""
         values = self._collect(stuff)
-        self._spread(None)  # holds the others back, so that two rounds cannot mix
+        self._spread(None)  # makes the others wait, so that two rounds cannot mix
         return values
 
     def allgather(self, stuff: Any) -> List[Any]:
-        """Every rank's value on all."""
+        """Collect every rank's value on all ranks."""
         values: List[Any] = self._spread(self._collect(stuff))
         return values
 
     def broadcast(self, stuff: Any) -> Any:
-        """The first rank's value on all."""
+        """Send the first rank's value to all ranks."""
         return self._spread(stuff)
 
     def close(self) -> None:
@@ -69,7 +69,7 @@ class Group:
         others = dict(self._server.gather()) if self._server else {}
         if sorted(others) != list(range(1, self.size)):
             raise RuntimeError(
-                f"ranks {sorted(others)} answered where 1 to {self.size - 1} are due"
+                f"got values of ranks {sorted(others)}, expected those of 1 to {self.size - 1}"
             )
         return [stuff, *(others[rank] for rank in range(1, self.size))]
 
@@ -81,22 +81,22 @@ class Group:
         return stuff
 
 
-def meet(group: Group, chief_ip: str, port: int, is_one_host: bool) -> Group:
-    """Connect all ranks of a trial: the first listens, on this host alone if all are here."""
+def connect_ranks(group: RankGroup, chief_ip: str, port: int, is_one_host: bool) -> RankGroup:
+    """Connect all ranks of a trial. Rank 0 listens, on the loopback address if all are local."""
     if group.rank == 0:
-        group.listen(f"tcp://{'127.0.0.1' if is_one_host else '*'}:{port}", key_of_task())
+        group.listen(f"tcp://{'127.0.0.1' if is_one_host else '*'}:{port}", task_key())
     else:
-        group.call(f"tcp://{chief_ip}:{port}", key_of_task())
+        group.call(f"tcp://{chief_ip}:{port}", task_key())
     group.start()
     return group
 
 
-def key_of_task() -> bytes:
-    """What the ranks of one task have in common and nobody else has.
+def task_key() -> bytes:
+    """The shared key that authenticates the ranks of one task.
 
-    Off a cluster there is no such secret: set DET_RANK_SECRET to the same text for all ranks
-    where the machine is shared; without it, any process of this machine
-    could connect, and send values though no code.
+    Off the cluster there is no token to derive it from. On a shared machine set DET_RANK_SECRET
+    to the same text for all ranks; without it any local process can connect and send values,
+    though no code.
     """
     info = get_cluster_info()
     token = info.session_token if info else os.environ.get("DET_SESSION_TOKEN", "")

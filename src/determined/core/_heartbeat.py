@@ -1,4 +1,4 @@
-"""Signs of life of a trial that runs outside the cluster."""
+"""Heartbeats of a trial that runs outside the cluster."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ AFTER_ERROR_S = 10.0
 
 
 class _Heartbeat:
-    """Tells the master every minute that an unmanaged trial runs, and how it ended.
+    """Sends a heartbeat every minute, and at the end the final state of the trial.
 
-    The master takes a trial silent for five minutes for failed.
+    The master marks a trial as failed after five minutes without a heartbeat.
     """
 
     def __init__(self, session: BaseSession, trial_id: int) -> None:
@@ -30,34 +30,34 @@ class _Heartbeat:
         self._thread: Optional[threading.Thread] = None
 
     def start(self) -> None:
-        """Tell that the trial runs, and go on telling."""
-        self._tell("STATE_RUNNING")
+        """Report that the trial runs, and start the heartbeats."""
+        self._patch_state("STATE_RUNNING")
         self._thread = threading.Thread(target=self._run, name="det-heartbeat", daemon=True)
         self._thread.start()
 
     def close(self, failed: bool = False) -> None:
-        """Stop, and tell how the trial ended."""
+        """Stop the heartbeats, and report the final state."""
         if self._thread is None:
             return
         self._stop.set()
         self._thread.join()
         self._thread = None
         try:
-            self._tell("STATE_ERROR" if failed else "STATE_COMPLETED")
+            self._patch_state("STATE_ERROR" if failed else "STATE_COMPLETED")
         except errors.APIException as error:
             if error.status_code != 400:
                 raise
-            logger.warning("the master has ended this trial already: %s", error.message)
+            logger.warning("the master has already ended this trial: %s", error.message)
 
     def _run(self) -> None:
         wait_s = EVERY_S
         while not self._stop.wait(wait_s):
             try:
-                self._tell(None)
+                self._patch_state(None)
                 wait_s = EVERY_S
             except Exception:
                 wait_s = AFTER_ERROR_S
 
-    def _tell(self, state: Optional[str]) -> None:
+    def _patch_state(self, state: Optional[str]) -> None:
         body = {"trialId": self._trial_id, **({"state": state} if state else {})}
         self._session.patch(f"/api/v1/trials/{self._trial_id}", json=body)

@@ -1,4 +1,4 @@
-"""Making a Core API context for where this process runs."""
+"""Creation of Core API contexts, on and off the cluster."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from determined._info import ClusterInfo, get_cluster_info
 from determined.common import storage
 from determined.common.api import errors
 from determined.core._checkpoint import CheckpointContext, DummyCheckpointContext
-from determined.core._choice import choice
 from determined.core._context import Context
 from determined.core._distributed import DistributedContext, DummyDistributedContext
 from determined.core._experimental import ExperimentalCoreContext
 from determined.core._metrics import _MetricsContext
+from determined.core._modes import TensorboardMode, choice
 from determined.core._preempt import DummyPreemptContext, PreemptContext, PreemptMode
 from determined.core._profiler import ProfilerContext
 from determined.core._searcher import (
@@ -24,7 +24,6 @@ from determined.core._searcher import (
     length_of,
     units_of,
 )
-from determined.core._tensorboard_mode import TensorboardMode
 from determined.core._train import DummyTrainContext, TrainContext
 
 if TYPE_CHECKING:
@@ -43,20 +42,20 @@ def init(
     preempt_mode: PreemptMode = PreemptMode.WorkersAskChief,
     tensorboard_mode: TensorboardMode = TensorboardMode.AUTO,
 ) -> Context:
-    """A context for this process: of its trial on a cluster, of dummies elsewhere.
+    """A context for this process: its trial's on a cluster, a dummy elsewhere.
 
-    A generic task reports to nobody, but is asked to leave as trials are.
+    A generic task gets a dummy context that can be preempted.
 
     Args:
-        distributed: the trial's ranks; required when the trial has several slots.
-        checkpoint_storage: in place of the configuration's: a path, an address, or a mapping
-            like the configuration's.
-        preempt_mode: which ranks ask whether to leave.
-        tensorboard_mode: who brings TensorBoard's files to the storage.
+        distributed: the trial's ranks; required if the trial has several slots.
+        checkpoint_storage: replaces the configured storage: a path, an address, or a mapping
+            as in the configuration.
+        preempt_mode: which ranks check for preemption.
+        tensorboard_mode: how TensorBoard files get to the storage.
 
     Raises:
-        ValueError: several slots and no `distributed`, storage that cannot be used, or a mode
-            that there is not.
+        ValueError: the trial has several slots and `distributed` is missing, the storage cannot
+            be used, or a mode does not exist.
     """
     mode = choice(TensorboardMode, tensorboard_mode, "tensorboard_mode")
     info = get_cluster_info()
@@ -64,14 +63,14 @@ def init(
         context = make_dummy_context(distributed, checkpoint_storage, preempt_mode)
         context.info = info
         if info is not None:
-            logger.warning("a task of type %s reports to nobody", info.task_type)
+            logger.warning("a task of type %s has no trial to report to", info.task_type)
         if info is not None and info.task_type == "GENERIC":
-            _listen(context, info, preempt_mode)
+            _enable_preemption(context, info, preempt_mode)
         return context
     slots = sum(info.container_slot_counts)
     if distributed is None and slots > 1:
         raise ValueError(
-            f"this trial has {slots} slots, so core.init() needs to know its ranks: pass "
+            f"this trial has {slots} slots, so core.init() needs its ranks: pass "
             "distributed=DistributedContext.from_torch_distributed() (or another of its from_ "
             "functions), and start the script with a launcher such as "
             "'python3 -m determined.launch.simple python3 train.py'"
@@ -85,8 +84,8 @@ def init(
     )
 
 
-def _listen(context: Context, info: ClusterInfo, preempt_mode: PreemptMode) -> None:
-    """Let a task hear that it shall leave; who does not say that it listens is just ended."""
+def _enable_preemption(context: Context, info: ClusterInfo, preempt_mode: PreemptMode) -> None:
+    """Let a generic task check for preemption; without the ready call the master kills it."""
     session, dist = _session_of(info), context.distributed
     if dist.rank == 0:
         session.post(f"/api/v1/allocations/{info.allocation_id}/ready", json={})
@@ -99,10 +98,9 @@ def make_dummy_context(
     checkpoint_storage: Storage = None,
     preempt_mode: PreemptMode = PreemptMode.WorkersAskChief,
 ) -> Context:
-    """A context off the cluster: it logs what would be reported, and stores checkpoints.
+    """A context off the cluster, which logs reports and stores checkpoints.
 
-    Without `checkpoint_storage` they go below `$XDG_DATA_HOME/determined/checkpoints`
-    (`~/.local/share` if unset).
+    The default storage is `$XDG_DATA_HOME/determined/checkpoints` (`~/.local/share` if unset).
     """
     dist = distributed or DummyDistributedContext()
     if checkpoint_storage is None:
@@ -135,11 +133,11 @@ def _make_managed(
         info, f"/api/v1/trials/{number}/", f"/api/v1/runs/{number}/", "/api/v1/runs/start"
     )
     preempt = PreemptContext(session, info.allocation_id, dist, preempt_mode)
-    return assemble(Parts(info, session, dist, stored, tensorboard_mode), preempt)
+    return assemble(ContextParts(info, session, dist, stored, tensorboard_mode), preempt)
 
 
-class Parts(NamedTuple):
-    """What a context that reports to a master is made of."""
+class ContextParts(NamedTuple):
+    """The parts of a context that reports to a master."""
 
     info: ClusterInfo
     session: BaseSession
@@ -148,16 +146,16 @@ class Parts(NamedTuple):
     """The configuration's `checkpoint_storage`."""
     tensorboard_mode: TensorboardMode
     tensorboard_path: Optional[pathlib.Path] = None
-    """The local directory of TensorBoard's files; None for that of the task."""
+    """The local directory of TensorBoard files; None for the task's own."""
 
     @property
     def is_detached(self) -> bool:
-        """Whether the cluster did not start this process: it has no allocation of its own."""
+        """Whether the process runs outside the cluster, without an allocation."""
         return self.info.allocation_id == self.info.task_id
 
 
-def assemble(parts: Parts, preempt: PreemptContext) -> Context:
-    """A context whose trial's reports go to the master."""
+def assemble(parts: ContextParts, preempt: PreemptContext) -> Context:
+    """A context that reports to the master."""
     info, session, dist = parts.info, parts.session, parts.distributed
     trial = info.trial
     metrics = _MetricsContext(session, trial.trial_id, trial._trial_run_id)
@@ -200,7 +198,7 @@ def assemble(parts: Parts, preempt: PreemptContext) -> Context:
 
 
 def _session_of(info: ClusterInfo, *paths: str) -> BaseSession:
-    """A session with the task's token, which is good for its allocation and these paths."""
+    """A session with the task's token, valid for its allocation and for `paths`."""
     from determined.common.api import _retry
     from determined.common.api._task_session import TaskSession
     from determined.common.api.certs import Cert
@@ -215,7 +213,7 @@ def _session_of(info: ClusterInfo, *paths: str) -> BaseSession:
 
 
 def _start_run(session: BaseSession, trial_id: int, stored: Dict[str, Any]) -> Optional[int]:
-    """Tell the master which storage this run uses; return that storage's number there."""
+    """Report the storage of this run; return the id that the master gives it."""
     kept = {k: v for k, v in stored.items() if not k.startswith("save_")}
     try:
         answer = session.post(
@@ -224,13 +222,13 @@ def _start_run(session: BaseSession, trial_id: int, stored: Dict[str, Any]) -> O
     except errors.APIException as error:
         if error.status_code not in (404, 501):
             raise
-        return None  # a master that keeps no list of storages
+        return None  # a master without this route
     number = (answer.json() or {}).get("storageId")
     return None if number is None else int(number)
 
 
-def _tensorboard_of(parts: Parts) -> Optional[TensorboardManager]:
-    """One a container: its ranks have one directory. In MANUAL each rank brings its own files."""
+def _tensorboard_of(parts: ContextParts) -> Optional[TensorboardManager]:
+    """One manager per container, whose ranks share a directory; in MANUAL one per rank."""
     is_auto = parts.tensorboard_mode is TensorboardMode.AUTO
     if is_auto and parts.distributed.local_rank > 0:
         return None
@@ -245,7 +243,9 @@ def _tensorboard_of(parts: Parts) -> Optional[TensorboardManager]:
     )
 
 
-def _writer_of(parts: Parts, manager: Optional[TensorboardManager]) -> Optional[BatchMetricWriter]:
+def _writer_of(
+    parts: ContextParts, manager: Optional[TensorboardManager]
+) -> Optional[BatchMetricWriter]:
     is_auto = parts.tensorboard_mode is TensorboardMode.AUTO
     if manager is None or not is_auto or parts.distributed.rank > 0:
         return None

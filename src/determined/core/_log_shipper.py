@@ -1,4 +1,4 @@
-"""What a detached program prints, on its way to its trial's log."""
+"""Shipping of a detached program's output to its trial's log."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ MAX_LINE_CHARACTERS = 65_536
 
 
 class LogShipper:
-    """Sends lines of stdout and stderr to the master; they are still printed.
+    """Sends lines of stdout and stderr to the master, and still prints them.
 
-    Lines wait in a bounded queue: while the master is away the newest are dropped, and how many
-    is told. Printing never waits and never fails for it.
+    Lines wait in a bounded queue. When it is full, new lines are dropped, and their number is
+    logged. Printing never blocks or fails because of the master.
 
     Args:
-        session: of a user.
+        session: a user's session.
         task_id: the trial's task.
-        rank: of this process.
+        rank: the rank of this process.
     """
 
     def __init__(self, session: BaseSession, task_id: str, rank: int) -> None:
@@ -41,7 +41,7 @@ class LogShipper:
         self._streams: List[_Tee] = []
 
     def start(self) -> None:
-        """Listen to what is printed, and begin to send."""
+        """Replace stdout and stderr, and start sending."""
         self._streams = [_Tee(self, "stdout"), _Tee(self, "stderr")]
         for stream in self._streams:
             stream.install()
@@ -49,7 +49,7 @@ class LogShipper:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop listening, and send what is left."""
+        """Restore stdout and stderr, and send the remaining lines."""
         if self._thread is None:
             return
         for stream in self._streams:
@@ -61,7 +61,7 @@ class LogShipper:
         self._thread = None
 
     def add(self, stdtype: str, text: str) -> None:
-        """Take one line."""
+        """Queue one line."""
         with self._changed:
             if len(self._lines) >= MAX_LINES:
                 self._dropped += 1
@@ -103,11 +103,11 @@ class LogShipper:
             except Exception:
                 with self._changed:
                     self._dropped += len(batch)
-                return  # what cannot be sent must not be printed: it would come here again
+                return  # printing the error would add it to this queue
 
 
 class _Tee:
-    """Stands for `sys.stdout` or `sys.stderr`: writes through, and passes lines on."""
+    """Replaces `sys.stdout` or `sys.stderr`: writes through, and ships each line."""
 
     def __init__(self, shipper: LogShipper, name: str) -> None:
         self._shipper = shipper
@@ -120,7 +120,7 @@ class _Tee:
         setattr(sys, self._name, self)
 
     def remove(self) -> None:
-        """Put the stream back, unless somebody else stands there now; pass on the last line."""
+        """Restore the stream unless it was replaced again; ship the last line."""
         if getattr(sys, self._name) is self:
             setattr(sys, self._name, self._under)
         with self._lock:

@@ -1,9 +1,9 @@
-"""Metrics on their way to the master.
+"""Batching and sending of reported metrics.
 
-A report returns as soon as it lies in the spool, a bounded queue in this process; one thread
-sends what has gathered there, many reports a request. The spool survives a master that is
-away: a request is repeated for half an hour. It is drained when the context closes and when the
-process ends by itself, so only a killed process loses what it had not sent.
+A report is put into a spool, a bounded queue in this process, and the call returns. One thread
+sends the queued reports in batches. If the master is not available, a request is retried for half
+an hour. The spool is drained when the context closes and when the process exits, so reports are
+lost only if the process is killed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import time
 from collections import deque
 from typing import Any, Deque, Dict, List, NamedTuple, Optional
 
-from determined.common._plain import NotPlain, plain, plain_key
+from determined.common._plain import NotSerializable, plain, plain_key
 from determined.common.api import errors
 from determined.common.api._session import BaseSession
 
@@ -27,11 +27,11 @@ MAX_BYTES = 64 << 20
 BATCH_REPORTS = 1000
 BATCH_BYTES = 8 << 20
 VALUE_BYTES = 24
-"""A number's, as text or as Python holds it."""
-SAY_FULL_EVERY_S = 60.0
-LOOK_EVERY_S = 0.02
-AWAKE_LOOKS = 100
-"""For two seconds after a report the thread looks for the next one by itself."""
+"""The approximate size of a number, in memory or encoded."""
+WARN_FULL_EVERY_S = 60.0
+POLL_EVERY_S = 0.02
+POLLS_BEFORE_WAIT = 100
+"""After a report the thread polls for two seconds before it waits to be notified."""
 
 logger = logging.getLogger("determined.core")
 
@@ -39,30 +39,30 @@ _encode_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class Report(NamedTuple):
-    """One report as it waits in the spool."""
+    """One report in the spool."""
 
     group: str
     steps_completed: Optional[int]
     reported_at: float
     """In seconds since the epoch."""
     metrics: Dict[str, Any]
-    """A copy that JSON can hold: what the caller changes later does not reach it."""
+    """A JSON-compatible copy, so later changes by the caller have no effect."""
     size: int
-    """About how many bytes it takes."""
+    """The approximate size in bytes."""
 
     @property
     def what(self) -> str:
-        """Names it in errors."""
+        """ExternalNames it in errors."""
         return f"{self.group} metrics at step {self.steps_completed}"
 
 
 class _MetricsContext:
-    """The spool of one trial run, and the thread that empties it.
+    """The spool of one trial run, and the thread that sends its reports.
 
     Args:
-        session: of the task.
+        session: the task's session.
         trial_id: the trial.
-        run_id: which start of the trial this is; the master refuses reports of earlier ones.
+        run_id: the number of this run; the master refuses reports of earlier runs.
     """
 
     def __init__(self, session: BaseSession, trial_id: int, run_id: int) -> None:
@@ -76,13 +76,13 @@ class _MetricsContext:
         self._sending = 0
         self._error: Optional[BaseException] = None
         self._is_closing = False
-        self._has_told_late = False
-        self._is_asleep = False
+        self._has_warned_late = False
+        self._is_waiting = False
         self._can_batch = True
         self._thread: Optional[threading.Thread] = None
 
     def start(self) -> None:
-        """Start sending; the first report does so as well."""
+        """Start the thread; the first report does so too."""
         if self._thread is not None:
             return
         self._is_closing = False
@@ -97,19 +97,19 @@ class _MetricsContext:
         metrics: Dict[str, Any],
         batch_metrics: Optional[List[Dict[str, Any]]] = None,
     ) -> None:
-        """Put a report into the spool, waiting while it is full.
+        """Put a report into the spool; block while the spool is full.
 
-        After `close` nobody would send it: it is dropped, and that is told once.
+        A report after `close` is dropped with one warning.
 
         Raises:
-            ValueError: the group's name is empty or has a dot.
-            TypeError: a metric is of a kind that cannot be reported.
-            BadRequestException: the master refused an earlier report, or has been away for
+            ValueError: the group's name is empty or contains a dot.
+            TypeError: a metric has a type that cannot be reported.
+            BadRequestException: the master refused an earlier report, or was not available for
                 too long.
         """
         report = _report(group, steps_completed, metrics, batch_metrics)
         if self._is_closing:
-            self._tell_late(report)
+            self._warn_late(report)
             return
         if os.getpid() != self._process:
             self._send_from_fork(report)
@@ -120,22 +120,22 @@ class _MetricsContext:
             said_at = time.monotonic()
             while self._is_full() and self._error is None:
                 self._changed.wait(1.0)
-                if time.monotonic() - said_at >= SAY_FULL_EVERY_S:
+                if time.monotonic() - said_at >= WARN_FULL_EVERY_S:
                     said_at = time.monotonic()
                     logger.warning(
-                        "the spool of metrics is full (%d reports, %d MiB): waiting for the "
-                        "master, which has not taken them",
+                        "the spool of metrics is full (%d reports, %d MiB); waiting for the "
+                        "master to accept them",
                         len(self._spool),
                         self._bytes >> 20,
                     )
             self._raise_error()
             self._spool.append(report)
             self._bytes += report.size
-            if self._is_asleep:  # waking a thread costs more than all the rest
+            if self._is_waiting:  # notifying a thread costs more than the rest of this call
                 self._changed.notify_all()
 
     def flush(self) -> None:
-        """Wait until the master has answered for every report so far; errors as `report`."""
+        """Wait until the master has answered every report so far; errors as `report`."""
         with self._changed:
             self._changed.notify_all()
             while (self._spool or self._sending) and self._thread and self._thread.is_alive():
@@ -143,7 +143,7 @@ class _MetricsContext:
             self._raise_error()
 
     def close(self) -> None:
-        """Send what is left and stop; errors as `report`."""
+        """Send the remaining reports and stop the thread; errors as `report`."""
         if self._thread is None:
             return
         atexit.unregister(self._drain_at_exit)
@@ -155,12 +155,12 @@ class _MetricsContext:
         with self._changed:
             self._raise_error()
 
-    def _tell_late(self, report: Report) -> None:
-        if not self._has_told_late:
-            self._has_told_late = True
+    def _warn_late(self, report: Report) -> None:
+        if not self._has_warned_late:
+            self._has_warned_late = True
             logger.warning(
-                "the %s came after the end of the context and are not sent, nor is what follows: "
-                "report inside of the with block",
+                "the %s were reported after the context was closed and are dropped, as are later "
+                "reports; report inside the with block",
                 report.what,
             )
 
@@ -168,10 +168,10 @@ class _MetricsContext:
         try:
             self.close()
         except Exception as error:
-            logger.error("metrics were lost at the end of the process: %s", error)
+            logger.error("metrics were lost at process exit: %s", error)
 
     def _encode(self, report: Report) -> bytes:
-        """A report as the master takes it. The sender does this: it costs more than the call."""
+        """Encode a report. The sending thread does this, since it costs more than `report`."""
         reported_at = datetime.datetime.fromtimestamp(report.reported_at, datetime.timezone.utc)
         body: Dict[str, Any] = {
             "trialId": self._trial_id,
@@ -209,16 +209,16 @@ class _MetricsContext:
                 self._changed.notify_all()
 
     def _wait_for_reports(self) -> None:
-        """Look now and then while reports come; sleep once none has come for a while.
+        """Poll while reports arrive; wait to be notified once none has arrived for a while.
 
-        So who reports often is never held up to wake this thread.
+        A caller that reports often thus never pays for notifying this thread.
         """
-        looks = 0
+        polls = 0
         while not self._spool and not self._is_closing:
-            self._is_asleep = looks >= AWAKE_LOOKS
-            self._changed.wait(None if self._is_asleep else LOOK_EVERY_S)
-            looks += 1
-        self._is_asleep = False
+            self._is_waiting = polls >= POLLS_BEFORE_WAIT
+            self._changed.wait(None if self._is_waiting else POLL_EVERY_S)
+            polls += 1
+        self._is_waiting = False
 
     def _take_batch(self) -> List[Report]:
         batch: List[Report] = []
@@ -239,7 +239,7 @@ class _MetricsContext:
             except errors.APIException as error:
                 if error.status_code not in (404, 405, 501):
                     raise
-                self._can_batch = False  # a master that does not know the route
+                self._can_batch = False  # an older master
         self._send_singly(batch)
 
     def _send_batch(self, batch: List[Report]) -> None:
@@ -264,9 +264,9 @@ class _MetricsContext:
             raise problem
 
     def _send_from_fork(self, report: Report) -> None:
-        """Send at once: a forked process lacks the thread, and may end before it could be drained.
+        """Send immediately: a forked process lacks the thread and may exit without draining.
 
-        Over connections of its own, since those that it has belong to the other process as well.
+        Uses new connections, since the parent process shares the existing ones.
         """
         with self._session.with_retry(self._session.retry) as session:
             self._post("metrics", self._encode(report), session)
@@ -293,7 +293,7 @@ def _report(
 
 
 def _size(value: Any) -> int:
-    """About how many bytes a value takes, in the spool and encoded."""
+    """The approximate size of a value in bytes, in memory and encoded."""
     if isinstance(value, dict):
         return sum(map(len, value)) + sum(map(_size, value.values()))
     if isinstance(value, list):
@@ -302,15 +302,14 @@ def _size(value: Any) -> int:
 
 
 def plain_metrics(metrics: Dict[str, Any], what: str = "metric") -> Dict[str, Any]:
-    """Metrics as JSON holds them: numpy's numbers as Python's, NaN and the infinities as text.
+    """JSON-compatible metrics: NumPy numbers as Python's, NaN and infinities as text.
 
     Args:
-        metrics: by name; a number as a name is taken for its text.
-        what: what one of them is called in errors.
+        metrics: values by name; a name that is a number is converted to text.
+        what: the noun for one value in errors.
 
     Raises:
-        TypeError: a name is neither text nor a number, or a value is of a kind that JSON cannot
-            hold.
+        TypeError: a name is neither text nor a number, or JSON cannot represent a value.
     """
     values = {}
     for name, value in metrics.items():
@@ -318,9 +317,9 @@ def plain_metrics(metrics: Dict[str, Any], what: str = "metric") -> Dict[str, An
             raise TypeError(f"the name of a {what} must be text, got {name!r}")
         try:
             values[plain_key(name)] = plain(value)
-        except NotPlain as error:
+        except NotSerializable as error:
             raise TypeError(
-                f"{what} {name!r} is of type {error.kind}, which cannot be reported: give a "
-                "number, text, or lists and dicts of them"
+                f"{what} {name!r} is of type {error.kind}, which cannot be reported: use numbers, "
+                "text, or lists and dicts of them"
             ) from None
     return values

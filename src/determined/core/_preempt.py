@@ -1,4 +1,4 @@
-"""Whether the trial is asked to save and leave."""
+"""Preemption: checks whether the trial should save a checkpoint and exit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Optional
 
-from determined.core._choice import choice
+from determined.core._modes import choice
 
 if TYPE_CHECKING:
     from determined.common.api._session import BaseSession
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 POLL_S = 60
 RETRY_S = 5.0
 FIRST_ANSWER_S = 15.0
-"""Longer than the first question may take, whether it is answered or not."""
+"""Longer than the first poll can take, including its timeout."""
 
 logger = logging.getLogger("determined.core")
 
 
 class PreemptMode(enum.Enum):
-    """Which ranks ask, and whom.
+    """Which ranks check for preemption, and how.
 
-    WorkersAskChief: all ranks call together and get the chief's answer. ChiefOnly: only the
-    chief may call. WorkersAskMaster: every rank asks for itself, and answers may differ.
+    WorkersAskChief: all ranks call together and get the chief's result. ChiefOnly: only the
+    chief may call. WorkersAskMaster: every rank polls the master, and results may differ.
     """
 
     WorkersAskChief = "WORKERS_ASK_CHIEF"
@@ -34,16 +34,16 @@ class PreemptMode(enum.Enum):
 
 
 class PreemptContext:
-    """Asks the master, in the background, whether this allocation is to end.
+    """Polls the master in the background for the preemption of this allocation.
 
     Args:
-        session: of the task.
+        session: the task's session.
         allocation_id: the allocation.
         dist: the trial's ranks.
-        preempt_mode: who asks.
+        preempt_mode: which ranks poll.
 
     Raises:
-        ValueError: there is no such mode.
+        ValueError: the mode does not exist.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class PreemptContext:
         self._has_acknowledged = False
 
     def start(self) -> PreemptContext:
-        """Start asking, on the ranks that do."""
+        """Start polling, on the ranks that poll in this mode."""
         asks = self._dist.rank == 0 or self._preempt_mode is PreemptMode.WorkersAskMaster
         if asks and self._watcher is None:
             self._watcher = _Watcher(self._session, self._allocation_id)
@@ -70,7 +70,7 @@ class PreemptContext:
         return self
 
     def close(self) -> None:
-        """Stop asking; `should_preempt` goes on to give the last answer."""
+        """Stop polling; `should_preempt` keeps returning the last result."""
         if self._watcher is not None:
             self._last_answer = self._watcher.is_preempted.is_set()
             self._watcher.close()
@@ -83,16 +83,16 @@ class PreemptContext:
         self.close()
 
     def should_preempt(self, auto_ack: bool = True) -> bool:
-        """Whether to save a checkpoint now and end with exit code 0.
+        """Whether to save a checkpoint now and exit with code 0.
 
-        The first call waits for the master's first answer, later ones do not wait.
+        The first call waits for the first response of the master; later calls do not block.
 
         Args:
-            auto_ack: acknowledge at the first True, which promises to leave; without it call
-                `acknowledge_preemption_signal` when that is certain.
+            auto_ack: acknowledge the first True, which promises to exit. If false, call
+                `acknowledge_preemption_signal` once the exit is certain.
 
         Raises:
-            RuntimeError: the context is not started, or this rank may not ask in its mode.
+            RuntimeError: the context is not started, or this rank may not call in its mode.
         """
         if self._preempt_mode is PreemptMode.WorkersAskChief:
             answer = self._ask(auto_ack) if self._dist.rank == 0 else None
@@ -102,7 +102,7 @@ class PreemptContext:
         return self._ask(auto_ack)
 
     def acknowledge_preemption_signal(self) -> None:
-        """Promise to save and leave: whatever the exit code, the trial is then resumed later."""
+        """Promise to save and exit; the trial is then resumed later, whatever its exit code."""
         self._session.post(
             f"/api/v1/allocations/{self._allocation_id}/signals/ack_preemption",
             json={"allocationId": self._allocation_id},
@@ -119,7 +119,7 @@ class PreemptContext:
 
 
 class DummyPreemptContext(PreemptContext):
-    """Never preempted."""
+    """Never reports a preemption."""
 
     def __init__(
         self,
@@ -140,7 +140,7 @@ class DummyPreemptContext(PreemptContext):
         """False.
 
         Raises:
-            RuntimeError: this rank may not ask in its mode.
+            RuntimeError: this rank may not call in its mode.
         """
         if self._preempt_mode is PreemptMode.ChiefOnly and self._dist.rank > 0:
             raise RuntimeError("only the chief may call should_preempt in PreemptMode.ChiefOnly")
@@ -151,13 +151,13 @@ class DummyPreemptContext(PreemptContext):
 
 
 class _Watcher:
-    """A thread that waits for the master's word, over connections of its own."""
+    """A thread that long-polls the master over its own connections."""
 
     def __init__(self, session: BaseSession, allocation_id: str) -> None:
         self._session = session.with_retry(0)
         self._path = f"/api/v1/allocations/{allocation_id}/signals/preemption"
         self.is_preempted = threading.Event()
-        self._has_asked = threading.Event()
+        self._has_polled = threading.Event()
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._run, name="det-preempt", daemon=True)
 
@@ -165,13 +165,13 @@ class _Watcher:
         self._thread.start()
 
     def answer(self) -> bool:
-        """What the master has said so far; a trial that is to leave at once hears it at once."""
-        self._has_asked.wait(FIRST_ANSWER_S)
+        """The last result. The first call waits, so a pending preemption is seen at once."""
+        self._has_polled.wait(FIRST_ANSWER_S)
         return self.is_preempted.is_set()
 
     def close(self) -> None:
         self._closed.set()
-        self._session.close()  # ends the call that waits
+        self._session.close()  # ends the pending poll
         self._thread.join(timeout=5)
 
     def _run(self) -> None:
@@ -184,9 +184,9 @@ class _Watcher:
                 if (answer.json() or {}).get("preempt"):
                     self.is_preempted.set()
                 wait_s = POLL_S
-                self._has_asked.set()
+                self._has_polled.set()
             except Exception as error:
-                self._has_asked.set()
+                self._has_polled.set()
                 if not self._closed.is_set():
-                    logger.debug("the question whether to leave failed, asking again: %s", error)
+                    logger.debug("preemption poll failed; retrying: %s", error)
                 self._closed.wait(RETRY_S)

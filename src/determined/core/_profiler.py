@@ -1,4 +1,4 @@
-"""What the machine is doing while it trains, as metrics of their own groups."""
+"""System metrics (processor, memory, disk, network, accelerators) of the training machine."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Number = Union[int, float]
 
 
 class ProfilerContext:
-    """Samples processor, memory, disk, network and accelerators of this container's machine.
+    """Samples the system metrics of this container's machine.
 
     Args:
-        agent_id: the key that every report is put under.
-        metrics: where reports go.
-        distributed: local rank 0 of each container samples; on others nothing happens.
+        agent_id: the key of the values in every report.
+        metrics: the spool for reports.
+        distributed: the ranks; only local rank 0 of each container samples.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class ProfilerContext:
         self._thread: Optional[threading.Thread] = None
 
     def on(self, sampling_interval: Number = 1, samples_per_report: int = 10) -> None:
-        """Start sampling; while it is on, nothing changes.
+        """Start sampling; no effect if it is already on.
 
         Args:
             sampling_interval: seconds between samples, at least 0.1.
@@ -61,7 +61,7 @@ class ProfilerContext:
         self._thread.start()
 
     def off(self) -> None:
-        """Stop sampling; samples that make no whole report are dropped."""
+        """Stop sampling; samples of an incomplete report are dropped."""
         if self._thread is not None:
             self._stop.set()
             self._thread.join()
@@ -94,7 +94,7 @@ class DummyProfilerContext(ProfilerContext):
 
 
 def average(samples: List[Sample]) -> Sample:
-    """The mean of each number over samples of equal form, maps inside them likewise."""
+    """The mean of each number over samples of the same shape, nested dicts included."""
     mean: Sample = {}
     for key in {key for sample in samples for key in sample}:
         values = [sample[key] for sample in samples if key in sample]
@@ -117,7 +117,7 @@ def _collectors() -> Dict[str, Callable[[], Sample]]:
 
 
 class _Cpu:
-    """The share of time, in percent, in which processors were busy since the last call."""
+    """The processor utilization in percent since the last call."""
 
     def __init__(self) -> None:
         self._before = self._read()
@@ -135,7 +135,7 @@ class _Cpu:
 
 
 class _Rates:
-    """Counters turned into amounts a second between two calls."""
+    """Per-second rates of counters between two calls."""
 
     def __init__(
         self,
@@ -165,7 +165,7 @@ def _disk_counts() -> Tuple[float, ...]:
     operations = read = written = 0
     for line in _lines("/proc/diskstats"):
         fields = line.split()
-        # Only whole devices: their partitions would be counted twice.
+        # Whole devices only; counting partitions too would count their traffic twice.
         if len(fields) > 9 and os.path.exists(f"/sys/block/{fields[2]}"):
             operations += int(fields[3]) + int(fields[7])
             read += int(fields[5]) * 512
@@ -216,7 +216,7 @@ def _gpus() -> Optional[Callable[[], Sample]]:
         handles = [
             pynvml.nvmlDeviceGetHandleByIndex(i) for i in range(pynvml.nvmlDeviceGetCount())
         ]
-    except Exception:  # no library, or no driver: there is nothing to sample
+    except Exception:  # no library or no driver
         return None
 
     def collect() -> Sample:

@@ -1,8 +1,8 @@
-"""The searcher's operations, kept for scripts written for older versions.
+"""Searcher operations, for scripts written for older versions.
 
-A search no longer hands out lengths to train to: a trial trains until it is done, or until
-`core_context.preempt.should_preempt()` says to leave, as it does for a trial that the searcher
-stops.
+A search no longer assigns training lengths. A trial trains until it is done, or until
+`core_context.preempt.should_preempt()` returns True, which it also does for a trial that the
+searcher stops.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import logging
 import warnings
 from typing import TYPE_CHECKING, Any, Iterator, Optional
 
-from determined.core._choice import choice
+from determined.core._modes import choice
 
 if TYPE_CHECKING:
     from determined.common.api._session import BaseSession
@@ -22,7 +22,7 @@ logger = logging.getLogger("determined.core")
 
 
 class Unit(enum.Enum):
-    """What a length counts."""
+    """The unit of a length."""
 
     EPOCHS = "EPOCHS"
     RECORDS = "RECORDS"
@@ -54,11 +54,11 @@ class SearcherOperation:
         return self._length
 
     def report_progress(self, length: float) -> None:
-        """Tell how far training has come, in the same unit; only the chief may.
+        """Report the length trained so far, in the unit of `length`; chief only.
 
         Raises:
-            RuntimeError: another rank called, or the operation is completed and this is less
-                than all of it.
+            RuntimeError: a worker called, or the operation is completed and `length` is not its
+                full length.
         """
         self._check("report_progress", is_end=length == self._length)
         if self._session is None:
@@ -72,7 +72,7 @@ class SearcherOperation:
         )
 
     def report_completed(self, searcher_metric: Any) -> None:
-        """End the operation; only the chief may. The metric counts as reported in a validation.
+        """Complete the operation; chief only. The metric is the one reported in a validation.
 
         Raises:
             RuntimeError: as `report_progress`.
@@ -113,24 +113,24 @@ class SearcherContext:
         """The operations of this trial: exactly one. Deprecated.
 
         Raises:
-            RuntimeError: a worker called in `SearcherMode.ChiefOnly`, or the chief went on
-                without completing the operation.
-            ValueError: there is no such mode.
+            RuntimeError: a worker called in `SearcherMode.ChiefOnly`, or the chief did not
+                complete the operation.
+            ValueError: the mode does not exist.
         """
         mode = choice(SearcherMode, searcher_mode, "searcher_mode")
         warnings.warn(
             "SearcherContext.operations is deprecated: train for as long as the configuration "
-            "says and ask core_context.preempt.should_preempt() when to leave",
+            "says, and exit when core_context.preempt.should_preempt() returns True",
             FutureWarning,
             stacklevel=2,
         )
         return self._operations(mode)
 
     def acknowledge_out_of_ops(self) -> None:
-        """Do nothing: there is no more than one operation."""
+        """Do nothing: there is only one operation."""
 
     def get_configured_units(self) -> Optional[Unit]:
-        """What `searcher.max_length` counts, None when it does not say."""
+        """The unit of `searcher.max_length`; None if it has none."""
         return self._units
 
     def _operations(self, searcher_mode: SearcherMode) -> Iterator[SearcherOperation]:
@@ -141,8 +141,8 @@ class SearcherContext:
         yield operation
         if is_chief and not operation._completed:
             raise RuntimeError(
-                "the operation was left without report_completed: call op.report_completed(value) "
-                "before the loop goes on"
+                "the operation was not completed: call op.report_completed(value) before the next "
+                "iteration"
             )
 
     def _make(self, is_chief: bool) -> SearcherOperation:
@@ -150,7 +150,7 @@ class SearcherContext:
 
 
 class DummySearcherOperation(SearcherOperation):
-    """An operation off the cluster: what would be reported is logged."""
+    """An operation off the cluster, which logs its reports."""
 
     def __init__(self, length: int, is_chief: bool) -> None:
         super().__init__(None, 0, length, is_chief)
@@ -167,7 +167,7 @@ class DummySearcherContext(SearcherContext):
 
 
 class SearcherContextMissing(SearcherContext):
-    """In place of a searcher whose configuration has no `max_length`."""
+    """Used if the configuration has no `searcher.max_length`; every call raises."""
 
     def __init__(self) -> None:
         pass
@@ -190,7 +190,7 @@ class SearcherContextMissing(SearcherContext):
 
 
 def units_of(searcher: Any) -> Optional[Unit]:
-    """The unit in a searcher's configuration, None when there is none."""
+    """The unit in a searcher's configuration, or None."""
     unit = searcher.get("unit")
     length = searcher.get("max_length")
     if unit is None and isinstance(length, dict) and len(length) == 1:
@@ -202,7 +202,7 @@ def units_of(searcher: Any) -> Optional[Unit]:
 
 
 def length_of(searcher: Any) -> Optional[int]:
-    """The `max_length` in a searcher's configuration, None when there is none."""
+    """The `max_length` in a searcher's configuration, or None."""
     length = searcher.get("max_length")
     if isinstance(length, dict) and len(length) == 1:
         length = next(iter(length.values()))
@@ -212,6 +212,6 @@ def length_of(searcher: Any) -> Optional[int]:
 def _missing(call: str) -> ValueError:
     return ValueError(
         f"core_context.searcher.{call}() needs searcher.max_length in the experiment's "
-        "configuration; better, train for as long as your script decides and ask "
-        "core_context.preempt.should_preempt() when to leave"
+        "configuration. Preferably train for as long as the script decides, and exit when "
+        "core_context.preempt.should_preempt() returns True"
     )

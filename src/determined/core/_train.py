@@ -1,4 +1,4 @@
-"""What a trial tells the master about its training."""
+"""Reports of a trial: metrics, progress, status and metadata."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
 
 from determined._constants import run_dir
 from determined.common.api import errors
-from determined.core._choice import choice
-from determined.core._tensorboard_mode import TensorboardMode
+from determined.core._modes import TensorboardMode, choice
 
 if TYPE_CHECKING:
     from determined.common.api._session import BaseSession
@@ -28,12 +27,12 @@ Mangler = Callable[[pathlib.Path, int], pathlib.Path]
 
 PROGRESS_EVERY_S = 1.0
 PROGRESS_TIMEOUT_S = 5.0
-REPORTED_MARK = "reported"
-"""A file in the info directory that tells the entry chain that metrics were reported."""
+REPORTED_MARKER = "reported"
+"""A file in the info directory by which the entry chain knows that metrics were reported."""
 
 
 class EarlyExitReason(enum.Enum):
-    """Why a trial ends before its time."""
+    """Why a trial ends early."""
 
     INVALID_HP = "EXITED_REASON_INVALID_HP"
     USER_REQUESTED_STOP = "EXITED_REASON_USER_REQUESTED_STOP"
@@ -42,13 +41,13 @@ class EarlyExitReason(enum.Enum):
 class TrainContext:
     """Reports metrics, progress and status of a trial.
 
-    Only the chief (rank 0) reports training and validation; on other ranks that changes nothing.
-    A group of one's own is reported by every rank that calls: give each rank another group, or
-    call on one rank alone.
+    Training and validation metrics are reported by the chief (rank 0) only; calls on other ranks
+    have no effect. Metrics of other groups are reported by every rank that calls: use a group per
+    rank, or call on one rank.
     """
 
     _writes_events = True
-    """Whether reports go into TensorBoard's files as well."""
+    """Whether metrics are also written as TensorBoard event files."""
 
     def __init__(
         self,
@@ -70,17 +69,17 @@ class TrainContext:
         self._tensorboard_manager = tensorboard_manager
         self._tbd_writer = tbd_writer
         self._has_reported = False
-        self._has_told = False
-        self._progress_told_at = -PROGRESS_EVERY_S
+        self._has_logged_rank = False
+        self._progress_sent_at = -PROGRESS_EVERY_S
 
     def set_status(self, status: str) -> None:
-        """Show a few words about what the trial is doing, such as `validating`."""
+        """Set a short status of the trial, such as `validating`."""
         self._session.post(
             f"/api/v1/trials/{self._trial_id}/runner/metadata", json={"state": status}
         )
 
     def set_metadata(self, metadata: Dict[str, Any]) -> Optional[Dict[str, Any]]:
-        """Set the run's metadata in place of what it had; return what is stored."""
+        """Replace the run's metadata; return the stored metadata."""
         return self._run_metadata(
             self._session.post(
                 f"/api/v1/runs/{self._trial_id}/metadata",
@@ -89,7 +88,7 @@ class TrainContext:
         )
 
     def get_metadata(self) -> Optional[Dict[str, Any]]:
-        """The run's metadata, None when it has none."""
+        """The run's metadata, or None."""
         return self._run_metadata(self._session.get(f"/api/v1/runs/{self._trial_id}/metadata"))
 
     def report_training_metrics(
@@ -98,12 +97,12 @@ class TrainContext:
         metrics: Dict[str, Any],
         batch_metrics: Optional[List[Dict[str, Any]]] = None,
     ) -> None:
-        """Report metrics of training, averaged over the steps since the last report.
+        """Report training metrics, averaged over the steps since the last report.
 
         Args:
-            steps_completed: batches (or other steps) done so far.
-            metrics: by name; numbers, or other values that JSON can hold.
-            batch_metrics: the metrics of each single batch.
+            steps_completed: batches (or other steps) completed so far.
+            metrics: values by name: numbers, or other values that JSON can represent.
+            batch_metrics: the metrics of each batch.
 
         Raises:
             TypeError: a value cannot be reported.
@@ -113,9 +112,9 @@ class TrainContext:
             self._report("training", steps_completed, metrics, batch_metrics)
 
     def report_validation_metrics(self, steps_completed: int, metrics: Dict[str, Any]) -> None:
-        """Report metrics of a validation; the searcher decides by the one it is set to.
+        """Report validation metrics; the searcher uses the one named by `searcher.metric`.
 
-        Values of bytes are left out, with a warning.
+        Values of type bytes are dropped with a warning.
 
         Raises:
             RuntimeError: a value is None.
@@ -126,17 +125,17 @@ class TrainContext:
             if value is None:
                 raise RuntimeError(f"validation metric {name!r} is None")
             if isinstance(value, (bytes, bytearray)):
-                logger.warning("validation metric %r is bytes and is left out", name)
+                logger.warning("validation metric %r has type bytes and is dropped", name)
             else:
                 kept[name] = value
         if self._is_mine():
             self._report("validation", steps_completed, kept)
 
     def report_metrics(self, group: str, steps_completed: int, metrics: Dict[str, Any]) -> None:
-        """Report metrics of a group of one's own: any name without a dot.
+        """Report metrics of any group; its name must not contain a dot.
 
         Raises:
-            ValueError: the group's name is empty or has a dot.
+            ValueError: the group's name is empty or contains a dot.
             TypeError, BadRequestException: as `report_training_metrics`.
         """
         if group == "validation":
@@ -145,7 +144,7 @@ class TrainContext:
             self._report(group, steps_completed, metrics)
 
     def get_tensorboard_path(self) -> pathlib.Path:
-        """The directory whose files are brought to the storage for TensorBoard."""
+        """The directory whose files are uploaded for TensorBoard."""
         if self._tensorboard_manager is None:
             return pathlib.Path(tempfile.gettempdir(), "tensorboard")
         return self._tensorboard_manager.base_path
@@ -155,28 +154,28 @@ class TrainContext:
         selector: Selector = lambda _: True,
         mangler: Mangler = lambda p, __: p,
     ) -> None:
-        """Bring TensorBoard's files to the storage, in `TensorboardMode.MANUAL`.
+        """Upload TensorBoard files, in `TensorboardMode.MANUAL`.
 
         Args:
-            selector: which files, by their path below the TensorBoard directory.
-            mangler: what to call a file there, by its path and this process's rank.
+            selector: the files to upload, by their path.
+            mangler: the name of a file in the storage, by its path and this process's rank.
 
         Raises:
             RuntimeError: the mode is AUTO.
         """
         if self._tensorboard_mode is TensorboardMode.AUTO:
             raise RuntimeError(
-                "files are uploaded by themselves: pass tensorboard_mode=TensorboardMode.MANUAL "
-                "to core.init to upload them yourself"
+                "files are uploaded automatically; to upload them yourself, pass "
+                "tensorboard_mode=TensorboardMode.MANUAL to core.init"
             )
         if self._tensorboard_manager is not None:
             self._tensorboard_manager.sync(selector, mangler, self._distributed.rank)
 
     def report_early_exit(self, reason: EarlyExitReason) -> None:
-        """Tell why the trial is about to end; it has ten seconds to do so.
+        """Report why the trial is about to exit; it must then exit within ten seconds.
 
         Raises:
-            ValueError: there is no such reason.
+            ValueError: the reason does not exist.
         """
         body = {"reason": choice(EarlyExitReason, reason, "reason").value}
         try:
@@ -184,10 +183,10 @@ class TrainContext:
         except errors.APIException as error:
             if error.status_code != 400:
                 raise
-            logger.warning("the early exit was not taken: %s", error.message)
+            logger.warning("the master refused the early exit: %s", error.message)
 
     def report_progress(self, progress: float) -> None:
-        """Tell how much of the training is done.
+        """Report the fraction of the training that is done.
 
         Raises:
             ValueError: `progress` is not from 0 to 1.
@@ -201,11 +200,11 @@ class TrainContext:
             )
 
     def _try_report_progress(self, progress: float) -> None:
-        """Tell it now and then, once and without errors: training does not wait for the master."""
+        """Report progress at most once a second, without retries and without raising."""
         now = time.monotonic()
-        if progress < 1 and now < self._progress_told_at + PROGRESS_EVERY_S:
+        if progress < 1 and now < self._progress_sent_at + PROGRESS_EVERY_S:
             return
-        self._progress_told_at = now
+        self._progress_sent_at = now
         session = self._session.with_retry(0)
         try:
             session.post(
@@ -214,12 +213,12 @@ class TrainContext:
                 timeout=PROGRESS_TIMEOUT_S,
             )
         except Exception as error:
-            logger.debug("the progress was not told: %s", error)
+            logger.debug("progress report failed: %s", error)
         finally:
             session.close()
 
     def get_experiment_best_validation(self) -> Optional[float]:
-        """The best value of the searcher's metric in the whole experiment, None before any."""
+        """The experiment's best value of the searcher's metric; None before the first."""
         try:
             answer = self._session.get(
                 f"/api/v1/experiments/{self._exp_id}/searcher/best_searcher_validation_metric"
@@ -236,10 +235,10 @@ class TrainContext:
     def _is_mine(self) -> bool:
         if self._distributed.rank == 0:
             return True
-        if not self._has_told:
-            self._has_told = True
+        if not self._has_logged_rank:
+            self._has_logged_rank = True
             logger.info(
-                "training and validation metrics of rank %d are not reported: the chief's are",
+                "rank %d does not report training and validation metrics; the chief does",
                 self._distributed.rank,
             )
         return False
@@ -252,11 +251,11 @@ class TrainContext:
         batch_metrics: Optional[List[Dict[str, Any]]] = None,
     ) -> None:
         logger.info("%s metrics at step %s: %s", group, steps_completed, metrics)
-        steps = int(steps_completed)  # numpy's, or an epoch that somebody divided
+        steps = int(steps_completed)  # a NumPy integer, or a float
         self._metrics.report(group, steps, metrics, batch_metrics)
         if not self._has_reported:
             self._has_reported = True
-            _leave_mark()
+            _write_marker()
         if self._tensorboard_mode is not TensorboardMode.AUTO:
             return
         if self._tbd_writer is not None and self._writes_events:
@@ -272,7 +271,7 @@ class TrainContext:
 
 
 class DummyTrainContext(TrainContext):
-    """Off a cluster: what would be reported is logged."""
+    """Logs reports; used off the cluster."""
 
     def __init__(self, tensorboard_path: Optional[pathlib.Path] = None) -> None:
         self._tbd_directory = tensorboard_path
@@ -288,7 +287,7 @@ class DummyTrainContext(TrainContext):
         return metadata
 
     def get_metadata(self) -> Optional[Dict[str, Any]]:
-        """None."""
+        """Return None."""
         return None
 
     def _end_event_file(self) -> None:
@@ -331,20 +330,20 @@ class DummyTrainContext(TrainContext):
         self.report_progress(progress)
 
     def get_experiment_best_validation(self) -> Optional[float]:
-        """None: there is no experiment."""
+        """Return None: there is no experiment."""
         return None
 
     def get_tensorboard_path(self) -> pathlib.Path:
-        """A directory of this process, made at the first call."""
+        """A temporary directory, created by the first call."""
         if self._tbd_directory is None:
             self._tbd_directory = pathlib.Path(tempfile.mkdtemp(prefix="tensorboard-"))
         return self._tbd_directory
 
 
-def _leave_mark() -> None:
+def _write_marker() -> None:
     folder = os.path.join(run_dir(), "info")
     try:
-        with open(os.path.join(folder, REPORTED_MARK), "w", encoding="ascii"):
+        with open(os.path.join(folder, REPORTED_MARKER), "w", encoding="ascii"):
             pass
     except OSError:
-        logger.debug("no mark could be left in %s", folder)
+        logger.debug("the marker could not be written to %s", folder)

@@ -1,1 +1,1 @@
-"""What starts first inside a task."""
+"""The entry chain: the programs that start a task."""

@@ -1,4 +1,4 @@
-"""Running the user's program, and being transparent about it: signals in, exit code out."""
+"""The user's program as a child process: forwards signals and returns its exit code."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ import os
 import signal
 from typing import Any, List, Mapping
 
-from determined._signals_forwarded import FORWARDED
-from determined.exec._notes import EntryFailed
+from determined._constants import FORWARDED_SIGNALS
+from determined.exec._log import EntryFailed
 
 NOT_FOUND = 127
 NOT_EXECUTABLE = 126
 
 
 class Child:
-    """One started program; signals that arrive here are handed on to it."""
+    """A running program. Signals that this process receives are forwarded to it."""
 
     def __init__(self, command: List[str], env: Mapping[str, str]) -> None:
         self._pid = 0
         self._early: List[int] = []
-        self.was_told = False
-        """Whether a signal has been handed on to it."""
+        self.was_signaled = False
+        """Whether a signal was forwarded to it."""
         for signum in _signals():
-            signal.signal(signum, self._hand_on)
+            signal.signal(signum, self._forward)
         self._pid = _spawn(command, env)
         for number in self._early:
             os.kill(self._pid, number)
 
     def wait(self) -> int:
-        """The program's exit code, 128 + n when signal n ended it.
+        """Wait for the program; return its exit code, or 128 + n if signal n killed it.
 
-        Orphans are reaped on the way: in a container this process has number 1.
+        Reaps orphans too, since in a container this process is PID 1.
         """
         while True:
             pid, status = os.waitpid(-1, 0)
@@ -42,14 +42,14 @@ class Child:
                 return exit_code(status)
 
     def send(self, number: int) -> None:
-        """Send it a signal, unless it has ended."""
+        """Send a signal to the program, unless it has ended."""
         pid = self._pid
         with contextlib.suppress(ProcessLookupError):
             if pid:
                 os.kill(pid, number)
 
-    def _hand_on(self, number: int, _frame: Any) -> None:
-        self.was_told = True
+    def _forward(self, number: int, _frame: Any) -> None:
+        self.was_signaled = True
         if self._pid:
             self.send(number)
         else:
@@ -57,44 +57,44 @@ class Child:
 
 
 def exit_code(status: int) -> int:
-    """A wait status as a shell tells it."""
+    """The exit code of a wait status, as a shell reports it."""
     if os.WIFSIGNALED(status):
         return 128 + os.WTERMSIG(status)
     return os.WEXITSTATUS(status)
 
 
 def _signals() -> List[signal.Signals]:
-    return [getattr(signal, name) for name in FORWARDED]
+    return [getattr(signal, name) for name in FORWARDED_SIGNALS]
 
 
 def _spawn(command: List[str], env: Mapping[str, str]) -> int:
     """Start a program found on the PATH of `env`.
 
     Raises:
-        EntryFailed: with code 127 it is not there, with 126 it cannot be run.
+        EntryFailed: it does not exist (code 127), or cannot be executed (code 126).
     """
     program = command[0]
     path = _find(program, env.get("PATH", os.defpath))
     try:
-        # Python ignores SIGPIPE, which a shell pipeline in the program must not inherit.
+        # Python ignores SIGPIPE; shell pipelines in the program need its default action.
         return os.posix_spawn(path, command, dict(env), setsigdef=[signal.SIGPIPE])
     except FileNotFoundError:
         raise EntryFailed(
-            f"the entrypoint's program {program!r} was not found: name a program on PATH, or a "
-            "file of the model directory as './file' (and see that its first line names an "
-            "interpreter that exists)",
+            f"the entrypoint's program {program!r} was not found: use a program on PATH, or a "
+            "file of the model directory as './file' (its first line must name an existing "
+            "interpreter)",
             NOT_FOUND,
         ) from None
     except PermissionError:
         raise EntryFailed(
-            f"the entrypoint's program {program!r} may not be executed: make it executable "
-            "(chmod +x) before submitting, or start it with its interpreter, as in "
+            f"the entrypoint's program {program!r} is not executable: make it executable "
+            "(chmod +x) before submitting, or start it with its interpreter, such as "
             "'python3 train.py'",
             NOT_EXECUTABLE,
         ) from None
     except OSError as error:
         raise EntryFailed(
-            f"the entrypoint's program {program!r} cannot be run: {error.strerror}",
+            f"the entrypoint's program {program!r} cannot be started: {error.strerror}",
             NOT_EXECUTABLE,
         ) from None
 

@@ -1,11 +1,17 @@
-"""The one program an agent starts for a task: `python3 -m determined.exec.entry KIND [ARGS]`.
+"""The program that an agent starts for a task: `python3 -m determined.exec.entry KIND [ARGS]`.
 
-KIND is `trial`, `command` with the program and its arguments, `gang` with the same in each of
-several containers, `shell` with its port, `notebook`, or `tensorboard` with further arguments of
-the tool. It sets up the task's directories, fetches its files, runs the startup hooks, waits for
-the other containers, and runs the user's program or the kind's server, handing signals and the
-exit code through. All in one process, except that hooks are sourced by a shell, which then starts
-this program again.
+KIND is one of:
+- `trial`
+- `command`, with the program and its arguments
+- `gang`, as `command` in each of several containers
+- `shell`, with its port
+- `notebook`
+- `tensorboard`, with further arguments for TensorBoard
+
+It sets up the task's directories, fetches its files, runs the startup hooks, waits for the other
+containers, and runs the user's program or the task's server. It forwards signals to it and returns
+its exit code. All of this happens in one process, except that a shell sources the hooks and then
+starts this program again.
 """
 
 from __future__ import annotations
@@ -18,15 +24,15 @@ from determined._constants import run_dir
 from determined._info import read_cluster_info, write_info
 from determined.common.api import errors
 from determined.common.api._task_session import TaskSession
-from determined.exec import (
-    _accelerators,
-    _context,
-    _preflight,
-    _rendezvous,
-    _surroundings,
-    launch,
+from determined.exec import launch
+from determined.exec._container import (
+    accelerators,
+    context_directory,
+    environment,
+    preflight,
+    rendezvous,
 )
-from determined.exec._notes import EntryFailed, note
+from determined.exec._log import EntryFailed, log
 
 AFTER_HOOKS = "--after-hooks"
 HOOKS_FAILED = 1
@@ -34,17 +40,17 @@ KINDS = ("trial", "command", "gang", "notebook", "shell", "tensorboard")
 
 
 def main(argv: List[str]) -> int:
-    """Run a task to its end; return the exit code of the whole."""
+    """Run a task until it ends; return its exit code."""
     is_after_hooks = argv[:1] == [AFTER_HOOKS]
     kind, *rest = argv[1:] if is_after_hooks else argv or [""]
     if kind not in KINDS:
-        raise EntryFailed(f"{kind!r} is no kind of task: one of {', '.join(KINDS)}", 2)
+        raise EntryFailed(f"{kind!r} is not a kind of task; use one of {', '.join(KINDS)}", 2)
     env = os.environ
     session = TaskSession.from_environment(env)
     if not is_after_hooks:
-        _surroundings.set_up(env)
-        work_dir = _surroundings.enter_work_dir(env)
-        _context.fetch(session, env, work_dir)
+        environment.set_up(env)
+        work_dir = environment.enter_work_dir(env)
+        context_directory.fetch(session, env, work_dir)
         hooks = _hooks()
         if hooks:
             _source(hooks, [kind, *rest])
@@ -67,9 +73,9 @@ def _hooks() -> List[str]:
 
 
 def _source(hooks: List[str], arguments: List[str]) -> None:
-    """Become a shell that sources the hooks, tracing them, and then starts this program again.
+    """Replace this process by a shell that sources the hooks and starts this program again.
 
-    So whatever they leave in the shell is the program's: variables, directory, limits, mask.
+    The program thus inherits the state that hooks set: variables, directory, limits, umask.
     """
     lines = ["set -e", "set -x"]
     lines += [f'test -f "{path}" && source "{_sourced(path)}"' for path in hooks]
@@ -80,13 +86,13 @@ def _source(hooks: List[str], arguments: List[str]) -> None:
         os.execvp("bash", command)
     except FileNotFoundError:
         raise EntryFailed(
-            f"the startup hook {hooks[0]} needs bash, which this image does not have",
+            f"the startup hook {hooks[0]} needs bash, which this image lacks",
             HOOKS_FAILED,
         ) from None
 
 
 def _sourced(path: str) -> str:
-    return path if "/" in path else f"./{path}"  # a bare name would be looked up on PATH
+    return path if "/" in path else f"./{path}"  # `source` looks up bare names on PATH
 
 
 def _run_trial(session: TaskSession) -> int:
@@ -95,7 +101,7 @@ def _run_trial(session: TaskSession) -> int:
     cluster = read_cluster_info(os.path.join(run_dir(), "info"))
     assert cluster is not None
     command = launch.prepare(cluster, env)
-    code = launch.run(command, env, lambda: _accelerators.report(session, env, found))
+    code = launch.run(command, env, lambda: accelerators.report(session, env, found))
     launch.explain(command, code, cluster)
     return code
 
@@ -109,22 +115,22 @@ def _run_gang(session: TaskSession, arguments: List[str]) -> int:
         "DET_CONTAINER_ADDRS": ",".join(met["container_addrs"]),
         "DET_CONTAINER_RANK": str(met["container_rank"]),
     }
-    return launch.run(command, {**env, **place}, lambda: _accelerators.report(session, env, found))
+    return launch.run(command, {**env, **place}, lambda: accelerators.report(session, env, found))
 
 
-def _meet(session: TaskSession) -> Tuple[_accelerators.Accelerators, Dict[str, Any]]:
-    """Wait for the other containers; the accelerators found here, and the rendezvous."""
+def _meet(session: TaskSession) -> Tuple[accelerators.Accelerators, Dict[str, Any]]:
+    """Wait for the other containers; return the local accelerators and the rendezvous."""
     found = _find_accelerators()
-    met = _rendezvous.meet(session, os.environ)
-    _preflight.check(session, os.environ, met, found)
+    met = rendezvous.wait_for_containers(session, os.environ)
+    preflight.check(session, os.environ, met, found)
     return found, met
 
 
 def _run_on_slots(kind: str, session: TaskSession, arguments: List[str]) -> int:
-    """Run a server from which users work on this task's slots."""
+    """Run a shell or notebook server, which uses this task's slots."""
     found = _find_accelerators()
-    _preflight.check_accelerators(os.environ, found)
-    _accelerators.report(session, os.environ, found)
+    preflight.check_accelerators(os.environ, found)
+    accelerators.report(session, os.environ, found)
     if kind == "shell":
         from determined.exec import shell
 
@@ -134,12 +140,12 @@ def _run_on_slots(kind: str, session: TaskSession, arguments: List[str]) -> int:
     return notebook.run(session, os.environ)
 
 
-def _find_accelerators() -> _accelerators.Accelerators:
-    """Look for them, and tell where this task runs."""
-    found = _accelerators.detect()
+def _find_accelerators() -> accelerators.Accelerators:
+    """Detect the accelerators, write resources.json, and log where this task runs."""
+    found = accelerators.detect()
     info = os.path.join(run_dir(), "info")
     write_info(info, "resources.json", {"gpu_uuids": found.uuids})
-    _accelerators.describe(os.environ, found)
+    accelerators.describe(os.environ, found)
     return found
 
 
@@ -148,7 +154,7 @@ def _run_command(arguments: List[str]) -> int:
 
 
 def _command(arguments: List[str]) -> List[str]:
-    """A single word is a line for the shell."""
+    """The command to run; a single argument is a shell command line."""
     if not arguments:
         raise EntryFailed("a command task needs a program to run", 2)
     return ["/bin/sh", "-c", arguments[0]] if len(arguments) == 1 else arguments
@@ -158,16 +164,16 @@ def _guarded(argv: List[str]) -> int:
     try:
         return main(argv)
     except EntryFailed as error:
-        note(str(error), "ERROR")
+        log(str(error), "ERROR")
         return error.code
     except (errors.BadRequestException, errors.BadResponseException) as error:
-        note(f"the task could not be prepared: {error}", "ERROR")
+        log(f"the task could not be prepared: {error}", "ERROR")
         return 1
     except KeyError as error:
-        note(f"the variable {error.args[0]} is not set: an agent starts this", "ERROR")
+        log(f"the variable {error.args[0]} is not set; an agent must start this program", "ERROR")
         return 2
     except OSError as error:
-        note(f"the task could not be prepared: {error}", "ERROR")
+        log(f"the task could not be prepared: {error}", "ERROR")
         return 1
 
 

@@ -1,4 +1,4 @@
-"""Deletes checkpoints' files, and tells the master what is left of them."""
+"""Checkpoint garbage collection: deletes files and reports the remaining ones."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from determined.common import storage
 from determined.common.api import errors
 from determined.common.api._task_session import TaskSession
 from determined.errors import CheckpointNotFound
-from determined.exec._notes import EntryFailed, note
-from determined.exec._surroundings import set_up
+from determined.exec._container.environment import set_up
+from determined.exec._log import EntryFailed, log
 
 BATCH = 40
-"""So many are reported together: what is deleted and not yet reported must not be much."""
+"""Checkpoints per report; small, since deleted files are unreported until then."""
 
 
 def main(argv: List[str]) -> int:
-    """Delete what the arguments name; 0 when all of it is done."""
+    """Delete what the arguments name; return 0 if all of it is deleted."""
     args = _parse(argv)
     set_up(os.environ)
     config = _load(args.storage_config)
@@ -31,7 +31,7 @@ def main(argv: List[str]) -> int:
         if not glob or ".." in glob.split("/"):
             raise EntryFailed(f"the pattern {glob!r} is empty or leads out of the checkpoint")
     if args.dry_run:
-        note(f"would delete {globs} of checkpoints {uuids}")
+        log(f"would delete {globs} of checkpoints {uuids}")
         return 0
     manager = storage.build(config)
     found = 0
@@ -46,20 +46,21 @@ def main(argv: List[str]) -> int:
         raise EntryFailed("checkpoints could not be deleted: " + "; ".join(failures))
     if args.delete_tensorboards:
         _delete_tensorboards(manager, args.experiment_id)
-    note(f"garbage collection is done: {found} of {len(uuids)} checkpoints were there")
+    log(f"garbage collection is done: {found} of {len(uuids)} checkpoints existed")
     return 0
 
 
 def delete_files(
     manager: storage.StorageManager, uuids: List[str], globs: List[str]
 ) -> Tuple[Dict[str, Dict[str, int]], List[str]]:
-    """Delete files of checkpoints, a few at a time. A missing one is passed over.
+    """Delete files of checkpoints, a few at a time; skip missing checkpoints.
 
-    Where nothing is left a manifest still is: whoever does this again, because the master was
-    not told, finds those by it that are not missing but done.
+    A checkpoint without files keeps its manifest until `forget_all`. If this task is interrupted
+    before its report, the next one can tell a deleted checkpoint from a missing one.
 
     Returns:
-        What is left of each, and what went wrong; of what went wrong half-way, both.
+        The remaining files of each checkpoint, and the errors. A checkpoint whose deletion failed
+        half-way is in both.
     """
     left: Dict[str, Dict[str, int]] = {}
     failures: List[str] = []
@@ -68,7 +69,7 @@ def delete_files(
         try:
             left[uuid] = manager.clear(uuid, globs) if globs else manager.list_paths(uuid)
         except CheckpointNotFound:
-            note(f"checkpoint {uuid} is not in the storage any more", "WARNING")
+            log(f"checkpoint {uuid} is no longer in the storage", "WARNING")
         except (OSError, ValueError) as error:
             failures.append(f"{uuid}: {error}")
             with contextlib.suppress(CheckpointNotFound, OSError, ValueError):
@@ -81,7 +82,7 @@ def delete_files(
 
 
 def forget_all(manager: storage.StorageManager, uuids: List[str]) -> List[str]:
-    """Delete the last that is left of checkpoints without files; what went wrong."""
+    """Delete the manifests of checkpoints without files; return the errors."""
     failures: List[str] = []
 
     def forget(uuid: str, _: storage.Halt) -> None:
@@ -146,8 +147,8 @@ if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
     except EntryFailed as error:
-        note(str(error), "ERROR")
+        log(str(error), "ERROR")
         sys.exit(error.code)
     except (errors.BadRequestException, OSError) as error:
-        note(f"garbage collection failed: {error}", "ERROR")
+        log(f"garbage collection failed: {error}", "ERROR")
         sys.exit(1)

@@ -1,4 +1,4 @@
-"""Trains a trial class given as `module:Class`, as a rank of torch's launcher."""
+"""Trains a trial class `module:Class` as one rank of torch's launcher."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any, List
 
 from determined import _constants
 from determined._info import ClusterInfo, get_cluster_info
-from determined.exec._notes import EntryFailed, note
+from determined.exec._log import EntryFailed, log
 
 
 def load_class(spec: str) -> Any:
-    """The class that `module:Class` names; modules are looked for in the working directory first.
+    """Import the class `module:Class`; search the working directory first.
 
     Raises:
-        EntryFailed: there is no such module, or no such class in it.
+        EntryFailed: the module or the class does not exist.
     """
     name, _, path = spec.partition(":")
     if os.getcwd() not in sys.path:
@@ -42,10 +42,10 @@ def train(trial_class: Any, info: ClusterInfo) -> None:
     """Train a PyTorch trial by the experiment's configuration.
 
     Raises:
-        EntryFailed: the configuration does not say how long.
+        EntryFailed: the configuration has no training length.
     """
     from determined import pytorch
-    from determined.pytorch._configured import fit_arguments
+    from determined.pytorch._training.plan import fit_arguments
 
     config = info.trial._config
     try:
@@ -69,7 +69,7 @@ def is_pytorch(trial_class: Any) -> bool:
 
 
 def main(argv: List[str]) -> int:
-    """Train the class; returns the exit code.
+    """Train the class; return the exit code.
 
     Raises:
         EntryFailed: it cannot be trained here.
@@ -78,13 +78,13 @@ def main(argv: List[str]) -> int:
         raise EntryFailed("determined.exec.harness takes one argument, module:Class")
     info = get_cluster_info()
     if info is None or info.task_type != "TRIAL":
-        raise EntryFailed("determined.exec.harness trains the class of a trial, and this is none")
+        raise EntryFailed("determined.exec.harness runs only in trials")
     level = logging.DEBUG if info.trial._debug else logging.INFO
     logging.basicConfig(level=level, format=_constants.LOG_FORMAT)
     trial_class = load_class(argv[0])
     if not is_pytorch(trial_class):
         raise EntryFailed(
-            f"the entrypoint {argv[0]!r} names no subclass of determined.pytorch.PyTorchTrial: "
+            f"the entrypoint {argv[0]!r} is not a subclass of determined.pytorch.PyTorchTrial: "
             "other trial classes are not supported. Write a script that calls "
             "determined.core.init() and make it the entrypoint, such as 'python3 train.py'"
         )
@@ -96,5 +96,5 @@ if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
     except EntryFailed as error:
-        note(str(error), "ERROR")
+        log(str(error), "ERROR")
         sys.exit(error.code)

@@ -1,4 +1,4 @@
-"""The last link of a trial's entry chain: check the storage, and run the entrypoint."""
+"""The last step of a trial's entry chain: checks the storage and runs the entrypoint."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from determined._constants import run_dir
 from determined._info import ClusterInfo, read_cluster_info
 from determined._masking import mask_config_dict
 from determined.exec._child import NOT_EXECUTABLE, NOT_FOUND, Child
-from determined.exec._notes import EntryFailed, note
+from determined.exec._log import EntryFailed, log
 from determined.exec._reported import has_reported
 
 _TRIAL_CLASS_LETTERS = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 
 
 def prepare(info: ClusterInfo, env: Mapping[str, str]) -> List[str]:
-    """Note the configuration, check the storage, and return the command to run.
+    """Log the configuration, check the storage, and return the command to run.
 
     Raises:
         EntryFailed: the storage cannot be used.
@@ -27,11 +27,11 @@ def prepare(info: ClusterInfo, env: Mapping[str, str]) -> List[str]:
     config = info.trial._config
     container = env.get("DET_CONTAINER_ID", "")
     masked = json.dumps(mask_config_dict(config))
-    note(f"New trial runner in (container {container}) on agent {info.agent_id}: {masked}.")
-    note("Validating checkpoint storage ...")
+    log(f"New trial runner in (container {container}) on agent {info.agent_id}: {masked}.")
+    log("Validating checkpoint storage ...")
     validate_storage(config.get("checkpoint_storage") or {})
     command = command_of(config.get("entrypoint"))
-    note(f"Launching: {command}")
+    log(f"Launching: {command}")
     return command
 
 
@@ -39,7 +39,7 @@ def validate_storage(config: Dict[str, Any]) -> None:
     """Write, read and delete a small file in the checkpoint storage.
 
     Raises:
-        EntryFailed: that cannot be done; the text names storage, place and reason.
+        EntryFailed: one of these failed; the text has storage type and reason.
     """
     from determined.common import storage
 
@@ -52,12 +52,12 @@ def validate_storage(config: Dict[str, Any]) -> None:
 
 
 def command_of(entrypoint: Union[str, List[str], None]) -> List[str]:
-    """The command that an entrypoint stands for: a text is a shell's, a list runs as it is.
+    """The command of an entrypoint: a string runs in a shell, a list runs as it is.
 
-    A text of the old form `module:Class` is trained by torch's launcher.
+    A string of the legacy form `module:Class` is trained with torch's launcher.
 
     Raises:
-        EntryFailed: there is none.
+        EntryFailed: there is no entrypoint.
     """
     if isinstance(entrypoint, list) and entrypoint:
         return [str(part) for part in entrypoint]
@@ -73,17 +73,17 @@ def command_of(entrypoint: Union[str, List[str], None]) -> List[str]:
 
 
 def is_trial_class(entrypoint: str) -> bool:
-    """Whether an entrypoint is of the old form `module:Class`."""
+    """Whether an entrypoint has the legacy form `module:Class`."""
     module, colon, name = entrypoint.partition(":")
     letters = set(module.replace(".", "_")) | set(name)
     return bool(colon and module and name) and letters <= _TRIAL_CLASS_LETTERS
 
 
 def run(command: List[str], env: Mapping[str, str], meanwhile: Any = None) -> int:
-    """Run a command to its end; return its exit code, 128 + n when signal n ended it.
+    """Run a command; return its exit code, or 128 + n if signal n killed it.
 
     Args:
-        meanwhile: called once the command runs.
+        meanwhile: called after the command has started.
     """
     child = Child(command, env)
     if meanwhile is not None:
@@ -92,35 +92,35 @@ def run(command: List[str], env: Mapping[str, str], meanwhile: Any = None) -> in
 
 
 def explain(command: List[str], code: int, info: ClusterInfo) -> None:
-    """Add a line where an exit code alone would leave the reader guessing."""
+    """Log what an exit code means, where that is not obvious."""
     shown = command[-1] if command[:2] == ["sh", "-c"] else " ".join(command)
     if code == NOT_FOUND:
-        note(
-            f"the entrypoint {shown!r} ended with code 127: a program or file that it names was "
+        log(
+            f"the entrypoint {shown!r} exited with code 127: a program or file that it uses was "
             "not found (see the line above)",
             "ERROR",
         )
     elif code == NOT_EXECUTABLE:
-        note(
-            f"the entrypoint {shown!r} ended with code 126: a file that it names may not be "
-            "executed; make it executable or start it with its interpreter",
+        log(
+            f"the entrypoint {shown!r} exited with code 126: a file that it uses is not "
+            "executable; make it executable or start it with its interpreter",
             "ERROR",
         )
     elif code > 128:
-        note(f"the entrypoint {shown!r} was ended by {_signal(code - 128)}", "ERROR")
+        log(f"the entrypoint {shown!r} was killed by {_signal(code - 128)}", "ERROR")
     elif (
         code == 0
         and info.container_rank == 0
         and not has_reported(info.trial.trial_id, os.environ)
     ):
-        note("the entrypoint ended with exit code 0; it reported no metrics", "WARNING")
+        log("the entrypoint exited with code 0; it reported no metrics", "WARNING")
 
 
 def main() -> int:
-    """Run the trial of this container, whose info files are in place."""
+    """Run the trial of this container; its info files must exist."""
     info = read_cluster_info(os.path.join(run_dir(), "info"))
     if info is None or info.task_type != "TRIAL":
-        raise EntryFailed("this container runs no trial: there is no trial.json")
+        raise EntryFailed("this container does not run a trial: there is no trial.json")
     command = prepare(info, os.environ)
     code = run(command, os.environ)
     explain(command, code, info)
@@ -128,13 +128,13 @@ def main() -> int:
 
 
 def _signal(number: int) -> str:
-    """A signal by number and name; programs may also end with such a code by themselves."""
+    """A signal's number, name and usual cause."""
     try:
         name = f"signal {number} ({signal.Signals(number).name})"
     except ValueError:
         return f"signal {number}"
     if number == signal.SIGKILL:
-        return f"{name}: not by itself; often the machine or its container ran out of memory"
+        return f"{name}; often the machine or the container ran out of memory"
     return name
 
 
@@ -142,5 +142,5 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except EntryFailed as error:
-        note(str(error), "ERROR")
+        log(str(error), "ERROR")
         sys.exit(error.code)

@@ -12,10 +12,15 @@ from typing import Any, Dict, MutableMapping
 
 from determined._constants import run_dir
 from determined.common.api._session import BaseSession
-from determined.exec._idle import IdleCheck, IdleReports, NotebookServer, watch
-from determined.exec._notes import EntryFailed, note
-from determined.exec._serve import report_ready, serve
-from determined.exec._tools import find_module
+from determined.exec._log import EntryFailed, log
+from determined.exec._servers.notebook_activity import (
+    IdleCheck,
+    IdleReports,
+    NotebookServer,
+    watch,
+)
+from determined.exec._servers.programs import find_module
+from determined.exec._servers.server_process import report_ready, serve
 
 INSTALL = (
     "install JupyterLab in the image (pip install jupyterlab), or in a startup-hook.sh "
@@ -27,14 +32,14 @@ CERTIFICATE, KEY = "jupyterCert.pem", "jupyterKey.key"
 
 
 def run(session: BaseSession, env: MutableMapping[str, str]) -> int:
-    """Serve until the task ends; the server's exit code.
+    """Serve until the task ends; return the server's exit code.
 
     Args:
-        session: as this task.
-        env: of this task; what the server needs is added.
+        session: the task's session.
+        env: the task's environment; the server's variables are added.
 
     Raises:
-        EntryFailed: JupyterLab is not there, or the master has left something out.
+        EntryFailed: JupyterLab is not installed, or a variable or file of the master is missing.
     """
     port, task_id, token = _number(env, "NOTEBOOK_PORT"), env["DET_TASK_ID"], _token(env)
     check = IdleCheck(env.get("NOTEBOOK_IDLE_TYPE") or "kernels_or_terminals")
@@ -42,33 +47,33 @@ def run(session: BaseSession, env: MutableMapping[str, str]) -> int:
     prepare(env, port, token)
     server = NotebookServer(port, base_path(task_id), token)
 
-    def wait_until_up(over: threading.Event) -> None:
-        while not over.wait(LOOK_S):
+    def wait_until_up(ended: threading.Event) -> None:
+        while not ended.wait(LOOK_S):
             if server.is_up():
-                note(f"JupyterLab answers at port {port}")
+                log(f"JupyterLab is ready on port {port}")
                 report_ready(session, env)
-                watch(server, check, IdleReports(session, task_id), over)
+                watch(server, check, IdleReports(session, task_id), ended)
                 return
 
-    return serve(command, env, wait_until_up).told("JupyterLab")
+    return serve(command, env, wait_until_up).log_unexpected("JupyterLab")
 
 
 def base_path(task_id: str) -> str:
-    """Where the server is found, on itself as behind the proxy."""
+    """The path prefix of the server, the same behind the proxy."""
     return f"/proxy/{task_id}"
 
 
 def prepare(env: MutableMapping[str, str], port: int, token: str) -> None:
-    """Write the server's configuration, and point the server at it.
+    """Write the server's configuration, and set the variables that point to it.
 
     Raises:
-        EntryFailed: its certificate is not there.
+        EntryFailed: its certificate is missing.
     """
     root = os.path.join(run_dir(), "jupyter")
     for name in (CERTIFICATE, KEY):
         path = os.path.join(root, name)
         if not os.path.isfile(path):
-            raise EntryFailed(f"the notebook's {path} is not there: the master puts it there")
+            raise EntryFailed(f"the notebook's {path} is missing; the master must provide it")
     for variable, name in (
         ("JUPYTER_CONFIG_DIR", "config"),
         ("JUPYTER_DATA_DIR", "data"),
@@ -76,9 +81,9 @@ def prepare(env: MutableMapping[str, str], port: int, token: str) -> None:
     ):
         env[variable] = os.path.join(root, name)
         os.makedirs(env[variable], mode=0o700, exist_ok=True)
-    env["JUPYTER_TOKEN"] = token  # where servers of all versions look, and no list of processes
+    env["JUPYTER_TOKEN"] = token  # all versions read it; not visible in process lists
     if os.path.exists("/bin/bash"):
-        env.setdefault("SHELL", "/bin/bash")  # of its terminals
+        env.setdefault("SHELL", "/bin/bash")  # the shell of its terminals
     config = configuration(root, base_path(env["DET_TASK_ID"]), port, os.getcwd())
     path = os.path.join(env["JUPYTER_CONFIG_DIR"], "jupyter_server_config.json")
     with open(path, "w", encoding="utf-8") as file:
@@ -86,13 +91,13 @@ def prepare(env: MutableMapping[str, str], port: int, token: str) -> None:
 
 
 def configuration(root: str, base: str, port: int, directory: str) -> Dict[str, Any]:
-    """What the server is told.
+    """The server's configuration.
 
     Args:
-        root: the directory of its files.
-        base: the path that the proxy passes on.
-        port: where to listen, on all of the container's addresses.
-        directory: where users start; all of the container's files are shown.
+        root: the directory of the server's files.
+        base: the path prefix that the proxy forwards.
+        port: the port to listen on, on all addresses.
+        directory: the start directory; users can browse all files of the container.
     """
     is_hidden = any(part.startswith(".") for part in directory.split("/"))
     return {
@@ -119,7 +124,7 @@ def configuration(root: str, base: str, port: int, directory: str) -> Dict[str, 
 def _token(env: MutableMapping[str, str]) -> str:
     token = env.get("DET_NOTEBOOK_TOKEN")
     if not token:
-        raise EntryFailed("the variable DET_NOTEBOOK_TOKEN is not set: the master sets it", 2)
+        raise EntryFailed("the variable DET_NOTEBOOK_TOKEN is not set; the master must set it", 2)
     return token
 
 

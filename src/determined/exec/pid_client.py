@@ -1,4 +1,4 @@
-"""Runs a worker that a pid server watches: `pid_client ADDR -- COMMAND`."""
+"""Runs a worker that a PID server monitors: `pid_client ADDR -- COMMAND`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from determined.ipc import PIDClient, read_pid_server_addr
 
 
 def main(argv: List[str]) -> int:
-    """Return the worker's exit code."""
+    """Run the worker; return its exit code."""
     if len(argv) < 3 or argv[1] != "--":
         sys.stderr.write("usage: pid_client ADDR -- COMMAND ...\n")
         return 2
@@ -17,7 +17,7 @@ def main(argv: List[str]) -> int:
     try:
         return client.run_subprocess(argv[2:])
     finally:
-        client.close(graceful=False)  # no more than a formality after a graceful end
+        client.close(graceful=False)  # no effect after a graceful close
 
 
 if __name__ == "__main__":

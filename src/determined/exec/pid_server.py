@@ -1,4 +1,4 @@
-"""Runs a launcher and ends it when one of its workers dies; see `determined.ipc.PIDServer`."""
+"""Runs a launcher and stops it when one of its workers dies; see `determined.ipc.PIDServer`."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ from determined.ipc import PIDServer, read_pid_server_addr
 
 
 def read_signal(text: str) -> Optional[signal.Signals]:
-    """A signal by name, or None for WAIT."""
+    """The signal of a name, or None for WAIT."""
     if text == "WAIT":
         return None
     try:
         return signal.Signals[text]
     except KeyError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no signal's name, nor WAIT") from None
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is neither the name of a signal nor WAIT"
+        ) from None
 
 
 def main(argv: List[str]) -> int:
-    """Return the exit code of the whole."""
+    """Run the launcher; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("-x", "--on-fail", type=read_signal, default="SIGTERM")
     parser.add_argument("-e", "--on-exit", type=read_signal, default="WAIT")

@@ -1,4 +1,4 @@
-"""The steps before a task's program, one by one, for images whose own scripts call them."""
+"""The preparation steps of a task, one by one, for scripts in images that call them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,17 @@ from typing import List
 from determined._constants import run_dir
 from determined._info import write_info
 from determined.common.api._task_session import TaskSession
-from determined.exec import _accelerators, _context, _rendezvous, _surroundings
-from determined.exec._notes import EntryFailed, note
+from determined.exec._container import (
+    accelerators,
+    context_directory,
+    environment,
+    rendezvous,
+)
+from determined.exec._log import EntryFailed, log
 
 
 def main(argv: List[str]) -> int:
-    """Do the steps that the flags name, in this order: context, resources, rendezvous."""
+    """Run the steps that the flags name, in this order: context, resources, rendezvous."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--download_context_directory", action="store_true")
     parser.add_argument("--resources", action="store_true")
@@ -24,17 +29,17 @@ def main(argv: List[str]) -> int:
     parser.add_argument("--notify_container_running", action="store_true", help="nothing to do")
     args = parser.parse_args(argv)
     env = os.environ
-    _surroundings.set_up(env)
+    environment.set_up(env)
     session = TaskSession.from_environment(env)
     if args.download_context_directory:
-        _context.fetch(session, env, os.getcwd())
+        context_directory.fetch(session, env, os.getcwd())
     if args.resources:
-        found = _accelerators.detect()
+        found = accelerators.detect()
         write_info(os.path.join(run_dir(), "info"), "resources.json", {"gpu_uuids": found.uuids})
-        _accelerators.describe(env, found)
-        _accelerators.report(session, env, found)
+        accelerators.describe(env, found)
+        accelerators.report(session, env, found)
     if args.rendezvous:
-        _rendezvous.meet(session, env)
+        rendezvous.wait_for_containers(session, env)
     return 0
 
 
@@ -42,5 +47,5 @@ if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
     except EntryFailed as error:
-        note(str(error), "ERROR")
+        log(str(error), "ERROR")
         sys.exit(error.code)

@@ -1,4 +1,4 @@
-"""A shell task: an ssh server that lets its user in, with the task's environment.
+"""A shell task: an ssh server whose sessions get the task's environment.
 
 Source: task-contract 3.9, 7.5.
 """
@@ -13,10 +13,10 @@ from typing import Dict, List, Mapping
 
 from determined._constants import RUN_DIR, run_dir
 from determined.common.api._session import BaseSession
-from determined.exec import _terminals
-from determined.exec._notes import EntryFailed, note
-from determined.exec._serve import report_ready, serve
-from determined.exec._tools import find_server
+from determined.exec._log import EntryFailed, log
+from determined.exec._servers import terminals
+from determined.exec._servers.programs import find_server
+from determined.exec._servers.server_process import report_ready, serve
 from determined.util import check_sshd
 
 INSTALL = (
@@ -26,23 +26,23 @@ INSTALL = (
 )
 LISTEN_S = 60.0
 PRIVILEGE_DIR = "/run/sshd"
-"""Which a server of root's wants to be there; a system's own start makes it."""
+"""A directory that a server run by root requires; normally the init system creates it."""
 PROFILE_DIR = "/etc/profile.d"
 _KEPT = ("_", "HOME", "TERM", "LANG", "PWD", "OLDPWD", "SHLVL")
-"""What a session has values of its own for."""
+"""Variables that each session sets itself."""
 _SFTP = "/usr/lib/openssh/sftp-server"
 
 
 def run(session: BaseSession, env: Mapping[str, str], arguments: List[str]) -> int:
-    """Serve until the task ends; the server's exit code.
+    """Serve until the task ends; return the server's exit code.
 
     Args:
-        session: as this task.
-        env: of this task; its sessions get it.
-        arguments: the port to listen at.
+        session: the task's session.
+        env: the task's environment, which sessions get.
+        arguments: the port to listen on.
 
     Raises:
-        EntryFailed: there is no ssh server, or it would let nobody in.
+        EntryFailed: there is no ssh server, or it would refuse every login.
     """
     port = _port(arguments)
     server = find_server("sshd", env, INSTALL)
@@ -50,47 +50,47 @@ def run(session: BaseSession, env: Mapping[str, str], arguments: List[str]) -> i
     config = prepare(env)
     command = [server, "-f", config, "-p", str(port), "-D", "-e"]
 
-    def wait_for_greeting(over: threading.Event) -> None:
+    def wait_for_greeting(ended: threading.Event) -> None:
         try:
             check_sshd("127.0.0.1", time.time() + LISTEN_S, port)
         except ValueError as error:
-            if over.is_set():
+            if ended.is_set():
                 return
-            raise EntryFailed(f"the ssh server did not come up: {error}") from None
-        if not over.is_set():
-            note(f"the ssh server listens at port {port}")
+            raise EntryFailed(f"the ssh server did not start: {error}") from None
+        if not ended.is_set():
+            log(f"the ssh server listens on port {port}")
             report_ready(session, env)
 
-    return serve(command, env, wait_for_greeting).told("the ssh server")
+    return serve(command, env, wait_for_greeting).log_unexpected("the ssh server")
 
 
 def prepare(env: Mapping[str, str]) -> str:
-    """Put the server's files in order; the path of its configuration.
+    """Write the server's files; return the path of its configuration.
 
     Raises:
-        EntryFailed: the master has not put the keys there.
+        EntryFailed: the files of the master are missing.
     """
     folder = os.path.join(run_dir(), "ssh")
     try:
         keys = _read(os.path.join(folder, "authorized_keys_unmodified"))
         config = _read(os.path.join(folder, "sshd_config"))
     except OSError as error:
-        raise EntryFailed(f"the files of this shell are not there: {error}") from error
+        raise EntryFailed(f"the files of this shell are missing: {error}") from error
     _write(os.path.join(folder, "authorized_keys"), authorized_keys(keys, env), 0o600)
     path, banner = os.path.join(folder, "sshd_config"), os.path.join(folder, "banner")
     _write(path, with_terminals(placed(config), banner), 0o644)
     if os.getuid() == 0:
         os.makedirs(PRIVILEGE_DIR, 0o755, exist_ok=True)
-        if run_dir() == RUN_DIR:  # in a container of its own
+        if run_dir() == RUN_DIR:  # in a container
             _keep_path()
     return path
 
 
 def authorized_keys(keys: str, env: Mapping[str, str]) -> str:
-    """The keys, each of which gives its session this environment.
+    """The keys, each with options that set this environment in its sessions.
 
-    A newline in a value becomes backslash and n. What ssh has no form for is left out: names
-    that a shell could not use either, and values that end in a backslash.
+    A newline in a value becomes `\\n`. Variables that ssh cannot represent are dropped: names that
+    are not valid in a shell, and values that end in a backslash.
     """
     options = ",".join(
         f'environment="{_escaped(n, v)}"' for n, v in session_variables(env).items()
@@ -100,7 +100,7 @@ def authorized_keys(keys: str, env: Mapping[str, str]) -> str:
 
 
 def session_variables(env: Mapping[str, str]) -> Dict[str, str]:
-    """The part of an environment that sessions get; `DET_PATH` outlives what a profile sets."""
+    """The variables that sessions get. `DET_PATH` keeps PATH, which profiles may overwrite."""
     return {
         name: value
         for name, value in {**env, "DET_PATH": env.get("PATH", os.defpath)}.items()
@@ -113,66 +113,67 @@ def session_variables(env: Mapping[str, str]) -> Dict[str, str]:
 
 
 def placed(config: str) -> str:
-    """The server's configuration as it is right on this machine."""
+    """The server's configuration, adapted to this machine."""
     config = config.replace(RUN_DIR, run_dir())
     if not os.path.exists(_SFTP):
         config = config.replace(_SFTP, "internal-sftp")
     if run_dir() != RUN_DIR:
-        # The files lie in a directory of the agent's, which only it and this user may enter; the
-        # directories above that may be anything (such as /tmp).
+        # Only the agent and this user can enter the files' directory, but StrictModes also
+        # checks its parents, which can be any directory (such as /tmp).
         config = config.replace("StrictModes yes", "StrictModes no")
     return config
 
 
 def with_terminals(config: str, banner: str) -> str:
-    """The server's configuration, which refuses terminals where giving one would end a session.
+    """The server's configuration. It refuses terminals if allocating one would end the session.
 
     Args:
-        config: for where terminals are given.
-        banner: a path; what stands there is shown to who logs in.
+        config: the configuration with terminals.
+        banner: the path of a file whose text is shown at login.
     """
-    if _terminals.are_given():
+    if terminals.are_given():
         return config
     text = (
-        f"this machine gives {pwd.getpwuid(os.getuid()).pw_name} no terminals: log in without one "
-        f"(ssh -T), add that user to the group {_terminals.GROUP!r} there, or mount /dev/pts with "
-        "this group (gid=5)"
+        f"user {pwd.getpwuid(os.getuid()).pw_name} gets no terminals on this machine: log in "
+        f"without one (ssh -T), add the user to the group {terminals.GROUP!r}, or mount /dev/pts "
+        "with this group (gid=5)"
     )
-    note(text, "WARNING")
+    log(text, "WARNING")
     _write(banner, f"{text}\n", 0o644)
     return f"PermitTTY no\nBanner {banner}\n{config}"
 
 
 def check_account() -> None:
-    """The server knows whom it is to let in. Raises EntryFailed."""
+    """Check that the task's user has an account that can log in. Raises EntryFailed."""
     uid = os.getuid()
     try:
         found = pwd.getpwuid(uid)
     except KeyError:
         raise EntryFailed(
-            f"this image knows no user with the number {uid}, and an ssh server lets in only "
-            f"users that the system knows: add one to the image (useradd -u {uid} NAME), or run "
-            "the shell as a user that it has"
+            f"this image has no user with id {uid}, and an ssh server requires one: add it "
+            f"to the image (useradd -u {uid} NAME), or run the shell as an existing user"
         ) from None
     if uid == 0 and _is_locked(found.pw_name):
         raise EntryFailed(
             f"the user {found.pw_name} is locked in this image's /etc/shadow, and an ssh server "
-            "lets nobody in who is: run `usermod -p '*' root` in the image or in a "
+            "refuses locked users: run `usermod -p '*' root` in the image or in a "
             "startup-hook.sh"
         )
     wanted = _wanted_name()
-    if wanted and wanted != found.pw_name and not _has_number(wanted, uid):
-        note(
-            f"this image knows the user {uid} as {found.pw_name!r}, not as {wanted!r}: log in by "
-            f"that name (ssh -l {found.pw_name}), or give the image a user {wanted!r} with the "
-            f"number {uid}",
+    if wanted and wanted != found.pw_name and not _has_uid(wanted, uid):
+        log(
+            f"user {uid} of this image is {found.pw_name!r}, not {wanted!r}: log in "
+            f"as that user (ssh -l {found.pw_name}), or add a user {wanted!r} with id {uid} "
+            "to the image",
             "WARNING",
         )
 
 
 def _port(arguments: List[str]) -> int:
     if len(arguments) != 1 or not arguments[0].isdigit():
-        raise EntryFailed(f"a shell task needs the port to listen at, not {arguments}", 2)
+        raise EntryFailed(
+            f"a shell task takes one argument, the port to listen on; got {arguments}", 2
+        )
     return int(arguments[0])
 
 
@@ -190,14 +191,14 @@ def _is_locked(name: str) -> bool:
 
 
 def _wanted_name() -> str:
-    """Whom the cluster takes this task's user for; empty where it does not say."""
+    """The name of the task's user in the cluster; empty if not known."""
     try:
         return _read(os.path.join(run_dir(), "etc", "passwd")).partition(":")[0]
     except OSError:
         return ""
 
 
-def _has_number(name: str, uid: int) -> bool:
+def _has_uid(name: str, uid: int) -> bool:
     try:
         return pwd.getpwnam(name).pw_uid == uid
     except KeyError:
@@ -205,7 +206,7 @@ def _has_number(name: str, uid: int) -> bool:
 
 
 def _keep_path() -> None:
-    """Login shells would set PATH anew, without what image and task have put there."""
+    """Restore PATH in login shells, whose profiles would overwrite that of image and task."""
     if os.path.isdir(PROFILE_DIR):
         script = 'if [ -n "$DET_PATH" ]; then export PATH="$DET_PATH"; fi\n'
         _write(os.path.join(PROFILE_DIR, "determined.sh"), script, 0o644)

@@ -1,4 +1,4 @@
-"""A TensorBoard task: the tool itself, behind the master's proxy, and its files brought to it.
+"""A TensorBoard task: TensorBoard behind the master's proxy, and its event files.
 
 Source: task-contract 7.4.
 """
@@ -15,11 +15,11 @@ from typing import Callable, Iterator, List, MutableMapping, NamedTuple
 
 from determined._constants import run_dir
 from determined.common.api._session import BaseSession
-from determined.exec._door import Door, read_key
-from determined.exec._log_sources import LIST_EVERY_S, Mirror, read_sources
-from determined.exec._notes import EntryFailed, note
-from determined.exec._serve import report_ready, serve
-from determined.exec._tools import find_module
+from determined.exec._log import EntryFailed, log
+from determined.exec._servers.event_files import LIST_EVERY_S, Mirror, read_sources
+from determined.exec._servers.key_proxy import KeyProxy, read_key
+from determined.exec._servers.programs import find_module
+from determined.exec._servers.server_process import report_ready, serve
 
 INSTALL = (
     "install TensorBoard in the image (pip install tensorboard), or in a startup-hook.sh "
@@ -27,31 +27,31 @@ INSTALL = (
 )
 
 
-class Patience(NamedTuple):
-    """How long is waited for what, in seconds."""
+class Timeouts(NamedTuple):
+    """Timeouts and intervals, in seconds."""
 
     answer_s: float = 300.0
-    """For the tool to answer."""
+    """Timeout for TensorBoard's first response."""
     files_s: float = 600.0
-    """For the first file to show."""
+    """Timeout for the first event file."""
     look_s: float = 1.0
     list_s: float = LIST_EVERY_S
 
 
-PATIENCE = Patience()
+TIMEOUTS = Timeouts()
 
 
 def run(session: BaseSession, env: MutableMapping[str, str], arguments: List[str]) -> int:
-    """Serve until the task ends; the tool's exit code.
+    """Serve until the task ends; return TensorBoard's exit code.
 
     Args:
-        session: as this task.
-        env: of this task.
-        arguments: the user's, for the tool.
+        session: the task's session.
+        env: the task's environment.
+        arguments: the user's arguments for TensorBoard.
 
     Raises:
-        EntryFailed: TensorBoard is not there, does not answer or has ended by itself, or there
-            is nothing to show.
+        EntryFailed: TensorBoard is not installed, does not respond or exits unexpectedly, or
+            there are no event files.
     """
     program = find_module("tensorboard.main", "tensorboard", env, INSTALL)
     port = _number(env, "TENSORBOARD_PORT")
@@ -61,62 +61,62 @@ def run(session: BaseSession, env: MutableMapping[str, str], arguments: List[str
     shown = tempfile.mkdtemp(prefix="tensorboard-shown-")
     mirror = Mirror(sources, shown)
     prefix = f"/proxy/{env['DET_TASK_ID']}"
-    with _open_door(port) as inner:
+    with _listen(port) as inner:
 
-        def watch(over: threading.Event) -> None:
-            _wait_for_answer(inner, prefix, over)
-            _wait_for_files(mirror, lambda: report_ready(session, env, "waiting"), over)
-            if over.is_set():
+        def watch(ended: threading.Event) -> None:
+            _wait_for_answer(inner, prefix, ended)
+            _wait_for_files(mirror, lambda: report_ready(session, env, "waiting"), ended)
+            if ended.is_set():
                 return
-            note("TensorBoard contains metrics")
+            log("TensorBoard contains metrics")
             report_ready(session, env)
-            while not over.wait(PATIENCE.list_s):
-                mirror.refresh(over)
+            while not ended.wait(TIMEOUTS.list_s):
+                mirror.refresh(ended)
 
         command = [*program, *tool_arguments(inner, prefix, arguments, shown)]
-        ended = serve(command, env, watch)
-    if not ended.was_told:
+        server_exit = serve(command, env, watch)
+    if not server_exit.was_signaled:
         raise EntryFailed(
-            f"TensorBoard ended by itself with exit code {ended.code}: its own words above may "
-            "say why",
-            ended.code or 1,
+            f"TensorBoard exited unexpectedly with code {server_exit.code}; see its messages "
+            "above",
+            server_exit.code or 1,
         )
-    return ended.code
+    return server_exit.code
 
 
 @contextlib.contextmanager
-def _open_door(port: int) -> Iterator[int]:
-    """Where the tool listens, behind a door at the task's port.
+def _listen(port: int) -> Iterator[int]:
+    """Start a key proxy on the task's port; yield the port on which TensorBoard must listen.
 
     Raises:
-        EntryFailed: the port is in use, or the master has put no key there.
+        EntryFailed: the port is in use, or the key is missing.
     """
     key = read_key(os.path.join(run_dir(), "tensorboard"))
     if not key:
-        raise EntryFailed("the key of this TensorBoard is not there: the master puts it there")
+        raise EntryFailed("the key of this TensorBoard is missing; the master must provide it")
     try:
-        door = Door(port, key)
+        proxy = KeyProxy(port, key)
     except OSError as error:
-        raise EntryFailed(f"port {port} cannot be listened at: {error.strerror}") from None
-    with door:
-        yield door.inner_port
+        raise EntryFailed(f"cannot listen on port {port}: {error.strerror}") from None
+    with proxy:
+        yield proxy.inner_port
 
 
 def tool_arguments(port: int, prefix: str, arguments: List[str], directory: str) -> List[str]:
-    """The tool's command line; what the user adds may replace all but where it is found."""
+    """TensorBoard's options. User arguments override all but address and log directory."""
     return [
-        "--load_fast=false",  # the fast loader follows no files that are put in others' place
-        "--reload_multifile=true",  # a run may have several writers
+        "--load_fast=false",  # the fast loader does not follow replaced files
+        "--reload_multifile=true",  # a run can have several writers
         *(argument for argument in arguments if argument != "--bind_all"),
         f"--port={port}",
-        "--host=127.0.0.1",  # it asks nobody for anything
+        "--host=127.0.0.1",  # it does not authenticate clients
         f"--path_prefix={prefix}",
         f"--logdir={directory}",
     ]
 
 
 def answers(port: int, path: str) -> bool:
-    """Whether an HTTP server of this machine serves a page."""
+    """Whether a local HTTP server serves a page."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
     try:
         connection.request("GET", path)
@@ -127,36 +127,36 @@ def answers(port: int, path: str) -> bool:
         connection.close()
 
 
-def _wait_for_answer(port: int, prefix: str, over: threading.Event) -> None:
-    deadline = time.monotonic() + PATIENCE.answer_s
-    while not over.is_set() and not answers(port, f"{prefix}/data/environment"):
+def _wait_for_answer(port: int, prefix: str, ended: threading.Event) -> None:
+    deadline = time.monotonic() + TIMEOUTS.answer_s
+    while not ended.is_set() and not answers(port, f"{prefix}/data/environment"):
         if time.monotonic() > deadline:
             raise EntryFailed(
-                f"TensorBoard did not answer at port {port} within {PATIENCE.answer_s:.0f} s: "
-                "its own words above may say why"
+                f"TensorBoard did not respond on port {port} within {TIMEOUTS.answer_s:.0f} s; "
+                "see its messages above"
             )
-        over.wait(PATIENCE.look_s)
+        ended.wait(TIMEOUTS.look_s)
 
 
 def _wait_for_files(
-    mirror: Mirror, tell_waiting: Callable[[], None], over: threading.Event
+    mirror: Mirror, report_waiting: Callable[[], None], ended: threading.Event
 ) -> None:
-    """Return once there is a file to show. Raises EntryFailed: there was none in time."""
-    deadline = time.monotonic() + PATIENCE.files_s
-    mirror.refresh(over)
-    if mirror.has_files or over.is_set():
+    """Wait for the first event file. Raises EntryFailed if there is none in time."""
+    deadline = time.monotonic() + TIMEOUTS.files_s
+    mirror.refresh(ended)
+    if mirror.has_files or ended.is_set():
         return
-    note(f"TensorBoard waits on metrics: no files are there yet in {mirror.describe()}")
-    tell_waiting()
-    while not mirror.has_files and not over.is_set():
+    log(f"TensorBoard waits on metrics: there are no event files yet in {mirror.describe()}")
+    report_waiting()
+    while not mirror.has_files and not ended.is_set():
         if time.monotonic() > deadline:
             raise EntryFailed(
-                f"there was no file for TensorBoard within {PATIENCE.files_s:.0f} s in "
-                f"{mirror.describe()}: see that these experiments report metrics, and that "
-                "this task can read their storage"
+                f"found no event files within {TIMEOUTS.files_s:.0f} s in {mirror.describe()}: "
+                "check that these experiments report metrics, and that this task can read "
+                "their storage"
             )
-        over.wait(min(PATIENCE.list_s, PATIENCE.files_s))
-        mirror.refresh(over)
+        ended.wait(min(TIMEOUTS.list_s, TIMEOUTS.files_s))
+        mirror.refresh(ended)
 
 
 def _number(env: MutableMapping[str, str], name: str) -> int:

@@ -146,7 +146,7 @@ def init_context(
     return _detached.make_context(
         client._session,
         _config_of(chosen, checkpoint_storage),
-        _detached.Names(chosen.external_experiment_id, chosen.external_trial_id),
+        _detached.ExternalNames(chosen.external_experiment_id, chosen.external_trial_id),
         distributed or _core.DummyDistributedContext(),
         preempt_mode,
         tensorboard_mode,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     ZMQBroadcastClient = BroadcastClient
     ZMQBroadcastServer = BroadcastServer
 
-_HOMES = {
+_MODULE_OF = {
     "BroadcastClient": ("_broadcast", "BroadcastClient"),
     "BroadcastServer": ("_broadcast", "BroadcastServer"),
     "NotAuthentic": ("_channel", "NotAuthentic"),
@@ -30,7 +30,7 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     from importlib import import_module
 
-    if name not in _HOMES:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module 'determined.ipc' has no attribute {name!r}")
-    module, attribute = _HOMES[name]
+    module, attribute = _MODULE_OF[name]
     return getattr(import_module(f"determined.ipc.{module}"), attribute)

@@ -60,12 +60,12 @@ def run_ranks(script: List[str], environments: List[Dict[str, str]]) -> int:
     """Run a command once for each environment; return 0, or the first failure's exit code."""
     ranks: List[subprocess.Popen[bytes]] = []
 
-    def hand_on(signum: int, _frame: Any) -> None:
+    def forward(signum: int, _frame: Any) -> None:
         for p in ranks:
             with contextlib.suppress(ProcessLookupError):
                 p.send_signal(signum)
 
-    before = {signum: signal.signal(signum, hand_on) for signum in forwarded_signals()}
+    before = {signum: signal.signal(signum, forward) for signum in forwarded_signals()}
     pumps = []
     try:
         for variables in environments:

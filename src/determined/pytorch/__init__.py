@@ -1,10 +1,10 @@
-"""Training PyTorch models: a trial class, the trainer that runs it, and what they are given.
+"""PyTorch training: trial classes, the trainer, and their contexts.
 
-Names are loaded when first used: this package can be imported where PyTorch is not installed, and
-only what needs PyTorch asks for it.
+Names are imported on first use. The package can be imported without PyTorch; only names that need
+PyTorch require it.
 """
 
-TYPE_CHECKING = False  # as in `determined`: type checkers take it for true
+TYPE_CHECKING = False  # as in `determined`: type checkers treat it as true
 
 if TYPE_CHECKING:
     from determined.pytorch import samplers as samplers
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from determined.pytorch._units import Record as Record
     from determined.pytorch._units import TrainUnit as TrainUnit
 
-_HOMES = {
+_MODULE_OF = {
     "Batch": "_units",
     "CheckpointLoadContext": "_load",
     "DataLoader": "_data",
@@ -60,8 +60,8 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     from importlib import import_module
 
-    if name in _HOMES:
-        value = getattr(import_module(f"determined.pytorch.{_HOMES[name]}"), name)
+    if name in _MODULE_OF:
+        value = getattr(import_module(f"determined.pytorch.{_MODULE_OF[name]}"), name)
         globals()[name] = value
         return value
     if name == "samplers":

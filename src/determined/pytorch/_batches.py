@@ -1,4 +1,4 @@
-"""What a batch of data may be: its length, and moving it to a device."""
+"""Batches of data: their length, and moving them to a device."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from determined.pytorch._torch import torch
 logger = logging.getLogger("determined.pytorch")
 
 TorchData = Union[Dict[str, Any], List[Any], Tuple[Any, ...], Any]
-"""A tensor, or a dict, list or tuple of such."""
+"""A tensor, or a dict, list or tuple of tensors."""
 
 _LEFT_ALONE = (str, bytes, int, float, bool, type(None))
 
 
 def data_length(data: Any) -> int:
-    """The number of records of a batch: the first dimension of what it holds.
+    """The number of records of a batch: the first dimension of its tensors.
 
     Raises:
-        ValueError: its parts differ in length.
-        TypeError: it is of a kind whose length is not known.
+        ValueError: the parts of the batch differ in length.
+        TypeError: the type of the batch has no known length.
     """
     if isinstance(data, torch.Tensor) or hasattr(data, "shape"):
         return int(data.shape[0])
@@ -31,18 +31,18 @@ def data_length(data: Any) -> int:
             return _common_length({f"[{at}]": part for at, part in enumerate(data)})
         return len(data)
     raise TypeError(
-        f"a batch of type {type(data).__name__} has no length: give the trial a method "
-        "get_batch_length(batch)"
+        f"a batch of type {type(data).__name__} has no known length: define "
+        "get_batch_length(batch) in the trial"
     )
 
 
 def to_device(
     data: Any, device: torch.device, warned_types: Optional[Set[Type[Any]]] = None
 ) -> Any:
-    """A batch with all of its tensors on a device; what cannot be moved stays as it is.
+    """Move all tensors of a batch to a device; other values stay as they are.
 
     Args:
-        warned_types: types that a warning has told of; it grows.
+        warned_types: types already warned about; this adds to it.
     """
     if isinstance(data, torch.Tensor):
         return data.to(device, non_blocking=True)

@@ -1,4 +1,4 @@
-"""What a PyTorch trial is given to build its model and to ask about its training."""
+"""The context of a PyTorch trial."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ logger = logging.getLogger("determined.pytorch")
 
 
 class PyTorchTrialContext(GradientContext, _PyTorchReducerContext):
-    """A trial's surroundings; `determined.pytorch.init()` makes one.
+    """The context of a trial, created by `determined.pytorch.init()`.
 
-    Models, optimizers and learning rate schedulers that were wrapped are trained on this rank's
-    device, kept alike on all ranks, and saved in checkpoints.
+    Wrapped models, optimizers and learning rate schedulers use this rank's device, stay in sync on
+    all ranks, and are saved in checkpoints.
     """
 
     def __init__(
@@ -68,21 +68,21 @@ class PyTorchTrialContext(GradientContext, _PyTorchReducerContext):
         self._warned_types: Set[Type[Any]] = set()
 
     def get_global_batch_size(self) -> int:
-        """Records of a batch, all ranks together: `global_batch_size`, in whole shares.
+        """Records of a batch over all ranks: `global_batch_size` rounded down to equal shares.
 
         Raises:
-            ValueError: there is no such hyperparameter, or it is smaller than the ranks are many.
+            ValueError: the hyperparameter is missing or smaller than the number of ranks.
         """
         _, total = self._batch_sizes()
         return total
 
     def get_per_slot_batch_size(self) -> int:
-        """Records of a batch of one rank; errors as `get_global_batch_size`."""
+        """Records of a batch on one rank; errors as `get_global_batch_size`."""
         own, _ = self._batch_sizes()
         return own
 
     def get_experiment_config(self) -> Dict[str, Any]:
-        """The merged configuration; empty off a cluster unless one was given."""
+        """The merged configuration; off the cluster the one passed to `init`, or empty."""
         return self._exp_conf
 
     def get_data_config(self) -> Dict[str, Any]:
@@ -97,7 +97,7 @@ class PyTorchTrialContext(GradientContext, _PyTorchReducerContext):
         """One hyperparameter.
 
         Raises:
-            ValueError: there is none of this name.
+            ValueError: it does not exist.
         """
         if name not in self._hparams:
             raise ValueError(
@@ -107,55 +107,55 @@ class PyTorchTrialContext(GradientContext, _PyTorchReducerContext):
         return self._hparams[name]
 
     def get_experiment_id(self) -> int:
-        """The experiment's number, 0 off a cluster."""
+        """The id of the experiment; 0 off the cluster."""
         return self._core.info.trial.experiment_id if self._core.info else 0
 
     def get_trial_id(self) -> int:
-        """The trial's number, 0 off a cluster."""
+        """The id of the trial; 0 off the cluster."""
         return self._core.info.trial.trial_id if self._core.info else 0
 
     def get_trial_seed(self) -> int:
-        """The seed of this trial's shuffles and generators."""
+        """The seed of this trial's random generators."""
         return self._trial_seed
 
     def get_initial_batch(self) -> int:
-        """Batches that were done when this run began."""
+        """Batches trained before this run."""
         return self._steps_completed
 
     def get_stop_requested(self) -> bool:
-        """Whether the trial asked to stop."""
+        """Whether the trial requested a stop."""
         return self._stop_requested
 
     def set_stop_requested(self, stop_requested: bool) -> None:
-        """Ask for training to end after this batch, with a checkpoint; any rank may."""
+        """Request to stop after this batch, with a checkpoint; any rank may call it."""
         if not isinstance(stop_requested, bool):
             raise TypeError(f"stop_requested must be a bool, got {stop_requested!r}")
         self._stop_requested = stop_requested
 
     def is_epoch_start(self) -> bool:
-        """Whether the batch that is trained now is the first of an epoch."""
+        """Whether the current batch is the first of an epoch."""
         return self.current_train_batch() % self._epoch_length() == 0
 
     def is_epoch_end(self) -> bool:
-        """Whether the batch that is trained now is the last of an epoch."""
+        """Whether the current batch is the last of an epoch."""
         return (self.current_train_batch() + 1) % self._epoch_length() == 0
 
     def current_train_epoch(self) -> int:
-        """The epoch that is trained now, from 0."""
+        """The current epoch, from 0."""
         return self.current_train_batch() // self._epoch_length()
 
     def current_train_batch(self) -> int:
-        """The batch that is trained now, from 0, counted over all epochs.
+        """The current batch, from 0, counted over all epochs.
 
         Raises:
-            RuntimeError: training has not begun.
+            RuntimeError: training has not started.
         """
         if self._current_batch is None:
-            raise RuntimeError("training has not begun: there is no current batch")
+            raise RuntimeError("training has not started: there is no current batch")
         return self._current_batch
 
     def wrap_model(self, model: torch.nn.Module) -> torch.nn.Module:
-        """A model on this rank's device, kept alike on all ranks; use what is returned."""
+        """Move a model to this rank's device and keep it in sync; use the returned model."""
         model = model.to(self.device)
         distributed = torch.nn.parallel.DistributedDataParallel
         is_trained = any(parameter.requires_grad for parameter in model.parameters())
@@ -172,17 +172,17 @@ class PyTorchTrialContext(GradientContext, _PyTorchReducerContext):
         fp16_compression: Optional[bool] = None,
         average_aggregated_gradients: Optional[bool] = None,
     ) -> torch.optim.Optimizer:
-        """Let an optimizer be saved and resumed; use what it returns.
+        """Register an optimizer to be saved and resumed; use the returned optimizer.
 
         Args:
-            optimizer: of parameters of wrapped models.
-            backward_passes_per_step: kept for the sake of older trials; any number will do.
-            fp16_compression: likewise; gradients are exchanged as they are.
-            average_aggregated_gradients: divide gradients that were gathered over several
-                batches by their number.
+            optimizer: an optimizer of parameters of wrapped models.
+            backward_passes_per_step: ignored.
+            fp16_compression: ignored; gradients are never compressed.
+            average_aggregated_gradients: divide gradients aggregated over several batches by the
+                number of batches.
         """
         if fp16_compression:
-            logger.warning("fp16_compression has no effect: gradients are exchanged as they are")
+            logger.warning("fp16_compression has no effect: gradients are never compressed")
         if average_aggregated_gradients is not None:
             self._average_aggregated_gradients = average_aggregated_gradients
         self.optimizers.append(optimizer)
@@ -191,39 +191,39 @@ class PyTorchTrialContext(GradientContext, _PyTorchReducerContext):
     def wrap_lr_scheduler(
         self, lr_scheduler: Any, step_mode: LRScheduler.StepMode, frequency: int = 1
     ) -> Any:
-        """Let a learning rate scheduler be stepped, saved and resumed.
+        """Register a learning rate scheduler to be stepped, saved and resumed.
 
         Raises:
-            ValueError: its optimizer was not wrapped, or `frequency` is below 1.
+            ValueError: its optimizer is not wrapped, or `frequency` is below 1.
         """
         optimizer = getattr(lr_scheduler, "optimizer", None)
         if optimizer is not None and not any(optimizer is known for known in self.optimizers):
             raise ValueError(
-                "the scheduler's optimizer is not wrapped: make it from what "
+                "the scheduler's optimizer is not wrapped: pass it the optimizer that "
                 "context.wrap_optimizer returns"
             )
         self.lr_schedulers.append(LRScheduler(lr_scheduler, step_mode, frequency))
         return lr_scheduler
 
     def wrap_scaler(self, scaler: Any) -> Any:
-        """Let a loss scaler (`torch.amp.GradScaler`) be saved and resumed.
+        """Register a loss scaler (`torch.amp.GradScaler`) to be saved and resumed.
 
         Raises:
-            RuntimeError: there is one already.
+            RuntimeError: a scaler is already wrapped.
         """
         if self._scaler is not None:
-            raise RuntimeError("a trial has one loss scaler, and one was wrapped already")
+            raise RuntimeError("a trial can have only one loss scaler, and one is already wrapped")
         self._scaler = scaler
         return scaler
 
     def autocast_forward_pass(self, to_wrap: torch.nn.Module) -> torch.nn.Module:
-        """Run a model's forward pass in mixed precision, on a GPU; use what it returns."""
+        """Run a model's forward pass in mixed precision on a GPU; use the returned model."""
         if self.device.type == "cuda":
             to_wrap.forward = torch.autocast(self.device.type)(to_wrap.forward)
         return to_wrap
 
     def configure_apex_amp(self, models: Any, optimizers: Any, **_: Any) -> Any:
-        """Raise RuntimeError: Apex's mixed precision is part of PyTorch now."""
+        """Raise RuntimeError: Apex is not supported."""
         raise RuntimeError(
             "Apex is not supported: use context.experimental.use_amp(), or torch.autocast with "
             "context.wrap_scaler"
@@ -234,20 +234,20 @@ class PyTorchTrialContext(GradientContext, _PyTorchReducerContext):
         return _batches.to_device(data, self.device, self._warned_types)
 
     def set_profiler(self, *args: Any, **kwargs: Any) -> None:
-        """Profile training with `torch.profiler.profile`, into TensorBoard's files.
+        """Profile training with `torch.profiler.profile` and write traces for TensorBoard.
 
-        Arguments are that function's; `on_trace_ready` is set unless it is given.
+        Takes the arguments of that function; `on_trace_ready` has a default.
         """
         path = str(self.get_tensorboard_path())
         kwargs.setdefault("on_trace_ready", torch.profiler.tensorboard_trace_handler(path))
         self.profiler = torch.profiler.profile(*args, **kwargs)
 
     def get_tensorboard_path(self) -> pathlib.Path:
-        """Where files for TensorBoard go."""
+        """The directory for TensorBoard files."""
         return self._core.train.get_tensorboard_path()
 
     def get_tensorboard_writer(self) -> Any:
-        """A `torch.utils.tensorboard.SummaryWriter` of this trial, made at the first call.
+        """A `torch.utils.tensorboard.SummaryWriter` of this trial, created by the first call.
 
         Raises:
             ImportError: the package tensorboard is not installed.
@@ -259,14 +259,16 @@ class PyTorchTrialContext(GradientContext, _PyTorchReducerContext):
         return self._tbd_writer
 
     def set_enable_tensorboard_logging(self, enable_tensorboard_logging: bool) -> None:
-        """Whether reported metrics are written for TensorBoard as well."""
+        """Set whether reported metrics are also written for TensorBoard."""
         if not isinstance(enable_tensorboard_logging, bool):
-            raise TypeError(f"a bool is needed, got {enable_tensorboard_logging!r}")
+            raise TypeError(
+                f"enable_tensorboard_logging must be a bool, got {enable_tensorboard_logging!r}"
+            )
         self._enable_tensorboard_logging = enable_tensorboard_logging
         self._core.train._writes_events = enable_tensorboard_logging
 
     def get_enable_tensorboard_logging(self) -> bool:
-        """Whether reported metrics are written for TensorBoard as well."""
+        """Whether reported metrics are also written for TensorBoard."""
         return self._enable_tensorboard_logging
 
     def _batch_sizes(self) -> Tuple[int, int]:
@@ -274,7 +276,7 @@ class PyTorchTrialContext(GradientContext, _PyTorchReducerContext):
 
     def _epoch_length(self) -> int:
         if self._epoch_len is None:
-            raise RuntimeError("training has not begun: the length of an epoch is not known")
+            raise RuntimeError("training has not started: the length of an epoch is not known")
         return self._epoch_len
 
     def _init_device(self) -> torch.device:
@@ -292,8 +294,8 @@ class PyTorchTrialContext(GradientContext, _PyTorchReducerContext):
         return self.distributed.gather(value)
 
 
-def bare(model: torch.nn.Module) -> torch.nn.Module:
-    """A model without what keeps it alike on all ranks."""
+def unwrap_model(model: torch.nn.Module) -> torch.nn.Module:
+    """The model inside a DistributedDataParallel wrapper, if it has one."""
     if isinstance(model, torch.nn.parallel.DistributedDataParallel):
         return model.module
     return model

@@ -1,4 +1,4 @@
-"""Data loaders that are made when it is known where a rank stands in its data."""
+"""Data loaders that are sharded by rank and resumable."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from determined.pytorch._torch import torch
 
 
 class DataLoader:
-    """Arguments of a `torch.utils.data.DataLoader`, which the trainer makes with own samplers.
+    """The arguments of a `torch.utils.data.DataLoader`, which the trainer creates per rank.
 
-    So every rank reads its share, shuffles are the same in every run of a trial, and a trial that
-    resumes goes on with the batch after its last. With `num_workers`, what the workers
-    draw at random while they read is not repeated by a run that resumes.
+    Each rank reads its share of the data, shuffles are the same in every run of a trial, and a
+    resumed trial continues with the next batch. With `num_workers`, the random states of the
+    workers are not restored when a trial resumes.
 
-    Args: as torch's. `shuffle` and an own `sampler` or `batch_sampler` exclude each other, as do
-        `batch_sampler` and `batch_size`, `shuffle`, `sampler`, `drop_last`.
+    Takes the arguments of torch's class. `shuffle` cannot be combined with `sampler` or
+    `batch_sampler`, nor `batch_sampler` with `batch_size`, `sampler` or `drop_last`.
 
     Raises:
-        ValueError: arguments contradict each other, or the dataset is an IterableDataset, which
-            cannot be sampled.
+        ValueError: arguments conflict, or the dataset is an IterableDataset, which cannot be
+            sampled.
     """
 
     def __init__(
@@ -44,12 +44,12 @@ class DataLoader:
     ) -> None:
         if isinstance(dataset, torch.utils.data.IterableDataset):
             raise ValueError(
-                "an IterableDataset cannot be shared among ranks or resumed: give a dataset that "
-                "is read by index, or return a torch DataLoader after "
+                "an IterableDataset cannot be shared among ranks or resumed: use a map-style "
+                "dataset, or return a torch DataLoader after "
                 "context.experimental.disable_dataset_reproducibility_checks()"
             )
         self._seed: Optional[int] = None
-        """Of shuffles; the trainer sets it to the trial's."""
+        """The seed of shuffles; the trainer sets it to that of the trial."""
         self.dataset = dataset
         self.num_workers = num_workers
         self.prefetch_factor = prefetch_factor
@@ -73,10 +73,10 @@ class DataLoader:
         """Torch's loader for one rank.
 
         Args:
-            repeat: go through the data without end.
-            skip: batches of this rank that are left out at the start.
+            repeat: repeat the data indefinitely.
+            skip: the number of this rank's batches to skip at the start.
             num_replicas: the number of ranks that share the data.
-            rank: this one.
+            rank: the rank.
         """
         given = {} if self.prefetch_factor is None else {"prefetch_factor": self.prefetch_factor}
         return torch.utils.data.DataLoader(
@@ -96,11 +96,11 @@ class DataLoader:
         )
 
     def __iter__(self) -> Any:
-        """One pass through all of the data."""
+        """Iterate over all data once."""
         return iter(self.get_data_loader())
 
     def __len__(self) -> int:
-        """Batches of one pass through all of the data."""
+        """The number of batches of all data."""
         return len(self._own_batch_sampler())
 
     def _own_batch_sampler(self) -> Any:
@@ -118,12 +118,13 @@ class DataLoader:
             usual = self.batch_size in (None, 1) and not self._shuffle and not self.drop_last
             if not usual or self.sampler is not None:
                 raise ValueError(
-                    "batch_sampler excludes batch_size, shuffle, sampler and drop_last"
+                    "batch_sampler cannot be combined with batch_size, shuffle, sampler or "
+                    "drop_last"
                 )
         elif self.batch_size is None or self.batch_size < 1:
             raise ValueError(f"batch_size must be at least 1, got {self.batch_size}")
         if self.sampler is not None and self._shuffle:
-            raise ValueError("sampler excludes shuffle")
+            raise ValueError("sampler cannot be combined with shuffle")
         if self.num_workers == 0 and self.prefetch_factor is not None:
             raise ValueError("prefetch_factor needs num_workers of at least 1")
 
@@ -137,8 +138,8 @@ def adapt_batch_sampler(
 ) -> torch.utils.data.BatchSampler:
     """A batch sampler for one rank; arguments as `DataLoader.get_data_loader`.
 
-    It repeats before it shares, so that all ranks have as many batches, and skips last: `skip`
-    counts the batches of the rank.
+    The sampler is first repeated, so that all ranks get the same number of batches, then divided
+    among the ranks. `skip` counts batches of the rank.
     """
     adapted = batch_sampler
     if repeat:

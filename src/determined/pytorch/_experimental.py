@@ -1,4 +1,4 @@
-"""Switches of a trial's context that seldom are needed."""
+"""Experimental options of a trial's context."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ logger = logging.getLogger("determined.pytorch")
 
 
 class PyTorchExperimentalContext:
-    """Reached as `context.experimental`."""
+    """Available as `context.experimental`."""
 
     def __init__(self, parent: Any) -> None:
         self._parent = parent
@@ -20,24 +20,24 @@ class PyTorchExperimentalContext:
         self._auto_to_device = True
 
     def use_amp(self) -> None:
-        """Train and evaluate in mixed precision, with a scaler for the loss.
+        """Train and evaluate in mixed precision with loss scaling.
 
-        It needs a GPU; without one a warning tells that nothing changes.
+        Requires a GPU; without one it logs a warning and has no effect.
         """
         if self._parent.device.type != "cuda":
-            logger.warning("use_amp changes nothing: this trial trains on %s", self._parent.device)
+            logger.warning("use_amp has no effect: this trial trains on %s", self._parent.device)
             return
         self._parent.wrap_scaler(torch.amp.GradScaler("cuda"))
         self._auto_amp = True
 
     def disable_dataset_reproducibility_checks(self) -> None:
-        """Allow data loaders of torch's own class.
+        """Allow torch data loaders.
 
-        The trial then shares its data among ranks by itself, and a run that resumes begins the
-        epoch's data anew.
+        The trial must then divide the data among the ranks itself, and a resumed run starts with
+        the first batch of the data loader.
         """
         self._reproducible = False
 
     def disable_auto_to_device(self) -> None:
-        """Give batches to the trial as the data loader made them."""
+        """Pass batches to the trial without moving them to the device."""
         self._auto_to_device = False

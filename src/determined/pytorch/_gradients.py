@@ -1,4 +1,4 @@
-"""Backward passes and optimizer steps of a trial."""
+"""Backward passes, gradient aggregation and optimizer steps."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from determined.pytorch._torch import torch
 
 
 class GradientContext:
-    """The part of a trial's context that turns losses into steps.
+    """The part of a trial's context for backward passes and optimizer steps.
 
-    Gradients of `aggregation_frequency` batches are gathered before a step is made; ranks
-    exchange them once a step.
+    Gradients are aggregated over `aggregation_frequency` batches before each step. Ranks exchange
+    them once per step.
     """
 
     def __init__(self, aggregation_frequency: int, is_averaged: bool) -> None:
@@ -31,7 +31,7 @@ class GradientContext:
         retain_graph: bool = False,
         create_graph: bool = False,
     ) -> None:
-        """Add the gradients of a loss to those of the parameters; arguments as torch's.
+        """Compute the gradients of a loss; arguments as `torch.Tensor.backward`.
 
         With `experimental.use_amp` the loss is scaled first.
         """
@@ -46,15 +46,15 @@ class GradientContext:
         auto_zero_grads: bool = True,
         scaler: Optional[Any] = None,
     ) -> None:
-        """Step an optimizer, if this batch ends an aggregation; else do nothing.
+        """Step an optimizer if this batch is the last of an aggregation.
 
         Args:
-            optimizer: one that `wrap_optimizer` gave.
-            clip_grads: is called with the optimizer's parameters before the step, to clip their
+            optimizer: an optimizer returned by `wrap_optimizer`.
+            clip_grads: called with the optimizer's parameters before the step, to clip their
                 gradients in place.
-            auto_zero_grads: set the gradients back afterwards.
-            scaler: the one given to `wrap_scaler`, when the trial scales losses itself; the trial
-                then calls its `update()`.
+            auto_zero_grads: reset the gradients after the step.
+            scaler: the scaler passed to `wrap_scaler`, if the trial scales losses itself. The
+                trial must then call its `update()`.
         """
         if not self._ends_aggregation():
             return
@@ -76,7 +76,7 @@ class GradientContext:
             optimizer.zero_grad()
 
     def _ends_aggregation(self) -> bool:
-        """Whether the batch that is trained now is the last of those that make one step."""
+        """Whether the current batch is the last of an aggregation."""
         batch = self._current_batch or 0
         return (batch + 1) % self._aggregation_frequency == 0
 

@@ -1,4 +1,4 @@
-"""Making the context of a PyTorch trial for where this process runs."""
+"""Creation of a PyTorch trial's context, on and off the cluster."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any, Dict, Iterator, Optional
 
 from determined import core
 from determined._info import ClusterInfo, get_cluster_info
-from determined.pytorch import _rng
 from determined.pytorch._context import PyTorchTrialContext
 from determined.pytorch._torch import torch
+from determined.pytorch._training import rng
 
 logger = logging.getLogger("determined.pytorch")
 
@@ -27,20 +27,20 @@ def init(
     aggregation_frequency: int = 1,
     enable_tensorboard_logging: bool = True,
 ) -> Iterator[PyTorchTrialContext]:
-    """A context for this process: of its trial on a cluster, of a local training elsewhere.
+    """A context for this process: its trial's on a cluster, one for local training elsewhere.
 
-    Started by torch's launcher, it joins the ranks: NCCL where they have GPUs, else gloo. The
-    generators of Python, NumPy and PyTorch are seeded with the trial's seed.
+    Under torch's launcher it initializes the process group (NCCL with GPUs, else gloo). It seeds
+    the generators of Python, NumPy and PyTorch with the trial's seed.
 
     Args:
-        hparams: hyperparameters of a local training; on a cluster the trial's own hold.
-        exp_conf: likewise a configuration.
-        distributed: the trial's ranks, when they were started by other means.
-        aggregation_frequency: batches whose gradients are gathered for one step.
-        enable_tensorboard_logging: whether reported metrics are written for TensorBoard.
+        hparams: hyperparameters for local training; ignored on a cluster.
+        exp_conf: a configuration for local training; ignored on a cluster.
+        distributed: the trial's ranks, if another launcher started them.
+        aggregation_frequency: the number of batches to aggregate gradients over.
+        enable_tensorboard_logging: whether to write reported metrics for TensorBoard.
 
     Raises:
-        ValueError: several slots, and nothing tells the ranks.
+        ValueError: the trial has several slots, and the ranks are not known.
         RuntimeError: the ranks were started by Horovod.
     """
     info = get_cluster_info()
@@ -48,7 +48,9 @@ def init(
     if info is not None and is_managed:
         for name, given in (("hparams", hparams), ("exp_conf", exp_conf)):
             if given is not None:
-                logger.warning("on a cluster the experiment's own %s hold, not those given", name)
+                logger.warning(
+                    "on a cluster the argument %s is ignored; the experiment's own is used", name
+                )
         hparams, exp_conf = info.trial.hparams, info.trial._config
     num_gpus = _gpus(info if is_managed else None)
     seed = _seed(info if is_managed else None, exp_conf)
@@ -59,7 +61,7 @@ def init(
         core_context = stack.enter_context(
             core.init(distributed=distributed, tensorboard_mode=mode)
         )
-        _rng.seed_all(seed)
+        rng.seed_all(seed)
         context = PyTorchTrialContext(
             core_context=core_context,
             trial_seed=seed,
@@ -81,7 +83,7 @@ def init(
 
 
 def _gpus(info: Optional[ClusterInfo]) -> int:
-    """GPUs that this container's ranks train on: the slots' on a cluster, else all there are."""
+    """The number of GPUs: on a cluster those of this container's slots, else all."""
     if not torch.cuda.is_available():
         return 0
     return len(info.gpu_uuids) if info is not None else int(torch.cuda.device_count())
@@ -96,7 +98,7 @@ def _seed(info: Optional[ClusterInfo], exp_conf: Optional[Dict[str, Any]]) -> in
 def _join_ranks(stack: contextlib.ExitStack, num_gpus: int) -> Optional[core.DistributedContext]:
     if os.environ.get("USE_HOROVOD") == "1":
         raise RuntimeError(
-            "PyTorch trials do not train with Horovod: start the ranks with "
+            "PyTorch trials do not support Horovod: start the ranks with "
             "determined.launch.torch_distributed"
         )
     if any(name not in os.environ for name in _RANK_VARIABLES):

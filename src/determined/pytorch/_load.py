@@ -1,4 +1,4 @@
-"""Building a trial again from one of its checkpoints."""
+"""Loading a trial from a checkpoint."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any, Dict, Optional, Type
 
 from determined import core
 from determined._import import import_from_path
-from determined.pytorch._checkpointing import STATE_FILE, read_load_data, restore_models
 from determined.pytorch._context import PyTorchTrialContext
 from determined.pytorch._torch import torch
+from determined.pytorch._training.checkpointing import STATE_FILE, read_load_data, restore_models
 from determined.pytorch._trial import PyTorchTrial
 
 
 class CheckpointLoadContext(PyTorchTrialContext):
-    """A context to build a trial with that is not trained.
+    """A context for a trial that is loaded but not trained.
 
     Args:
-        hparams: hyperparameters, as the checkpoint's trial had them.
-        exp_conf: a configuration.
+        hparams: the hyperparameters of the checkpoint's trial.
+        exp_conf: the configuration.
     """
 
     def __init__(
@@ -47,23 +47,23 @@ def load_trial_from_checkpoint_path(
     torch_load_kwargs: Optional[Dict[str, Any]] = None,
     **kwargs: Any,
 ) -> PyTorchTrial:
-    """A trial with the weights of a checkpoint. It runs the code that lies in the checkpoint.
+    """Load a trial with the weights of a checkpoint. This executes code from the checkpoint.
 
     Args:
         path: a directory with the checkpoint's files.
-        trial_class: its class; by default the one saved with it.
-        trial_kwargs: further arguments for the class, after the context.
-        torch_load_kwargs: for `torch.load`.
-        kwargs: likewise; deprecated.
+        trial_class: the trial's class; by default the one saved with the checkpoint.
+        trial_kwargs: arguments for the class besides the context.
+        torch_load_kwargs: arguments for `torch.load`.
+        kwargs: deprecated; as `torch_load_kwargs`.
 
     Raises:
-        FileNotFoundError: there is no checkpoint of a PyTorch trial at `path`.
-        ValueError: the checkpoint does not name its class, and none was given.
+        FileNotFoundError: `path` has no checkpoint of a PyTorch trial.
+        ValueError: the checkpoint does not name its class, and `trial_class` is missing.
     """
     folder = pathlib.Path(path)
     if not (folder / STATE_FILE).is_file():
         raise FileNotFoundError(
-            f"{folder} holds no {STATE_FILE}: no checkpoint of a PyTorch trial"
+            f"{folder} has no {STATE_FILE}: it is not a checkpoint of a PyTorch trial"
         )
     about = read_load_data(folder)
     if trial_class is None:

@@ -1,4 +1,4 @@
-"""When a learning rate scheduler is stepped."""
+"""Learning rate schedulers and when they are stepped."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any, Dict, List, NamedTuple
 
 
 class LRScheduler:
-    """One of torch's learning rate schedulers, and when the trainer steps it.
+    """A torch learning rate scheduler, and when the trainer steps it.
 
     Args:
-        scheduler: torch's.
-        step_mode: when.
-        frequency: at every how many of these; at least 1.
+        scheduler: torch's scheduler.
+        step_mode: after which unit to step.
+        frequency: after how many of these units; at least 1.
     """
 
     class StepMode(enum.Enum):
-        """After which steps; MANUAL_STEP leaves it to the trial."""
+        """After which unit to step; with MANUAL_STEP the trial steps the scheduler."""
 
         STEP_EVERY_EPOCH = 1
         STEP_EVERY_BATCH = 2
@@ -41,15 +41,15 @@ class LRScheduler:
         return list(self._scheduler.get_last_lr())
 
     def load_state_dict(self, state_dict: Dict[Any, Any]) -> None:
-        """Take over a state."""
+        """Load a state."""
         self._scheduler.load_state_dict(state_dict)
 
     def state_dict(self) -> Dict[Any, Any]:
         """The scheduler's state."""
         return dict(self._scheduler.state_dict())
 
-    def _is_due(self, at: Passed) -> bool:
-        """Whether it is to be stepped after a batch."""
+    def _is_due(self, at: StepCounts) -> bool:
+        """Whether to step after a batch."""
         count = {
             LRScheduler.StepMode.STEP_EVERY_BATCH: at.batches,
             LRScheduler.StepMode.STEP_EVERY_OPTIMIZER_STEP: at.optimizer_steps,
@@ -58,16 +58,16 @@ class LRScheduler:
         return bool(count) and count is not None and count % self._frequency == 0
 
 
-class Passed(NamedTuple):
-    """How many batches, epochs and optimizer steps are done; 0 for what has not just ended."""
+class StepCounts(NamedTuple):
+    """Batches, epochs and optimizer steps done; 0 for a unit that did not just end."""
 
     batches: int
     epochs: int
     optimizer_steps: int
 
 
-def passed(batches: int, epoch_batches: int, aggregation: int) -> Passed:
-    """What has ended with the last of so many batches."""
+def step_counts(batches: int, epoch_batches: int, aggregation: int) -> StepCounts:
+    """The counts of units that end with batch number `batches`."""
     epochs, rest = divmod(batches, epoch_batches)
     steps, open_ = divmod(batches, aggregation)
-    return Passed(batches, 0 if rest else epochs, 0 if open_ else steps)
+    return StepCounts(batches, 0 if rest else epochs, 0 if open_ else steps)

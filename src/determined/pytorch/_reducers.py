@@ -1,4 +1,4 @@
-"""Making one metric of the values of many batches and ranks."""
+"""Reduction of metrics over batches and ranks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from determined.pytorch import _values
 
 
 class Reducer(enum.Enum):
-    """How the values of all batches become one. AVG counts every batch alike."""
+    """How to reduce the values of all batches. AVG weights every batch equally."""
 
     AVG = 1
     SUM = 2
@@ -19,23 +19,23 @@ class Reducer(enum.Enum):
 
 
 class MetricReducer(abc.ABC):
-    """A metric that is made from more than a mean of batches, such as a confusion matrix."""
+    """A custom reduction of a metric, such as a confusion matrix."""
 
     @abc.abstractmethod
     def reset(self) -> None:
-        """Forget all values: a new validation, or a new stretch of training, begins."""
+        """Drop all values; called at the start of a validation and after each training report."""
 
     @abc.abstractmethod
     def per_slot_reduce(self) -> Any:
-        """What this rank has gathered: numbers, text, tensors, and lists and dicts of them."""
+        """This rank's values: numbers, text, tensors, and lists and dicts of them."""
 
     @abc.abstractmethod
     def cross_slot_reduce(self, per_slot_metrics: List[Any]) -> Any:
-        """The metric, from what each rank gathered, in order of rank."""
+        """The metric from the values of all ranks, in order of rank."""
 
 
 class _FunctionReducer(MetricReducer):
-    """Keeps values and gives all of them, of all ranks, to a function."""
+    """Collects values and applies a function to those of all ranks."""
 
     def __init__(self, function: Callable[[List[Any]], Any]) -> None:
         self._function = function
@@ -46,7 +46,7 @@ class _FunctionReducer(MetricReducer):
         self._updates.append(value)
 
     def reset(self) -> None:
-        """Forget all values."""
+        """Drop all values."""
         self._updates = []
 
     def per_slot_reduce(self) -> Any:
@@ -54,7 +54,7 @@ class _FunctionReducer(MetricReducer):
         return self._updates
 
     def cross_slot_reduce(self, per_slot_metrics: List[Any]) -> Any:
-        """What the function makes of the values of all ranks."""
+        """The function's result for the values of all ranks."""
         return self._function([value for values in per_slot_metrics for value in values])
 
 
@@ -66,7 +66,7 @@ class _Wrapped(NamedTuple):
 
 
 class _PyTorchReducerContext:
-    """Keeps the reducers of a trial; part of its context."""
+    """The reducers of a trial; a base of its context."""
 
     def __init__(self) -> None:
         self._wrapped: List[_Wrapped] = []
@@ -78,20 +78,20 @@ class _PyTorchReducerContext:
         for_training: bool = True,
         for_validation: bool = True,
     ) -> Any:
-        """Let a reducer make a metric of each report of training, each validation, or both.
+        """Register a reducer for training metrics, validation metrics, or both.
 
         Args:
-            reducer: a MetricReducer, or a function of all values of all ranks.
-            name: the metric's; without one the reducer gives a dict of metrics.
-            for_training: whether it makes metrics of training.
-            for_validation: whether it makes metrics of validations.
+            reducer: a MetricReducer, or a function of the values of all ranks.
+            name: the metric's name; without it the reducer must return a dict of metrics.
+            for_training: whether to use it for training metrics.
+            for_validation: whether to use it for validation metrics.
 
         Returns:
-            the reducer; of a function, one whose `update(value)` adds a value.
+            The reducer; for a function, one whose `update(value)` adds a value.
 
         Raises:
-            TypeError: it is neither.
-            ValueError: it is for nothing.
+            TypeError: `reducer` is neither.
+            ValueError: neither `for_training` nor `for_validation` is set.
         """
         if not isinstance(reducer, MetricReducer):
             if not callable(reducer):
@@ -103,15 +103,15 @@ class _PyTorchReducerContext:
         return reducer
 
     def reset_reducers(self, for_training: Optional[bool] = None) -> None:
-        """Let reducers begin anew: those of training, of validation (False), or all (None)."""
+        """Reset the reducers of training (True), of validation (False), or all (None)."""
         for wrapped in self._of(for_training):
             wrapped.reducer.reset()
 
     def reduce_metrics(self, for_training: bool) -> Dict[str, Any]:
-        """The metrics of all reducers; every rank calls, and only rank 0 gets any.
+        """The metrics of all reducers. Every rank calls; only rank 0 gets the metrics.
 
         Raises:
-            ValueError: a reducer without a name gave no dict, or two give the same name.
+            ValueError: a reducer without a name returned no dict, or two return the same name.
         """
         metrics: Dict[str, Any] = {}
         for wrapped in self._of(for_training):
@@ -137,19 +137,19 @@ def _add(metrics: Dict[str, Any], name: Optional[str], made: Any) -> None:
         made = {name: made}
     if not isinstance(made, dict):
         raise ValueError(
-            f"a reducer without a name must give a dict of metrics, got {type(made).__name__}: "
+            f"a reducer without a name must return a dict of metrics, got {type(made).__name__}: "
             "pass a name to wrap_reducer"
         )
     twice = sorted(set(made) & set(metrics))
     if twice:
-        raise ValueError(f"two reducers give the metric {twice[0]!r}")
+        raise ValueError(f"two reducers return the metric {twice[0]!r}")
     metrics.update(made)
 
 
 def reduce_batches(
     outputs: List[Dict[str, Any]], reducers: Union[Reducer, Dict[str, Reducer]]
 ) -> Dict[str, Any]:
-    """One rank's part of metrics: by name, the number of batches and their reduced value.
+    """One rank's part of the metrics: by name, the number of batches and their reduced value.
 
     Raises:
         ValueError: batches differ in their metrics, or a reducer is missing.
@@ -158,7 +158,8 @@ def reduce_batches(
     for at, output in enumerate(outputs):
         if set(output) != set(names):
             raise ValueError(
-                f"evaluate_batch gave {sorted(output)} for batch {at} and {sorted(names)} before"
+                f"evaluate_batch returned {sorted(output)} for batch {at}, and "
+                f"{sorted(names)} before"
             )
     parts = {}
     for name in names:
@@ -169,7 +170,7 @@ def reduce_batches(
 
 
 def reduce_ranks(parts: List[Dict[str, Any]]) -> Dict[str, Any]:
-    """Metrics of the parts of all ranks; a rank without batches has an empty part.
+    """The metrics from the parts of all ranks; a rank without batches has an empty part.
 
     Raises:
         ValueError: ranks differ in their metrics.
@@ -198,7 +199,7 @@ def _kind(name: str, reducers: Union[Reducer, Dict[str, Reducer]]) -> Reducer:
         return reducers
     if not isinstance(reducers, dict) or not isinstance(reducers.get(name), Reducer):
         raise ValueError(
-            f"evaluation_reducer() names no Reducer for the metric {name!r}: give one Reducer "
+            f"evaluation_reducer() returns no Reducer for the metric {name!r}: return one Reducer "
             "for all metrics, or a dict with one for each"
         )
     return reducers[name]

@@ -1,4 +1,4 @@
-"""Training a PyTorch trial from a script."""
+"""The trainer, which runs a PyTorch trial."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import logging
 import warnings
 from typing import Optional
 
-from determined.pytorch._configured import goal_of, length_of
 from determined.pytorch._context import PyTorchTrialContext
-from determined.pytorch._controller import _PyTorchTrialController
-from determined.pytorch._plan import POLICIES, FitPlan
+from determined.pytorch._training.checkpoint_policy import goal_of
+from determined.pytorch._training.controller import _PyTorchTrialController
+from determined.pytorch._training.plan import POLICIES, FitPlan, length_of
 from determined.pytorch._trial import PyTorchTrial
 from determined.pytorch._units import Batch, TrainUnit
 
@@ -17,11 +17,11 @@ logger = logging.getLogger("determined.pytorch")
 
 
 class Trainer:
-    """Trains a trial, on a cluster or off it.
+    """Trains a trial, on or off a cluster.
 
     Args:
         trial: the trial.
-        context: the one it was built with.
+        context: the context that the trial was built with.
     """
 
     def __init__(self, trial: PyTorchTrial, context: PyTorchTrialContext) -> None:
@@ -49,40 +49,41 @@ class Trainer:
         checkpoint_period: Optional[TrainUnit] = None,
         validation_period: Optional[TrainUnit] = None,
         max_length: Optional[TrainUnit] = None,
-        reporting_period: TrainUnit = Batch(100),  # noqa: B008  # as published; never changed
+        reporting_period: TrainUnit = Batch(100),  # noqa: B008  # the published default; never modified
         checkpoint_policy: str = "best",
         latest_checkpoint: Optional[str] = None,
         step_zero_validation: bool = False,
         test_mode: bool = False,
         profiling_enabled: bool = False,
     ) -> None:
-        """Train until `max_length`, or until search or scheduler want the trial to leave.
+        """Train until `max_length`, or until the search or the scheduler stops the trial.
 
-        At the end, and before leaving, a checkpoint is saved.
+        A checkpoint is saved at the end and before a stop.
 
         Args:
-            checkpoint_period: when to save in between.
-            validation_period: when to validate; at the end in any case.
-            max_length: how long to train, counted from the trial's first run; by default as
-                the experiment's `searcher.max_length` says.
-            reporting_period: when to report metrics of training.
+            checkpoint_period: how often to save a checkpoint.
+            validation_period: how often to validate; the end is always validated.
+            max_length: the training length from the trial's first run on; by default
+                `searcher.max_length` of the experiment.
+            reporting_period: how often to report training metrics.
             checkpoint_policy: after which validations to save: "best", "all" or "none".
-            latest_checkpoint: where to go on; on a cluster that of the trial is the default.
+            latest_checkpoint: the checkpoint to resume from; on a cluster the trial's by default.
             step_zero_validation: whether to validate before the first batch.
-            test_mode: train and validate one batch only; off a cluster.
-            profiling_enabled: whether to report what the machine does meanwhile.
+            test_mode: train and validate one batch only; not on a cluster.
+            profiling_enabled: whether to report system metrics.
 
         Raises:
-            ValueError: an argument, or what the trial returns, cannot be used.
+            ValueError: an argument, or a value that the trial returns, is invalid.
         """
         config = self._context.get_experiment_config()
         managed = self._context._managed_training
         if checkpoint_policy not in POLICIES:
             raise ValueError(
-                f"checkpoint_policy is one of {', '.join(POLICIES)}; got {checkpoint_policy!r}"
+                f"checkpoint_policy must be one of {', '.join(POLICIES)}; "
+                f"got {checkpoint_policy!r}"
             )
         if test_mode and managed:
-            raise ValueError("test_mode is for trying a trial off a cluster")
+            raise ValueError("test_mode cannot be used on a cluster")
         length = max_length or length_of(config) or (Batch(1) if test_mode else None)
         if length is None:
             raise ValueError("fit needs max_length, such as pytorch.Epoch(10)")

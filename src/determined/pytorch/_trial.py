@@ -1,4 +1,4 @@
-"""The class that users subclass to train a PyTorch model."""
+"""The base class of PyTorch trials."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import abc
 from typing import Any, Dict, Union
 
 from determined import util
-from determined._legacy_trial import LegacyTrial
+from determined._trial_context import LegacyTrial
 from determined.pytorch._batches import data_length
 from determined.pytorch._callback import PyTorchCallback
 from determined.pytorch._context import PyTorchTrialContext
@@ -14,7 +14,7 @@ from determined.pytorch._reducers import Reducer
 
 
 class PyTorchTrial(LegacyTrial):
-    """A model, its data and how one batch is trained; the trainer does the rest.
+    """Defines a model, its data, and how to train one batch.
 
     A subclass implements `train_batch`, both `build_..._data_loader` methods and exactly one of
     `evaluate_batch` and `evaluate_full_dataset`. Its `__init__` takes a PyTorchTrialContext,
@@ -32,39 +32,39 @@ class PyTorchTrial(LegacyTrial):
         """Train one batch: compute a loss, `context.backward`, `context.step_optimizer`.
 
         Args:
-            batch: what the data loader gives, on this rank's device.
+            batch: a batch of the data loader, on this rank's device.
             epoch_idx: the epoch, from 0.
             batch_idx: the batch, from 0, counted over all epochs.
 
         Returns:
-            the loss as a tensor, or a dict of metrics.
+            The loss as a tensor, or a dict of metrics.
         """
         raise NotImplementedError
 
     @abc.abstractmethod
     def build_training_data_loader(self) -> Any:
-        """A `determined.pytorch.DataLoader` with the data to train on."""
+        """A `determined.pytorch.DataLoader` with the training data."""
         raise NotImplementedError
 
     @abc.abstractmethod
     def build_validation_data_loader(self) -> Any:
-        """A `determined.pytorch.DataLoader` with the data to validate with."""
+        """A `determined.pytorch.DataLoader` with the validation data."""
         raise NotImplementedError
 
     def build_callbacks(self) -> Dict[str, PyTorchCallback]:
-        """Callbacks by names that stay the same: their states are saved under them."""
+        """Callbacks by name. Keep the names stable, since their states are saved by name."""
         return {}
 
     def evaluate_batch(self, batch: Any, batch_idx: int) -> Dict[str, Any]:
-        """Metrics of one batch; the same ones for every batch, which the reducer makes one of."""
+        """The metrics of one batch; every batch must return the same metrics."""
         raise NotImplementedError
 
     def evaluation_reducer(self) -> Union[Reducer, Dict[str, Reducer]]:
-        """How `evaluate_batch`'s metrics are reduced: one way for all, or one for each name."""
+        """The reducer of the metrics of `evaluate_batch`: one for all, or a dict by name."""
         return Reducer.AVG
 
     def evaluate_full_dataset(self, data_loader: Any) -> Dict[str, Any]:
-        """Metrics of all of the data, computed on rank 0; `data_loader` is torch's."""
+        """The metrics of all validation data, computed on rank 0; `data_loader` is torch's."""
         raise NotImplementedError
 
     def get_batch_length(self, batch: Any) -> int:
@@ -73,16 +73,16 @@ class PyTorchTrial(LegacyTrial):
 
 
 def evaluates_batches(trial: PyTorchTrial) -> bool:
-    """Whether a trial evaluates batch by batch.
+    """Whether a trial implements `evaluate_batch`.
 
     Raises:
-        ValueError: it implements both ways to evaluate, or none.
+        ValueError: it implements both evaluation methods or none.
     """
     by_batch = util.is_overridden(trial.evaluate_batch, PyTorchTrial)
     at_once = util.is_overridden(trial.evaluate_full_dataset, PyTorchTrial)
     if by_batch == at_once:
         raise ValueError(
             f"{type(trial).__name__} must implement exactly one of evaluate_batch and "
-            f"evaluate_full_dataset, it implements {'both' if by_batch else 'none'}"
+            f"evaluate_full_dataset; it implements {'both' if by_batch else 'none'}"
         )
     return by_batch

@@ -10,8 +10,8 @@ class TrainUnit:
     """A length or a period; use one of its subclasses.
 
     Args:
-        value: a number of at least 1, or a container of the numbers that are meant, such as
-            `[1, 10, 100]`: a period only.
+        value: a number of at least 1, or for a period also a container of numbers such as
+            `[1, 10, 100]`.
 
     Raises:
         ValueError: it is neither.
@@ -33,30 +33,30 @@ class TrainUnit:
         return f"{type(self).__name__}({self.value!r})"
 
     def should_stop(self, step_num: int) -> bool:
-        """Whether a period of this value ends after this many of its steps."""
+        """Whether a period of this value ends after `step_num` units."""
         if isinstance(self.value, int):
             return step_num % self.value == 0
         return step_num in self.value
 
 
 class Batch(TrainUnit):
-    """Batches of one rank; all ranks train them at the same time."""
+    """Batches of one rank; all ranks train a batch at the same time."""
 
 
 class Epoch(TrainUnit):
-    """Passes through the training data."""
+    """Passes over the training data."""
 
 
 class Record(TrainUnit):
-    """Single records of all ranks together; taken as the batches that hold them."""
+    """Records over all ranks; converted to the batches that contain them."""
 
 
-class Scale:
-    """How units relate in one training.
+class UnitConverter:
+    """Converts units to batches.
 
     Args:
         epoch_batches: batches of an epoch, at least 1.
-        batch_records: records of a batch, all ranks together; None when not known.
+        batch_records: records of a batch over all ranks; None if not known.
     """
 
     def __init__(self, epoch_batches: int, batch_records: Optional[int] = None) -> None:
@@ -64,7 +64,7 @@ class Scale:
         self.batch_records = batch_records
 
     def is_due(self, period: Optional[TrainUnit], batches: int) -> bool:
-        """Whether a period ends after this many batches; one that is None never does."""
+        """Whether a period ends after this many batches; None never ends."""
         if period is None or batches == 0:
             return False
         if isinstance(period, Epoch):
@@ -78,7 +78,7 @@ class Scale:
         """A length in batches.
 
         Raises:
-            ValueError: it is no single number, or records of a batch are not known.
+            ValueError: it is not a single number, or the records of a batch are not known.
         """
         if not isinstance(length.value, int):
             raise ValueError(f"a length must be one number, got {length!r}")
@@ -92,13 +92,13 @@ class Scale:
         size = self._records(period)
         if isinstance(period.value, int):
             return batches % max(1, period.value // size) == 0
-        # The batch that holds the record: one number of these `size` is in the container.
+        # Whether one of the records of this batch is in the container.
         return any(n in period.value for n in range((batches - 1) * size + 1, batches * size + 1))
 
     def _records(self, unit: Record) -> int:
         if self.batch_records is None:
             raise ValueError(
-                f"{unit!r} needs to know how many records a batch has: set the hyperparameter "
+                f"{unit!r} needs the number of records of a batch: set the hyperparameter "
                 "global_batch_size, or use Batch or Epoch"
             )
         return self.batch_records
@@ -108,20 +108,22 @@ _NAMES: Mapping[str, Type[TrainUnit]] = {"batches": Batch, "epochs": Epoch, "rec
 
 
 def unit_of(length: Any, unit: Optional[str] = None) -> Optional[TrainUnit]:
-    """A length as configurations have it: `{"epochs": 2}`, or a number with its unit beside.
+    """A length from the configuration: `{"epochs": 2}`, or a number with a separate unit.
 
-    None for an empty one and for 0, which means the default there.
+    Returns None for an empty length and for 0, which mean the default.
 
     Raises:
-        ValueError: it names no unit, or several.
+        ValueError: it has no unit, or several.
     """
     if not length:
         return None
     if isinstance(length, Mapping):
         if len(length) != 1:
-            raise ValueError(f"a length has one of batches, epochs, records; got {dict(length)}")
+            raise ValueError(
+                f"a length must have one of batches, epochs, records; got {dict(length)}"
+            )
         ((unit, length),) = length.items()
     kind = _NAMES.get(str(unit or "batches").lower())
     if kind is None:
-        raise ValueError(f"the unit of a length is batches, epochs or records; got {unit!r}")
+        raise ValueError(f"the unit of a length must be batches, epochs or records; got {unit!r}")
     return kind(int(length)) if int(length) > 0 else None

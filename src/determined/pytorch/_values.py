@@ -1,4 +1,4 @@
-"""Values between tensors, what ranks can send each other, and what can be reported."""
+"""Conversion of tensors to values that ranks can send and that can be reported."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TENSOR = "\0tensor"
 
 
 def packed(value: Any) -> Any:
-    """A value with its tensors as bytes, as ranks can send it."""
+    """A value with its tensors as bytes, which ranks can send."""
     if isinstance(value, torch.Tensor):
         raw = io.BytesIO()
         torch.save(value.detach().cpu().clone(), raw)
@@ -24,7 +24,7 @@ def packed(value: Any) -> Any:
 
 
 def unpacked(value: Any) -> Any:
-    """What was packed; tensors are on the CPU. Nothing but tensors is ever unpickled."""
+    """Undo `packed`, with tensors on the CPU. Only tensors are unpickled."""
     if isinstance(value, dict):
         if set(value) == {_TENSOR}:
             return torch.load(io.BytesIO(value[_TENSOR]), weights_only=True)
@@ -38,32 +38,32 @@ def as_float64(name: str, value: Any) -> torch.Tensor:
     """A metric's value as a tensor.
 
     Raises:
-        TypeError: it is no number and no array of numbers.
+        TypeError: it is not a number or an array of numbers.
     """
     try:
         return torch.as_tensor(value).detach().to("cpu", torch.float64)
     except (TypeError, ValueError, RuntimeError) as error:
         raise TypeError(
-            f"metric {name!r} is of type {type(value).__name__}, which cannot be reduced: give "
-            "numbers or tensors, or use context.wrap_reducer"
+            f"metric {name!r} is of type {type(value).__name__}, which cannot be reduced: use "
+            "numbers or tensors, or context.wrap_reducer"
         ) from error
 
 
 def reduced(values: List[torch.Tensor], how: str) -> torch.Tensor:
-    """The sum, max or min of tensors of one shape, item by item."""
+    """The element-wise sum, max or min of tensors of one shape."""
     stacked = torch.stack(values)
     return {"sum": stacked.sum, "max": stacked.amax, "min": stacked.amin}[how](dim=0)
 
 
 def mean(parts: List[Dict[str, float]]) -> Dict[str, float]:
-    """The mean of each metric over those ranks that have it: some come from one rank alone."""
+    """The mean of each metric over the ranks that report it."""
     names = dict.fromkeys(name for part in parts for name in part)
     found = {name: [part[name] for part in parts if name in part] for name in names}
     return {name: sum(values) / len(values) for name, values in found.items()}
 
 
 def plain(value: Any) -> Any:
-    """A value as it can be reported: a tensor as a number or lists of numbers."""
+    """A value with tensors as numbers or lists of numbers."""
     if isinstance(value, torch.Tensor):
         return value.detach().cpu().tolist()
     if isinstance(value, dict):
@@ -74,7 +74,7 @@ def plain(value: Any) -> Any:
 
 
 def detached(metrics: Dict[str, Any]) -> Dict[str, Any]:
-    """Metrics without the graph that made them; they stay on their device until reported."""
+    """Metrics detached from the autograd graph; they stay on their device."""
     return {
         name: value.detach().clone() if isinstance(value, torch.Tensor) else value
         for name, value in metrics.items()

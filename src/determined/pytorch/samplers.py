@@ -1,8 +1,7 @@
-"""Samplers that repeat, skip, share among ranks and shuffle by a seed.
+"""Samplers that repeat, skip, distribute and shuffle.
 
-Those for batches wrap a batch sampler, the others a sampler of single records. Stacked as
-`adapt_batch_sampler` does, they give each rank its batches, the same ones in every run, from any
-batch on.
+The batch samplers wrap a batch sampler, the others a sampler of records. Combined as in
+`adapt_batch_sampler`, they return the same batches for a rank in every run, from any batch on.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from determined.pytorch._torch import torch
 
 
 class RepeatSampler(torch.utils.data.Sampler):
-    """Goes through a sampler again and again, without end; its length is that of one pass."""
+    """Repeats a sampler indefinitely; its length is that of one pass."""
 
     def __init__(self, sampler: torch.utils.data.Sampler) -> None:
         self._sampler = sampler
@@ -27,9 +26,9 @@ class RepeatSampler(torch.utils.data.Sampler):
 
 
 class RepeatBatchSampler(torch.utils.data.BatchSampler):
-    """Goes through a batch sampler again and again, without end.
+    """Repeats a batch sampler indefinitely.
 
-    Its length is that of one pass. A batch never has records of two passes.
+    Its length is that of one pass. A batch never contains records of two passes.
     """
 
     def __init__(self, batch_sampler: torch.utils.data.BatchSampler) -> None:
@@ -43,7 +42,7 @@ class RepeatBatchSampler(torch.utils.data.BatchSampler):
 
 
 class DistributedSampler(torch.utils.data.Sampler):
-    """Every `num_workers`-th record of a sampler, from the `rank`-th on."""
+    """Every `num_workers`-th record of a sampler, starting at index `rank`."""
 
     def __init__(self, sampler: torch.utils.data.Sampler, num_workers: int, rank: int) -> None:
         _check_rank(num_workers, rank)
@@ -59,9 +58,9 @@ class DistributedSampler(torch.utils.data.Sampler):
 
 
 class DistributedBatchSampler(torch.utils.data.BatchSampler):
-    """Every `num_workers`-th batch of a batch sampler, from the `rank`-th on.
+    """Every `num_workers`-th batch of a batch sampler, starting at index `rank`.
 
-    Ranks together train the batches that one would train alone, in the same order.
+    All ranks together get the batches of the sampler in its order.
     """
 
     def __init__(
@@ -97,7 +96,7 @@ class SkipSampler(torch.utils.data.Sampler):
 class SkipBatchSampler(torch.utils.data.BatchSampler):
     """A batch sampler without its first `skip` batches, in its first pass only.
 
-    Only indices are skipped: no record is read. Its length is that of a whole pass.
+    Only indices are skipped; no record is read. Its length is that of a full pass.
     """
 
     def __init__(self, batch_sampler: torch.utils.data.BatchSampler, skip: int) -> None:
@@ -114,7 +113,7 @@ class SkipBatchSampler(torch.utils.data.BatchSampler):
 
 
 class ReproducibleShuffleSampler(torch.utils.data.Sampler):
-    """The records of a sampler in another order each pass; the same orders for the same seed."""
+    """The records of a sampler in a new order each pass; the orders depend on the seed only."""
 
     def __init__(self, sampler: torch.utils.data.Sampler, seed: int) -> None:
         self._sampler = sampler
@@ -128,7 +127,7 @@ class ReproducibleShuffleSampler(torch.utils.data.Sampler):
 
 
 class ReproducibleShuffleBatchSampler(torch.utils.data.Sampler):
-    """The batches of a batch sampler in another order each pass, each batch as it was."""
+    """The batches of a batch sampler in a new order each pass; batches stay unchanged."""
 
     def __init__(self, batch_sampler: torch.utils.data.BatchSampler, seed: int) -> None:
         self._batch_sampler = batch_sampler
@@ -142,7 +141,7 @@ class ReproducibleShuffleBatchSampler(torch.utils.data.Sampler):
 
 
 class _Shuffles:
-    """Orders drawn from a generator of their own: nothing else's randomness moves them."""
+    """Random orders from a separate generator, independent of other random draws."""
 
     def __init__(self, seed: int) -> None:
         self._generator = torch.Generator()
@@ -161,7 +160,9 @@ def _repeat(items: Any) -> Iterator[Any]:
             is_empty = False
             yield item
         if is_empty:
-            raise ValueError("there is no training data: the sampler gave nothing in a whole pass")
+            raise ValueError(
+                "there is no training data: the sampler returned nothing in a full pass"
+            )
 
 
 def _share(total: int, workers: int, rank: int) -> int:
@@ -170,4 +171,4 @@ def _share(total: int, workers: int, rank: int) -> int:
 
 def _check_rank(workers: int, rank: int) -> None:
     if not 0 <= rank < workers:
-        raise ValueError(f"rank {rank} does not lie below {workers}, the number of ranks")
+        raise ValueError(f"rank {rank} must be from 0 to {workers - 1}")

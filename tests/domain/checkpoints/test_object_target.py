@@ -119,7 +119,7 @@ def test_addresses_that_lead_nowhere_are_named(config: dict[str, Any], text: str
     ("config", "text"),
     [
         ({"type": "s3"}, "checkpoint_storage.bucket"),
-        ({"type": "s3", "bucket": "b", "access_key": "k"}, "belong together"),
+        ({"type": "s3", "bucket": "b", "access_key": "k"}, "must be set together"),
         ({"type": "s3", "bucket": "b", "endpoint_url": "host:9000"}, "must start with"),
         ({"type": "gcs", "bucket": "b", "prefix": "a/../b"}, "must not contain"),
         ({"type": "azure", "container": "c"}, "either connection_string or account_url"),

@@ -94,7 +94,7 @@ def test_a_notebook_is_opened_through_the_master(
     assert listed["type"] == "directory"
     person.det("notebook", "open", task_id[:8])
     assert opened == [address, address]
-    person.det_comes_to_say("JupyterLab answers", "notebook", "logs", task_id)
+    person.det_comes_to_say("JupyterLab is ready", "notebook", "logs", task_id)
     rows = {row["id"]: row for row in person.det("notebook", "list", "--csv").rows()}
     assert rows[task_id]["state"] == "RUNNING"
     person.det("notebook", "kill", task_id)

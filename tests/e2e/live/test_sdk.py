@@ -43,7 +43,7 @@ def test_an_experiment_lives_in_the_hands_of_a_script(
     assert told.labels == {"a", "c"}
     with pytest.raises(ValueError, match="PAUSED: activate it"):
         made.wait(interval=0.05)
-    with pytest.raises(ValueError, match="says nothing of Pachyderm"):
+    with pytest.raises(ValueError, match="has no Pachyderm section"):
         made.get_pachyderm_config()
     made.activate()
     made.kill()
@@ -87,7 +87,7 @@ def test_trials_checkpoints_and_metrics_are_read(
     first.remove_metadata(["mine"])
     path = Path(first.download(str(person.folder / "first"), client.DownloadMode.MASTER))
     assert (path / "step").read_text() == "1"
-    with pytest.raises(ValueError, match="names no Pachyderm commit"):
+    with pytest.raises(ValueError, match="has no Pachyderm commit"):
         first.get_pachyderm_commit()
     assert any("step 3" in line for line in trial.logs(tail=5, search_text="step"))
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy
 import pytest
 
-from determined.common._plain import NotPlain, plain
+from determined.common._plain import NotSerializable, plain
 
 UTC = datetime.timezone.utc
 
@@ -63,5 +63,7 @@ def test_keys_have_the_form_that_json_gives_them() -> None:
     "value", [object(), b"\xff", {1, 2}, lambda: 0, 1j, numpy.complex64(1j), pathlib.Path("a")]
 )
 def test_what_has_none_is_named(value: Any) -> None:
-    with pytest.raises(NotPlain, match=rf"{type(value).__qualname__} has no form in JSON"):
+    with pytest.raises(
+        NotSerializable, match=rf"{type(value).__qualname__} JSON cannot represent a value"
+    ):
         plain([{"a": value}])

@@ -41,10 +41,10 @@ def checkpoint(master: MasterDouble, tmp_path: pathlib.Path) -> Iterator[core.Ch
 def test_a_checkpoint_needs_the_steps(
     checkpoint: core.CheckpointContext, folder: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
-    with pytest.raises(ValueError, match="must have steps_completed"):
+    with pytest.raises(ValueError, match="must contain steps_completed"):
         checkpoint.upload(folder)
     with (
-        pytest.raises(ValueError, match="must have steps_completed"),
+        pytest.raises(ValueError, match="must contain steps_completed"),
         checkpoint.store_path({"epoch": 1}),
     ):
         pass

@@ -59,7 +59,7 @@ def test_a_sharded_upload_by_one_rank_is_a_checkpoint(
     uuid = context.checkpoint.upload(tmp_path, {"steps_completed": 1}, shard=True)
     with context.checkpoint.restore_path(uuid) as path:
         assert (path / "w").read_text() == "1"
-    with pytest.raises(RuntimeError, match="at least one rank must give"):
+    with pytest.raises(RuntimeError, match="at least one rank must pass"):
         context.checkpoint.upload(None, {"steps_completed": 1}, shard=True)
 
 

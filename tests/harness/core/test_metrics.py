@@ -36,7 +36,7 @@ def test_a_full_spool_holds_the_caller_and_says_so(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr(_metrics, "MAX_REPORTS", 2)
-    monkeypatch.setattr(_metrics, "SAY_FULL_EVERY_S", 0.0)
+    monkeypatch.setattr(_metrics, "WARN_FULL_EVERY_S", 0.0)
     release = threading.Event()
 
     def hold(_: Any) -> tuple[int, Any]:
@@ -131,7 +131,7 @@ def test_what_comes_after_the_end_is_told_once_and_not_sent(
     with caplog.at_level(logging.WARNING):
         for step in (2, 3):
             metrics.report("training", step, {"a": 1})
-    assert caplog.text.count("came after the end of the context and are not sent") == 1
+    assert caplog.text.count("were reported after the context was closed and are dropped") == 1
     assert "training metrics at step 2" in caplog.text
     assert [r["metrics"]["stepsCompleted"] for r in master.reports()] == [1]
 

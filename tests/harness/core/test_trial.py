@@ -86,7 +86,7 @@ def test_an_alert_that_no_webhook_hears_stands_in_the_log(
         "    context.alert('slow', 'the disk', 'warn')\n",
     )
     assert done.returncode == 0, done.stderr
-    assert "no webhooks here, alert (warn): slow: the disk" in done.stderr
+    assert "this master has no webhooks; alert (warn): slow: the disk" in done.stderr
     (call,) = master.named("POST", "/webhooks/custom")
     told = {"title": "slow", "description": "the disk", "level": "LOG_LEVEL_WARNING"}
     assert call.body == {"data": told, "experimentId": 2, "trialId": 3}

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from determined.exec import harness
-from determined.exec._notes import EntryFailed
+from determined.exec._log import EntryFailed
 
 
 @pytest.fixture(autouse=True)

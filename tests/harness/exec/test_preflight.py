@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from tests.free_ports import free_port
 
-from determined.exec import _preflight
-from determined.exec._accelerators import Accelerators
-from determined.exec._notes import EntryFailed
+from determined.exec._container import preflight
+from determined.exec._container.accelerators import Accelerators
+from determined.exec._log import EntryFailed
 
 ENV = {"DET_ALLOCATION_ID": "1.a.1", "DET_AGENT_ID": "agent"}
 NOBODYS = "255.255.255.255"
@@ -54,7 +54,7 @@ def run_gang(addresses: list[str]) -> dict[int, str]:
     def run(rank: int) -> None:
         met = {"container_rank": rank, "container_addrs": addresses}
         try:
-            _preflight.check_gang(session, ENV, met)  # type: ignore[arg-type]  # stands for one
+            preflight.check_gang(session, ENV, met)  # type: ignore[arg-type]  # stands for one
         except EntryFailed as error:
             failed[rank] = str(error)
 
@@ -74,7 +74,7 @@ def ports(monkeypatch: pytest.MonkeyPatch) -> None:
         "INTER_TRAIN_PROCESS_COMM_PORT_1",
         "INTER_TRAIN_PROCESS_COMM_PORT_2",
     ):
-        monkeypatch.setattr(_preflight._constants, name, free_port())
+        monkeypatch.setattr(preflight._constants, name, free_port())
 
 
 def test_a_gang_that_reaches_each_other_continues(capfd: pytest.CaptureFixture[str]) -> None:
@@ -94,38 +94,38 @@ def test_a_pair_that_does_not_is_named_to_all_of_the_gang() -> None:
 def test_a_port_of_the_chief_that_is_taken_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("", 0)) as taken:
         port = taken.getsockname()[1]
-        monkeypatch.setattr(_preflight._constants, "C10D_PORT", port)
+        monkeypatch.setattr(preflight._constants, "C10D_PORT", port)
         with pytest.raises(
             EntryFailed, match=rf"port {port} \(C10D_PORT\) of the chief's machine"
         ):
-            _preflight.check_ports_free("10.0.0.1")
+            preflight.check_ports_free("10.0.0.1")
 
 
 def test_a_container_that_sees_fewer_gpus_than_its_slots_is_stopped() -> None:
     env = {**ENV, "DET_SLOT_TYPE": "cuda", "DET_SLOT_IDS": "[0,1]"}
-    with pytest.raises(EntryFailed, match=r"given 2 cuda slots of agent agent and nvidia-smi sho"):
-        _preflight.check_accelerators(env, Accelerators("cuda", ["one"]))
-    _preflight.check_accelerators(env, Accelerators("cuda", ["one", "two"]))
-    _preflight.check_accelerators({**env, "DET_SLOT_TYPE": "cpu"}, Accelerators("cpu", []))
+    with pytest.raises(EntryFailed, match=r"has 2 cuda slots of agent agent and nvidia-smi lists"):
+        preflight.check_accelerators(env, Accelerators("cuda", ["one"]))
+    preflight.check_accelerators(env, Accelerators("cuda", ["one", "two"]))
+    preflight.check_accelerators({**env, "DET_SLOT_TYPE": "cpu"}, Accelerators("cpu", []))
 
 
 def test_shared_memory_that_is_too_small_is_told_with_its_option(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _preflight.check_shared_memory(str(tmp_path / "not there"))
-    monkeypatch.setattr(_preflight, "SHM_BYTES", 2**62)
+    preflight.check_shared_memory(str(tmp_path / "not there"))
+    monkeypatch.setattr(preflight, "SHM_BYTES", 2**62)
     with pytest.raises(EntryFailed, match=r"set resources\.shm_size"):
-        _preflight.check_shared_memory(str(tmp_path))
+        preflight.check_shared_memory(str(tmp_path))
 
 
 def test_a_clock_an_hour_off_is_an_error_and_one_of_a_minute_a_warning(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    with pytest.raises(EntryFailed, match=r"is 3[56]\d\d s ahead of the master's: set it right"):
-        _preflight.check_clock(Gathering(1, 3600))  # type: ignore[arg-type]  # stands for one
-    _preflight.check_clock(Gathering(1, -60))  # type: ignore[arg-type]  # stands for one
+    with pytest.raises(EntryFailed, match=r"is 3[56]\d\d s ahead of the master's: synchronize it"):
+        preflight.check_clock(Gathering(1, 3600))  # type: ignore[arg-type]  # stands for one
+    preflight.check_clock(Gathering(1, -60))  # type: ignore[arg-type]  # stands for one
     said = capfd.readouterr().err
     assert "WARNING" in said
     assert "s behind the master's" in said
-    _preflight.check_clock(Gathering(1))  # type: ignore[arg-type]  # stands for one
+    preflight.check_clock(Gathering(1))  # type: ignore[arg-type]  # stands for one
     assert capfd.readouterr().err == ""

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from tests.covers import covers
 
-from determined.exec import _terminals, shell
-from determined.exec._notes import EntryFailed
+from determined.exec import shell
+from determined.exec._log import EntryFailed
+from determined.exec._servers import terminals
 
 
 @covers("task-contract 3.9.environment 3.9.escapes")
@@ -44,10 +45,10 @@ def test_who_logs_in_where_no_terminals_are_given_is_told_the_remedy(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     banner = tmp_path / "banner"
-    monkeypatch.setattr(_terminals, "are_given", lambda: True)
+    monkeypatch.setattr(terminals, "are_given", lambda: True)
     assert shell.with_terminals("Port 1\n", str(banner)) == "Port 1\n"
     assert not banner.exists()
-    monkeypatch.setattr(_terminals, "are_given", lambda: False)
+    monkeypatch.setattr(terminals, "are_given", lambda: False)
     config = shell.with_terminals("Port 1\n", str(banner))
     assert config == f"PermitTTY no\nBanner {banner}\nPort 1\n"
     assert "log in without one (ssh -T)" in banner.read_text()
@@ -56,10 +57,10 @@ def test_who_logs_in_where_no_terminals_are_given_is_told_the_remedy(
 
 def test_a_user_whom_the_image_does_not_know_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "getuid", lambda: 765432)
-    with pytest.raises(EntryFailed, match="knows no user with the number 765432"):
+    with pytest.raises(EntryFailed, match="has no user with id 765432"):
         shell.check_account()
 
 
 def test_the_port_is_required() -> None:
-    with pytest.raises(EntryFailed, match="the port to listen at"):
+    with pytest.raises(EntryFailed, match="the port to listen on"):
         shell.run(None, {}, ["here"])  # type: ignore[arg-type]  # not reached

@@ -10,7 +10,7 @@ import stat
 
 import pytest
 
-from determined.exec import _terminals
+from determined.exec._servers import terminals
 
 PARTS = 10
 """Of what `stat` tells; the owner and the group are two of them."""
@@ -34,7 +34,7 @@ def refuse(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 
 def test_a_terminal_that_may_not_be_handed_over_ends_sessions(refuse: pytest.MonkeyPatch) -> None:
-    assert not _terminals.are_given()
+    assert not terminals.are_given()
 
 
 def test_one_that_nobody_can_change_is_taken_as_it_is(refuse: pytest.MonkeyPatch) -> None:
@@ -42,7 +42,7 @@ def test_one_that_nobody_can_change_is_taken_as_it_is(refuse: pytest.MonkeyPatch
         raise OSError(errno.EROFS, "read only")
 
     refuse.setattr(os, "chown", chown)
-    assert _terminals.are_given()
+    assert terminals.are_given()
 
 
 def test_one_of_the_right_group_needs_no_change(refuse: pytest.MonkeyPatch) -> None:
@@ -58,7 +58,7 @@ def test_one_of_the_right_group_needs_no_change(refuse: pytest.MonkeyPatch) -> N
 
     refuse.setattr(os, "stat", owned)
     refuse.setattr(grp, "getgrnam", unknown)
-    assert _terminals.are_given()
+    assert terminals.are_given()
 
 
 def test_where_there_are_no_terminals_servers_tell_so_themselves(
@@ -68,10 +68,10 @@ def test_where_there_are_no_terminals_servers_tell_so_themselves(
         raise OSError(errno.ENOSPC, "none left")
 
     refuse.setattr(os, "openpty", openpty)
-    assert _terminals.are_given()
+    assert terminals.are_given()
 
 
 def test_asking_leaves_no_terminal_open() -> None:
     before = os.listdir("/proc/self/fd")
-    _terminals.are_given()
+    terminals.are_given()
     assert os.listdir("/proc/self/fd") == before

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from determined.pytorch import Batch, Epoch, Record, TrainUnit
-from determined.pytorch._units import Scale, unit_of
+from determined.pytorch._units import UnitConverter, unit_of
 
-SCALE = Scale(epoch_batches=5, batch_records=8)
+SCALE = UnitConverter(epoch_batches=5, batch_records=8)
 
 
 def due(period: TrainUnit | None, upto: int = 20) -> list[int]:
@@ -39,7 +39,7 @@ def test_lengths_are_counted_in_batches() -> None:
     with pytest.raises(ValueError, match="one number"):
         SCALE.batches_of(Batch([1, 2]))
     with pytest.raises(ValueError, match="global_batch_size"):
-        Scale(5).batches_of(Record(100))
+        UnitConverter(5).batches_of(Record(100))
 
 
 @pytest.mark.parametrize("value", [0, -1, 1.5, "10", True, None])

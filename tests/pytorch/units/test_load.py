@@ -65,7 +65,7 @@ def test_the_class_may_be_given(bench: Bench) -> None:
 
 
 def test_what_is_no_checkpoint_of_a_trial_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="holds no state_dict"):
+    with pytest.raises(FileNotFoundError, match="has no state_dict"):
         pytorch.load_trial_from_checkpoint_path(str(tmp_path))
 
 

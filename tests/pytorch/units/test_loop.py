@@ -98,7 +98,7 @@ def test_the_policy_says_which_validations_are_saved(
 
 def test_a_metric_that_the_search_lacks_ends_the_trial(bench: Bench) -> None:
     bench.config = {"searcher": {"metric": "accuracy"}}
-    with pytest.raises(ValueError, match="'accuracy', and the validation gave error"):
+    with pytest.raises(ValueError, match="'accuracy', but the validation returned error"):
         bench.fit(bench.trial(), max_length=Batch(2))
 
 
@@ -283,7 +283,7 @@ def test_the_test_mode_trains_and_validates_one_batch(bench: Bench) -> None:
 
 def test_the_context_knows_where_training_is(bench: Bench) -> None:
     trial = bench.trial()
-    with pytest.raises(RuntimeError, match="not begun"):
+    with pytest.raises(RuntimeError, match="not started"):
         trial.context.current_train_batch()
     seen = []
 

@@ -103,12 +103,12 @@ class Bench:
         self.config: dict[str, Any] = {}
 
     def trial(self, kind: type = ToyTrial, seed: int = 3, aggregation: int = 1) -> Any:
-        from determined.pytorch import _rng
+        from determined.pytorch._training import rng
 
         made = core.make_dummy_context(self.ranks, str(self.storage))
         made.train = self.reports = Reports()
         made.preempt = Preempts(made.distributed)
-        _rng.seed_all(seed)
+        rng.seed_all(seed)
         return kind(
             PyTorchTrialContext(
                 core_context=made,

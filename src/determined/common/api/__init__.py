@@ -1,4 +1,4 @@
-"""The REST API of the master, seen from a client."""
+"""The client of the master's REST API."""
 
 from determined.common.api._address import canonicalize_master_url
 from determined.common.api._retry import RetryPolicy

@@ -1,4 +1,4 @@
-"""Addresses: of the master, and of the proxy on the way to it."""
+"""Addresses of the master and of HTTP proxies."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Mapping, NamedTuple, Optional
 from urllib.parse import SplitResult, unquote, urlsplit
 
 DEFAULT_PORT = 8080
-"""Where a master listens when an address names no port and no scheme."""
+"""The port of an address without port and scheme."""
 
 
-class Address(NamedTuple):
-    """One end of a connection; `path` has no slash at its end."""
+class ServerAddress(NamedTuple):
+    """The address of a server; `path` has no trailing slash."""
 
     scheme: str
     host: str
@@ -21,18 +21,18 @@ class Address(NamedTuple):
 
     @property
     def origin(self) -> str:
-        """`host:port`, an IPv6 host in brackets."""
+        """`host:port`, with an IPv6 host in brackets."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{host}:{self.port}"
 
 
-def parse_address(text: str) -> Address:
+def parse_address(text: str) -> ServerAddress:
     """Read an address such as `host`, `host:8080`, `https://host/base`.
 
-    Without a scheme it is http on port 8080; with one, the scheme's own port.
+    The default is http on port 8080; with a scheme, the default port of the scheme.
 
     Raises:
-        ValueError: another scheme, no host, or a port that is no number.
+        ValueError: the scheme is not http or https, there is no host, or the port is invalid.
     """
     text = text.strip()
     has_scheme = "://" in text
@@ -40,23 +40,27 @@ def parse_address(text: str) -> Address:
     if parts.scheme not in ("http", "https"):
         raise ValueError(f"address {text!r}: the scheme must be http or https")
     if not parts.hostname:
-        raise ValueError(f"address {text!r} names no host")
+        raise ValueError(f"address {text!r} has no host")
     default = {"http": 80 if has_scheme else DEFAULT_PORT, "https": 443}[parts.scheme]
     try:
         port = default if parts.port is None else parts.port
     except ValueError:
         raise ValueError(f"address {text!r}: the port must be a number from 0 to 65535") from None
-    return Address(parts.scheme, parts.hostname, port, parts.path.rstrip("/"), _userinfo(parts))
+    return ServerAddress(
+        parts.scheme, parts.hostname, port, parts.path.rstrip("/"), _userinfo(parts)
+    )
 
 
 def canonicalize_master_url(text: str) -> str:
-    """The one form of a master's address: scheme, host and port always stated."""
+    """The canonical form of a master's address, with scheme, host and port."""
     address = parse_address(text)
     return f"{address.scheme}://{address.origin}{address.path}"
 
 
-def proxy_for(address: Address, env: Optional[Mapping[str, str]] = None) -> Optional[Address]:
-    """The proxy that HTTP_PROXY, HTTPS_PROXY and NO_PROXY (any case) name for an address."""
+def proxy_for(
+    address: ServerAddress, env: Optional[Mapping[str, str]] = None
+) -> Optional[ServerAddress]:
+    """The proxy for an address, from HTTP_PROXY, HTTPS_PROXY and NO_PROXY (in any case)."""
     env = os.environ if env is None else env
     name = f"{address.scheme}_proxy"
     value = env.get(name) or env.get(name.upper()) or env.get("all_proxy") or env.get("ALL_PROXY")

@@ -1,8 +1,8 @@
-"""One HTTP/1.1 connection, in as little code as our calls need; standard library only.
+"""A minimal HTTP/1.1 client connection; standard library only.
 
-`http.client` takes 35 ms to load, most of it the mail parser for headers, and urllib3 takes 90.
-A task loads this twice, in the entry chain and in the user's program, and every command of the
-CLI once: it would be a quarter of the time from submit to user code.
+Importing `http.client` takes 35 ms, mostly for the mail parser of headers, and urllib3 90 ms. A
+task imports this module twice (entry chain, user's program), every CLI command once. The import
+would be a quarter of the time from submission to user code.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from typing import Any, BinaryIO, Callable, Dict, Iterator, Mapping, Optional
 MAX_LINE_BYTES = 1 << 16
 MAX_HEADERS = 256
 PIECE_BYTES = 1 << 18
-"""How much of a body is sent before somebody who wants to know is told."""
-Told = Callable[[int, int], None]
+"""Bytes of a body to send between two progress calls."""
+UploadProgress = Callable[[int, int], None]
 _WITH_BODY = ("POST", "PUT", "PATCH")
 
 
-class BadAnswer(ConnectionError):
-    """What came back is no HTTP answer, or breaks off."""
+class BadHTTPResponse(ConnectionError):
+    """The response is not HTTP, or is truncated."""
 
 
-class Disconnected(BadAnswer):
-    """The connection was closed before the first byte of an answer."""
+class Disconnected(BadHTTPResponse):
+    """The connection was closed before the first byte of a response."""
 
 
 class Headers(Mapping[str, str]):
-    """Headers of an answer; names in any case. Of one that stands twice, the last counts."""
+    """Headers of a response; names are case-insensitive. The last duplicate wins."""
 
     def __init__(self, values: Dict[str, str]) -> None:
         self._values = values
@@ -43,7 +43,7 @@ class Headers(Mapping[str, str]):
 
 
 class Answer:
-    """The head of an answer, and its body to be read piece by piece."""
+    """The status and headers of a response, and its body as a stream."""
 
     def __init__(self, reader: BinaryIO, method: str) -> None:
         self._reader = reader
@@ -56,13 +56,13 @@ class Answer:
         self.is_kept_alive = "close" not in tokens and (version > 0 or "keep-alive" in tokens)
         self._is_chunked = "chunked" in self.headers.get("transfer-encoding", "").lower()
         self._left: Optional[int] = self._length(method)
-        """Bytes until the end of the body, or of the chunk; None: until the connection ends."""
+        """Bytes left in the body or chunk; None if the body ends with the connection."""
 
     def read(self, size: int) -> bytes:
-        """Up to `size` bytes as they are there; none at the end.
+        """Read up to `size` bytes as they arrive; return b"" at the end.
 
         Raises:
-            BadAnswer: the body breaks off.
+            BadHTTPResponse: the body is truncated.
         """
         if self._is_chunked and not self._left:
             self._left = self._next_chunk()
@@ -74,10 +74,10 @@ class Answer:
             self.is_kept_alive = False
             return piece
         if not piece:
-            raise BadAnswer(f"the answer breaks off, {self._left} bytes before its end")
+            raise BadHTTPResponse(f"the response is truncated: {self._left} bytes are missing")
         self._left -= len(piece)
         if self._is_chunked and not self._left:
-            _line(self._reader)  # the end of the chunk's line
+            _line(self._reader)  # the line end after the chunk
         return piece
 
     def _length(self, method: str) -> Optional[int]:
@@ -90,7 +90,7 @@ class Answer:
         if text is None:
             return None
         if not text.isdigit():
-            raise BadAnswer(f"the answer's length is {text!r}")
+            raise BadHTTPResponse(f"the response has the invalid Content-Length {text!r}")
         return int(text)
 
     def _next_chunk(self) -> int:
@@ -98,7 +98,7 @@ class Answer:
         try:
             size = int(text, 16)
         except ValueError:
-            raise BadAnswer(f"the answer has a chunk of length {text!r}") from None
+            raise BadHTTPResponse(f"the response has a chunk of invalid length {text!r}") from None
         if size == 0:
             self._is_chunked = False
             while _line(self._reader):
@@ -107,7 +107,7 @@ class Answer:
 
 
 class Connection:
-    """A connected socket that carries one exchange after another."""
+    """A connected socket that handles one request after another."""
 
     def __init__(self, sock: socket.socket, host: str) -> None:
         self.sock = sock
@@ -120,15 +120,16 @@ class Connection:
         target: str,
         headers: Mapping[str, str],
         body: Optional[bytes],
-        told: Optional[Told] = None,
+        told: Optional[UploadProgress] = None,
     ) -> Answer:
-        """Send a request and read the head of its answer; the one before must be read.
+        """Send a request and read the head of its response.
 
-        `told` hears how many bytes of the body were sent, and of how many.
+        The previous response must have been read. `told` is called with the bytes of the body sent
+        and the total bytes.
 
         Raises:
-            OSError: the connection failed; `Disconnected` when nothing came back.
-            ValueError: a header or the target holds a control character.
+            OSError: the connection failed; `Disconnected` if there was no response.
+            ValueError: a header or the target contains a control character.
         """
         all_headers = {"Host": self._host, **headers}
         if body is not None or method in _WITH_BODY:
@@ -151,7 +152,7 @@ class Connection:
         return Answer(self._reader, method)
 
     def close(self) -> None:
-        """Close it."""
+        """Close the connection."""
         self._reader.close()
         self.sock.close()
 
@@ -159,10 +160,10 @@ class Connection:
 def _status(reader: BinaryIO) -> Any:
     first = reader.readline(MAX_LINE_BYTES)
     if not first:
-        raise Disconnected("the connection was closed without an answer")
+        raise Disconnected("the connection was closed without a response")
     parts = first.decode("latin-1").rstrip("\r\n").split(" ", 2)
     if len(parts) < 2 or not parts[0].startswith("HTTP/1.") or not parts[1].isdigit():
-        raise BadAnswer(f"what answers there does not speak HTTP: {first[:80]!r}")
+        raise BadHTTPResponse(f"the server does not speak HTTP: {first[:80]!r}")
     return int(parts[0][7:] or 0), int(parts[1]), parts[2] if len(parts) > 2 else ""
 
 
@@ -174,13 +175,13 @@ def _headers(reader: BinaryIO) -> Dict[str, str]:
             return found
         name, colon, value = line.decode("latin-1").partition(":")
         if not colon:
-            raise BadAnswer(f"the answer has a header without a colon: {line[:80]!r}")
+            raise BadHTTPResponse(f"the response has a header without a colon: {line[:80]!r}")
         found[name.strip().lower()] = value.strip()
-    raise BadAnswer(f"the answer has more than {MAX_HEADERS} headers")
+    raise BadHTTPResponse(f"the response has more than {MAX_HEADERS} headers")
 
 
 def _line(reader: BinaryIO) -> bytes:
     line = reader.readline(MAX_LINE_BYTES + 1)
     if not line.endswith(b"\n"):
-        raise BadAnswer("the answer breaks off, or has a line that is too long")
+        raise BadHTTPResponse("the response is truncated, or has a line that is too long")
     return line.rstrip(b"\r\n")

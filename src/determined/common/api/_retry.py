@@ -1,4 +1,4 @@
-"""When a call is made again, and after how long."""
+"""Retry policies: when to retry a call, and after which delay."""
 
 from __future__ import annotations
 
@@ -9,40 +9,39 @@ IDEMPOTENT = frozenset(("GET", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH"))
 
 
 LATE_S = 10.0
-"""After that long a person wonders what they are waiting for."""
+"""The delay after which a command reports that it still waits."""
 
 
 class RetryPolicy(NamedTuple):
-    """How often and how long a call is tried again.
+    """How often and how long to retry a call.
 
-    A refused connection is always worth another try: the master saw nothing. An answer that
-    got lost, or a status of `statuses`, is tried again for idempotent methods, and for all
-    methods with `all_methods`.
+    A refused connection is always retried, since the master received nothing. A lost response, or
+    a status in `statuses`, is retried for idempotent methods, and with `all_methods` for all.
     """
 
     total: int = 5
     backoff_s: float = 0.5
     backoff_max_s: float = 30.0
     deadline_s: Optional[float] = None
-    """Stop trying so long after the first failure, whatever `total` says."""
+    """Stop retrying this long after the first failure, whatever `total` is."""
     all_methods: bool = False
     statuses: FrozenSet[int] = frozenset((502, 503, 504))
     away_for_s: float = 0.0
-    """How long a status of `statuses` is tried again, beyond `total`: a master whose database
-    starts again answers so."""
+    """How long to retry a status in `statuses` beyond `total`: a master returns one while its
+    database restarts."""
     internal_for_s: float = 0.0
-    """How long a 500 is tried again: a master that loses its database may answer so."""
+    """How long to retry status 500, which a master may return when it loses its database."""
     tell_late: Optional[Callable[[str], None]] = None
-    """Told which master it is when an answer has stayed away for `LATE_S`: somebody waits."""
+    """Called with the master's address when a response takes longer than `LATE_S`."""
 
     def delay_s(self, attempt: int) -> float:
-        """Wait before try `attempt` + 1; the first repetition comes at once after 0.1 s."""
+        """The delay before attempt `attempt` + 1; 0.1 s before the first retry."""
         if attempt <= 1:
             return min(0.1, self.backoff_s)
         return float(min(self.backoff_max_s, self.backoff_s * 2 ** min(attempt - 2, 16)))
 
     def covers(self, method: str) -> bool:
-        """Whether a lost answer to this method is asked for again."""
+        """Whether to retry this method after a lost response."""
         return self.all_methods or method.upper() in IDEMPOTENT
 
 
@@ -54,12 +53,12 @@ TASK = RetryPolicy(
     all_methods=True,
     internal_for_s=60.0,
 )
-"""Inside a task: every call of ours may be repeated, and a master may be away for a while."""
+"""Inside a task every call is idempotent, and the master may be unavailable for a while."""
 NONE = RetryPolicy(total=0)
 
 
 def policy_of(value: Union[RetryPolicy, int, Any, None]) -> RetryPolicy:
-    """Read what callers pass as `max_retries`: a number, None, or urllib3's Retry."""
+    """The policy for `max_retries`: a RetryPolicy, a number, None, or urllib3's Retry."""
     if isinstance(value, RetryPolicy):
         return value
     if value is None:
@@ -76,7 +75,7 @@ def policy_of(value: Union[RetryPolicy, int, Any, None]) -> RetryPolicy:
 
 
 def task_policy(env: Mapping[str, str]) -> RetryPolicy:
-    """The policy inside a task; DET_RETRY_CONFIG (JSON, urllib3's names) changes it.
+    """The policy inside a task. DET_RETRY_CONFIG (JSON with urllib3's names) overrides it.
 
     Raises:
         ValueError: DET_RETRY_CONFIG is not a JSON object.

@@ -1,4 +1,4 @@
-"""Calls to the master: address, token, retries, and errors by status."""
+"""Sessions: calls to the master with token, retries, and errors by status."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from determined.common.api.certs import Cert, problem_in_words
 Params = Union[Mapping[str, Any], Sequence[Tuple[str, Any]], None]
 S = TypeVar("S", bound="BaseSession")
 _QUICK_BYTES = 1 << 20
-"""What is longer takes a while to send."""
+"""Larger bodies may take longer than `LATE_S` to send."""
 Retries = Union[_retry.RetryPolicy, int, None, Any]
 
 
 class BaseSession:
-    """A session with one master; its connections are kept alive and shared by threads.
+    """A session with one master. Threads share its kept-alive connections.
 
-    Every call returns a `Response` whose status is below 300.
+    Every call returns a `Response` with a status below 300.
 
     Raises (every call):
-        MasterNotFoundException: nothing answered, also after the retries.
+        MasterNotFoundException: there was no response, even after retries.
         UnauthenticatedException, ForbiddenException, NotFoundException: 401, 403, 404.
         APIException: any other status from 300 on.
     """
@@ -62,13 +62,13 @@ class BaseSession:
         timeout: Optional[float] = None,
         stream: bool = False,
     ) -> Response:
-        """Send a GET; with `stream` the body is left to be read as it arrives."""
+        """Send a GET; with `stream` the caller reads the body as it arrives."""
         return self._do_request(
             "GET", path, params=params, headers=headers, timeout=timeout, stream=stream
         )
 
     def delete(self, path: str, **kwargs: Any) -> Response:
-        """Send a DELETE; arguments as `get`, less `stream`."""
+        """Send a DELETE; arguments as `get` without `stream`."""
         return self._do_request("DELETE", path, **kwargs)
 
     def post(self, path: str, **kwargs: Any) -> Response:
@@ -84,17 +84,17 @@ class BaseSession:
         return self._do_request("PATCH", path, **kwargs)
 
     def with_retry(self: S, max_retries: Retries) -> S:
-        """A session like this one, with connections of its own and another retry policy."""
-        twin = self._twin()
-        twin.retry = _retry.policy_of(max_retries)
-        return twin
+        """A copy of this session with its own connections and another retry policy."""
+        copy = self._copy()
+        copy.retry = _retry.policy_of(max_retries)
+        return copy
 
     def watch_uploads(self, told: Callable[[int, int], None]) -> None:
-        """Tell from now on how many bytes of each body were sent, and of how many."""
+        """Call `told` with the bytes sent and the total bytes of each request body."""
         self._transport.on_upload = told
 
     def close(self) -> None:
-        """Close the connections; calls that wait end with MasterNotFoundException."""
+        """Close the connections; pending calls raise MasterNotFoundException."""
         self._closed.set()
         self._transport.close()
 
@@ -111,12 +111,12 @@ class BaseSession:
     ) -> None:
         self.close()
 
-    def _twin(self: S) -> S:
-        twin = object.__new__(type(self))
-        twin.__dict__.update(self.__dict__)
-        twin._transport = Transport(self.master, self.cert)
-        twin._closed = threading.Event()
-        return twin
+    def _copy(self: S) -> S:
+        copy = object.__new__(type(self))
+        copy.__dict__.update(self.__dict__)
+        copy._transport = Transport(self.master, self.cert)
+        copy._closed = threading.Event()
+        return copy
 
     def _auth_headers(self) -> Dict[str, str]:
         return {}
@@ -142,7 +142,7 @@ class BaseSession:
         return self._check(response, (method, target, all_headers, body, timeout))
 
     def _check(self, response: Response, request: Tuple[Any, ...]) -> Response:
-        """Return an answer below 300 and raise on any other; sessions of tasks widen it."""
+        """Return a response below 300, else raise; task sessions extend this."""
         raise_for_status(response, self.master)
         return response
 
@@ -156,21 +156,21 @@ class BaseSession:
         stream: bool = False,
     ) -> Response:
         attempt = 0
-        first: Dict[bool, float] = {}  # when the first failure came, and the first status of 500
+        first: Dict[bool, float] = {}  # time of the first failure, and of the first status 500
         while True:
             attempt += 1
             late = self._tell_late(is_quick=not stream and len(body or b"") <= _QUICK_BYTES)
             try:
                 response = self._transport.send(method, target, headers, body, timeout)
                 if response.status_code >= 300 or not stream:
-                    response.read()  # so that the connection is free again
+                    response.read()  # frees the connection
                 outcome: Union[int, OSError] = response.status_code
             except OSError as error:
                 outcome = error
             finally:
                 if late is not None:
                     late.cancel()
-            # From then on it is tried again: an answer may have stayed away for long before.
+            # Deadlines count from the first failure, since the first response may have taken long.
             since = first.setdefault(outcome == 500, time.monotonic())
             if not self._is_retried(method, attempt, since, outcome):
                 if isinstance(outcome, OSError):
@@ -180,7 +180,7 @@ class BaseSession:
                 raise errors.MasterNotFoundException("the session was closed during the call")
 
     def _tell_late(self, *, is_quick: bool) -> Optional[threading.Timer]:
-        """A word to whoever waits, unless this takes its time by nature; to be called off."""
+        """Start the timer that reports a late response, except for streams and large bodies."""
         if self.retry.tell_late is None or not is_quick:
             return None
         timer = threading.Timer(_retry.LATE_S, self.retry.tell_late, (self.master,))
@@ -192,25 +192,25 @@ class BaseSession:
         self, method: str, attempt: int, since: float, outcome: Union[int, OSError]
     ) -> bool:
         limit, waited_s = self.retry.deadline_s, time.monotonic() - since
-        is_patient = False
+        has_extra_time = False
         if outcome in self.retry.statuses:
-            is_patient = waited_s < self.retry.away_for_s
+            has_extra_time = waited_s < self.retry.away_for_s
         elif isinstance(outcome, int):
             if outcome != 500:
                 return False
             limit = self.retry.internal_for_s
-        if self._closed.is_set() or (attempt > self.retry.total and not is_patient):
+        if self._closed.is_set() or (attempt > self.retry.total and not has_extra_time):
             return False
         if limit is not None and waited_s >= limit:
             return False
-        # A refused connection reached nobody, so any method may be sent again.
+        # A refused connection sent nothing, so any method may be retried.
         return isinstance(outcome, ConnectionRefusedError) or self.retry.covers(method)
 
     def _not_found(self, error: Exception) -> errors.MasterNotFoundException:
         is_https = self.master.startswith("https:")
         known = problem_in_words(error) if is_https else None
         if isinstance(error, (Disconnected, ConnectionResetError)) and not is_https:
-            known = "it closed the connection without an answer: if it serves HTTPS, use https://"
+            known = "it closed the connection without a response; if it serves HTTPS, use https://"
         if known:
             return errors.MasterNotFoundException(f"the master at {self.master}: {known}.")
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
@@ -221,7 +221,7 @@ class BaseSession:
 
 
 class UnauthSession(BaseSession):
-    """A session without a token, for the open routes."""
+    """A session without a token, for public routes."""
 
 
 class Session(BaseSession):
@@ -229,9 +229,9 @@ class Session(BaseSession):
 
     Args:
         master: the master's address.
-        username: whose token it is; None where only the token is known.
-        token: a login's or an access token.
-        cert: which certificates to trust; None for the system's.
+        username: the token's user; None if not known.
+        token: a login token or an access token.
+        cert: the certificates to trust; None for the system's.
         max_retries: a number, a `RetryPolicy`, or urllib3's Retry.
     """
 
@@ -263,7 +263,7 @@ class Session(BaseSession):
 
 
 def raise_for_status(response: Response, master: str = "") -> None:
-    """Raise the error that fits an answer from 300 on, or a web page instead of an answer."""
+    """Raise the error for a status from 300 on, or for a web page instead of an API response."""
     status = response.status_code
     if response.headers.get("content-type", "").startswith("text/html"):
         raise errors.WebPageException(response, master)
@@ -280,10 +280,10 @@ def raise_for_status(response: Response, master: str = "") -> None:
 
 
 def encode_json(value: Any) -> bytes:
-    """JSON as the master reads it: NaN and the infinities as text, numpy's numbers as Python's.
+    """Encode as JSON, with NaN and infinities as text and NumPy numbers as Python's.
 
     Raises:
-        TypeError: a value that JSON cannot hold.
+        TypeError: JSON cannot represent a value.
     """
     try:
         return jsonlib.dumps(value, allow_nan=False, separators=(",", ":")).encode()

@@ -1,4 +1,4 @@
-"""The session of a task: its own token, and an end of its own when that token dies."""
+"""The session of a task, which ends the process when the task's token is no longer valid."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ TOKEN_DIED = 83
 """Exit code of a task whose token the master no longer accepts (docs/exit-codes.md)."""
 ASK_AGAIN_AFTER_S = 1.0
 
-_said_lock = threading.Lock()
-_said = False
+_log_lock = threading.Lock()
+_has_logged = False
 
 
 class TaskSession(BaseSession):
     """A session with the token of this task's allocation (DET_SESSION_TOKEN).
 
-    The token is valid while the allocation lives. When the master refuses it (401 on any
-    route, 403 on one of the task's own), the call is made once more; refused again, one line
-    is written to stderr and the process ends with exit code 83: its slots may already be
-    another's, and what it would report could no longer be accepted.
+    The token is valid until the allocation ends. If the master refuses it (401 on any route, 403
+    on a route of the task), the call is repeated once. If it is refused again, the process logs
+    one line to stderr and exits with code 83: its slots may already belong to another task,
+    and the master would refuse its reports.
 
     Args:
-        own: beginnings of the paths that belong to the task alone.
+        own: prefixes of the paths that belong to the task.
     """
 
     def __init__(
@@ -47,11 +47,11 @@ class TaskSession(BaseSession):
 
     @classmethod
     def from_environment(cls, env: Mapping[str, str]) -> TaskSession:
-        """The session that a task's environment describes.
+        """The session from a task's environment variables.
 
         Raises:
             KeyError: DET_MASTER or DET_SESSION_TOKEN is not set.
-            ValueError: DET_RETRY_CONFIG or DET_MASTER cannot be read.
+            ValueError: DET_RETRY_CONFIG or DET_MASTER is invalid.
         """
         own = tuple(
             f"/api/v1/{kind}/{env[name]}/"
@@ -89,19 +89,19 @@ class TaskSession(BaseSession):
 
 
 def end_for_dead_token(call: str, status: int) -> None:
-    """Say once that the token died, and end this process with exit code 83.
+    """Log once that the token is no longer valid, and exit with code 83.
 
-    Nothing is unwound: whatever would run on the way out could only call the master again.
+    Exits without cleanup, since cleanup could only call the master again.
     """
-    global _said
-    with _said_lock:
-        if not _said:
-            _said = True
+    global _has_logged
+    with _log_lock:
+        if not _has_logged:
+            _has_logged = True
             sys.stdout.flush()
             sys.stderr.write(
                 f"ERROR: [{os.getpid()}] determined: the master no longer accepts this task's "
-                f"token (status {status} on {call}, asked twice): its allocation has ended. "
-                f"Ending with exit code {TOKEN_DIED}.\n"
+                f"token (status {status} on {call}, tried twice): its allocation has ended. "
+                f"Exiting with code {TOKEN_DIED}.\n"
             )
             sys.stderr.flush()
         os._exit(TOKEN_DIED)

@@ -1,4 +1,4 @@
-"""Kept-alive connections to one master, shared by threads."""
+"""A thread-safe pool of kept-alive connections to one master."""
 
 from __future__ import annotations
 
@@ -10,18 +10,24 @@ import threading
 from base64 import b64encode
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
 
-from determined.common.api._address import Address, parse_address, proxy_for
-from determined.common.api._http import Answer, BadAnswer, Connection, Disconnected, Told
+from determined.common.api._address import ServerAddress, parse_address, proxy_for
+from determined.common.api._http import (
+    Answer,
+    BadHTTPResponse,
+    Connection,
+    Disconnected,
+    UploadProgress,
+)
 from determined.common.api.certs import Cert
 
 CONNECT_TIMEOUT_S = 20.0
 READ_TIMEOUT_S = 300.0
-"""How long an answer may stay away. TCP keep-alives find a dead machine in a minute."""
+"""The timeout for a response. TCP keep-alives detect a dead machine within a minute."""
 MAX_IDLE = 8
 
 
 class Response:
-    """An answer. Without `stream` its body is already read."""
+    """A response. Without `stream` its body is already read."""
 
     def __init__(self, answer: Answer, release: Callable[[bool], None]) -> None:
         self.status_code = answer.status
@@ -44,11 +50,11 @@ class Response:
 
     @property
     def text(self) -> str:
-        """The whole body as UTF-8; what is not UTF-8 is replaced."""
+        """The whole body as UTF-8, with invalid bytes replaced."""
         return self.content.decode("utf-8", "replace")
 
     def json(self) -> Any:
-        """The body as JSON; an empty one is None.
+        """The body as JSON; None if it is empty.
 
         Raises:
             ValueError: it is not JSON.
@@ -56,17 +62,17 @@ class Response:
         return json.loads(self.content) if self.content.strip() else None
 
     def read(self) -> bytes:
-        """Read the whole body, and give the connection back.
+        """Read the whole body, and release the connection.
 
         Raises:
-            OSError: it breaks off.
+            OSError: the body is truncated.
         """
         if self._content is None:
             self._content = b"".join(self.iter_content())
         return self._content
 
     def iter_content(self, chunk_size: int = 1 << 16) -> Iterator[bytes]:
-        """The body as it arrives, in pieces of at most `chunk_size` bytes."""
+        """Iterate over the body as it arrives, in chunks of at most `chunk_size` bytes."""
         try:
             while True:
                 piece = self._answer.read(chunk_size)
@@ -78,7 +84,7 @@ class Response:
             self.close()
 
     def iter_lines(self) -> Iterator[bytes]:
-        """The lines of the body as they arrive, without their ends."""
+        """Iterate over the lines of the body as they arrive, without line ends."""
         rest = b""
         for piece in self.iter_content():
             *lines, rest = (rest + piece).split(b"\n")
@@ -88,14 +94,14 @@ class Response:
             yield rest
 
     def close(self) -> None:
-        """Give the connection back, or drop it when the body was not read to its end."""
+        """Release the connection; close it if the body was not fully read."""
         release, self._release = self._release, None
         if release is not None:
             release(self._is_read and self._answer.is_kept_alive)
 
 
 class Transport:
-    """Connections to one master, safe to use from several threads at once."""
+    """A connection pool for one master; thread-safe."""
 
     def __init__(self, master: str, cert: Optional[Cert] = None) -> None:
         self._address = parse_address(master)
@@ -106,8 +112,8 @@ class Transport:
         self._idle: List[Connection] = []
         self._busy: Dict[int, Connection] = {}
         self._is_closed = False
-        self.on_upload: Optional[Told] = None
-        """Told how many bytes of a body were sent, and of how many."""
+        self.on_upload: Optional[UploadProgress] = None
+        """Called with the bytes sent and the total bytes of each body."""
 
     def send(
         self,
@@ -117,11 +123,11 @@ class Transport:
         body: Optional[bytes],
         timeout_s: Optional[float],
     ) -> Response:
-        """Send one request and read the head of its answer.
+        """Send one request and read the head of its response.
 
         Raises:
-            OSError: nothing usable came back.
-            ValueError: the request cannot be written.
+            OSError: there was no valid response.
+            ValueError: the request is invalid.
         """
         request = (method, self._target(target), {**headers, **self._proxy_headers()}, body)
         connection, is_reused = self._take()
@@ -131,7 +137,7 @@ class Transport:
             except (Disconnected, BrokenPipeError, ConnectionResetError):
                 if not is_reused or self._is_closed:
                     raise
-                # The master closed an idle connection as we wrote to it: it read nothing.
+                # The master closed the idle connection before it read the request.
                 self._drop(connection)
                 connection = self._open()
                 answer = _exchange(connection, request, timeout_s, self.on_upload)
@@ -141,7 +147,7 @@ class Transport:
         return Response(answer, lambda is_reusable: self._give(connection, is_reusable))
 
     def close(self) -> None:
-        """Close every connection; a call that waits for an answer ends with an error."""
+        """Close all connections; pending calls fail."""
         with self._lock:
             self._is_closed = True
             idle, self._idle = self._idle, []
@@ -163,7 +169,7 @@ class Transport:
         return target
 
     def _proxy_headers(self) -> Dict[str, str]:
-        """What a plain proxy is told with each request; one for TLS is told with CONNECT."""
+        """Proxy headers for plain HTTP requests; for TLS they are sent with CONNECT."""
         return _credentials(self._proxy) if self._address.scheme == "http" else {}
 
     def _take(self) -> Tuple[Connection, bool]:
@@ -179,7 +185,7 @@ class Transport:
                 return self._open(), False
             if not _is_readable(connection.sock):
                 return connection, True
-            self._drop(connection)  # closed by the master while it lay idle
+            self._drop(connection)  # the master closed it while it was idle
 
     def _open(self) -> Connection:
         to = self._proxy or self._address
@@ -195,7 +201,7 @@ class Transport:
         connection = Connection(sock, self._address.origin)
         with self._lock:
             self._busy[id(connection)] = connection
-            if self._is_closed:  # closed while this connected: end the exchange to come
+            if self._is_closed:  # closed meanwhile: fail the next request
                 sock.close()
         return connection
 
@@ -211,11 +217,11 @@ class Transport:
         self._give(connection, False)
 
 
-def connect(address: Address, cert: Cert) -> socket.socket:
-    """A connection with a master for what is not just requests; through a proxy by CONNECT.
+def connect(address: ServerAddress, cert: Cert) -> socket.socket:
+    """Open a raw connection to a master, through a proxy with CONNECT.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: the connection failed.
     """
     proxy = proxy_for(address)
     to = proxy or address
@@ -233,7 +239,10 @@ def connect(address: Address, cert: Cert) -> socket.socket:
 
 
 def _wrap(
-    sock: socket.socket, address: Address, proxy: Optional[Address], tls: Tuple[Any, Optional[str]]
+    sock: socket.socket,
+    address: ServerAddress,
+    proxy: Optional[ServerAddress],
+    tls: Tuple[Any, Optional[str]],
 ) -> socket.socket:
     if proxy is not None:
         _pass(sock, address, proxy)
@@ -242,32 +251,32 @@ def _wrap(
     return wrapped
 
 
-def _pass(sock: socket.socket, address: Address, proxy: Address) -> None:
-    """Have a proxy connect with an address."""
+def _pass(sock: socket.socket, address: ServerAddress, proxy: ServerAddress) -> None:
+    """Send CONNECT to a proxy."""
     through = Connection(sock, address.origin)
     answer = through.exchange("CONNECT", address.origin, _credentials(proxy), None)
     if answer.status >= 300:
-        raise BadAnswer(f"the proxy {proxy.origin} answered {answer.status}")
+        raise BadHTTPResponse(f"the proxy {proxy.origin} answered {answer.status}")
 
 
 def _exchange(
     connection: Connection,
     request: Tuple[str, str, Mapping[str, str], Optional[bytes]],
     timeout_s: Optional[float],
-    told: Optional[Told],
+    told: Optional[UploadProgress],
 ) -> Answer:
     connection.sock.settimeout(READ_TIMEOUT_S if timeout_s is None else timeout_s)
     return connection.exchange(*request, told)
 
 
-def _credentials(proxy: Optional[Address]) -> Dict[str, str]:
+def _credentials(proxy: Optional[ServerAddress]) -> Dict[str, str]:
     if proxy is None or not proxy.userinfo:
         return {}
     return {"Proxy-Authorization": "Basic " + b64encode(proxy.userinfo.encode()).decode()}
 
 
 def _is_readable(sock: socket.socket) -> bool:
-    """Whether an idle socket has bytes or an end waiting: either way it is of no more use."""
+    """Whether an idle socket has data or was closed; it cannot be reused then."""
     poller = select.poll()
     poller.register(sock, select.POLLIN)
     return bool(poller.poll(0))
@@ -277,7 +286,7 @@ def _keep_alive(sock: socket.socket) -> None:
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     options = [("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 4)]
-    # The same for what was sent and never acknowledged; the kernel would try for 15 minutes.
+    # Also for unacknowledged data, which the kernel would resend for 15 minutes.
     options.append(("TCP_USER_TIMEOUT", 55_000))
     for option, value in options:
         if hasattr(socket, option):

@@ -1,4 +1,4 @@
-"""A client of WebSockets (RFC 6455) as tunnels need one: binary messages, standard library."""
+"""A minimal WebSocket client (RFC 6455) for tunnels: binary messages, standard library only."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ import threading
 from typing import Any, Dict, Optional, Tuple
 
 from determined.common.api._address import parse_address
-from determined.common.api._http import BadAnswer, _headers, _status
+from determined.common.api._http import BadHTTPResponse, _headers, _status
 from determined.common.api._transport import connect
 from determined.common.api.certs import Cert
 
 MAX_FRAME_BYTES = 64 * 1024 * 1024
 _KEY = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _CONTINUED, _TEXT, _BINARY, _CLOSE, _PING, _PONG = 0, 1, 2, 8, 9, 10
-_TOLD_BYTES = 4096
-"""How much of a refusal is read."""
+_ERROR_BYTES = 4096
+"""The maximum size of an error response to read."""
 
 
-class Refused(BadAnswer):
-    """The master did not agree to the WebSocket; `status` is its answer's."""
+class Refused(BadHTTPResponse):
+    """The master refused the WebSocket; `status` is that of its response."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(f"the master answered {status}: {text}")
@@ -47,10 +47,10 @@ class WebSocket:
         self._send(_BINARY, data)
 
     def receive(self) -> bytes:
-        """The next piece of a binary message; empty once the master has closed.
+        """The next chunk of a binary message; empty after the master has closed.
 
         Raises:
-            OSError: the connection broke.
+            OSError: the connection failed.
         """
         while True:
             kind, data = self._frame()
@@ -65,20 +65,20 @@ class WebSocket:
                 return data
 
     def close(self) -> None:
-        """Say that no more comes, once."""
+        """Send a close frame, once."""
         with contextlib.suppress(OSError):
             if not self._is_closing:
                 self._is_closing = True
                 self._send(_CLOSE, struct.pack(">H", 1000))
 
     def drop(self) -> None:
-        """End the connection; whoever waits for it is woken."""
+        """Shut down the connection; blocked calls return."""
         self.close()
         with contextlib.suppress(OSError):
             self._sock.shutdown(socket.SHUT_RDWR)
 
     def release(self) -> None:
-        """Give the socket back, when nobody uses it any more."""
+        """Close the socket; no other thread may use it any longer."""
         self._reader.close()
         self._sock.close()
 
@@ -96,13 +96,13 @@ class WebSocket:
         elif size == 127:
             (size,) = struct.unpack(">Q", self._exactly(8))
         if second & 0x80 or size > MAX_FRAME_BYTES:
-            raise BadAnswer("the master sent a frame that is none of a server's")
+            raise BadHTTPResponse("the master sent an invalid frame")
         return first & 0x0F, self._exactly(size)
 
     def _exactly(self, size: int) -> bytes:
         data: bytes = self._reader.read(size)
         if len(data) < size:
-            raise BadAnswer("the connection broke off")
+            raise BadHTTPResponse("the connection was closed in the middle of a frame")
         return data
 
 
@@ -110,8 +110,8 @@ def open_websocket(master: str, path: str, cert: Cert, token: str = "") -> WebSo
     """Open a WebSocket at a path of the master.
 
     Raises:
-        Refused: the master says why not.
-        OSError: there is no connection.
+        Refused: the master refused it.
+        OSError: the connection failed.
     """
     address = parse_address(master)
     sock = connect(address, cert)
@@ -133,10 +133,10 @@ def open_websocket(master: str, path: str, cert: Cert, token: str = "") -> WebSo
         _, status, reason = _status(reader)
         answered = _headers(reader)
         if status != 101:
-            raise Refused(status, _told(reader, answered) or reason)
+            raise Refused(status, _error_text(reader, answered) or reason)
         accepted = base64.b64encode(hashlib.sha1(key + _KEY).digest()).decode()
         if answered.get("sec-websocket-accept") != accepted:
-            raise BadAnswer("what answers there does not speak WebSocket")
+            raise BadHTTPResponse("the server does not speak WebSocket")
         sock.settimeout(None)
         return WebSocket(sock, reader)
     except BaseException:
@@ -145,18 +145,18 @@ def open_websocket(master: str, path: str, cert: Cert, token: str = "") -> WebSo
         raise
 
 
-def _told(reader: Any, headers: Dict[str, str]) -> Optional[str]:
+def _error_text(reader: Any, headers: Dict[str, str]) -> Optional[str]:
     size = headers.get("content-length", "0")
     if not size.isdigit():
         return None
-    text: str = reader.read(min(int(size), _TOLD_BYTES)).decode("utf-8", "replace").strip()
+    text: str = reader.read(min(int(size), _ERROR_BYTES)).decode("utf-8", "replace").strip()
     with contextlib.suppress(ValueError, TypeError, KeyError):
         return str(json.loads(text)["message"])
     return text
 
 
 def _length(size: int) -> bytes:
-    """Of a masked frame."""
+    """The length field of a masked frame."""
     if size < 126:
         return bytes([0x80 | size])
     if size < 1 << 16:

@@ -1,4 +1,4 @@
-"""Logging in, and the file of tokens that keeps users logged in between commands."""
+"""Login, logout, and the token cache that keeps users logged in between commands."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _FORM = 2
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """How sessions are made: the trust in the master, and their retries."""
+    """Options of sessions: trusted certificates and retries."""
 
     cert: Optional[Cert] = None
     max_retries: Any = _retry.DEFAULT
 
 
 def salt_and_hash(password: str) -> str:
-    """What is sent in place of a password: hex SHA-512 of it behind a fixed salt.
+    """The hash that is sent instead of a password: hex SHA-512 with a fixed salt.
 
     An empty password stays empty.
     """
@@ -41,19 +41,19 @@ def salt_and_hash(password: str) -> str:
 
 
 def config_path() -> pathlib.Path:
-    """The directory of the client's own files: `$XDG_CONFIG_HOME/determined`."""
+    """The directory of the client's files: `$XDG_CONFIG_HOME/determined`."""
     home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
     return pathlib.Path(home) / "determined"
 
 
 class TokenStore:
-    """Tokens of one master's users, and which of them is active, in one file for all masters.
+    """The cached tokens and the active user of one master. One file holds all masters.
 
-    Each change reads the file, alters it and replaces it under a lock, so commands that run at
-    once lose nothing of each other. The file is readable by its owner alone.
+    Each change reads, modifies and replaces the file under a lock, so concurrent commands lose no
+    changes. Only the owner can read the file.
 
     Args:
-        master: the address; its one form is the key in the file.
+        master: the address; its canonical form is the key in the file.
         path: the file; None for `auth.json` in `config_path()`.
     """
 
@@ -63,11 +63,11 @@ class TokenStore:
 
     @property
     def active_user(self) -> Optional[str]:
-        """Who commands run as when no user is named; None when nobody is logged in."""
+        """The default user of commands; None if no user is logged in."""
         return self._entry(self._read()).get("active_user") or None
 
     def token_of(self, username: str) -> Optional[str]:
-        """A user's token; None when there is none."""
+        """A user's token, or None."""
         token: Optional[str] = self._entry(self._read())["tokens"].get(username)
         return token
 
@@ -76,14 +76,14 @@ class TokenStore:
         return sorted(self._entry(self._read())["tokens"])
 
     def set_token(self, username: str, token: str, is_active: bool = True) -> None:
-        """Keep a token, and make its user the active one."""
+        """Store a token; by default make its user the active one."""
         with self._change() as entry:
             entry["tokens"][username] = token
             if is_active:
                 entry["active_user"] = username
 
     def drop_user(self, username: str) -> None:
-        """Forget a user's token."""
+        """Delete a user's token."""
         with self._change() as entry:
             entry["tokens"].pop(username, None)
             if entry.get("active_user") == username:
@@ -102,7 +102,7 @@ class TokenStore:
         except FileNotFoundError:
             return {"version": _FORM, "masters": {}}
         except (ValueError, KeyError, TypeError):
-            # Nothing in it can be used: keep it aside for whoever wants to look.
+            # Keep the invalid file for inspection.
             with contextlib.suppress(OSError):
                 os.replace(str(self.path), f"{self.path}.corrupt")
             raise errors.CorruptTokenCacheException() from None
@@ -129,7 +129,7 @@ def login(master: str, username: str, password: str, options: Optional[Options] 
     """Log in and return the session. The token is not stored.
 
     Raises:
-        InvalidCredentialsException: the name and the password do not fit.
+        InvalidCredentialsException: the user name or password is wrong.
         ForbiddenException: the user is not active.
     """
     how = options or Options()
@@ -143,9 +143,9 @@ def login(master: str, username: str, password: str, options: Optional[Options] 
 
 
 def logout(session: Session, store: Optional[TokenStore] = None) -> None:
-    """End a session at the master and forget its token here; a dead one is only forgotten.
+    """End a session at the master and delete its cached token.
 
-    So is that of a user who is not active any more: the master takes nothing from it.
+    If the token has expired or its user is deactivated, only the cached token is deleted.
     """
     with contextlib.suppress(errors.UnauthenticatedException, errors.ForbiddenException):
         session.post("/api/v1/auth/logout")
@@ -160,14 +160,13 @@ def resolve(
     environment: Optional[Mapping[str, str]] = None,
     options: Optional[Options] = None,
 ) -> Session:
-    """A session of the user who is meant.
+    """Open a session with the first available credentials.
 
-    First what the caller states, then DET_USER with DET_PASS, then DET_USER_TOKEN (inside a
-    task), then the stored token of that user or of the active one. Where none leads to a token,
-    a person at a terminal is asked for the password.
+    The order is: the arguments; DET_USER with DET_PASS; DET_USER_TOKEN (inside a task); the cached
+    token of that user or of the active one; a password prompt, if stdin is a terminal.
 
     Raises:
-        UnauthenticatedException: no way led to a token; the text says what to do.
+        UnauthenticatedException: there are no credentials; the text has a remedy.
     """
     env = os.environ if environment is None else environment
     how = options or Options()

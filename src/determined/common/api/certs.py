@@ -1,4 +1,4 @@
-"""Which certificates a client trusts when the master speaks TLS."""
+"""The certificates that a client trusts."""
 
 from __future__ import annotations
 
@@ -10,21 +10,20 @@ if TYPE_CHECKING:
     import ssl
 
 NOVERIFY = "noverify"
-"""In place of a file's path: trust whatever certificate the master shows."""
+"""Used instead of a file's path: do not verify the master's certificate."""
 
 _NOT_YET_VALID, _EXPIRED, _WRONG_NAME, _WRONG_ADDRESS = 9, 10, 62, 64
-"""What OpenSSL calls the results of a check; any other means: nobody trusted has signed it."""
+"""Verification results of OpenSSL; any other one means an untrusted issuer."""
 _NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE")
 
 
 class Cert:
-    """The trust a client puts in one master.
+    """The certificates to trust for one master.
 
     Args:
-        cert_pem: PEM text of the certificates to trust beside the system's; None for the
-            system's alone.
-        noverify: trust anything. Wins over `cert_pem`.
-        name: the host name that the certificate must carry, where it is not the address's.
+        cert_pem: PEM text of certificates to trust besides the system's; None for none.
+        noverify: do not verify the certificate. Overrides `cert_pem`.
+        name: the host name that the certificate must have, if it differs from the address.
     """
 
     def __init__(
@@ -36,10 +35,10 @@ class Cert:
 
     @classmethod
     def from_file(cls, path: Optional[str], name: Optional[str] = None) -> Cert:
-        """The trust that DET_MASTER_CERT_FILE and DET_MASTER_CERT_NAME stand for.
+        """Read the values of DET_MASTER_CERT_FILE and DET_MASTER_CERT_NAME.
 
         Raises:
-            OSError: the file cannot be read, or holds no certificate as PEM text.
+            OSError: the file cannot be read, or has no PEM certificate.
         """
         if not path:
             return cls(name=name or None)
@@ -48,15 +47,15 @@ class Cert:
         with open(path, encoding="ascii", errors="replace") as file:
             text = file.read()
         if "CERTIFICATE-----" not in text:
-            raise OSError(errno.EINVAL, "it holds no certificate as PEM text", path)
+            raise OSError(errno.EINVAL, "the file has no PEM certificate", path)
         return cls(cert_pem=text, name=name or None)
 
     def ssl_context(self) -> ssl.SSLContext:
-        """A context for connections; imports ssl only when one is made."""
+        """A context for connections; imports `ssl` on first use."""
         import ssl
 
         context = ssl.create_default_context()
-        # The master's own certificate may be given, without the authority that signed it.
+        # The file may have the master's own certificate without its issuer.
         context.verify_flags |= getattr(ssl, "VERIFY_X509_PARTIAL_CHAIN", 0x80000)
         if self.noverify:
             context.check_hostname = False
@@ -67,30 +66,30 @@ class Cert:
 
 
 def cert_of_environment(env: Optional[Mapping[str, str]] = None) -> Cert:
-    """The trust stated by a task's environment."""
+    """The trusted certificates from a task's environment."""
     env = os.environ if env is None else env
     return Cert.from_file(env.get("DET_MASTER_CERT_FILE"), env.get("DET_MASTER_CERT_NAME"))
 
 
 def problem_in_words(error: BaseException) -> Optional[str]:
-    """What a failed TLS handshake means and what to do; None for an error of another kind."""
+    """The cause and remedy of a failed TLS handshake; None for other errors."""
     import ssl
 
     if isinstance(error, ssl.SSLCertVerificationError):
         if error.verify_code == _EXPIRED:
-            return "its certificate has expired: its admin has to renew it"
+            return "its certificate has expired; an admin must renew it"
         if error.verify_code == _NOT_YET_VALID:
-            return "its certificate is not valid yet: check the clock of this machine"
+            return "its certificate is not valid yet; check the clock of this machine"
         if error.verify_code in (_WRONG_NAME, _WRONG_ADDRESS):
             return (
-                "its certificate carries another name: call it by a name that the certificate "
-                "carries, or set DET_MASTER_CERT_NAME to one"
+                "its certificate has another name: use an address with a name of the certificate, "
+                "or set DET_MASTER_CERT_NAME to such a name"
             )
         return (
-            "nobody whom this machine trusts has signed its certificate "
+            "this machine does not trust the issuer of its certificate "
             f"({error.verify_message}): set DET_MASTER_CERT_FILE to a file with the "
-            "certificate, or with the authority that signed it"
+            "certificate, or with that of its issuer"
         )
     if isinstance(error, ssl.SSLError) and error.reason in _NO_TLS:
-        return "it speaks no TLS: use an address with http://"
+        return "it does not use TLS; use http://"
     return None

@@ -1,7 +1,7 @@
-"""What can go wrong in a call to the master.
+"""Errors of calls to the master.
 
-All but the cache errors derive from `BadRequestException` or `BadResponseException`, the names
-that scripts catch.
+All except the cache errors derive from `BadRequestException` or `BadResponseException`, which
+scripts catch.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class BadRequestException(Exception):
-    """The call failed; `message` says why."""
+    """The call failed; `message` has the reason."""
 
     def __init__(self, message: str, *args: Any) -> None:
         super().__init__(message, *args)
@@ -22,7 +22,7 @@ class BadRequestException(Exception):
 
 
 class BadResponseException(Exception):
-    """The master answered, and the answer could not be used."""
+    """The response of the master could not be used."""
 
     def __init__(self, message: str, *args: Any) -> None:
         super().__init__(message, *args)
@@ -33,16 +33,16 @@ class BadResponseException(Exception):
 
 
 class MasterNotFoundException(BadRequestException):
-    """No master answered at the address."""
+    """No master responded at the address."""
 
 
 class APIException(BadRequestException):
     """The master refused the call.
 
     Args:
-        response: the answer, with `status_code`, `json()` and `text`.
+        response: an object with `status_code`, `json()` and `text`.
 
-    `response_error` is the answer's `error` (a mapping or a text), `status_code` its status.
+    `response_error` is the `error` of the response (a mapping or a text).
     """
 
     def __init__(self, response: Any, *args: Any) -> None:
@@ -52,7 +52,7 @@ class APIException(BadRequestException):
 
 
 class NotFoundException(APIException):
-    """The thing named by the call is not there."""
+    """The requested object does not exist."""
 
     def __init__(self, error_message: str) -> None:
         BadRequestException.__init__(self, error_message)
@@ -61,7 +61,7 @@ class NotFoundException(APIException):
 
 
 class WebPageException(APIException):
-    """What answered has a page for browsers where a master has an answer."""
+    """The server returned a web page instead of an API response."""
 
     def __init__(self, response: Any, master: str) -> None:
         super().__init__(response)
@@ -75,7 +75,7 @@ class WebPageException(APIException):
 
 
 class ForbiddenException(BadRequestException):
-    """The caller may not do that."""
+    """The caller lacks a permission."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(message or "Forbidden: the caller lacks the permission for this.")
@@ -92,35 +92,35 @@ class UnauthenticatedException(BadRequestException):
 
 
 class InvalidCredentialsException(UnauthenticatedException):
-    """User name and password do not fit."""
+    """The user name or password is wrong."""
 
     def __init__(self) -> None:
         super().__init__("Invalid username/password combination. Please try again.")
 
 
 class CorruptTokenCacheException(Exception):
-    """The file of cached tokens cannot be read; logging in again writes a new one."""
+    """The token cache is invalid; the next login writes a new one."""
 
     def __init__(self) -> None:
         super().__init__(
-            "The cache of login tokens was corrupted and has been set aside: log in again with "
+            "The cache of login tokens was corrupted and has been renamed: log in again with "
             "'det user login <username>'."
         )
 
 
 class CorruptCertificateCacheException(Exception):
-    """The file of trusted certificates cannot be read."""
+    """The cache of trusted certificates is invalid."""
 
     def __init__(self) -> None:
-        super().__init__("The cache of trusted certificates was corrupted and has been set aside.")
+        super().__init__("The cache of trusted certificates was corrupted and has been renamed.")
 
 
 class EmptyResultException(BadResponseException):
-    """Something was expected and nothing came."""
+    """The response is unexpectedly empty."""
 
 
 class DeleteFailedException(APIException):
-    """The master took the call and could not delete everything."""
+    """The master could not delete everything."""
 
     def __init__(self, error_message: str) -> None:
         BadRequestException.__init__(self, error_message)

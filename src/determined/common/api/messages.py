@@ -1,7 +1,7 @@
-"""What the generated bindings stand on: messages, their JSON form, and calls.
+"""The runtime of the generated bindings: messages, their JSON form, and calls.
 
-Runs inside tasks on Python 3.9 with the standard library alone, and is imported by every
-command: a message is a plain class with class-level defaults, no dataclass.
+Tasks run it on Python 3.9 with the standard library only, and every command imports it. For a fast
+import a message is a plain class with class-level defaults, not a dataclass.
 """
 
 from __future__ import annotations
@@ -30,35 +30,35 @@ if TYPE_CHECKING:
 else:
 
     def dataclass_transform(**_: Any) -> Any:
-        """Tells type checkers that the fields are keyword arguments; nothing at run time."""
+        """Has no effect at run time; type checkers treat the fields as keyword arguments."""
         return lambda cls: cls
 
 
 M = TypeVar("M", bound="Message")
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 Field = Tuple[str, str, str, str, Any]
-"""Attribute, JSON name, kind, container (`list`, `map`, empty), class or None for itself."""
+"""Attribute, JSON name, kind, container (`list`, `map` or empty), and class (None: its own)."""
 
 
 class WireEnum(str, Enum):
-    """Base of the enums; the value is the name on the wire."""
+    """Base of the enumerations; values are the names on the wire."""
 
     def __str__(self) -> str:
         return str(self.value)
 
 
-class Response(Protocol):
-    """What a call needs from an answer; statuses that are errors were raised before."""
+class ResponseProtocol(Protocol):
+    """The response interface that calls need; error statuses are raised before."""
 
     def json(self) -> Any:
         """The parsed body."""
 
     def iter_lines(self) -> Iterator[Any]:
-        """Lines of a streamed body, text or bytes, without the line's end."""
+        """The lines of a streamed body, as text or bytes, without line ends."""
 
 
-class Session(Protocol):
-    """What a call needs from a session: it adds the address and the token, raises errors."""
+class SessionProtocol(Protocol):
+    """The session interface that calls need. It adds address and token, and raises errors."""
 
     def _do_request(
         self,
@@ -69,13 +69,13 @@ class Session(Protocol):
         json: Any = None,
         timeout: Optional[float] = None,
         stream: bool = False,
-    ) -> Response:
-        """Send one request; `path` begins with a slash and is percent-encoded."""
+    ) -> ResponseProtocol:
+        """Send one request; `path` starts with a slash and is percent-encoded."""
 
 
 @dataclass_transform(kw_only_default=True)
 class Message:
-    """Base of the messages. A field that was not given has the default of its class."""
+    """Base of the messages. A field that is not set has the class's default."""
 
     FIELDS: ClassVar[Tuple[Field, ...]] = ()
 
@@ -87,7 +87,7 @@ class Message:
 
     @classmethod
     def from_json(cls: Type[M], obj: Mapping[str, Any]) -> M:
-        """Build from parsed JSON; unknown names are ignored, null and missing are unset."""
+        """Build from parsed JSON; ignore unknown names; null and missing fields stay unset."""
         message = cls.__new__(cls)
         values = message.__dict__
         for name, json_name, kind, container, target in cls.FIELDS:
@@ -105,7 +105,7 @@ class Message:
         return message
 
     def to_json(self) -> Dict[str, Any]:
-        """The fields that were given and are not None, as JSON values."""
+        """The fields that are set and not None, as JSON values."""
         return {
             field[1]: _to_json(self.__dict__[field[0]])
             for field in self.FIELDS
@@ -121,7 +121,7 @@ class Message:
 
 
 def call(
-    session: Session,
+    session: SessionProtocol,
     route: Tuple[str, str],
     response: Type[M],
     *,
@@ -129,7 +129,7 @@ def call(
     body: Any = None,
     timeout: Optional[float] = None,
 ) -> M:
-    """Send one request (`route` is method and path) and read its answer."""
+    """Send one request (`route` is method and path) and return its response."""
     answer = session._do_request(
         route[0], route[1], params=flatten(query), json=_to_json(body), timeout=timeout
     )
@@ -137,14 +137,14 @@ def call(
 
 
 def stream(
-    session: Session,
+    session: SessionProtocol,
     route: Tuple[str, str],
     response: Type[M],
     *,
     query: Optional[Mapping[str, Any]] = None,
     timeout: Optional[float] = None,
 ) -> Iterator[M]:
-    """Send one request and yield the messages of its streamed answer.
+    """Send one request and yield the messages of its streamed response.
 
     Raises:
         RuntimeError: the master reported an error inside the stream.
@@ -163,12 +163,12 @@ def stream(
 
 
 def segment(value: Any) -> str:
-    """One value as a segment of a path."""
+    """A value as a percent-encoded path segment."""
     return quote(_text(value), safe="")
 
 
 def flatten(query: Optional[Mapping[str, Any]], prefix: str = "") -> List[Tuple[str, str]]:
-    """Query parameters: None left out, lists repeated, messages dotted."""
+    """Query parameters: None is dropped, lists are repeated, messages use dotted names."""
     pairs: List[Tuple[str, str]] = []
     for name, value in (query or {}).items():
         if value is None:

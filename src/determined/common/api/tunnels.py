@@ -1,4 +1,4 @@
-"""Bytes to and from a TCP service of a task, through the master."""
+"""TCP tunnels to services of tasks, through the master."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from determined.common.api.certs import Cert
 
 PIECE_BYTES = 64 * 1024
 LINGER_S = 5.0
-"""How long an answer is waited for after the input has ended and nothing more came."""
+"""How long to wait for more output after the end of the input."""
 
 
 class Way(NamedTuple):
-    """How a master is reached, and as whom."""
+    """The address and credentials of a master."""
 
     master: str
     cert: Cert
@@ -27,18 +27,18 @@ class Way(NamedTuple):
 
 
 def open_tunnel(way: Way, service: str) -> WebSocket:
-    """A connection to a service. Raises OSError, with the master's words when it refuses."""
+    """Connect to a service. Raises OSError, with the master's message if it refuses."""
     return open_websocket(way.master, f"/proxy/{quote(service, safe=':')}/", way.cert, way.token)
 
 
 def carry_standard(way: Way, service: str, source: int = 0, sink: int = 1) -> None:
-    """Copy standard input to a service and its answers to standard output, until it closes.
+    """Connect standard input and output to a service, until it closes.
 
     Raises:
-        OSError: the service cannot be reached, or the connection breaks.
+        OSError: the service cannot be reached, or the connection fails.
     """
     tunnel = open_tunnel(way, service)
-    heard_at = time.monotonic()
+    received_at = time.monotonic()
     ended = threading.Event()
 
     def send() -> None:
@@ -48,8 +48,8 @@ def carry_standard(way: Way, service: str, source: int = 0, sink: int = 1) -> No
                 if not data:
                     break
                 tunnel.send(data)
-            while not ended.wait(max(0.05, heard_at + LINGER_S - time.monotonic())):
-                if time.monotonic() - heard_at >= LINGER_S:
+            while not ended.wait(max(0.05, received_at + LINGER_S - time.monotonic())):
+                if time.monotonic() - received_at >= LINGER_S:
                     break
         tunnel.close()
 
@@ -59,7 +59,7 @@ def carry_standard(way: Way, service: str, source: int = 0, sink: int = 1) -> No
             data = tunnel.receive()
             if not data:
                 return
-            heard_at = time.monotonic()
+            received_at = time.monotonic()
             while data:
                 data = data[os.write(sink, data) :]
     finally:
@@ -68,15 +68,15 @@ def carry_standard(way: Way, service: str, source: int = 0, sink: int = 1) -> No
 
 
 class Listener:
-    """A port of this machine; each connection to it is carried to a service."""
+    """A local port whose connections are forwarded to a service."""
 
     def __init__(self, way: Way, service: str, port: int, told: Callable[[str], None]) -> None:
         """
         Args:
-            way: how the master is reached.
-            service: what is reached through it.
-            port: of the loopback address; 0 for any.
-            told: hears why a connection was refused.
+            way: the master's address and credentials.
+            service: the service.
+            port: the port on the loopback address; 0 for any free port.
+            told: called with the reason if a connection is refused.
 
         Raises:
             OSError: the port cannot be used.
@@ -94,7 +94,7 @@ class Listener:
         self._accepting.start()
 
     def wait(self) -> None:
-        """Wait until it is closed."""
+        """Wait until the port is closed."""
         self._accepting.join()
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The classes of the public client, under the names that scripts import."""
+"""The classes of the public client."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from determined.common.experimental.user import User as User
     from determined.common.experimental.workspace import Workspace as Workspace
 
-_HOMES = {
+_MODULE_OF = {
     "Checkpoint": "checkpoint",
     "CheckpointSortBy": "enums",
     "CheckpointState": "enums",
@@ -57,11 +57,11 @@ _RENAMED = dict.fromkeys(("CheckpointOrderBy", "ExperimentOrderBy", "TrialOrderB
 
 
 def __getattr__(name: str) -> Any:
-    from importlib import import_module  # names are loaded when first used
+    from importlib import import_module  # names are imported on first use
 
     wanted = _RENAMED.get(name, name)
-    if wanted not in _HOMES:
+    if wanted not in _MODULE_OF:
         raise AttributeError(f"module 'determined.common.experimental' has no attribute {name!r}")
-    value = getattr(import_module(f"determined.common.experimental.{_HOMES[wanted]}"), wanted)
+    value = getattr(import_module(f"determined.common.experimental.{_MODULE_OF[wanted]}"), wanted)
     globals()[name] = value
     return value

@@ -1,4 +1,4 @@
-"""Unpacking a tar.gz that arrives piece by piece, without trust in its names."""
+"""Unpacking of a streamed tar.gz archive whose paths are not trusted."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from determined.common import storage
 from determined.common.storage import Entry, Progress
 
 Check = Optional[Callable[[str, Entry], None]]
-"""Is told each file with what came of it; raises when that is wrong."""
+"""Called with each file's path and entry; raises if they are wrong."""
 
 
 class ArchiveError(Exception):
-    """The archive is broken, or holds what does not belong into a checkpoint."""
+    """The archive is invalid, or has an entry that a checkpoint cannot have."""
 
 
 def extract(
@@ -29,11 +29,11 @@ def extract(
 ) -> None:
     """Write the files and directories of a tar.gz below `target`.
 
-    A file that `check` refuses is not left; `progress` is told the bytes written.
+    A file that `check` refuses is removed. `progress` is called with the bytes written.
 
     Raises:
-        ArchiveError: it breaks off, is no archive, or a name leads out of `target`.
-        Exception: whatever `check` raises.
+        ArchiveError: the archive is truncated or invalid, or a path leaves `target`.
+        Exception: an error of `check`.
     """
     root = pathlib.Path(os.path.normpath(target))
     source: Any = _Pieces(pieces)
@@ -46,7 +46,7 @@ def extract(
 
 
 class _Pieces(io.RawIOBase):
-    """Pieces of bytes as a file to read from."""
+    """A readable file from an iterable of bytes."""
 
     def __init__(self, pieces: Iterable[bytes]) -> None:
         self._pieces = iter(pieces)

@@ -1,4 +1,4 @@
-"""A checkpoint: what a trial saved, and getting its files."""
+"""Checkpoints and their download."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DIRECT_FAILURES = (
     errors.NoDirectStorageAccess,
 )
 _DIRECT_PATIENCE_S = 10.0
-"""How long object storage that cannot be reached is asked again, where the master may serve."""
+"""How long to retry object storage if the master can serve the files instead."""
 DOWNLOAD_FAILURES = (
     *_DIRECT_FAILURES,
     errors.CheckpointCorrupted,
@@ -37,7 +37,7 @@ DOWNLOAD_FAILURES = (
 
 
 class DownloadMode(enum.Enum):
-    """Where a download takes the files from."""
+    """The source of a download."""
 
     DIRECT = "direct"
     MASTER = "master"
@@ -49,7 +49,7 @@ class DownloadMode(enum.Enum):
 
 @dataclasses.dataclass
 class CheckpointTrainingMetadata:
-    """The training that a checkpoint is of."""
+    """The training of a checkpoint."""
 
     experiment_config: Dict[str, Any]
     experiment_id: int
@@ -59,9 +59,9 @@ class CheckpointTrainingMetadata:
 
 
 class Checkpoint:
-    """A checkpoint by its uuid. Attributes are empty until `reload` or the call that made it.
+    """A checkpoint by its UUID. `reload` and the calls that return checkpoints set its attributes.
 
-    `resources` maps each file to its size in bytes, directories (ending in `/`) to 0.
+    `resources` maps each file to its size in bytes, and directories (ending in `/`) to 0.
     """
 
     def __init__(self, session: BaseSession, uuid: str) -> None:
@@ -93,23 +93,22 @@ class Checkpoint:
     ) -> str:
         """Copy the files into a directory, by default `checkpoints/<uuid>`.
 
-        A complete download that is there already is kept. `metadata.json` is written beside
-        the files when they hold none.
+        An existing complete download is kept. `metadata.json` is written if the files have none.
 
         Args:
             path: the directory.
-            mode: where the files come from.
-            verify: compare each file with the hash that was taken when it was stored;
-                checkpoints of harnesses before 0.39 have none.
-            progress: is told how many more bytes came.
+            mode: the source of the files.
+            verify: compare each file with its stored hash; checkpoints of harnesses before 0.39
+                have none.
+            progress: called with the bytes received.
 
         Returns:
             The directory.
 
         Raises:
-            CheckpointStateException: the files are gone, or were never complete.
-            CheckpointCorrupted: a file is not what was stored; it is not left.
-            CheckpointNotFound, ProxiedDownloadFailed, MultipleDownloadsFailed: by mode.
+            CheckpointStateException: the files were deleted, or were never complete.
+            CheckpointCorrupted: a file differs from what was stored; it is removed.
+            CheckpointNotFound, ProxiedDownloadFailed, MultipleDownloadsFailed: depends on mode.
         """
         self.reload()
         if self.state not in (CheckpointState.COMPLETED, CheckpointState.PARTIALLY_DELETED):
@@ -125,7 +124,7 @@ class Checkpoint:
                 self._fetch(target, mode, verify, progress)
             except BaseException:
                 with contextlib.suppress(OSError):
-                    target.rmdir()  # empty: nothing came
+                    target.rmdir()  # only if it is empty
                 raise
         if not (target / _METADATA).exists():
             self.write_metadata_file(str(target / _METADATA))
@@ -142,22 +141,22 @@ class Checkpoint:
         self._store_metadata({**(self.metadata or {}), **metadata})
 
     def remove_metadata(self, keys: List[str]) -> None:
-        """Drop keys of the metadata; those not there are passed over."""
+        """Remove keys of the metadata; missing keys are ignored."""
         self.reload()
         kept = {k: v for k, v in (self.metadata or {}).items() if k not in keys}
         self._store_metadata(kept)
 
     def delete(self) -> None:
-        """Have the files deleted."""
+        """Request the deletion of all files."""
         self._session.delete("/api/v1/checkpoints", json={"checkpointUuids": [self.uuid]})
 
     def remove_files(self, globs: List[str]) -> None:
-        """Have the files deleted that fit one of the patterns."""
+        """Request the deletion of the files that match one of the patterns."""
         body = {"checkpointUuids": [self.uuid], "checkpointGlobs": globs}
         self._session.post("/api/v1/checkpoints/rm", json=body)
 
     def get_metrics(self, group: Optional[str] = None) -> Iterable[metrics.TrialMetrics]:
-        """The reports of the trial that made this checkpoint, for its step."""
+        """The metrics that the checkpoint's trial reported at its step."""
         params = {"trialSourceInfoType": "TRIAL_SOURCE_INFO_TYPE_UNSPECIFIED"}
         params.update({"metricGroup": group} if group else {})
         path = f"/api/v1/checkpoints/{self.uuid}/metrics"
@@ -165,10 +164,10 @@ class Checkpoint:
             yield metrics.report_of(row, group)
 
     def get_pachyderm_commit(self) -> str:
-        """The Pachyderm commit that its training read.
+        """The Pachyderm commit of its training data.
 
         Raises:
-            ValueError: its configuration names none.
+            ValueError: the configuration has none.
         """
         if self.training is None:
             self.reload()
@@ -177,7 +176,7 @@ class Checkpoint:
         commit = (pachyderm.get("dataset") or {}).get("commit")
         if not commit:
             raise ValueError(
-                f"the configuration of checkpoint {self.uuid} names no Pachyderm commit"
+                f"the configuration of checkpoint {self.uuid} has no Pachyderm commit"
             )
         return str(commit)
 
@@ -218,8 +217,8 @@ class Checkpoint:
                     self._fetch_through_master(target, verify, progress)
                 except errors.ProxiedDownloadFailed as proxied:
                     raise errors.MultipleDownloadsFailed(
-                        f"checkpoint {self.uuid} could be had neither from its storage "
-                        f"({direct}) nor through the master ({proxied})"
+                        f"checkpoint {self.uuid} could not be downloaded, neither from its "
+                        f"storage ({direct}) nor through the master ({proxied})"
                     ) from proxied
         missing = [] if self._is_complete(target) else self._missing(target)
         if missing:
@@ -239,7 +238,7 @@ class Checkpoint:
         )
         if not config:
             raise errors.NoDirectStorageAccess(
-                f"checkpoint {self.uuid} does not say where its storage is"
+                f"the storage of checkpoint {self.uuid} is not known"
             )
         manager = storage.build(
             config, shared_fs_root=config.get("host_path"), patience_s=patience_s
@@ -258,11 +257,11 @@ class Checkpoint:
             archive.extract(response.iter_content(), target, check, progress)
         except (api_errors.BadRequestException, archive.ArchiveError) as error:
             raise errors.ProxiedDownloadFailed(
-                f"the master gave no archive of checkpoint {self.uuid}: {error}"
+                f"the master returned no archive of checkpoint {self.uuid}: {error}"
             ) from error
 
     def _manifest_from_master(self) -> Optional[storage.Manifest]:
-        """None for a checkpoint without one, and of a master that does not serve it."""
+        """The manifest; None if the checkpoint has none, or the master cannot serve it."""
         try:
             content = self._session.get(f"/checkpoints/{self.uuid}/manifest").content
         except api_errors.APIException as error:

@@ -1,4 +1,4 @@
-"""The entry of the public client: a cluster, as one user sees it."""
+"""The main class of the public client."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class Determined(registry.Registry):
 
     Args:
         master: its address; None for DET_MASTER, else `http://localhost:8080`.
-        user: who to be; None for DET_USER or the user logged in with `det user login`.
+        user: the user; None for DET_USER or the user logged in with `det user login`.
         password: the user's; None for DET_PASS or the stored token.
         cert_path: a PEM file with the certificates to trust.
-        cert_name: the name that the master's certificate carries.
+        cert_name: the name in the master's certificate.
         noverify: trust any certificate.
 
     Raises:
-        UnauthenticatedException: nobody is logged in, or the password is wrong.
-        MasterNotFoundException: nothing answers at the address.
+        UnauthenticatedException: no user is logged in, or the password is wrong.
+        MasterNotFoundException: there is no response from the address.
     """
 
     def __init__(
@@ -67,13 +67,13 @@ class Determined(registry.Registry):
     def create_user(
         self, username: str, admin: bool, password: Optional[str] = None, remote: bool = False
     ) -> users.User:
-        """Make a user.
+        """Create a user.
 
         Raises:
-            ValueError: a user who is not remote gets no password.
+            ValueError: the user is not remote and has no password.
         """
         if not password and not remote:
-            raise ValueError(f"user {username!r} needs a password: blank ones are refused")
+            raise ValueError(f"user {username!r} needs a password that is not blank")
         fields = {"username": username, "admin": admin, "active": True, "remote": remote}
         body: Dict[str, Any] = {"user": fields}
         if password:
@@ -90,7 +90,7 @@ class Determined(registry.Registry):
         return self._user(self._session.get(path).json()["user"])
 
     def list_users(self, active: Optional[bool] = None) -> List[users.User]:
-        """All users, or those that are (not) active."""
+        """All users, or only active or inactive ones."""
         found = lists.iterate(self._session, "/api/v1/users", "users", {"active": active})
         return [self._user(body) for body in found]
 
@@ -102,15 +102,15 @@ class Determined(registry.Registry):
         project_id: Optional[int] = None,
         template: Optional[str] = None,
     ) -> experiment.Experiment:
-        """Create an experiment and let it start.
+        """Create and activate an experiment.
 
         Args:
             config: a mapping, or the path of a YAML file.
-            model_dir: the directory that holds its code.
+            model_dir: the directory with its code.
             includes: further files and directories.
 
         Raises:
-            ValueError: the config is no mapping, or the directory cannot be sent.
+            ValueError: the config is not a mapping, or the directory cannot be sent.
             BadRequestException: the master refused it.
         """
         try:
@@ -139,7 +139,7 @@ class Determined(registry.Registry):
         name: Optional[str] = None,
         project_id: Optional[int] = None,
     ) -> List[experiment.Experiment]:
-        """The experiments that fit every filter given."""
+        """The experiments that match all filters."""
         params = {
             "sortBy": sort_by.value if sort_by else None,
             "orderBy": order_by.value if order_by else None,
@@ -180,18 +180,18 @@ class Determined(registry.Registry):
         return [self._workspace(body) for body in found]
 
     def create_workspace(self, name: str) -> workspaces.Workspace:
-        """Make a workspace."""
+        """Create a workspace."""
         body = self._session.post("/api/v1/workspaces", json={"name": name}).json()
         return self._workspace(body["workspace"])
 
     def delete_workspace(self, name: str) -> None:
-        """Have a workspace deleted."""
+        """Delete a workspace."""
         self._session.delete(f"/api/v1/workspaces/{self.get_workspace(name).id}")
 
     def iter_trials_metrics(
         self, trial_ids: Sequence[int], group: str
     ) -> Iterable[metrics.TrialMetrics]:
-        """All reports of some trials in one group."""
+        """All reports of trials in one group."""
         return metrics.iterate(self._session, trial_ids, group)
 
     def stream_trials_metrics(
@@ -203,13 +203,13 @@ class Determined(registry.Registry):
     def stream_trials_training_metrics(
         self, trial_ids: Sequence[int]
     ) -> Iterable[metrics.TrainingMetrics]:
-        """All training reports of some trials."""
+        """All training reports of trials."""
         return metrics.iterate_training(self._session, trial_ids)
 
     def stream_trials_validation_metrics(
         self, trial_ids: Sequence[int]
     ) -> Iterable[metrics.ValidationMetrics]:
-        """All validation reports of some trials."""
+        """All validation reports of trials."""
         return metrics.iterate_validation(self._session, trial_ids)
 
     def list_oauth_clients(self) -> Sequence[Any]:
@@ -242,7 +242,7 @@ class Determined(registry.Registry):
 
 def _no_oauth() -> EnterpriseOnlyError:
     return EnterpriseOnlyError(
-        "OAuth clients are of the original's paid edition: use an access token (det token create)"
+        "OAuth clients are not supported: use an access token (det token create)"
     )
 
 
@@ -250,7 +250,7 @@ def _text_of(config: Union[str, pathlib.Path, Dict[str, Any]]) -> str:
     if isinstance(config, dict):
         return config_text.dump(config)
     if not isinstance(config, (str, pathlib.Path)):
-        raise ValueError(f"config is a mapping or a path, not {type(config).__name__}")
+        raise ValueError(f"config must be a mapping or a path, not {type(config).__name__}")
     text = pathlib.Path(config).read_text(encoding="utf-8")
     config_text.load(text, str(config))
     return text

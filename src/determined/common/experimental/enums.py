@@ -1,4 +1,4 @@
-"""States, orders and sort keys of the public client; the values are those of the API."""
+"""Enumerations of the public client; their values are those of the API."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class _StateEnum(enum.Enum):
 
 
 class ExperimentState(_StateEnum):
-    """What an experiment does."""
+    """The state of an experiment."""
 
     UNSPECIFIED = "STATE_UNSPECIFIED"
     ACTIVE = "STATE_ACTIVE"
@@ -35,12 +35,12 @@ class ExperimentState(_StateEnum):
 
     @property
     def is_terminal(self) -> bool:
-        """Whether nothing follows."""
+        """Whether the state is final."""
         return self in (ExperimentState.COMPLETED, ExperimentState.CANCELED, ExperimentState.ERROR)
 
 
 class TrialState(_StateEnum):
-    """What a trial does."""
+    """The state of a trial."""
 
     UNSPECIFIED = "STATE_UNSPECIFIED"
     ACTIVE = "STATE_ACTIVE"
@@ -59,7 +59,7 @@ class TrialState(_StateEnum):
 
 
 class CheckpointState(_StateEnum):
-    """What became of a checkpoint's files."""
+    """The state of a checkpoint."""
 
     UNSPECIFIED = "STATE_UNSPECIFIED"
     ACTIVE = "STATE_ACTIVE"
@@ -79,7 +79,7 @@ class OrderBy(enum.Enum):
 
 
 class ExperimentSortBy(enum.Enum):
-    """What experiments are sorted by."""
+    """Sort keys of experiments."""
 
     ID = "SORT_BY_ID"
     DESCRIPTION = "SORT_BY_DESCRIPTION"
@@ -99,7 +99,7 @@ class ExperimentSortBy(enum.Enum):
 
 
 class TrialSortBy(enum.Enum):
-    """What trials are sorted by."""
+    """Sort keys of trials."""
 
     ID = "SORT_BY_ID"
     START_TIME = "SORT_BY_START_TIME"
@@ -115,7 +115,7 @@ class TrialSortBy(enum.Enum):
 
 
 class CheckpointSortBy(enum.Enum):
-    """What checkpoints are sorted by, beside the names of validation metrics."""
+    """Sort keys of checkpoints, besides names of validation metrics."""
 
     UUID = "SORT_BY_UUID"
     TRIAL_ID = "SORT_BY_TRIAL_ID"
@@ -126,7 +126,7 @@ class CheckpointSortBy(enum.Enum):
 
 
 class LogLevel(enum.Enum):
-    """How grave a log line is."""
+    """The severity of a log line."""
 
     TRACE = "LOG_LEVEL_TRACE"
     DEBUG = "LOG_LEVEL_DEBUG"

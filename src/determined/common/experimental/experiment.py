@@ -23,7 +23,7 @@ _AWAY_S = 120.0
 
 
 class Experiment:
-    """An experiment by its id. Attributes are empty until `reload` or the call that made it."""
+    """An experiment by its id. `reload` and the calls that return one set its attributes."""
 
     def __init__(self, experiment_id: int, session: BaseSession) -> None:
         self._id = experiment_id
@@ -44,7 +44,7 @@ class Experiment:
 
     @property
     def id(self) -> int:
-        """The experiment's number."""
+        """The id of the experiment."""
         return self._id
 
     def reload(self) -> None:
@@ -53,15 +53,15 @@ class Experiment:
         self._hydrate({**body["experiment"], "config": body.get("config")})
 
     def set_name(self, name: str) -> None:
-        """Rename it."""
+        """Set the name."""
         self._patch({"name": name})
 
     def set_description(self, description: str) -> None:
-        """Describe it."""
+        """Set the description."""
         self._patch({"description": description})
 
     def set_notes(self, notes: str) -> None:
-        """Replace its notes."""
+        """Replace the notes."""
         self._patch({"notes": notes})
 
     def add_label(self, label: str) -> None:
@@ -70,7 +70,7 @@ class Experiment:
         self.set_labels((self.labels or set()) | {label})
 
     def remove_label(self, label: str) -> None:
-        """Take a label away; one not there is passed over."""
+        """Remove a label; a missing one is ignored."""
         self.reload()
         self.set_labels((self.labels or set()) - {label})
 
@@ -79,19 +79,19 @@ class Experiment:
         self._patch({"labels": sorted(labels)})
 
     def activate(self) -> None:
-        """Let a paused experiment go on."""
+        """Resume a paused experiment."""
         self._act("activate")
 
     def pause(self) -> None:
-        """Ask every trial to checkpoint and give its slots back."""
+        """Ask every trial to save a checkpoint and release its slots."""
         self._act("pause")
 
     def cancel(self) -> None:
-        """End it once its trials have checkpointed."""
+        """Stop it after its trials have saved a checkpoint."""
         self._act("cancel")
 
     def kill(self) -> None:
-        """End it and its trials at once."""
+        """Stop it and its trials immediately."""
         self._act("kill")
 
     def archive(self) -> None:
@@ -103,12 +103,12 @@ class Experiment:
         self._act("unarchive")
 
     def move_to_project(self, workspace_name: str, project_name: str) -> None:
-        """Put it into another project.
+        """Move it to another project.
 
         Raises:
-            NotFoundException: there is no such workspace, or no such project in it.
+            NotFoundException: the workspace or the project does not exist.
         """
-        from determined.common.experimental import workspace  # they name each other
+        from determined.common.experimental import workspace  # circular import
 
         target = workspace.Workspace(self._session, workspace_name=workspace_name)
         try:
@@ -120,29 +120,27 @@ class Experiment:
         self.reload()
 
     def get_pachyderm_config(self) -> Dict[str, Any]:
-        """What its configuration says of Pachyderm.
+        """The Pachyderm section of its configuration.
 
         Raises:
-            ValueError: it says nothing.
+            ValueError: there is none.
         """
         if self.config is None:
             self.reload()
         integrations = (self.config or {}).get("integrations") or {}
         if not integrations.get("pachyderm"):
-            raise ValueError(
-                f"the configuration of experiment {self.id} says nothing of Pachyderm"
-            )
+            raise ValueError(f"the configuration of experiment {self.id} has no Pachyderm section")
         return dict(integrations["pachyderm"])
 
     def delete(self) -> None:
-        """Have it deleted with all that belongs to it."""
+        """Delete it with its trials and checkpoints."""
         self._session.delete(self._path())
 
     def download_code(self, output_dir: Optional[str] = None) -> str:
-        """Write the files it was made with as one tar.gz; returns its path.
+        """Write its model definition as a tar.gz archive; return the archive's path.
 
         Raises:
-            ValueError: it was made without files.
+            ValueError: it has no model definition.
         """
         text = self._session.get(f"{self._path()}/model_def").json()["b64Tgz"]
         if not text:
@@ -194,10 +192,10 @@ class Experiment:
             time.sleep(interval)
 
     def wait(self, interval: float = 5.0) -> ExperimentState:
-        """Wait for its end, also over a restart of the master; returns the last state.
+        """Wait until it ends, even across a restart of the master; return its state.
 
         Raises:
-            ValueError: it is paused, and may be so for ever.
+            ValueError: it is paused.
         """
         away_since_s: Optional[float] = None
         while True:
@@ -223,7 +221,7 @@ class Experiment:
         order_by: Optional[OrderBy] = None,
         max_results: Optional[int] = None,
     ) -> List[checkpoint.Checkpoint]:
-        """Its complete checkpoints; without `sort_by` the best by the searcher's metric first."""
+        """Its complete checkpoints; by default sorted by the searcher's metric, the best first."""
         if sort_by is None:
             sort_by, order_by = CheckpointSortBy.SEARCHER_METRIC, self._best_first(order_by)
         path = f"{self._path()}/checkpoints"
@@ -236,20 +234,22 @@ class Experiment:
     ) -> checkpoint.Checkpoint:
         """The best checkpoint of all trials.
 
-        A metric that is named is better when larger, unless told otherwise.
+        A metric in `sort_by` is better when larger, unless `smaller_is_better` is set.
 
         Raises:
-            Misused, a ValueError: it has none with a validation.
+            InvalidArguments: it has no checkpoint with a validation; a ValueError.
         """
         best = self.top_n_checkpoints(1, sort_by, smaller_is_better)
         if not best:
-            raise lists.Misused(f"experiment {self.id} has no checkpoint with a validation")
+            raise lists.InvalidArguments(
+                f"experiment {self.id} has no checkpoint with a validation"
+            )
         return best[0]
 
     def top_n_checkpoints(
         self, limit: int, sort_by: Optional[str] = None, smaller_is_better: Optional[bool] = None
     ) -> List[checkpoint.Checkpoint]:
-        """The best checkpoints, at most one a trial, best first, as `top_checkpoint` has it."""
+        """The best checkpoints, at most one per trial, sorted as in `top_checkpoint`."""
         order = None
         if sort_by is not None:
             order = OrderBy.ASC if smaller_is_better else OrderBy.DESC
@@ -260,7 +260,7 @@ class Experiment:
         return list(best.values())[:limit]
 
     def delete_tensorboard_files(self) -> None:
-        """Have the files for TensorBoard deleted."""
+        """Delete its TensorBoard files."""
         self._session.delete(f"{self._path()}/tensorboard-files")
 
     def _path(self) -> str:

@@ -1,4 +1,4 @@
-"""Reading lists and streams of the API: page by page, line by line."""
+"""Paginated lists and streams of the API."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ DOWNLOADABLE = ("STATE_COMPLETED", "STATE_PARTIALLY_DELETED")
 CheckpointOrder = Optional[Union[str, CheckpointSortBy]]
 
 
-class Misused(AssertionError, ValueError):
-    """Arguments that do not go together, or a choice of which there is none.
+class InvalidArguments(AssertionError, ValueError):
+    """Arguments conflict, or nothing matches them.
 
-    Scripts of 0.38.1 catch AssertionError where it raised that, others ValueError.
+    Derives from AssertionError, which 0.38.1 raised, and from ValueError.
     """
 
 
@@ -28,7 +28,7 @@ def iterate(
     params: Mapping[str, Any],
     limit: Optional[int] = None,
 ) -> Iterator[Item]:
-    """The items of a list, fetched a page (`limit` items, or the master's own) at a time."""
+    """The items of a list, fetched in pages of `limit` items (or of the master's default)."""
     offset = 0
     while True:
         body = session.get(path, params={**params, "offset": offset, "limit": limit}).json()
@@ -65,20 +65,18 @@ def checkpoints(
     max_results: Optional[int],
     states: Optional[Sequence[str]] = None,
 ) -> List[Item]:
-    """Checkpoints sorted by one of their own attributes, or by the metric `sort_by` names.
+    """Checkpoints sorted by an attribute or by a metric.
 
-    Without `sort_by` the best by the searcher's metric come first.
+    By default they are sorted by the searcher's metric, the best first.
 
     Raises:
-        Misused: only one of `sort_by` and `order_by` is given for a metric.
-        ValueError: `sort_by` is something else.
+        InvalidArguments: `sort_by` is a metric and `order_by` is missing.
+        ValueError: `sort_by` has another type.
     """
     if sort_by is not None and not isinstance(sort_by, (str, CheckpointSortBy)):
-        raise ValueError(f"sort_by is a CheckpointSortBy or the name of a metric, not {sort_by!r}")
+        raise ValueError(f"sort_by must be a CheckpointSortBy or a metric's name, not {sort_by!r}")
     if isinstance(sort_by, str) and order_by is None:
-        raise Misused(
-            f"sorting checkpoints by metric {sort_by!r} needs order_by: which end is best?"
-        )
+        raise InvalidArguments(f"sorting checkpoints by metric {sort_by!r} requires order_by")
     sort_by = sort_by or CheckpointSortBy.SEARCHER_METRIC
     params: Dict[str, Any] = {"limit": max_results, "states": states}
     if isinstance(sort_by, CheckpointSortBy):

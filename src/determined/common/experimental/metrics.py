@@ -1,4 +1,4 @@
-"""Reported metrics of trials, one object a report."""
+"""Reported metrics of trials."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _INNER = {"training": "avg_metrics", "validation": "validation_metrics"}
 
 @dataclasses.dataclass
 class TrialMetrics:
-    """One report: the metrics by name that a trial gave for a step, in a group."""
+    """One report of a trial: metrics by name, for a step and a group."""
 
     trial_id: int
     trial_run_id: int
@@ -50,7 +50,7 @@ class ValidationMetrics(TrialMetrics):
 
 
 def iterate(session: BaseSession, trial_ids: Sequence[int], group: str) -> Iterator[TrialMetrics]:
-    """All reports of some trials in one group, by trial and step."""
+    """All reports of trials in one group, sorted by trial and step."""
     path = "/api/v1/trials/metrics/trial_metrics"
     for message in lists.stream(session, path, {"trialIds": list(trial_ids), "group": group}):
         for row in message["metrics"]:
@@ -58,7 +58,7 @@ def iterate(session: BaseSession, trial_ids: Sequence[int], group: str) -> Itera
 
 
 def iterate_training(session: BaseSession, trial_ids: Sequence[int]) -> Iterator[TrainingMetrics]:
-    """All training reports of some trials."""
+    """All training reports of trials."""
     path = "/api/v1/trials/metrics/training_metrics"
     for message in lists.stream(session, path, {"trialIds": list(trial_ids)}):
         for row in message["metrics"]:
@@ -68,7 +68,7 @@ def iterate_training(session: BaseSession, trial_ids: Sequence[int]) -> Iterator
 def iterate_validation(
     session: BaseSession, trial_ids: Sequence[int]
 ) -> Iterator[ValidationMetrics]:
-    """All validation reports of some trials."""
+    """All validation reports of trials."""
     path = "/api/v1/trials/metrics/validation_metrics"
     for message in lists.stream(session, path, {"trialIds": list(trial_ids)}):
         for row in message["metrics"]:

@@ -1,4 +1,4 @@
-"""Models of the registry and their versions: checkpoints under a name and a number."""
+"""Models of the registry and their versions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ModelOrderBy = OrderBy
 
 
 class ModelSortBy(enum.Enum):
-    """What a list of models is sorted by."""
+    """Sort keys of models."""
 
     UNSPECIFIED = "SORT_BY_UNSPECIFIED"
     NAME = "SORT_BY_NAME"
@@ -29,7 +29,7 @@ class ModelSortBy(enum.Enum):
 
 
 class ModelVersion:
-    """A version of a model. Attributes are empty until `reload` or the call that made it."""
+    """A version of a model. `reload` and the calls that return one set its attributes."""
 
     def __init__(self, session: BaseSession, model_version: int, model_name: str) -> None:
         self._session = session
@@ -46,7 +46,7 @@ class ModelVersion:
         return f"ModelVersion(model_name={self.model_name!r}, version={self.model_version})"
 
     def set_name(self, name: str) -> None:
-        """Give the version a name beside its number."""
+        """Set the name of the version."""
         self._patch({"name": name})
 
     def set_notes(self, notes: str) -> None:
@@ -54,7 +54,7 @@ class ModelVersion:
         self._patch({"notes": notes})
 
     def delete(self) -> None:
-        """Forget the version; its checkpoint stays."""
+        """Delete the version; its checkpoint is kept."""
         self._session.delete(self._path)
 
     def get_metrics(self, group: Optional[str] = None) -> Iterable[metrics.TrialMetrics]:
@@ -62,7 +62,7 @@ class ModelVersion:
         return self.iter_metrics(group)
 
     def iter_metrics(self, group: Optional[str] = None) -> Iterable[metrics.TrialMetrics]:
-        """What the trials that use this version have reported, of one group or of all."""
+        """The reports of trials that use this version, of one group or all groups."""
         params = {"metricGroup": group} if group else {}
         for row in self._session.get(f"{self._path}/metrics", params=params).json()["metrics"]:
             yield metrics.report_of(row, group)
@@ -94,7 +94,7 @@ class ModelVersion:
 
 
 class Model:
-    """A model by its name. Attributes are empty until `reload` or the call that made it."""
+    """A model by its name. `reload` and the calls that return one set its attributes."""
 
     def __init__(self, session: BaseSession, name: str) -> None:
         self._session = session
@@ -113,7 +113,7 @@ class Model:
         return f"Model(name={self.name!r})"
 
     def get_version(self, version: int = -1) -> Optional[ModelVersion]:
-        """A version by its number; -1 is the newest, None when there is none yet.
+        """A version by its number; -1 for the latest, which is None if there is none.
 
         Raises:
             NotFoundException: the model has no version of that number.
@@ -139,14 +139,14 @@ class Model:
         return list(self.iter_versions(order_by))
 
     def iter_versions(self, order_by: OrderBy = OrderBy.DESC) -> Iterator[ModelVersion]:
-        """The same, fetched as they are asked for."""
+        """As `list_versions`, fetched lazily."""
         params = {"orderBy": order_by.value, "sortBy": "SORT_BY_VERSION"}
         path = f"{self._path}/versions"
         for item in lists.iterate(self._session, path, "modelVersions", params):
             yield self._version(item)
 
     def register_version(self, checkpoint_uuid: str) -> ModelVersion:
-        """Make a checkpoint the next version; from then on it is not deleted.
+        """Register a checkpoint as the next version, which protects it from deletion.
 
         Raises:
             APIException: the model is archived, or the checkpoint is not complete.
@@ -161,13 +161,13 @@ class Model:
         self._patch({"metadata": {**(self.metadata or {}), **metadata}})
 
     def remove_metadata(self, keys: List[str]) -> None:
-        """Drop keys of the metadata; those not there are passed over."""
+        """Remove keys of the metadata; missing keys are ignored."""
         self.reload()
         kept = {k: v for k, v in (self.metadata or {}).items() if k not in keys}
         self._patch({"metadata": kept})
 
     def move_to_workspace(self, workspace_name: str) -> None:
-        """Bring the model into another workspace."""
+        """Move the model to another workspace."""
         self._patch({"workspaceName": workspace_name})
 
     def set_labels(self, labels: List[str]) -> None:
@@ -179,17 +179,17 @@ class Model:
         self._patch({"description": description})
 
     def archive(self) -> None:
-        """Close the model to changes."""
+        """Archive the model, which makes it read-only."""
         self._session.post(f"{self._path}/archive")
         self.archived = True
 
     def unarchive(self) -> None:
-        """Open it again."""
+        """Unarchive the model."""
         self._session.post(f"{self._path}/unarchive")
         self.archived = False
 
     def delete(self) -> None:
-        """Forget the model with its versions; their checkpoints stay."""
+        """Delete the model with its versions; their checkpoints are kept."""
         self._session.delete(self._path)
 
     def reload(self) -> None:

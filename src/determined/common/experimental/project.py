@@ -1,4 +1,4 @@
-"""A project: what experiments of one purpose are in."""
+"""Projects, which group experiments."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from determined.common.experimental import experiment, lists
 
 
 class Project:
-    """A project by its id. Attributes are empty until `reload` or the call that made it."""
+    """A project by its id. `reload` and the calls that return one set its attributes."""
 
     def __init__(self, session: BaseSession, project_id: int) -> None:
         self._session = session
@@ -32,7 +32,7 @@ class Project:
         self._hydrate(self._session.get(self._path()).json()["project"])
 
     def list_experiments(self) -> List[experiment.Experiment]:
-        """All its experiments, whosever they are."""
+        """All of its experiments, of all users."""
         found = []
         params = {"projectId": self.id}
         for body in lists.iterate(self._session, "/api/v1/experiments", "experiments", params):
@@ -42,15 +42,15 @@ class Project:
         return found
 
     def set_description(self, description: str) -> None:
-        """Describe it."""
+        """Set the description."""
         self._patch({"description": description})
 
     def set_key(self, key: str) -> None:
-        """Give it another key, up to five letters and digits."""
+        """Set the key, up to five letters and digits."""
         self._patch({"key": key})
 
     def set_name(self, name: str) -> None:
-        """Rename it."""
+        """Set the name."""
         self._patch({"name": name})
 
     def archive(self) -> None:
@@ -69,10 +69,10 @@ class Project:
         self.notes = self._session.post(f"{self._path()}/notes", json=body).json()["notes"]
 
     def remove_note(self, name: str) -> None:
-        """Take the note of that name away.
+        """Remove the note with this name.
 
         Raises:
-            ValueError: there is none of that name, or several.
+            ValueError: there is no such note, or several.
         """
         self.reload()
         kept = [note for note in self.notes or () if note["name"] != name]

@@ -1,4 +1,4 @@
-"""The registry as a whole: making models and finding them."""
+"""The model registry: creating and listing models."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from determined.common.experimental.model import Model, ModelSortBy
 
 
 class Registry:
-    """What `Determined` offers of models; it is one of its bases."""
+    """The methods of `Determined` for models."""
 
     _session: Session
 
@@ -24,10 +24,10 @@ class Registry:
         labels: Optional[List[str]] = None,
         workspace_name: Optional[str] = None,
     ) -> Model:
-        """Make a model.
+        """Create a model.
 
         Raises:
-            APIException: the name cannot be used or is taken, or there is no such workspace.
+            APIException: the name is invalid or taken, or the workspace does not exist.
         """
         body: Dict[str, Any] = {
             "name": name,
@@ -73,7 +73,7 @@ class Registry:
         workspace_names: Optional[List[str]] = None,
         workspace_ids: Optional[List[int]] = None,
     ) -> List[Model]:
-        """The models that fit every filter given; `name` and `description` are parts of them."""
+        """The models that match all filters; `name` and `description` match substrings."""
         params = {
             "sortBy": sort_by.value,
             "orderBy": order_by.value,
@@ -87,7 +87,7 @@ class Registry:
         return [self._model(body) for body in found]
 
     def get_model_labels(self) -> List[str]:
-        """Labels of models, the most used first."""
+        """The labels of all models, the most used first."""
         return list(self._session.get("/api/v1/model/labels").json()["labels"])
 
     def _model(self, body: Dict[str, Any]) -> Model:

@@ -1,4 +1,4 @@
-"""A resource pool: where tasks find their slots."""
+"""Resource pools and their bindings."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from determined.common.experimental import lists
 class ResourcePool:
     """A resource pool by its name.
 
-    A pool that is bound to workspaces takes work of those alone. Each call raises
-    NotFoundException when there is no such pool or workspace.
+    A pool that is bound to workspaces runs tasks of these workspaces only. Each call raises
+    NotFoundException if the pool or a workspace does not exist.
     """
 
     def __init__(self, session: BaseSession, name: str = "") -> None:
@@ -24,15 +24,15 @@ class ResourcePool:
         return f"ResourcePool(name={self.name!r})"
 
     def add_bindings(self, workspace_names: List[str]) -> None:
-        """Bind the pool to workspaces, beside those that it is bound to."""
+        """Bind the pool to further workspaces."""
         self._session.post(self._path(), json=self._named(workspace_names))
 
     def remove_bindings(self, workspace_names: List[str]) -> None:
-        """Take bindings away; one that there is not is no error."""
+        """Remove bindings; missing ones are ignored."""
         self._session.delete(self._path(), json=self._named(workspace_names))
 
     def replace_bindings(self, workspace_names: List[str]) -> None:
-        """Bind the pool to these workspaces and no others."""
+        """Bind the pool to exactly these workspaces."""
         self._session.put(self._path(), json=self._named(workspace_names))
 
     def list_workspaces(self) -> List[Optional[str]]:

@@ -1,4 +1,4 @@
-"""A trial of an experiment."""
+"""Trials of an experiment."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from determined.common.experimental import experiment
 
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d")
-"""How a time begins; what is wrong with its end the master says."""
+"""The start of a time; the master validates the rest."""
 
 
 class Trial:
-    """A trial by its id. Attributes are empty until `reload` or the call that made it."""
+    """A trial by its id. `reload` and the calls that return one set its attributes."""
 
     def __init__(self, trial_id: int, session: BaseSession) -> None:
         self.id = trial_id
@@ -59,9 +59,9 @@ class Trial:
         """The lines of the log, each with its line end.
 
         Args:
-            follow: go on until the trial has ended.
-            head: only so many from the beginning. Not with `tail` or `follow`.
-            tail: only so many from the end.
+            follow: continue until the trial has ended.
+            head: the number of lines from the start; not with `tail` or `follow`.
+            tail: the number of lines from the end.
             timestamp_before: RFC 3339 text or Unix seconds; `timestamp_after` likewise.
 
         Raises:
@@ -87,7 +87,7 @@ class Trial:
         return self.iter_logs(*args, **kwargs)
 
     def kill(self) -> None:
-        """End the trial at once."""
+        """Stop the trial immediately."""
         self._session.post(f"{self._path()}/kill")
 
     def list_checkpoints(
@@ -96,7 +96,7 @@ class Trial:
         order_by: Optional[OrderBy] = None,
         max_results: Optional[int] = None,
     ) -> List[checkpoint.Checkpoint]:
-        """Its checkpoints, also deleted ones; without `sort_by` the best come first."""
+        """Its checkpoints, including deleted ones; by default the best first."""
         return self._listed(sort_by, order_by, max_results)
 
     def get_checkpoints(
@@ -110,9 +110,9 @@ class Trial:
     def top_checkpoint(
         self, sort_by: Optional[str] = None, smaller_is_better: Optional[bool] = None
     ) -> checkpoint.Checkpoint:
-        """The best checkpoint that can be downloaded, by default by the searcher's metric.
+        """The best checkpoint with files, by default by the searcher's metric.
 
-        A metric that is named is better when larger, unless told otherwise.
+        A metric in `sort_by` is better when larger, unless `smaller_is_better` is set.
         """
         smaller = bool(smaller_is_better) if sort_by is not None else None
         return self.select_checkpoint(best=True, sort_by=sort_by, smaller_is_better=smaller)
@@ -125,19 +125,19 @@ class Trial:
         sort_by: Optional[str] = None,
         smaller_is_better: Optional[bool] = None,
     ) -> checkpoint.Checkpoint:
-        """The latest checkpoint that can be downloaded, the best, or that with this uuid.
+        """The latest checkpoint with files, the best one, or the one with this UUID.
 
         Raises:
-            Misused: not exactly one of the three, or `sort_by` without `smaller_is_better` (or
-                the other way round) or without `best`.
+            InvalidArguments: not exactly one of the three is given; only one of `sort_by` and
+                `smaller_is_better` is given; or they are given without `best`.
             ValueError: there is no such checkpoint.
         """
         if sum((latest, best, uuid is not None)) != 1:
-            raise lists.Misused("choose a checkpoint by exactly one of latest, best and uuid")
+            raise lists.InvalidArguments("pass exactly one of latest, best and uuid")
         if (sort_by is None) != (smaller_is_better is None):
-            raise lists.Misused("sort_by and smaller_is_better go together")
+            raise lists.InvalidArguments("sort_by and smaller_is_better must be passed together")
         if sort_by is not None and not best:
-            raise lists.Misused("sort_by and smaller_is_better are for best")
+            raise lists.InvalidArguments("sort_by and smaller_is_better require best")
         if uuid is not None:
             found = checkpoint.Checkpoint(self._session, uuid)
             found.reload()
@@ -170,8 +170,8 @@ class Trial:
         return metrics.iterate_validation(self._session, [self.id])
 
     def get_experiment(self) -> experiment.Experiment:
-        """The experiment that this trial is of."""
-        from determined.common.experimental import experiment  # they name each other
+        """The experiment of this trial."""
+        from determined.common.experimental import experiment  # circular import
 
         if self.experiment_id is None:
             self.reload()
@@ -241,5 +241,5 @@ def _instant(value: Optional[Union[str, int]]) -> Optional[str]:
         moment = datetime.datetime.fromtimestamp(value, datetime.timezone.utc)
         return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
     if value is not None and not _INSTANT.match(value):
-        raise ValueError(f"{value!r} is no time of the form 2026-01-31T00:00:00Z")
+        raise ValueError(f"{value!r} is not a time of the form 2026-01-31T00:00:00Z")
     return value

@@ -1,4 +1,4 @@
-"""A user of the cluster."""
+"""Users of the cluster."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from determined.common.api import BaseSession, authentication
 
 
 class User:
-    """A user by id. Attributes are empty until `reload` or the call that made it."""
+    """A user by id. `reload` and the calls that return one set its attributes."""
 
     def __init__(self, user_id: int, session: BaseSession) -> None:
         self.user_id = user_id
@@ -27,11 +27,11 @@ class User:
         self._hydrate(self._session.get(f"/api/v1/users/{self.user_id}").json()["user"])
 
     def rename(self, new_username: str) -> None:
-        """Change the name to log in with."""
+        """Change the login name."""
         self._patch({"username": new_username})
 
     def change_display_name(self, display_name: str) -> None:
-        """Change the name that others see."""
+        """Change the display name."""
         self._patch({"displayName": display_name})
 
     def change_password(self, new_password: str) -> None:
@@ -50,7 +50,7 @@ class User:
         self._patch({"active": True})
 
     def deactivate(self) -> None:
-        """Lock the user out."""
+        """Prevent the user from logging in."""
         self._patch({"active": False})
 
     def link_with_agent(
@@ -60,7 +60,7 @@ class User:
         agent_user: Optional[str] = None,
         agent_group: Optional[str] = None,
     ) -> None:
-        """Have the user's tasks run as a user and group of the agents' machines."""
+        """Set the user and group on agents that run the user's tasks."""
         group = {
             "agentUid": agent_uid,
             "agentUser": agent_user,

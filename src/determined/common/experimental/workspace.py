@@ -1,4 +1,4 @@
-"""A workspace: what projects belong to."""
+"""Workspaces, which group projects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from determined.common.experimental import lists, project, resource_pool
 
 
 class Workspace:
-    """A workspace by id or name. Attributes are empty until `reload`.
+    """A workspace by id or name. `reload` sets its attributes.
 
     Raises:
         ValueError: neither id nor name is given.
@@ -22,7 +22,7 @@ class Workspace:
         workspace_name: Optional[str] = None,
     ) -> None:
         if workspace_id is None and workspace_name is None:
-            raise ValueError("a workspace is named by its id or its name")
+            raise ValueError("a workspace needs an id or a name")
         self._session = session
         self._id = workspace_id
         self.name = workspace_name
@@ -30,7 +30,7 @@ class Workspace:
 
     @property
     def id(self) -> int:
-        """The workspace's number."""
+        """The id of the workspace."""
         if self._id is None:
             self.reload()
         assert self._id is not None
@@ -40,7 +40,7 @@ class Workspace:
         """Read the workspace from the master.
 
         Raises:
-            ValueError: none has this name.
+            ValueError: no workspace has this name.
         """
         if self._id is not None:
             body = self._session.get(f"/api/v1/workspaces/{self._id}").json()["workspace"]
@@ -53,20 +53,20 @@ class Workspace:
         self._hydrate(body)
 
     def list_pools(self) -> List[resource_pool.ResourcePool]:
-        """The resource pools that its tasks may use."""
+        """The resource pools that its tasks can use."""
         names = self._session.get(f"{self._path()}/available-resource-pools").json()
         return [resource_pool.ResourcePool(self._session, n) for n in names["resourcePools"]]
 
     def list_projects(self) -> List[project.Project]:
-        """All its projects."""
+        """All of its projects."""
         path = f"{self._path()}/projects"
         return [self._project(b) for b in lists.iterate(self._session, path, "projects", {})]
 
     def get_project(self, project_name: str) -> project.Project:
-        """A project of it by name.
+        """A project by name.
 
         Raises:
-            NotFoundException: it has none of that name.
+            NotFoundException: the workspace has no such project.
         """
         path = f"{self._path()}/projects"
         found = self._session.get(path, params={"name": project_name}).json()["projects"]
@@ -77,13 +77,13 @@ class Workspace:
         return self._project(found[0])
 
     def create_project(self, name: str, description: Optional[str] = None) -> project.Project:
-        """Make a project in it."""
+        """Create a project."""
         body = {"name": name, "description": description, "workspaceId": self.id}
         answer = self._session.post(f"{self._path()}/projects", json=body).json()
         return self._project(answer["project"])
 
     def delete_project(self, name: str) -> None:
-        """Have a project deleted with all its experiments, by name."""
+        """Delete a project and its experiments, by name."""
         self._session.delete(f"/api/v1/projects/{self.get_project(name).id}")
 
     def _path(self) -> str:

@@ -1,4 +1,4 @@
-"""Objects in a bucket of S3, Google or Azure, through obstore: the only module that knows it."""
+"""Objects in a bucket of S3, Google or Azure. Only this module uses obstore."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 PART_BYTES = 16 << 20
 PARTS_AT_ONCE = 4
 MAX_PARTS = 9000
-"""S3 takes 10,000."""
+"""S3 allows 10,000."""
 INSTALL = "pip install 'determined[storage]'"
 
 
 class Bucket:
-    """A bucket, or a container of Azure. Keys are whole: the prefix is the caller's to add."""
+    """A bucket, or an Azure container. Keys are absolute; callers add the prefix."""
 
     def __init__(self, target: Target) -> None:
         self._store = _open(target)
@@ -38,16 +38,16 @@ class Bucket:
             obstore.put(self._store, key, content, use_multipart=False)
 
     def put_file(self, key: str, path: str, size: int, progress: Progress) -> Entry:
-        """Store a file's content, hashed on the way; what was read of it.
+        """Store a file; return the size and hash of the content that was read.
 
         Args:
-            key: of the object.
-            path: of the file.
-            size: the file's, in bytes; from `PART_BYTES` on it goes in parts.
-            progress: is told what was read.
+            key: the object's key.
+            path: the file's path.
+            size: the file's size in bytes; from `PART_BYTES` on it is uploaded in parts.
+            progress: called with the bytes read.
 
         Raises:
-            OSError: it cannot be read.
+            OSError: the file cannot be read.
         """
         import obstore
 
@@ -67,7 +67,7 @@ class Bucket:
         return reading.entry()
 
     def get_bytes(self, key: str) -> Optional[bytes]:
-        """An object's content, if there is one."""
+        """An object's content; None if it does not exist."""
         import obstore
 
         with self._named(f"reading {key}"):
@@ -77,7 +77,7 @@ class Bucket:
                 return None
 
     def get_into(self, key: str, size: int, put: Callable[[Any], Any]) -> None:
-        """Hand an object's content to `put`, in order."""
+        """Pass an object's content to `put`, in order."""
         import obstore
 
         with self._named(f"reading {key}"):
@@ -87,7 +87,7 @@ class Bucket:
                 put(memoryview(obstore.get(self._store, key).bytes()))
 
     def has(self, key: str) -> bool:
-        """Whether there is an object of exactly that key."""
+        """Whether an object with exactly this key exists."""
         import obstore
 
         with self._named(f"looking at {key}"):
@@ -98,7 +98,7 @@ class Bucket:
             return True
 
     def sizes_below(self, prefix: str) -> Dict[str, int]:
-        """Sizes in bytes of the objects below a prefix, by their key after it and a slash."""
+        """Sizes in bytes of the objects below a prefix, by key relative to it."""
         import obstore
 
         with self._named(f"listing {prefix}"):
@@ -109,7 +109,7 @@ class Bucket:
             }
 
     def delete(self, keys: Sequence[str]) -> None:
-        """Delete objects; those that are gone already are passed over."""
+        """Delete objects; missing ones are skipped."""
         import obstore
 
         for start in range(0, len(keys), 1000):
@@ -117,13 +117,13 @@ class Bucket:
             with self._named(f"deleting {batch[0]} and {len(batch) - 1} more"):
                 try:
                     obstore.delete(self._store, batch)
-                except FileNotFoundError:  # Google deletes one by one, and stops at the first
+                except FileNotFoundError:  # Google deletes one by one and stops at a missing one
                     for key in batch:
                         with contextlib.suppress(FileNotFoundError):
                             obstore.delete(self._store, key)
 
     def _get_parts(self, key: str, size: int, put: Callable[[Any], Any]) -> None:
-        """Some parts are on their way while one is put: one stream alone is slow."""
+        """Fetch parts concurrently, since a single stream is slow."""
         from concurrent.futures import ThreadPoolExecutor
 
         import obstore
@@ -134,21 +134,21 @@ class Bucket:
 
         starts = iter(range(0, size, PART_BYTES))
         with ThreadPoolExecutor(PARTS_AT_ONCE, thread_name_prefix="det-storage") as pool:
-            coming = [pool.submit(part, start) for _, start in zip(range(PARTS_AT_ONCE), starts)]
+            pending = [pool.submit(part, start) for _, start in zip(range(PARTS_AT_ONCE), starts)]
             try:
-                while coming:
-                    content = coming.pop(0).result()
+                while pending:
+                    content = pending.pop(0).result()
                     following = next(starts, None)
                     if following is not None:
-                        coming.append(pool.submit(part, following))
+                        pending.append(pool.submit(part, following))
                     put(memoryview(content))
             finally:
-                for future in coming:
+                for future in pending:
                     future.cancel()
 
     @contextlib.contextmanager
     def _named(self, act: str, reading: Optional[_Reading] = None) -> Iterator[None]:
-        """Tell what the service or the way to it does wrong as a fault of the storage."""
+        """Convert errors of the service or the network to CheckpointStorageError."""
         try:
             yield
         except CheckpointStorageError:
@@ -163,25 +163,25 @@ class Bucket:
     def _explain(self, error: Exception, act: str) -> str:
         name, reason = type(error).__name__, _reason(error)
         if isinstance(error, FileNotFoundError):
-            remedy = "See that the bucket exists, and that its name and endpoint_url are right"
+            remedy = "Check that the bucket exists, and that its name and endpoint_url are correct"
         elif name in ("PermissionDeniedError", "UnauthenticatedError"):
             remedy = (
-                "See that the credentials (in checkpoint_storage, or else of the machine) may "
+                "Check that the credentials (of checkpoint_storage, or else of the machine) allow "
                 "list, read, write and delete there"
             )
         elif isinstance(error, ValueError):
-            remedy = "Object storage does not take every name: rename the file"
+            remedy = "Object storage does not allow this name: rename the file"
         else:
             remedy = (
-                "It was tried again for a while (DET_STORAGE_RETRY_S); see that the service is "
-                "well and can be reached from this machine"
+                "Retries failed too (DET_STORAGE_RETRY_S); check that the service works and can "
+                "be reached from this machine"
             )
-        text = f"the checkpoint storage {self.address} did not do it: {act} failed ({reason}). "
+        text = f"the checkpoint storage {self.address} failed: {act} failed ({reason}). "
         return text + remedy
 
 
 class _Reading:
-    """A file's content piece by piece, with what was read so far."""
+    """Reads a file in chunks, and hashes what was read."""
 
     def __init__(self, path: str, progress: Progress) -> None:
         self._path = path
@@ -207,14 +207,14 @@ class _Reading:
             raise
 
     def entry(self) -> Entry:
-        """All that was read."""
+        """Size and hash of what was read."""
         return Entry(self._size, self._digest.hexdigest())
 
 
 def region_of_bucket(
     bucket: str, url: str = "https://{bucket}.s3.amazonaws.com/"
 ) -> Optional[str]:
-    """Where a bucket of Amazon lies, as it tells everybody; None when that cannot be had."""
+    """The region of an Amazon bucket, from a public header; None if not available."""
     import urllib.error
     import urllib.request
 
@@ -222,7 +222,7 @@ def region_of_bucket(
     try:
         with urllib.request.urlopen(request, timeout=10) as answer:
             return _region(answer.headers)
-    except urllib.error.HTTPError as error:  # 403 and 301 tell it too
+    except urllib.error.HTTPError as error:  # 403 and 301 have the header too
         with error:
             return _region(error.headers)
     except OSError:
@@ -259,7 +259,7 @@ def _open(target: Target) -> Any:
 
 
 def _profile() -> Any:
-    """Keys of ~/.aws, which only boto3 reads; None without it or them."""
+    """Credentials from ~/.aws, which need boto3; None without them."""
     home = os.path.expanduser("~/.aws")
     if os.environ.get("AWS_ACCESS_KEY_ID") or not os.path.isdir(home):
         return None
@@ -272,7 +272,7 @@ def _profile() -> Any:
 
 
 def _is_obstores(error: Exception) -> bool:
-    """Its own errors, and the built-in ones in their place, which have no number of the system."""
+    """Whether obstore raised it: its own errors, and built-in ones without an errno."""
     if type(error).__module__.startswith("obstore"):
         return True
     if isinstance(error, OSError):
@@ -281,7 +281,7 @@ def _is_obstores(error: Exception) -> bool:
 
 
 def _reason(error: Exception) -> str:
-    """The first lines, without addresses' queries (which may be signed) and long bodies."""
+    """The message without URL queries (which may be signed) and response bodies."""
     text = str(error).partition("Debug source:")[0]
     code: List[str] = re.findall(r"<Code>(\w+)</Code>", text)
     text = re.sub(r"\?[^\s'\"]*", "", text.partition("<")[0])

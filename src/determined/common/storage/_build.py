@@ -1,4 +1,4 @@
-"""From a configuration's `checkpoint_storage` to the storage it means."""
+"""Storage managers from a configuration's `checkpoint_storage`."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ def build(
     shared_fs_root: Optional[str] = None,
     patience_s: Optional[float] = None,
 ) -> StorageManager:
-    """The storage that a configuration names.
+    """The storage manager of a configuration.
 
     Args:
         config: the merged `checkpoint_storage`.
-        shared_fs_root: where this process sees the host path; None for the task's own view.
-        patience_s: how long failed requests to object storage are repeated; None for what
-            DET_STORAGE_RETRY_S says, or two minutes.
+        shared_fs_root: the mount point of the host path; None for the task's own.
+        patience_s: how long to retry failed requests to object storage; None for
+            DET_STORAGE_RETRY_S, or two minutes.
 
     Raises:
-        ValueError: the type is unknown, or a field is missing or wrong.
+        ValueError: the type is unknown, or a field is missing or invalid.
         CheckpointStorageError: object storage cannot be opened, or its client is not installed.
     """
     if config.get("type") in OBJECT_KINDS:
@@ -39,10 +39,10 @@ def build(
 
 
 def base_path(config: Mapping[str, Any], shared_fs_root: Optional[str] = None) -> str:
-    """The directory that holds the checkpoints' directories.
+    """The directory that contains the checkpoints' directories.
 
     Raises:
-        ValueError: the storage is none of directories, or a field is missing or wrong.
+        ValueError: the storage has no directory, or a field is missing or invalid.
     """
     kind = config.get("type")
     if kind == "directory":
@@ -62,14 +62,14 @@ def from_string(text: str, is_on_cluster: bool) -> Dict[str, Any]:
     A path is shared_fs on a cluster and a plain directory off it.
 
     Raises:
-        ValueError: another scheme, or parts that the form has no use for.
+        ValueError: the scheme is unknown, or the address has a query, a fragment or a host.
     """
     parts = urlsplit(text)
     if parts.query or parts.fragment:
-        raise ValueError(f"checkpoint storage {text!r}: query and fragment have no meaning here")
+        raise ValueError(f"checkpoint storage {text!r}: query and fragment are not allowed")
     if parts.scheme in ("", "file"):
         if parts.netloc:
-            raise ValueError(f"checkpoint storage {text!r}: a file address names no host")
+            raise ValueError(f"checkpoint storage {text!r}: a file address must not have a host")
         path = os.path.abspath(os.path.expanduser(parts.path))
         if is_on_cluster:
             return {"type": "shared_fs", "host_path": path}
@@ -87,9 +87,9 @@ def of_argument(
     """Read the `checkpoint_storage` argument of `core.init`.
 
     Raises:
-        ValueError: it is a mapping of type shared_fs, whose mount only the experiment's
-            configuration can ask for, or a text of no known form.
-        TypeError: it is neither a path nor a text nor a mapping.
+        ValueError: it is a mapping of type shared_fs, whose mount requires the experiment's
+            configuration, or an invalid text.
+        TypeError: it is not a path, a text or a mapping.
     """
     if isinstance(value, (str, os.PathLike)):
         return from_string(os.fspath(value), is_on_cluster)
@@ -107,7 +107,7 @@ def of_argument(
 
 
 def _of_bucket(config: Mapping[str, Any], patience_s: Optional[float]) -> StorageManager:
-    """Only who uses object storage loads what it takes."""
+    """Imports the client only if object storage is used."""
     from determined.common.storage._bucket import Bucket, region_of_bucket
     from determined.common.storage._objects import ObjectStorageManager
     from determined.common.storage._options import target_of
@@ -129,7 +129,7 @@ def _field(config: Mapping[str, Any], name: str) -> Any:
 
 
 def _below(root: str, host_path: str, storage_path: Optional[str]) -> str:
-    """`root` joined with the storage path, which is relative or lies inside the host path."""
+    """`root` joined with the storage path, which must be relative or inside the host path."""
     if not storage_path:
         return root
     relative = storage_path

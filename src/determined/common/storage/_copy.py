@@ -1,4 +1,4 @@
-"""Copying files and hashing them on the way."""
+"""Copying and hashing of files."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
 Progress = Optional[Callable[[int], None]]
-"""Is told how many more bytes were moved, from several threads."""
+"""Called with the bytes transferred, from several threads."""
 Check = Optional[Callable[[str, Entry], None]]
-"""Is told each file with what was read of it; raises when that is wrong."""
+"""Called with each file's path and entry; raises if they are wrong."""
 
 PIECE_BYTES = 1 << 20
 FLUSH_BYTES = 32 << 20
-"""So often a large file is brought to the disk while it is still being copied."""
+"""The interval at which a large file is flushed to disk while it is copied."""
 
 
 def store_files(
     source: str, target: str, paths: Iterable[str], progress: Progress = None
 ) -> Entries:
-    """Copy paths of a local tree into a directory of the storage; durable once this returns.
+    """Copy paths of a local tree into a directory of the storage, durably.
 
     Raises:
         OSError: a local file cannot be read.
-        CheckpointStorageError: the storage does not take it.
+        CheckpointStorageError: the storage failed.
     """
     wanted = sorted(with_parents(paths))
     with named("making directories", target):
@@ -56,11 +56,11 @@ def store_files(
 def fetch_files(
     source: str, target: str, paths: Iterable[str], check: Check, progress: Progress = None
 ) -> None:
-    """Copy paths out of a directory of the storage; a file that `check` refuses is not left.
+    """Copy paths from a directory of the storage; a file that `check` refuses is removed.
 
     Raises:
-        OSError: a local file cannot be written, or one of the storage not be read.
-        Exception: whatever `check` raises.
+        OSError: a local file cannot be written, or a stored file cannot be read.
+        Exception: an error of `check`.
     """
     wanted = sorted(with_parents(paths))
     os.makedirs(target, exist_ok=True)
@@ -85,7 +85,7 @@ def fetch_files(
 
 @contextlib.contextmanager
 def writing(path: str) -> Iterator[Callable[[Any], Any]]:
-    """A function that appends to a new file, which does not outlive an error."""
+    """Yield a function that appends to a new file; an error removes the file."""
     with open(path, "wb", buffering=0) as file:
         try:
             yield lambda piece: write_all(file, piece)
@@ -95,11 +95,11 @@ def writing(path: str) -> Iterator[Callable[[Any], Any]]:
             raise
 
 
-def settle_files(root: str, paths: Iterable[str]) -> Entries:
-    """What the files of a tree are now, once all of it is on the disk.
+def sync_files(root: str, paths: Iterable[str]) -> Entries:
+    """Flush a tree to disk; return sizes and hashes of its files.
 
     Raises:
-        OSError: one cannot be read.
+        OSError: a file cannot be read.
     """
 
     def read(path: str, halt: Halt) -> Entry:
@@ -121,10 +121,10 @@ def settle_files(root: str, paths: Iterable[str]) -> Entries:
 
 
 def write_durably(path: str, content: bytes) -> None:
-    """Write a whole file or nothing, and bring it to the disk.
+    """Write a file atomically and durably.
 
     Raises:
-        OSError: it could not be written.
+        OSError: the file could not be written.
     """
     part = f"{path}.part"
     try:
@@ -141,8 +141,8 @@ def write_durably(path: str, content: bytes) -> None:
 
 
 def sync_directory(path: str) -> None:
-    """Bring a directory's names to the disk, where its file system knows how."""
-    with contextlib.suppress(OSError):  # FUSE and NFS may not, and keep names by themselves
+    """Flush a directory's entries to disk, if its file system supports that."""
+    with contextlib.suppress(OSError):  # FUSE and NFS may not support it
         _sync(path)
 
 
@@ -155,7 +155,7 @@ def _sync(path: str) -> None:
 
 
 def pieces_of(path: str) -> Iterator[memoryview]:
-    """A file's content, in pieces that hold until the next one is asked for."""
+    """A file's content in chunks; each is valid until the next iteration."""
     buffer = bytearray(PIECE_BYTES)
     view = memoryview(buffer)
     with open(path, "rb", buffering=0) as file:
@@ -167,7 +167,7 @@ def pieces_of(path: str) -> Iterator[memoryview]:
 
 
 def write_all(file: Any, piece: Any) -> None:
-    """Write a piece to an unbuffered file, which may take it in parts."""
+    """Write a chunk to an unbuffered file, which may accept it in parts."""
     view = memoryview(piece)
     while view:
         view = view[file.write(view) :]
@@ -179,7 +179,7 @@ def _store(
     digest, size, flushed = hashlib.sha256(), 0, 0
     waiting: List[Future[None]] = []
     pieces = pieces_of(os.path.join(source, path))
-    piece = next(pieces, None)  # what cannot be read is no fault of the storage
+    piece = next(pieces, None)  # a read error is not a storage error
     with (
         named(f"storing {path}", target),
         open(os.path.join(target, path), "wb", buffering=0) as file,
@@ -196,7 +196,7 @@ def _store(
                 piece = next(pieces, None)
         finally:
             for future in waiting:
-                future.exception()  # before the file is closed
+                future.exception()  # wait before the file is closed
         for future in waiting:
             future.result()
         os.fsync(file.fileno())
@@ -204,7 +204,7 @@ def _store(
 
 
 def halting(progress: Progress, halt: Halt) -> Callable[[int], None]:
-    """Tells the progress, and ends a transfer that is not wanted any more."""
+    """A progress function that also stops a halted transfer."""
 
     def moved(count: int) -> None:
         halt.check()

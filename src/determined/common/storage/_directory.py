@@ -1,4 +1,4 @@
-"""Storage in a directory that this process reaches by its path."""
+"""Storage in a directory that this process can reach."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from determined.common.storage import _files
 from determined.common.storage._copy import (
     Progress,
     fetch_files,
-    settle_files,
     store_files,
+    sync_files,
     write_durably,
 )
 from determined.common.storage._faults import FULL, named
@@ -30,10 +30,10 @@ from determined.errors import CheckpointNotFound, CheckpointStorageError
 
 
 class DirectoryStorageManager(StorageManager):
-    """Storage in a directory that this process reaches by its path.
+    """Storage in a directory that this process can reach.
 
     Args:
-        base_path: the directory; made at the first write.
+        base_path: the directory; created by the first write.
     """
 
     def __init__(self, base_path: Path) -> None:
@@ -84,22 +84,22 @@ class DirectoryStorageManager(StorageManager):
     def clear(self, tgt: str, globs: Sequence[str]) -> Dict[str, int]:
         manifest = self.readable_manifest(tgt)
         if manifest is not None and not os.path.isdir(self._path(tgt)):
-            return {}  # what a deletion that was cut short has left
+            return {}  # left by an interrupted deletion
         root = self._existing(tgt)
         with named(f"listing checkpoint {tgt}", self.base_path):
-            # Two tasks may delete it at once: one by the policy, one with its experiment.
+            # Two tasks may delete it concurrently: by its save policy, and with its experiment.
             resources = _files.list_directory(root, is_shrinking=True)
         files = [path for path in resources if not path.endswith("/")]
         doomed = [path for path in files if _files.matches_any(path, globs)]
         if len(doomed) == len(files) and globs:
             if manifest is None:
-                self.leave_mark(tgt)
+                self.write_empty_manifest(tgt)
             with named(f"deleting checkpoint {tgt}", self.base_path):
                 _files.remove_tree(root)
             return {}
         if doomed:
             smaller = None if manifest is None else manifest.without(doomed)
-            # First: one that names less than there is does no harm, more would be damage.
+            # Update the manifest first: it may list too few files, but not too many.
             is_sealed = smaller is None or self._seal_if_room(tgt, smaller)
             with named(f"deleting checkpoint {tgt}", self.base_path):
                 for path in doomed:
@@ -125,10 +125,10 @@ class DirectoryStorageManager(StorageManager):
         resources = self.list_paths(dst)
         for path in resources:
             if path.endswith("/"):
-                with contextlib.suppress(PermissionError):  # another rank's directory
+                with contextlib.suppress(PermissionError):  # owned by another rank's user
                     os.chmod(os.path.join(root, path), 0o777)
         with named(f"reading checkpoint {dst} back", self.base_path):
-            files = settle_files(root, resources)
+            files = sync_files(root, resources)
         self.seal(dst, Manifest(files, tuple(p for p in resources if p.endswith("/"))))
 
     @contextlib.contextmanager
@@ -188,7 +188,7 @@ class DirectoryStorageManager(StorageManager):
         return os.path.join(self.base_path, manifest_name(checked_uuid(uuid)))
 
     def _seal_if_room(self, uuid: str, manifest: Manifest) -> bool:
-        """As `seal`; whether the storage had room for it, which what is deleted makes."""
+        """As `seal`; return False if the storage is full, since the deletion frees space."""
         try:
             self.seal(uuid, manifest)
         except CheckpointStorageError as error:
@@ -204,7 +204,7 @@ class DirectoryStorageManager(StorageManager):
     def _below(self, path: str) -> str:
         whole = os.path.normpath(os.path.join(self.base_path, path))
         if not whole.startswith(self.base_path.rstrip("/") + "/"):
-            raise ValueError(f"{path!r} is no path below the storage's base")
+            raise ValueError(f"{path!r} is not below the storage's base")
         return whole
 
     def _existing(self, uuid: str) -> str:
@@ -215,7 +215,7 @@ class DirectoryStorageManager(StorageManager):
 
 
 class SharedFSStorageManager(DirectoryStorageManager):
-    """Storage on a file system that every agent mounts at the same place."""
+    """Storage on a file system that every agent mounts."""
 
 
 def _check_sizes(manifest: Manifest, uuid: str, found: Dict[str, int], selector: Selector) -> None:

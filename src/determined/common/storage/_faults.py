@@ -1,4 +1,4 @@
-"""What storage can do wrong, told with the storage, the file, the reason and a remedy."""
+"""Errors of file system storage, with their cause and a remedy."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 _DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
 _GONE = (errno.ESTALE, errno.EIO, errno.ENOTCONN, errno.EHOSTDOWN, errno.ENODEV, errno.ENOENT)
 MAKE_ROOM = (
-    "Delete checkpoints that nobody needs (det checkpoint delete, or smaller save_* counts in "
-    "checkpoint_storage) or make it larger"
+    "Delete unneeded checkpoints (det checkpoint delete, or smaller save_* counts in "
+    "checkpoint_storage) or enlarge the storage"
 )
 
 
 @contextlib.contextmanager
 def named(act: str, place: str) -> Iterator[None]:
-    """Tell an OSError of a file system as one of the checkpoint storage.
+    """Convert OSError to CheckpointStorageError.
 
     Args:
-        act: what is done, such as "storing weights.bin".
+        act: the action, such as "storing weights.bin".
         place: the storage's directory.
     """
     try:
@@ -35,7 +35,7 @@ def named(act: str, place: str) -> Iterator[None]:
 
 
 def explained(error: OSError, act: str, place: str) -> CheckpointStorageError:
-    """The error with its place and a remedy."""
+    """The error with its storage and a remedy."""
     reason = error.strerror or str(error)
     number = error.errno
     if number in FULL:
@@ -45,11 +45,13 @@ def explained(error: OSError, act: str, place: str) -> CheckpointStorageError:
         remedy = "Raise the limit on the size of files (ulimit -f), or store smaller files"
         text = f"{act} in the checkpoint storage {place} failed ({reason}). {remedy}"
     elif number in _DENIED:
-        remedy = "See that the task's user may write there, and that it is not mounted read-only"
+        remedy = "Check that the task's user can write there, and that it is not mounted read-only"
         text = f"{act} in the checkpoint storage {place} failed ({reason}). {remedy}"
     elif number in _GONE:
-        remedy = "See that the file system is mounted and answers on this machine"
-        text = f"the checkpoint storage {place} does not answer: {act} failed ({reason}). {remedy}"
+        remedy = "Check that the file system is mounted and accessible on this machine"
+        text = (
+            f"the checkpoint storage {place} is not available: {act} failed ({reason}). {remedy}"
+        )
     else:
         text = f"{act} in the checkpoint storage {place} failed ({reason})"
     return CheckpointStorageError(number, text)

@@ -1,4 +1,4 @@
-"""Trees of files: what is in them, and copying between them."""
+"""Directory trees: listing, patterns, creation and removal."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ import sys
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Set, Union
 
 Selector = Optional[Callable[[str], bool]]
-"""Whether to take a path, relative to the checkpoint's root; a directory's ends with a slash."""
+"""Whether to include a path relative to the checkpoint; a directory's ends with a slash."""
 _NOTHING = contextlib.nullcontext()
 
 
 def list_directory(root: str, *, is_shrinking: bool = False) -> Dict[str, int]:
     """Sizes in bytes of all files below `root`, by relative path.
 
-    A directory's path ends with a slash and its size is 0. Links are followed, each
-    directory once, so that a link into the tree cannot make it endless.
+    A directory's path ends with a slash and its size is 0. Links are followed, but each directory
+    is listed once, so that a link into the tree does not loop.
 
     Args:
         root: the directory.
-        is_shrinking: somebody may delete of it meanwhile: what goes is left out.
+        is_shrinking: ignore files that are deleted during the listing.
 
     Raises:
         ValueError: `root` is not a directory.
-        FileNotFoundError: something went while it was listed.
+        FileNotFoundError: a file was deleted during the listing.
     """
     if is_shrinking:
         return dict(_walk(root, contextlib.suppress(FileNotFoundError)))
@@ -35,12 +35,12 @@ def list_directory(root: str, *, is_shrinking: bool = False) -> Dict[str, int]:
 
 
 def matches_any(path: str, globs: Iterable[str]) -> bool:
-    """Whether a relative path fits one of the patterns; `**` reaches over directories."""
+    """Whether a relative path matches one of the patterns; `**` matches across directories."""
     return any(_pattern(glob).fullmatch(path.rstrip("/")) for glob in globs)
 
 
 def with_parents(paths: Iterable[str]) -> Set[str]:
-    """The paths and all directories above them (each ending with a slash)."""
+    """The paths and all of their parent directories (each ending with a slash)."""
     wanted: Set[str] = set()
     for path in paths:
         wanted.add(path)
@@ -52,10 +52,10 @@ def with_parents(paths: Iterable[str]) -> Set[str]:
 
 
 def make_dirs(path: str, mode: int = 0o777) -> None:
-    """Make a directory and those above it; the new ones get exactly `mode`.
+    """Create a directory and its parents; new ones get exactly `mode`.
 
-    Storage is shared by users: a directory that only one of them may write could not be
-    collected by another's task.
+    Users share the storage. A garbage collection task of another user could not delete from a
+    directory that only its owner can write.
     """
     path = path.rstrip("/") or "/"
     if os.path.isdir(path):
@@ -72,7 +72,7 @@ def make_dirs(path: str, mode: int = 0o777) -> None:
 
 @contextlib.contextmanager
 def replacing(path: Union[str, os.PathLike[str]]) -> Iterator[str]:
-    """A path to write a file at, which takes the place of `path` if nothing goes wrong."""
+    """Yield a temporary path; replace `path` with it if the block succeeds."""
     whole = os.fspath(path)
     partial = os.path.join(os.path.dirname(whole), f".{os.path.basename(whole)}.{os.getpid()}")
     os.makedirs(os.path.dirname(whole) or ".", exist_ok=True)
@@ -86,22 +86,22 @@ def replacing(path: Union[str, os.PathLike[str]]) -> Iterator[str]:
 
 
 def remove_tree(path: str, attempts: int = 5) -> None:
-    """Remove a tree; on network file systems names may linger, so it is tried again.
+    """Remove a tree, with retries for network file systems, on which names may linger.
 
-    Somebody else may remove it at the same time: what they leave is removed here.
+    Another process may remove the tree at the same time.
 
     Raises:
-        OSError: it is still there after the last attempt.
+        OSError: the tree still exists after the last attempt.
     """
     import shutil
     import time
 
-    goes_on: Dict[str, Any] = {"onerror": lambda _call, _path, info: _unless_gone(info[1])}
+    options: Dict[str, Any] = {"onerror": lambda _call, _path, info: _unless_gone(info[1])}
     if sys.version_info >= (3, 12):
-        goes_on = {"onexc": lambda _call, _path, error: _unless_gone(error)}
+        options = {"onexc": lambda _call, _path, error: _unless_gone(error)}
     for left in reversed(range(attempts)):
         try:
-            shutil.rmtree(path, **goes_on)
+            shutil.rmtree(path, **options)
         except OSError:
             if not left:
                 raise
@@ -118,7 +118,7 @@ def _unless_gone(error: BaseException) -> None:
 def _walk(
     root: str, spared: contextlib.AbstractContextManager[Any] = _NOTHING
 ) -> Iterator[tuple[str, int]]:
-    """All below `root`; errors that `spared` holds back cost that one entry."""
+    """All entries below `root`; one whose error `spared` suppresses is skipped."""
     seen = {os.path.realpath(root)}
     pending: List[str] = [""]
     while pending:

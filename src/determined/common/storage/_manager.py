@@ -1,4 +1,4 @@
-"""Where checkpoints are kept: the contract of every storage."""
+"""The interface of checkpoint storage."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Path = Union[str, "os.PathLike[str]"]
 
 
 class StorageManager(abc.ABC):
-    """Keeps each checkpoint as a tree of files named by its uuid.
+    """Stores each checkpoint as a tree of files named by its UUID.
 
-    Its files come first, from one rank or from many (`upload`), then its manifest (`seal`), which
-    makes it whole. What the storage itself does wrong is a CheckpointStorageError everywhere.
+    The files are stored first, by one or several ranks (`upload`), then the manifest (`seal`),
+    which completes the checkpoint. Every method raises CheckpointStorageError when it fails.
     """
 
     @abc.abstractmethod
@@ -43,11 +43,11 @@ class StorageManager(abc.ABC):
 
     @abc.abstractmethod
     def seal(self, dst: str, manifest: Manifest) -> None:
-        """Make checkpoint `dst` whole, whose files all are stored."""
+        """Store the manifest of checkpoint `dst`, after all of its files."""
 
     @abc.abstractmethod
     def manifest(self, src: str) -> Optional[Manifest]:
-        """What checkpoint `src` must hold; None when an older harness stored it.
+        """The manifest of checkpoint `src`; None if an older harness stored it.
 
         Raises:
             CheckpointCorrupted: the manifest cannot be read.
@@ -65,24 +65,24 @@ class StorageManager(abc.ABC):
         """Fetch checkpoint `src` into directory `dst`.
 
         Args:
-            src: the checkpoint's uuid.
-            dst: a directory, made if missing.
-            selector: which of its paths.
-            verify: compare every file with the manifest, where there is one.
-            progress: is told the bytes that came.
+            src: the checkpoint's UUID.
+            dst: the target directory, created if missing.
+            selector: the paths to fetch.
+            verify: compare every file with the manifest, if there is one.
+            progress: called with the bytes received.
 
         Raises:
             CheckpointNotFound: the storage has no such checkpoint.
-            CheckpointCorrupted: a file is missing or is not what was stored; it is not left.
+            CheckpointCorrupted: a file is missing or differs from what was stored; it is removed.
         """
 
     @abc.abstractmethod
     def clear(self, tgt: str, globs: Sequence[str]) -> Dict[str, int]:
-        """Delete the files of a checkpoint that fit a pattern; return the sizes of the rest.
+        """Delete the files of a checkpoint that match a pattern; return the sizes of the rest.
 
-        One that failed half-way may be repeated. When no file is left its manifest still is,
-        until `forget`: who is to tell others what is left may be cut short before, and finds
-        out again that the checkpoint was here.
+        A failed call can be repeated. A checkpoint without files keeps its manifest until
+        `forget`. A caller that is interrupted before it reports the deletion can thus still tell a
+        deleted checkpoint from a missing one.
 
         Raises:
             CheckpointNotFound: the storage has no such checkpoint.
@@ -90,7 +90,7 @@ class StorageManager(abc.ABC):
 
     @abc.abstractmethod
     def forget(self, tgt: str) -> None:
-        """Delete what `clear` has left of a checkpoint without files."""
+        """Delete the manifest of a checkpoint without files."""
 
     @abc.abstractmethod
     def restore_path(
@@ -98,13 +98,13 @@ class StorageManager(abc.ABC):
     ) -> contextlib.AbstractContextManager[pathlib.Path]:
         """A directory to read checkpoint `src` from; errors as `download`.
 
-        Of storage that is reached by path it is the checkpoint's own: sizes are compared with
-        the manifest, contents are not.
+        If the storage is reached by path, it is the checkpoint's own directory. Its sizes are
+        compared with the manifest, its contents are not.
         """
 
     @abc.abstractmethod
     def list_paths(self, src: str) -> Dict[str, int]:
-        """Sizes in bytes of a checkpoint's files by path, 0 for directories.
+        """Sizes in bytes of a checkpoint's files by path; 0 for directories.
 
         Raises:
             CheckpointNotFound: the storage has no such checkpoint.
@@ -112,26 +112,26 @@ class StorageManager(abc.ABC):
 
     @abc.abstractmethod
     def upload_file(self, src: Path, path: str) -> None:
-        """Store one file that is no checkpoint's at a path below the storage's base."""
+        """Store a file outside any checkpoint, at a path below the storage's base."""
 
     @abc.abstractmethod
     def sizes_below(self, path: str) -> Dict[str, int]:
-        """Sizes in bytes of the files below such a path, by their path from there on."""
+        """Sizes in bytes of the files below such a path, by path relative to it."""
 
     @abc.abstractmethod
     def download_file(self, path: str, dst: Path, size: int) -> None:
-        """Fetch one such file, of which `size` bytes were listed, in the place of `dst`.
+        """Fetch one such file with a listed size of `size` bytes to `dst`.
 
-        What stood there stays until all of it has come.
+        An existing file is replaced only after the whole file has been fetched.
         """
 
     @abc.abstractmethod
     def delete_below(self, path: str) -> None:
-        """Delete all that lies at and below such a path."""
+        """Delete such a path and everything below it."""
 
     @abc.abstractmethod
     def validate(self) -> None:
-        """Write, read back and delete a small file.
+        """Write, read and delete a small file.
 
         Raises:
             OSError: one of these failed.
@@ -139,47 +139,47 @@ class StorageManager(abc.ABC):
 
     @staticmethod
     def _list_directory(root: Path) -> Dict[str, int]:
-        """Older callbacks for Hugging Face's trainer list by this what they report."""
+        """List a directory; older callbacks for Hugging Face's trainer call it."""
         return list_directory(os.fspath(root))
 
     def readable_manifest(self, src: str) -> Optional[Manifest]:
-        """As `manifest`; None also for one that is broken."""
+        """As `manifest`, but None if the manifest is invalid."""
         try:
             return self.manifest(src)
         except CheckpointCorrupted:
             return None
 
     def delete(self, tgt: str, globs: Sequence[str]) -> Dict[str, int]:
-        """As `clear`; where no file is left, nothing is."""
+        """As `clear`, and `forget` if no file is left."""
         left = self.clear(tgt, globs)
         if not left:
             self.forget(tgt)
         return left
 
     def own_directory(self, dst: str) -> Optional[str]:
-        """The directory of checkpoint `dst`, made; None where files have to be uploaded."""
+        """Create and return the directory of checkpoint `dst`; None if files must be uploaded."""
         return None
 
     def seal_directory(self, dst: str) -> None:
-        """Make whole what was written into `own_directory`."""
+        """Store the manifest of a checkpoint written into `own_directory`."""
         raise NotImplementedError(f"{type(self).__name__} has no directories of its own")
 
-    def leave_mark(self, tgt: str) -> None:
-        """Give a checkpoint of an older harness, which is about to go, a manifest to go last.
+    def write_empty_manifest(self, tgt: str) -> None:
+        """Give a checkpoint of an older harness an empty manifest before its files are deleted.
 
-        It names no file, so none is missed. Full storage has no room for it, and is to have more.
+        A full storage is ignored, since the deletion frees space.
         """
         with contextlib.suppress(CheckpointStorageError):
             self.seal(tgt, Manifest({}))
 
     def abandon(self, dst: str) -> None:
-        """Leave nothing of a checkpoint that could not be stored, as far as that can be done."""
+        """Delete an incomplete checkpoint, ignoring errors."""
         with contextlib.suppress(Exception):
             self.delete(dst, ["**/*"])
 
     @contextlib.contextmanager
     def store_path(self, dst: str) -> Iterator[pathlib.Path]:
-        """A directory to write checkpoint `dst` into; it is whole once the block has ended."""
+        """Yield a directory for checkpoint `dst`, which is stored when the block ends."""
         own = self.own_directory(dst)
         try:
             if own is not None:
@@ -195,17 +195,17 @@ class StorageManager(abc.ABC):
 
 
 def checked_uuid(uuid: str) -> str:
-    """The uuid, which names a directory.
+    """Validate a UUID that names a directory.
 
     Raises:
-        ValueError: it would lead elsewhere.
+        ValueError: it is not a plain name.
     """
     if not uuid or uuid in (".", "..") or "/" in uuid or "\0" in uuid:
-        raise ValueError(f"{uuid!r} is no checkpoint's uuid")
+        raise ValueError(f"{uuid!r} is not a checkpoint's UUID")
     return uuid
 
 
 def manifest_of(files: Mapping[str, Entry], resources: Mapping[str, int]) -> Manifest:
-    """The manifest of uploaded files, and of the directories among the resources."""
+    """The manifest of uploaded files and of the directories in `resources`."""
     folders = [path for path in resources if path.endswith("/")]
     return Manifest(dict(files), tuple(folders))

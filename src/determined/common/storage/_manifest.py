@@ -1,8 +1,8 @@
 """The manifest of a checkpoint: sizes and hashes of its files.
 
-It is written last and deleted last: a checkpoint that has one is whole, or known to be damaged.
-Those of older harnesses have none and cannot be verified. It lies beside the checkpoint's
-directory, so that who lists that directory finds nothing but what was saved.
+It is written last and deleted last: a checkpoint with a manifest is either complete or known to be
+damaged. Checkpoints of older harnesses have none and cannot be verified. The manifest is beside
+the checkpoint's directory, which thus contains only what was saved.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ _VERSION = 1
 
 
 class Entry(NamedTuple):
-    """What a file must be."""
+    """The expected size and hash of a file."""
 
     size: int
     sha256: str
-    """In hexadecimal digits, as `sha256sum` prints it."""
+    """In hexadecimal, as `sha256sum` prints it."""
 
 
 Entries = Dict[str, Entry]
-"""Files by their path in the checkpoint."""
+"""Entries by path in the checkpoint."""
 
 
 class Manifest(NamedTuple):
@@ -37,7 +37,7 @@ class Manifest(NamedTuple):
     directories: Tuple[str, ...] = ()
 
     def to_bytes(self) -> bytes:
-        """The stored form."""
+        """Serialize the manifest."""
         body = {
             "version": _VERSION,
             "files": {path: entry._asdict() for path, entry in sorted(self.files.items())},
@@ -46,19 +46,19 @@ class Manifest(NamedTuple):
         return json.dumps(body, indent=1).encode("utf-8")
 
     def without(self, paths: Iterable[str]) -> Manifest:
-        """The manifest once these files are gone, and the directories that they leave empty."""
+        """The manifest without these files and without directories that become empty."""
         gone = set(paths)
         files = {path: entry for path, entry in self.files.items() if path not in gone}
         return Manifest(files, tuple(parents_of(files)))
 
     def sizes(self) -> Dict[str, int]:
-        """All paths with their sizes in bytes, 0 for directories."""
+        """All paths with their sizes in bytes; 0 for directories."""
         sizes = dict.fromkeys(self.directories, 0)
         sizes.update({path: entry.size for path, entry in self.files.items()})
         return sizes
 
     def check_sizes(self, uuid: str, found: Mapping[str, int], paths: Iterable[str]) -> None:
-        """Compare what a storage lists with what should be there.
+        """Compare the listing of a storage with the manifest.
 
         Raises:
             CheckpointCorrupted: one of `paths` is missing, or has another size.
@@ -68,16 +68,16 @@ class Manifest(NamedTuple):
             if path not in found:
                 raise CheckpointCorrupted(
                     f"checkpoint {uuid} is damaged: its file {path} ({entry.size} bytes, sha256 "
-                    f"{entry.sha256}) is missing in the storage. {REMEDY}"
+                    f"{entry.sha256}) is missing from the storage. {REMEDY}"
                 )
             if found[path] != entry.size:
                 raise CheckpointCorrupted(
                     f"checkpoint {uuid} is damaged: its file {path} has {found[path]} bytes, "
-                    f"and had {entry.size} when it was stored (sha256 {entry.sha256}). {REMEDY}"
+                    f"but {entry.size} were stored (sha256 {entry.sha256}). {REMEDY}"
                 )
 
     def check(self, uuid: str, path: str, found: Entry) -> None:
-        """Compare a file as it was read with what was stored.
+        """Compare a file that was read with the manifest.
 
         Raises:
             CheckpointCorrupted: they differ.
@@ -86,33 +86,33 @@ class Manifest(NamedTuple):
         if entry is not None and entry != found:
             raise CheckpointCorrupted(
                 f"checkpoint {uuid} is damaged: its file {path} was stored with {entry.size} "
-                f"bytes and sha256 {entry.sha256}, and read back with {found.size} bytes and "
+                f"bytes and sha256 {entry.sha256}, but read with {found.size} bytes and "
                 f"sha256 {found.sha256}. {REMEDY}"
             )
 
 
 REMEDY = (
-    "Use another checkpoint, or mend the storage; verify=False (--no-verify) takes it as it is"
+    "Use another checkpoint or repair the storage; verify=False (--no-verify) skips this check"
 )
 
 
 def manifest_name(uuid: str) -> str:
-    """Where a checkpoint's manifest lies, below the storage's base."""
+    """The path of a checkpoint's manifest below the storage's base."""
     return f"{uuid}.manifest.json"
 
 
 def parse_manifest(uuid: str, content: bytes) -> Optional[Manifest]:
-    """Read the stored form; None for that of a later version, which is not understood.
+    """Parse a manifest; None if it has a later version.
 
     Raises:
-        CheckpointCorrupted: it is none.
+        CheckpointCorrupted: it is invalid.
     """
     try:
         body: Dict[str, Any] = json.loads(content)
         if body["version"] != _VERSION:
             logger.warning(
-                "checkpoint %s is not verified: its manifest has version %s, and this harness "
-                "knows version %s",
+                "checkpoint %s is not verified: its manifest has version %s, but this harness "
+                "supports version %s",
                 uuid,
                 body["version"],
                 _VERSION,
@@ -131,7 +131,7 @@ def parse_manifest(uuid: str, content: bytes) -> Optional[Manifest]:
 
 
 def parents_of(paths: Iterable[str]) -> List[str]:
-    """All directories above these paths, each ending with a slash."""
+    """All parent directories of these paths, each ending with a slash."""
     found = set()
     for path in paths:
         head = path.rstrip("/").rpartition("/")[0]

@@ -1,8 +1,8 @@
 """Storage in a bucket: S3, Google Cloud Storage, Azure Blob Storage.
 
-A checkpoint's files are objects below `prefix/uuid/`. Directories are none: the manifest names
-them. Older harnesses stored an empty object `directory/` for each, which is read as a directory
-and never deleted: the client knows no such names.
+A checkpoint's files are objects below `prefix/uuid/`. Directories are not stored as objects; the
+manifest lists them. Older harnesses stored an empty object `directory/` for each. It is read as a
+directory and never deleted, since the client does not support such names.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class ObjectStorageManager(StorageManager):
     """Storage in a bucket.
 
     Args:
-        bucket: where.
-        prefix: what the keys begin with, without slashes at its ends.
+        bucket: the bucket.
+        prefix: the prefix of all keys, without leading and trailing slashes.
     """
 
     def __init__(self, bucket: Bucket, prefix: str = "") -> None:
@@ -137,19 +137,19 @@ class ObjectStorageManager(StorageManager):
         doomed = [path for path in files if matches_any(path, globs)]
         if len(doomed) == len(files) and globs:
             if manifest is None:
-                self.leave_mark(tgt)
+                self.write_empty_manifest(tgt)
             self._bucket.delete([self._key(tgt, path) for path in doomed])
             return {}
         if not doomed:
             return found
-        if manifest is not None:  # first: one that names too little does no harm
+        if manifest is not None:  # first, since a manifest may list too few files
             self.seal(tgt, manifest.without(doomed))
         self._bucket.delete([self._key(tgt, path) for path in doomed])
         left = {path: found[path] for path in files if path not in set(doomed)}
         return {**dict.fromkeys(parents_of(left), 0), **left}
 
     def forget(self, tgt: str) -> None:
-        # Last: while it is there, what is left cannot be taken for a whole checkpoint.
+        # Last, so that remaining files are never taken for a complete checkpoint.
         self._bucket.delete([self._manifest_key(tgt)])
 
     @contextlib.contextmanager
@@ -194,14 +194,14 @@ class ObjectStorageManager(StorageManager):
     def _listed(
         self, uuid: str, manifest: Optional[Manifest], is_damage_known: bool = False
     ) -> Dict[str, int]:
-        """Sizes of files by path; directories as the manifest or the files' paths have them."""
+        """Sizes of files by path, with directories from the manifest or the files' paths."""
         found = self._bucket.sizes_below(self._below(checked_uuid(uuid)))
-        # One that names nothing is the mark of a checkpoint that was cleared.
+        # An empty manifest means that the checkpoint was cleared.
         is_bare = manifest is not None and bool(manifest.directories) and not manifest.files
         is_known = is_bare or (manifest is not None and is_damage_known)
         if not found and not is_known:
             raise CheckpointNotFound(
-                f"checkpoint {uuid} is not in the storage: nothing lies at "
+                f"checkpoint {uuid} is not in the storage: there are no objects at "
                 f"{self._bucket.address}/{uuid}"
             )
         folders = set(parents_of(found))
@@ -213,7 +213,7 @@ class ObjectStorageManager(StorageManager):
         return {**dict.fromkeys(sorted(folders), 0), **files}
 
     def _markers(self, uuid: str, found: Dict[str, int], folders: set[str]) -> List[str]:
-        """Empty directories of an older harness, which are listed like empty files."""
+        """Directory markers of older harnesses, which are listed as empty files."""
         empty = [p for p, size in found.items() if not size and f"{p}/" not in folders]
         has = each(lambda path, _: self._bucket.has(self._key(uuid, path)), empty)
         return [path for path, is_file in zip(empty, has) if not is_file]
@@ -229,7 +229,7 @@ class ObjectStorageManager(StorageManager):
 
 
 def _each_by_size(act: Callable[[str, Halt], T], sizes: Mapping[str, int]) -> List[Tuple[str, T]]:
-    """Small files many at a time, for each is a wait; large ones in parts, so few at a time."""
+    """Transfer many small files at a time, to hide latency, but few large ones."""
     small = [path for path, size in sizes.items() if size < PART_BYTES]
     large = [path for path, size in sizes.items() if size >= PART_BYTES]
     done = list(zip(small, each(act, small, SMALL_AT_ONCE)))

@@ -1,4 +1,4 @@
-"""How a configuration of object storage reads to the client that reaches it. Opens nothing."""
+"""Client options of object storage from a configuration. Opens no connection."""
 
 from __future__ import annotations
 
@@ -13,25 +13,24 @@ from determined._masking import MASK
 CONNECT_S = 10
 REQUEST_S = 300
 RETRY_S = 120.0
-"""How long a request that failed for outside reasons is repeated, unless DET_STORAGE_RETRY_S says
-otherwise."""
+"""How long to retry a failed request; DET_STORAGE_RETRY_S overrides it."""
 _EMULATED_ACCOUNT = "devstoreaccount1"
 
 
 class Target(NamedTuple):
-    """A bucket or container, and how to reach it."""
+    """A bucket or container, and the client options for it."""
 
     kind: str
     """s3, gcs or azure."""
     name: str
     prefix: str
-    """Without slashes at its ends; empty for the bucket's root."""
+    """Without leading and trailing slashes; empty for the bucket's root."""
     options: Dict[str, Any]
-    """Arguments for the client's store."""
+    """Arguments of the client's store class."""
 
     @property
     def address(self) -> str:
-        """For people."""
+        """The address shown in messages."""
         scheme = {"s3": "s3", "gcs": "gs", "azure": "azure"}[self.kind]
         return "/".join(part for part in (f"{scheme}://{self.name}", self.prefix) if part)
 
@@ -46,10 +45,10 @@ def target_of(
     Args:
         config: the merged section.
         env: the environment, which may hold credentials, a region, an emulator.
-        region_of: finds out where a bucket lies; asked when nobody says.
+        region_of: finds a bucket's region; called if no region is configured.
 
     Raises:
-        ValueError: a field is missing, or fields contradict each other.
+        ValueError: a field is missing, or fields conflict.
     """
     kind = config["type"]
     prefix = "/".join(p for p in str(config.get("prefix") or "").split("/") if p not in ("", "."))
@@ -83,16 +82,14 @@ def _s3(
     bucket: str,
     region_of: Callable[[str], Optional[str]],
 ) -> Dict[str, Any]:
-    """Keys come from the configuration, else from the environment or the machine's role."""
+    """Options of S3, with keys of the configuration, the environment or the machine's role."""
     options: Dict[str, Any] = {}
     key, secret = config.get("access_key"), config.get("secret_key")
     if MASK in (key, secret):
         _check_own_keys(env)
     else:
         if bool(key) != bool(secret):
-            raise ValueError(
-                "checkpoint_storage.access_key and secret_key belong together: set both or none"
-            )
+            raise ValueError("checkpoint_storage.access_key and secret_key must be set together")
         if key:
             options.update(access_key_id=key, secret_access_key=secret)
     region = env.get("AWS_REGION") or env.get("AWS_DEFAULT_REGION")
@@ -110,19 +107,19 @@ def _s3(
 
 
 def _check_own_keys(env: Mapping[str, str]) -> None:
-    """Who may not see the configuration's keys needs their own; a machine's role is no such."""
+    """Require own keys if those of the configuration are masked; a machine role is not enough."""
     home = env.get("HOME", "")
     names = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE")
     if any(env.get(name) for name in names) or os.path.isdir(os.path.join(home, ".aws")):
         return
     raise ValueError(
-        "the keys of this s3 storage are hidden, and there are none of your own (set "
-        "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or download through the master)"
+        "the keys of this s3 storage are hidden from you: set AWS_ACCESS_KEY_ID and "
+        "AWS_SECRET_ACCESS_KEY, or download through the master"
     )
 
 
 def _gcs(env: Mapping[str, str]) -> Dict[str, Any]:
-    """Credentials are Google's application default ones; an emulator needs none."""
+    """Options of Google Cloud Storage: default credentials, or none for an emulator."""
     emulator = env.get("STORAGE_EMULATOR_HOST")
     if not emulator:
         return {}
@@ -133,7 +130,7 @@ def _gcs(env: Mapping[str, str]) -> Dict[str, Any]:
 
 
 def _azure(config: Mapping[str, Any]) -> Dict[str, Any]:
-    """Either a connection string, or an account's address and perhaps a credential."""
+    """Options of Azure, from a connection string or from an account URL and credential."""
     text, url = config.get("connection_string"), config.get("account_url")
     if bool(text) == bool(url):
         raise ValueError(
@@ -141,8 +138,8 @@ def _azure(config: Mapping[str, Any]) -> Dict[str, Any]:
         )
     if MASK in (text, config.get("credential")):
         raise ValueError(
-            "the credentials of this azure storage are hidden: download through the master "
-            "(--mode master)"
+            "the credentials of this azure storage are hidden from you: download through the "
+            "master (--mode master)"
         )
     if text:
         return _of_connection_string(str(text))
@@ -161,7 +158,7 @@ def _azure(config: Mapping[str, Any]) -> Dict[str, Any]:
 
 
 def _azure_credential(credential: Optional[str]) -> Dict[str, str]:
-    """A shared access signature looks like a query; anything else is an account's key."""
+    """A shared access signature has the form of a query; other credentials are account keys."""
     if not credential:
         return {}
     query = credential.lstrip("?")

@@ -1,4 +1,4 @@
-"""Doing the same with many files, a bounded number at a time."""
+"""Concurrent work on many files, with a bounded number of threads."""
 
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 THREADS = 4
-"""Files at work at once: enough to hide a storage's latency, few beside what trains."""
+"""Concurrent files: enough to hide latency, few enough not to disturb training."""
 
 
 class Halted(Exception):
-    """Another file failed, or the caller was interrupted: this one is not worth going on with."""
+    """The work was stopped because another file failed or the caller was interrupted."""
 
 
 class Halt:
-    """Tells those at work that what they do is not wanted any more."""
+    """A stop flag for concurrent work."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
 
     def set(self) -> None:
-        """From now on `check` raises."""
+        """Make `check` raise."""
         self._event.set()
 
     def check(self) -> None:
-        """To be called between pieces of work.
+        """Call this between units of work.
 
         Raises:
-            Halted: it is not wanted any more.
+            Halted: the work should stop.
         """
         if self._event.is_set():
             raise Halted
 
 
 def each(act: Callable[[T, Halt], R], items: Sequence[T], threads: int = THREADS) -> List[R]:
-    """Do `act` with every item; results in the items' order.
+    """Call `act` with every item; return the results in the order of the items.
 
     Raises:
-        Exception: the first error; what has not begun then is left out, what has begun is
-            halted, and nothing runs on.
+        Exception: the first error. Pending items are skipped and running ones are halted; all
+            have ended when this raises.
     """
     halt = Halt()
     if len(items) < 2:

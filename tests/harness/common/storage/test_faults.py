@@ -16,7 +16,7 @@ import pytest
 
 from determined.common import storage
 from determined.common.storage._faults import explained
-from determined.core._checkpoint_watch import watching
+from determined.core._checkpoint_progress import logging_progress
 from determined.core._init import make_dummy_context
 
 
@@ -57,8 +57,8 @@ def test_a_file_that_is_too_large_is_named_and_nothing_is_left(
     [
         ("ENOSPC", ["is full", "bytes are free", "det checkpoint delete", "larger"]),
         ("EDQUOT", ["is full", "det checkpoint delete"]),
-        ("EROFS", ["read-only", "task's user may write"]),
-        ("EACCES", ["task's user may write"]),
+        ("EROFS", ["read-only", "task's user can write"]),
+        ("EACCES", ["task's user can write"]),
         ("ESTALE", ["does not answer", "mounted"]),
         ("EIO", ["does not answer", "mounted"]),
     ],
@@ -216,13 +216,13 @@ def test_a_transfer_that_takes_long_tells_how_far_it_is(
 
     class Heard(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            if "1.2 MB" in record.getMessage() and "; nothing moved" in record.getMessage():
+            if "1.2 MB" in record.getMessage() and "; no progress" in record.getMessage():
                 told.set()
 
     logger, handler = logging.getLogger("determined.core"), Heard()
     logger.addHandler(handler)
     try:
-        with watching("storing checkpoint x", 5_000_000, every_s=0.01) as moved:
+        with logging_progress("storing checkpoint x", 5_000_000, every_s=0.01) as moved:
             moved(1_200_000)
             assert told.wait(60)
     finally:
@@ -230,4 +230,4 @@ def test_a_transfer_that_takes_long_tells_how_far_it_is(
     lines = [record.getMessage() for record in caplog.records]
     first, *others = (line for line in lines if "1.2 MB" in line)  # it may be told of before
     assert re.fullmatch(r"storing checkpoint x: 1\.2 MB of 5\.0 MB after \d+ s", first)
-    assert all("; nothing moved meanwhile" in line for line in others)
+    assert all("; no progress since the last report" in line for line in others)

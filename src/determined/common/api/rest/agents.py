@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from determined.common.api.messages import Message, Session, WireEnum, call, segment
+from determined.common.api.messages import Message, SessionProtocol, WireEnum, call, segment
 from determined.common.api.rest.types.agent import Agent, Slot
 from determined.common.api.rest.types.shared import OrderBy, Pagination
 
@@ -149,41 +149,41 @@ class DisableSlotResponse(Message):
     )
 
 
-def get_GetAgents(session: Session, *, sort_by: GetAgentsRequestSortBy | None = None, order_by: OrderBy | None = None, offset: int | None = None, limit: int | None = None, exclude_slots: bool | None = None, exclude_containers: bool | None = None, timeout: float | None = None) -> GetAgentsResponse:
+def get_GetAgents(session: SessionProtocol, *, sort_by: GetAgentsRequestSortBy | None = None, order_by: OrderBy | None = None, offset: int | None = None, limit: int | None = None, exclude_slots: bool | None = None, exclude_containers: bool | None = None, timeout: float | None = None) -> GetAgentsResponse:
     route = ("GET", "/api/v1/agents")
     return call(session, route, GetAgentsResponse, query={"sortBy": sort_by, "orderBy": order_by, "offset": offset, "limit": limit, "excludeSlots": exclude_slots, "excludeContainers": exclude_containers}, timeout=timeout)
 
 
-def get_GetAgent(session: Session, *, agent_id: str, timeout: float | None = None) -> GetAgentResponse:
+def get_GetAgent(session: SessionProtocol, *, agent_id: str, timeout: float | None = None) -> GetAgentResponse:
     route = ("GET", f"/api/v1/agents/{segment(agent_id)}")
     return call(session, route, GetAgentResponse, timeout=timeout)
 
 
-def get_GetSlots(session: Session, *, agent_id: str, timeout: float | None = None) -> GetSlotsResponse:
+def get_GetSlots(session: SessionProtocol, *, agent_id: str, timeout: float | None = None) -> GetSlotsResponse:
     route = ("GET", f"/api/v1/agents/{segment(agent_id)}/slots")
     return call(session, route, GetSlotsResponse, timeout=timeout)
 
 
-def get_GetSlot(session: Session, *, agent_id: str, slot_id: str, timeout: float | None = None) -> GetSlotResponse:
+def get_GetSlot(session: SessionProtocol, *, agent_id: str, slot_id: str, timeout: float | None = None) -> GetSlotResponse:
     route = ("GET", f"/api/v1/agents/{segment(agent_id)}/slots/{segment(slot_id)}")
     return call(session, route, GetSlotResponse, timeout=timeout)
 
 
-def post_EnableAgent(session: Session, *, agent_id: str, timeout: float | None = None) -> EnableAgentResponse:
+def post_EnableAgent(session: SessionProtocol, *, agent_id: str, timeout: float | None = None) -> EnableAgentResponse:
     route = ("POST", f"/api/v1/agents/{segment(agent_id)}/enable")
     return call(session, route, EnableAgentResponse, timeout=timeout)
 
 
-def post_DisableAgent(session: Session, *, agent_id: str, body: DisableAgentRequest, timeout: float | None = None) -> DisableAgentResponse:
+def post_DisableAgent(session: SessionProtocol, *, agent_id: str, body: DisableAgentRequest, timeout: float | None = None) -> DisableAgentResponse:
     route = ("POST", f"/api/v1/agents/{segment(agent_id)}/disable")
     return call(session, route, DisableAgentResponse, body=body, timeout=timeout)
 
 
-def post_EnableSlot(session: Session, *, agent_id: str, slot_id: str, timeout: float | None = None) -> EnableSlotResponse:
+def post_EnableSlot(session: SessionProtocol, *, agent_id: str, slot_id: str, timeout: float | None = None) -> EnableSlotResponse:
     route = ("POST", f"/api/v1/agents/{segment(agent_id)}/slots/{segment(slot_id)}/enable")
     return call(session, route, EnableSlotResponse, timeout=timeout)
 
 
-def post_DisableSlot(session: Session, *, agent_id: str, slot_id: str, body: DisableSlotRequest, timeout: float | None = None) -> DisableSlotResponse:
+def post_DisableSlot(session: SessionProtocol, *, agent_id: str, slot_id: str, body: DisableSlotRequest, timeout: float | None = None) -> DisableSlotResponse:
     route = ("POST", f"/api/v1/agents/{segment(agent_id)}/slots/{segment(slot_id)}/disable")
     return call(session, route, DisableSlotResponse, body=body, timeout=timeout)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
 
-from determined.common.api.messages import Message, Session, call, segment
+from determined.common.api.messages import Message, SessionProtocol, call, segment
 from determined.common.api.rest.types.shared import AcceleratorData
 from determined.common.api.rest.types.task import Allocation
 from determined.common.api.rest.types.trial import RendezvousInfo
@@ -183,61 +183,61 @@ class GetAllocationResponse(Message):
     )
 
 
-def post_AllocationReady(session: Session, *, allocation_id: str, body: AllocationReadyRequest, timeout: float | None = None) -> AllocationReadyResponse:
+def post_AllocationReady(session: SessionProtocol, *, allocation_id: str, body: AllocationReadyRequest, timeout: float | None = None) -> AllocationReadyResponse:
     route = ("POST", f"/api/v1/allocations/{segment(allocation_id)}/ready")
     return call(session, route, AllocationReadyResponse, body=body, timeout=timeout)
 
 
-def get_GetAllocation(session: Session, *, allocation_id: str, timeout: float | None = None) -> GetAllocationResponse:
+def get_GetAllocation(session: SessionProtocol, *, allocation_id: str, timeout: float | None = None) -> GetAllocationResponse:
     route = ("GET", f"/api/v1/allocations/{segment(allocation_id)}")
     return call(session, route, GetAllocationResponse, timeout=timeout)
 
 
-def post_AllocationWaiting(session: Session, *, allocation_id: str, body: AllocationWaitingRequest, timeout: float | None = None) -> AllocationWaitingResponse:
+def post_AllocationWaiting(session: SessionProtocol, *, allocation_id: str, body: AllocationWaitingRequest, timeout: float | None = None) -> AllocationWaitingResponse:
     route = ("POST", f"/api/v1/allocations/{segment(allocation_id)}/waiting")
     return call(session, route, AllocationWaitingResponse, body=body, timeout=timeout)
 
 
-def get_AllocationPreemptionSignal(session: Session, *, allocation_id: str, timeout_seconds: int | None = None, timeout: float | None = None) -> AllocationPreemptionSignalResponse:
+def get_AllocationPreemptionSignal(session: SessionProtocol, *, allocation_id: str, timeout_seconds: int | None = None, timeout: float | None = None) -> AllocationPreemptionSignalResponse:
     route = ("GET", f"/api/v1/allocations/{segment(allocation_id)}/signals/preemption")
     return call(session, route, AllocationPreemptionSignalResponse, query={"timeoutSeconds": timeout_seconds}, timeout=timeout)
 
 
-def post_AllocationPendingPreemptionSignal(session: Session, *, allocation_id: str, body: AllocationPendingPreemptionSignalRequest, timeout: float | None = None) -> AllocationPendingPreemptionSignalResponse:
+def post_AllocationPendingPreemptionSignal(session: SessionProtocol, *, allocation_id: str, body: AllocationPendingPreemptionSignalRequest, timeout: float | None = None) -> AllocationPendingPreemptionSignalResponse:
     route = ("POST", f"/api/v1/allocations/{segment(allocation_id)}/signals/pending_preemption")
     return call(session, route, AllocationPendingPreemptionSignalResponse, body=body, timeout=timeout)
 
 
-def post_AckAllocationPreemptionSignal(session: Session, *, allocation_id: str, body: AckAllocationPreemptionSignalRequest, timeout: float | None = None) -> AckAllocationPreemptionSignalResponse:
+def post_AckAllocationPreemptionSignal(session: SessionProtocol, *, allocation_id: str, body: AckAllocationPreemptionSignalRequest, timeout: float | None = None) -> AckAllocationPreemptionSignalResponse:
     route = ("POST", f"/api/v1/allocations/{segment(allocation_id)}/signals/ack_preemption")
     return call(session, route, AckAllocationPreemptionSignalResponse, body=body, timeout=timeout)
 
 
-def post_MarkAllocationResourcesDaemon(session: Session, *, allocation_id: str, resources_id: str, body: MarkAllocationResourcesDaemonRequest, timeout: float | None = None) -> MarkAllocationResourcesDaemonResponse:
+def post_MarkAllocationResourcesDaemon(session: SessionProtocol, *, allocation_id: str, resources_id: str, body: MarkAllocationResourcesDaemonRequest, timeout: float | None = None) -> MarkAllocationResourcesDaemonResponse:
     route = ("POST", f"/api/v1/allocations/{segment(allocation_id)}/resources/{segment(resources_id)}/daemon")
     return call(session, route, MarkAllocationResourcesDaemonResponse, body=body, timeout=timeout)
 
 
-def get_AllocationRendezvousInfo(session: Session, *, allocation_id: str, resources_id: str, timeout: float | None = None) -> AllocationRendezvousInfoResponse:
+def get_AllocationRendezvousInfo(session: SessionProtocol, *, allocation_id: str, resources_id: str, timeout: float | None = None) -> AllocationRendezvousInfoResponse:
     route = ("GET", f"/api/v1/allocations/{segment(allocation_id)}/resources/{segment(resources_id)}/rendezvous")
     return call(session, route, AllocationRendezvousInfoResponse, timeout=timeout)
 
 
-def post_PostAllocationProxyAddress(session: Session, *, allocation_id: str, body: PostAllocationProxyAddressRequest, timeout: float | None = None) -> PostAllocationProxyAddressResponse:
+def post_PostAllocationProxyAddress(session: SessionProtocol, *, allocation_id: str, body: PostAllocationProxyAddressRequest, timeout: float | None = None) -> PostAllocationProxyAddressResponse:
     route = ("POST", f"/api/v1/allocations/{segment(allocation_id)}/proxy_address")
     return call(session, route, PostAllocationProxyAddressResponse, body=body, timeout=timeout)
 
 
-def post_PostAllocationAcceleratorData(session: Session, *, allocation_id: str, body: PostAllocationAcceleratorDataRequest, timeout: float | None = None) -> PostAllocationAcceleratorDataResponse:
+def post_PostAllocationAcceleratorData(session: SessionProtocol, *, allocation_id: str, body: PostAllocationAcceleratorDataRequest, timeout: float | None = None) -> PostAllocationAcceleratorDataResponse:
     route = ("POST", f"/api/v1/allocations/{segment(allocation_id)}/acceleratorData")
     return call(session, route, PostAllocationAcceleratorDataResponse, body=body, timeout=timeout)
 
 
-def post_AllocationAllGather(session: Session, *, allocation_id: str, body: AllocationAllGatherRequest, timeout: float | None = None) -> AllocationAllGatherResponse:
+def post_AllocationAllGather(session: SessionProtocol, *, allocation_id: str, body: AllocationAllGatherRequest, timeout: float | None = None) -> AllocationAllGatherResponse:
     route = ("POST", f"/api/v1/allocations/{segment(allocation_id)}/all_gather")
     return call(session, route, AllocationAllGatherResponse, body=body, timeout=timeout)
 
 
-def post_NotifyContainerRunning(session: Session, *, allocation_id: str, body: NotifyContainerRunningRequest, timeout: float | None = None) -> NotifyContainerRunningResponse:
+def post_NotifyContainerRunning(session: SessionProtocol, *, allocation_id: str, body: NotifyContainerRunningRequest, timeout: float | None = None) -> NotifyContainerRunningResponse:
     route = ("POST", f"/api/v1/allocations/{segment(allocation_id)}/notify_container_running")
     return call(session, route, NotifyContainerRunningResponse, body=body, timeout=timeout)

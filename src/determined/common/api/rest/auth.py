@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from determined.common.api.messages import Message, Session, call
+from determined.common.api.messages import Message, SessionProtocol, call
 from determined.common.api.rest.types.user import User
 
 
@@ -45,16 +45,16 @@ class LogoutResponse(Message):
     pass
 
 
-def post_Login(session: Session, *, body: LoginRequest, timeout: float | None = None) -> LoginResponse:
+def post_Login(session: SessionProtocol, *, body: LoginRequest, timeout: float | None = None) -> LoginResponse:
     route = ("POST", "/api/v1/auth/login")
     return call(session, route, LoginResponse, body=body, timeout=timeout)
 
 
-def get_CurrentUser(session: Session, *, timeout: float | None = None) -> CurrentUserResponse:
+def get_CurrentUser(session: SessionProtocol, *, timeout: float | None = None) -> CurrentUserResponse:
     route = ("GET", "/api/v1/auth/user")
     return call(session, route, CurrentUserResponse, timeout=timeout)
 
 
-def post_Logout(session: Session, *, timeout: float | None = None) -> LogoutResponse:
+def post_Logout(session: SessionProtocol, *, timeout: float | None = None) -> LogoutResponse:
     route = ("POST", "/api/v1/auth/logout")
     return call(session, route, LogoutResponse, timeout=timeout)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from determined.common.api.messages import Message, Session, call, segment
+from determined.common.api.messages import Message, SessionProtocol, call, segment
 from determined.common.api.rest.types.checkpoint import Checkpoint, PatchCheckpoint
 from determined.common.api.rest.types.trial import MetricsReport, TrialSourceInfoType
 
@@ -101,36 +101,36 @@ class ReportCheckpointResponse(Message):
     pass
 
 
-def post_ReportCheckpoint(session: Session, *, body: Checkpoint | None, timeout: float | None = None) -> ReportCheckpointResponse:
+def post_ReportCheckpoint(session: SessionProtocol, *, body: Checkpoint | None, timeout: float | None = None) -> ReportCheckpointResponse:
     route = ("POST", "/api/v1/checkpoints")
     return call(session, route, ReportCheckpointResponse, body=body, timeout=timeout)
 
 
-def get_GetCheckpoint(session: Session, *, checkpoint_uuid: str, timeout: float | None = None) -> GetCheckpointResponse:
+def get_GetCheckpoint(session: SessionProtocol, *, checkpoint_uuid: str, timeout: float | None = None) -> GetCheckpointResponse:
     route = ("GET", f"/api/v1/checkpoints/{segment(checkpoint_uuid)}")
     return call(session, route, GetCheckpointResponse, timeout=timeout)
 
 
-def post_PostCheckpointMetadata(session: Session, *, checkpoint_uuid: str, body: PostCheckpointMetadataRequest, timeout: float | None = None) -> PostCheckpointMetadataResponse:
+def post_PostCheckpointMetadata(session: SessionProtocol, *, checkpoint_uuid: str, body: PostCheckpointMetadataRequest, timeout: float | None = None) -> PostCheckpointMetadataResponse:
     route = ("POST", f"/api/v1/checkpoints/{segment(checkpoint_uuid)}/metadata")
     return call(session, route, PostCheckpointMetadataResponse, body=body, timeout=timeout)
 
 
-def post_CheckpointsRemoveFiles(session: Session, *, body: CheckpointsRemoveFilesRequest, timeout: float | None = None) -> CheckpointsRemoveFilesResponse:
+def post_CheckpointsRemoveFiles(session: SessionProtocol, *, body: CheckpointsRemoveFilesRequest, timeout: float | None = None) -> CheckpointsRemoveFilesResponse:
     route = ("POST", "/api/v1/checkpoints/rm")
     return call(session, route, CheckpointsRemoveFilesResponse, body=body, timeout=timeout)
 
 
-def patch_PatchCheckpoints(session: Session, *, body: PatchCheckpointsRequest, timeout: float | None = None) -> PatchCheckpointsResponse:
+def patch_PatchCheckpoints(session: SessionProtocol, *, body: PatchCheckpointsRequest, timeout: float | None = None) -> PatchCheckpointsResponse:
     route = ("PATCH", "/api/v1/checkpoints")
     return call(session, route, PatchCheckpointsResponse, body=body, timeout=timeout)
 
 
-def delete_DeleteCheckpoints(session: Session, *, body: DeleteCheckpointsRequest, timeout: float | None = None) -> DeleteCheckpointsResponse:
+def delete_DeleteCheckpoints(session: SessionProtocol, *, body: DeleteCheckpointsRequest, timeout: float | None = None) -> DeleteCheckpointsResponse:
     route = ("DELETE", "/api/v1/checkpoints")
     return call(session, route, DeleteCheckpointsResponse, body=body, timeout=timeout)
 
 
-def get_GetTrialMetricsByCheckpoint(session: Session, *, checkpoint_uuid: str, trial_source_info_type: TrialSourceInfoType | None = None, metric_group: str | None = None, timeout: float | None = None) -> GetTrialMetricsByCheckpointResponse:
+def get_GetTrialMetricsByCheckpoint(session: SessionProtocol, *, checkpoint_uuid: str, trial_source_info_type: TrialSourceInfoType | None = None, metric_group: str | None = None, timeout: float | None = None) -> GetTrialMetricsByCheckpointResponse:
     route = ("GET", f"/api/v1/checkpoints/{segment(checkpoint_uuid)}/metrics")
     return call(session, route, GetTrialMetricsByCheckpointResponse, query={"trialSourceInfoType": trial_source_info_type, "metricGroup": metric_group}, timeout=timeout)

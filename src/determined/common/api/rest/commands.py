@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
 
-from determined.common.api.messages import Message, Session, WireEnum, call, segment
+from determined.common.api.messages import Message, SessionProtocol, WireEnum, call, segment
 from determined.common.api.rest.types.command import Command
 from determined.common.api.rest.types.shared import LaunchWarning, OrderBy, Pagination
 from determined.common.api.rest.types.util import File
@@ -118,26 +118,26 @@ class LaunchCommandResponse(Message):
     )
 
 
-def get_GetCommands(session: Session, *, sort_by: GetCommandsRequestSortBy | None = None, order_by: OrderBy | None = None, offset: int | None = None, limit: int | None = None, users: Sequence[str] | None = None, user_ids: Sequence[int] | None = None, workspace_id: int | None = None, timeout: float | None = None) -> GetCommandsResponse:
+def get_GetCommands(session: SessionProtocol, *, sort_by: GetCommandsRequestSortBy | None = None, order_by: OrderBy | None = None, offset: int | None = None, limit: int | None = None, users: Sequence[str] | None = None, user_ids: Sequence[int] | None = None, workspace_id: int | None = None, timeout: float | None = None) -> GetCommandsResponse:
     route = ("GET", "/api/v1/commands")
     return call(session, route, GetCommandsResponse, query={"sortBy": sort_by, "orderBy": order_by, "offset": offset, "limit": limit, "users": users, "userIds": user_ids, "workspaceId": workspace_id}, timeout=timeout)
 
 
-def get_GetCommand(session: Session, *, command_id: str, timeout: float | None = None) -> GetCommandResponse:
+def get_GetCommand(session: SessionProtocol, *, command_id: str, timeout: float | None = None) -> GetCommandResponse:
     route = ("GET", f"/api/v1/commands/{segment(command_id)}")
     return call(session, route, GetCommandResponse, timeout=timeout)
 
 
-def post_KillCommand(session: Session, *, command_id: str, timeout: float | None = None) -> KillCommandResponse:
+def post_KillCommand(session: SessionProtocol, *, command_id: str, timeout: float | None = None) -> KillCommandResponse:
     route = ("POST", f"/api/v1/commands/{segment(command_id)}/kill")
     return call(session, route, KillCommandResponse, timeout=timeout)
 
 
-def post_SetCommandPriority(session: Session, *, command_id: str, body: SetCommandPriorityRequest, timeout: float | None = None) -> SetCommandPriorityResponse:
+def post_SetCommandPriority(session: SessionProtocol, *, command_id: str, body: SetCommandPriorityRequest, timeout: float | None = None) -> SetCommandPriorityResponse:
     route = ("POST", f"/api/v1/commands/{segment(command_id)}/set_priority")
     return call(session, route, SetCommandPriorityResponse, body=body, timeout=timeout)
 
 
-def post_LaunchCommand(session: Session, *, body: LaunchCommandRequest, timeout: float | None = None) -> LaunchCommandResponse:
+def post_LaunchCommand(session: SessionProtocol, *, body: LaunchCommandRequest, timeout: float | None = None) -> LaunchCommandResponse:
     route = ("POST", "/api/v1/commands")
     return call(session, route, LaunchCommandResponse, body=body, timeout=timeout)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
-from determined.common.api.messages import Message, Session, call, segment
+from determined.common.api.messages import Message, SessionProtocol, call, segment
 
 
 class PutWorkspaceConfigPoliciesRequest(Message):
@@ -95,31 +95,31 @@ class DeleteGlobalConfigPoliciesResponse(Message):
     pass
 
 
-def put_PutWorkspaceConfigPolicies(session: Session, *, workspace_id: int, workload_type: str, body: PutWorkspaceConfigPoliciesRequest, timeout: float | None = None) -> PutWorkspaceConfigPoliciesResponse:
+def put_PutWorkspaceConfigPolicies(session: SessionProtocol, *, workspace_id: int, workload_type: str, body: PutWorkspaceConfigPoliciesRequest, timeout: float | None = None) -> PutWorkspaceConfigPoliciesResponse:
     route = ("PUT", f"/api/v1/config-policies/workspaces/{segment(workspace_id)}/{segment(workload_type)}")
     return call(session, route, PutWorkspaceConfigPoliciesResponse, body=body, timeout=timeout)
 
 
-def put_PutGlobalConfigPolicies(session: Session, *, workload_type: str, body: PutGlobalConfigPoliciesRequest, timeout: float | None = None) -> PutGlobalConfigPoliciesResponse:
+def put_PutGlobalConfigPolicies(session: SessionProtocol, *, workload_type: str, body: PutGlobalConfigPoliciesRequest, timeout: float | None = None) -> PutGlobalConfigPoliciesResponse:
     route = ("PUT", f"/api/v1/config-policies/global/{segment(workload_type)}")
     return call(session, route, PutGlobalConfigPoliciesResponse, body=body, timeout=timeout)
 
 
-def get_GetWorkspaceConfigPolicies(session: Session, *, workspace_id: int, workload_type: str, timeout: float | None = None) -> GetWorkspaceConfigPoliciesResponse:
+def get_GetWorkspaceConfigPolicies(session: SessionProtocol, *, workspace_id: int, workload_type: str, timeout: float | None = None) -> GetWorkspaceConfigPoliciesResponse:
     route = ("GET", f"/api/v1/config-policies/workspaces/{segment(workspace_id)}/{segment(workload_type)}")
     return call(session, route, GetWorkspaceConfigPoliciesResponse, timeout=timeout)
 
 
-def get_GetGlobalConfigPolicies(session: Session, *, workload_type: str, timeout: float | None = None) -> GetGlobalConfigPoliciesResponse:
+def get_GetGlobalConfigPolicies(session: SessionProtocol, *, workload_type: str, timeout: float | None = None) -> GetGlobalConfigPoliciesResponse:
     route = ("GET", f"/api/v1/config-policies/global/{segment(workload_type)}")
     return call(session, route, GetGlobalConfigPoliciesResponse, timeout=timeout)
 
 
-def delete_DeleteWorkspaceConfigPolicies(session: Session, *, workspace_id: int, workload_type: str, timeout: float | None = None) -> DeleteWorkspaceConfigPoliciesResponse:
+def delete_DeleteWorkspaceConfigPolicies(session: SessionProtocol, *, workspace_id: int, workload_type: str, timeout: float | None = None) -> DeleteWorkspaceConfigPoliciesResponse:
     route = ("DELETE", f"/api/v1/config-policies/workspaces/{segment(workspace_id)}/{segment(workload_type)}")
     return call(session, route, DeleteWorkspaceConfigPoliciesResponse, timeout=timeout)
 
 
-def delete_DeleteGlobalConfigPolicies(session: Session, *, workload_type: str, timeout: float | None = None) -> DeleteGlobalConfigPoliciesResponse:
+def delete_DeleteGlobalConfigPolicies(session: SessionProtocol, *, workload_type: str, timeout: float | None = None) -> DeleteGlobalConfigPoliciesResponse:
     route = ("DELETE", f"/api/v1/config-policies/global/{segment(workload_type)}")
     return call(session, route, DeleteGlobalConfigPoliciesResponse, timeout=timeout)

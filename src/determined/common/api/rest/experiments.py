@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Iterator, Mapping, Sequence
 
-from determined.common.api.messages import Message, Session, WireEnum, call, segment, stream
+from determined.common.api.messages import Message, SessionProtocol, WireEnum, call, segment, stream
 from determined.common.api.rest.types.checkpoint import Checkpoint, CheckpointState, SortBy
 from determined.common.api.rest.types.common import Int32FieldFilter
 from determined.common.api.rest.types.experiment import Experiment, ExperimentState, FileNode, PatchExperiment, SearchSummary, ValidationHistoryEntry
@@ -654,161 +654,161 @@ class GetExperimentTrialsResponse(Message):
     )
 
 
-def post_CreateExperiment(session: Session, *, body: CreateExperimentRequest, timeout: float | None = None) -> CreateExperimentResponse:
+def post_CreateExperiment(session: SessionProtocol, *, body: CreateExperimentRequest, timeout: float | None = None) -> CreateExperimentResponse:
     route = ("POST", "/api/v1/experiments")
     return call(session, route, CreateExperimentResponse, body=body, timeout=timeout)
 
 
-def put_PutExperiment(session: Session, *, external_experiment_id: str, body: CreateExperimentRequest | None, timeout: float | None = None) -> PutExperimentResponse:
+def put_PutExperiment(session: SessionProtocol, *, external_experiment_id: str, body: CreateExperimentRequest | None, timeout: float | None = None) -> PutExperimentResponse:
     route = ("PUT", f"/api/v1/experiments/by-external-id/{segment(external_experiment_id)}")
     return call(session, route, PutExperimentResponse, body=body, timeout=timeout)
 
 
-def post_ContinueExperiment(session: Session, *, body: ContinueExperimentRequest, timeout: float | None = None) -> ContinueExperimentResponse:
+def post_ContinueExperiment(session: SessionProtocol, *, body: ContinueExperimentRequest, timeout: float | None = None) -> ContinueExperimentResponse:
     route = ("POST", "/api/v1/experiments/continue")
     return call(session, route, ContinueExperimentResponse, body=body, timeout=timeout)
 
 
-def get_GetExperiment(session: Session, *, experiment_id: int, timeout: float | None = None) -> GetExperimentResponse:
+def get_GetExperiment(session: SessionProtocol, *, experiment_id: int, timeout: float | None = None) -> GetExperimentResponse:
     route = ("GET", f"/api/v1/experiments/{segment(experiment_id)}")
     return call(session, route, GetExperimentResponse, timeout=timeout)
 
 
-def get_GetExperiments(session: Session, *, sort_by: GetExperimentsRequestSortBy | None = None, order_by: OrderBy | None = None, offset: int | None = None, limit: int | None = None, description: str | None = None, name: str | None = None, labels: Sequence[str] | None = None, archived: bool | None = None, states: Sequence[ExperimentState] | None = None, users: Sequence[str] | None = None, user_ids: Sequence[int] | None = None, project_id: int | None = None, experiment_id_filter: Int32FieldFilter | None = None, show_trial_data: bool | None = None, timeout: float | None = None) -> GetExperimentsResponse:
+def get_GetExperiments(session: SessionProtocol, *, sort_by: GetExperimentsRequestSortBy | None = None, order_by: OrderBy | None = None, offset: int | None = None, limit: int | None = None, description: str | None = None, name: str | None = None, labels: Sequence[str] | None = None, archived: bool | None = None, states: Sequence[ExperimentState] | None = None, users: Sequence[str] | None = None, user_ids: Sequence[int] | None = None, project_id: int | None = None, experiment_id_filter: Int32FieldFilter | None = None, show_trial_data: bool | None = None, timeout: float | None = None) -> GetExperimentsResponse:
     route = ("GET", "/api/v1/experiments")
     return call(session, route, GetExperimentsResponse, query={"sortBy": sort_by, "orderBy": order_by, "offset": offset, "limit": limit, "description": description, "name": name, "labels": labels, "archived": archived, "states": states, "users": users, "userIds": user_ids, "projectId": project_id, "experimentIdFilter": experiment_id_filter, "showTrialData": show_trial_data}, timeout=timeout)
 
 
-def put_PutExperimentRetainLogs(session: Session, *, experiment_id: int, body: PutExperimentRetainLogsRequest, timeout: float | None = None) -> PutExperimentRetainLogsResponse:
+def put_PutExperimentRetainLogs(session: SessionProtocol, *, experiment_id: int, body: PutExperimentRetainLogsRequest, timeout: float | None = None) -> PutExperimentRetainLogsResponse:
     route = ("PUT", f"/api/v1/experiments/{segment(experiment_id)}/retain_logs")
     return call(session, route, PutExperimentRetainLogsResponse, body=body, timeout=timeout)
 
 
-def get_GetModelDef(session: Session, *, experiment_id: int, timeout: float | None = None) -> GetModelDefResponse:
+def get_GetModelDef(session: SessionProtocol, *, experiment_id: int, timeout: float | None = None) -> GetModelDefResponse:
     route = ("GET", f"/api/v1/experiments/{segment(experiment_id)}/model_def")
     return call(session, route, GetModelDefResponse, timeout=timeout)
 
 
-def get_GetModelDefTree(session: Session, *, experiment_id: int, timeout: float | None = None) -> GetModelDefTreeResponse:
+def get_GetModelDefTree(session: SessionProtocol, *, experiment_id: int, timeout: float | None = None) -> GetModelDefTreeResponse:
     route = ("GET", f"/api/v1/experiments/{segment(experiment_id)}/file_tree")
     return call(session, route, GetModelDefTreeResponse, timeout=timeout)
 
 
-def post_GetModelDefFile(session: Session, *, experiment_id: int, body: GetModelDefFileRequest, timeout: float | None = None) -> GetModelDefFileResponse:
+def post_GetModelDefFile(session: SessionProtocol, *, experiment_id: int, body: GetModelDefFileRequest, timeout: float | None = None) -> GetModelDefFileResponse:
     route = ("POST", f"/api/v1/experiments/{segment(experiment_id)}/file")
     return call(session, route, GetModelDefFileResponse, body=body, timeout=timeout)
 
 
-def get_GetExperimentLabels(session: Session, *, project_id: int | None = None, timeout: float | None = None) -> GetExperimentLabelsResponse:
+def get_GetExperimentLabels(session: SessionProtocol, *, project_id: int | None = None, timeout: float | None = None) -> GetExperimentLabelsResponse:
     route = ("GET", "/api/v1/experiment/labels")
     return call(session, route, GetExperimentLabelsResponse, query={"projectId": project_id}, timeout=timeout)
 
 
-def get_GetExperimentValidationHistory(session: Session, *, experiment_id: int, timeout: float | None = None) -> GetExperimentValidationHistoryResponse:
+def get_GetExperimentValidationHistory(session: SessionProtocol, *, experiment_id: int, timeout: float | None = None) -> GetExperimentValidationHistoryResponse:
     route = ("GET", f"/api/v1/experiments/{segment(experiment_id)}/validation-history")
     return call(session, route, GetExperimentValidationHistoryResponse, timeout=timeout)
 
 
-def post_ActivateExperiment(session: Session, *, id: int, timeout: float | None = None) -> ActivateExperimentResponse:
+def post_ActivateExperiment(session: SessionProtocol, *, id: int, timeout: float | None = None) -> ActivateExperimentResponse:
     route = ("POST", f"/api/v1/experiments/{segment(id)}/activate")
     return call(session, route, ActivateExperimentResponse, timeout=timeout)
 
 
-def post_PauseExperiment(session: Session, *, id: int, timeout: float | None = None) -> PauseExperimentResponse:
+def post_PauseExperiment(session: SessionProtocol, *, id: int, timeout: float | None = None) -> PauseExperimentResponse:
     route = ("POST", f"/api/v1/experiments/{segment(id)}/pause")
     return call(session, route, PauseExperimentResponse, timeout=timeout)
 
 
-def post_CancelExperiment(session: Session, *, id: int, timeout: float | None = None) -> CancelExperimentResponse:
+def post_CancelExperiment(session: SessionProtocol, *, id: int, timeout: float | None = None) -> CancelExperimentResponse:
     route = ("POST", f"/api/v1/experiments/{segment(id)}/cancel")
     return call(session, route, CancelExperimentResponse, timeout=timeout)
 
 
-def post_KillExperiment(session: Session, *, id: int, timeout: float | None = None) -> KillExperimentResponse:
+def post_KillExperiment(session: SessionProtocol, *, id: int, timeout: float | None = None) -> KillExperimentResponse:
     route = ("POST", f"/api/v1/experiments/{segment(id)}/kill")
     return call(session, route, KillExperimentResponse, timeout=timeout)
 
 
-def post_ArchiveExperiment(session: Session, *, id: int, timeout: float | None = None) -> ArchiveExperimentResponse:
+def post_ArchiveExperiment(session: SessionProtocol, *, id: int, timeout: float | None = None) -> ArchiveExperimentResponse:
     route = ("POST", f"/api/v1/experiments/{segment(id)}/archive")
     return call(session, route, ArchiveExperimentResponse, timeout=timeout)
 
 
-def post_UnarchiveExperiment(session: Session, *, id: int, timeout: float | None = None) -> UnarchiveExperimentResponse:
+def post_UnarchiveExperiment(session: SessionProtocol, *, id: int, timeout: float | None = None) -> UnarchiveExperimentResponse:
     route = ("POST", f"/api/v1/experiments/{segment(id)}/unarchive")
     return call(session, route, UnarchiveExperimentResponse, timeout=timeout)
 
 
-def patch_PatchExperiment(session: Session, *, experiment_id: int, body: PatchExperiment | None, timeout: float | None = None) -> PatchExperimentResponse:
+def patch_PatchExperiment(session: SessionProtocol, *, experiment_id: int, body: PatchExperiment | None, timeout: float | None = None) -> PatchExperimentResponse:
     route = ("PATCH", f"/api/v1/experiments/{segment(experiment_id)}")
     return call(session, route, PatchExperimentResponse, body=body, timeout=timeout)
 
 
-def delete_DeleteExperiment(session: Session, *, experiment_id: int, timeout: float | None = None) -> DeleteExperimentResponse:
+def delete_DeleteExperiment(session: SessionProtocol, *, experiment_id: int, timeout: float | None = None) -> DeleteExperimentResponse:
     route = ("DELETE", f"/api/v1/experiments/{segment(experiment_id)}")
     return call(session, route, DeleteExperimentResponse, timeout=timeout)
 
 
-def get_GetBestSearcherValidationMetric(session: Session, *, experiment_id: int, timeout: float | None = None) -> GetBestSearcherValidationMetricResponse:
+def get_GetBestSearcherValidationMetric(session: SessionProtocol, *, experiment_id: int, timeout: float | None = None) -> GetBestSearcherValidationMetricResponse:
     route = ("GET", f"/api/v1/experiments/{segment(experiment_id)}/searcher/best_searcher_validation_metric")
     return call(session, route, GetBestSearcherValidationMetricResponse, timeout=timeout)
 
 
-def get_GetExperimentCheckpoints(session: Session, *, id: int, sort_by_attr: SortBy | None = None, sort_by_metric: str | None = None, order_by: OrderBy | None = None, offset: int | None = None, limit: int | None = None, states: Sequence[CheckpointState] | None = None, timeout: float | None = None) -> GetExperimentCheckpointsResponse:
+def get_GetExperimentCheckpoints(session: SessionProtocol, *, id: int, sort_by_attr: SortBy | None = None, sort_by_metric: str | None = None, order_by: OrderBy | None = None, offset: int | None = None, limit: int | None = None, states: Sequence[CheckpointState] | None = None, timeout: float | None = None) -> GetExperimentCheckpointsResponse:
     route = ("GET", f"/api/v1/experiments/{segment(id)}/checkpoints")
     return call(session, route, GetExperimentCheckpointsResponse, query={"sortByAttr": sort_by_attr, "sortByMetric": sort_by_metric, "orderBy": order_by, "offset": offset, "limit": limit, "states": states}, timeout=timeout)
 
 
-def put_PutExperimentLabel(session: Session, *, experiment_id: int, label: str, timeout: float | None = None) -> PutExperimentLabelResponse:
+def put_PutExperimentLabel(session: SessionProtocol, *, experiment_id: int, label: str, timeout: float | None = None) -> PutExperimentLabelResponse:
     route = ("PUT", f"/api/v1/experiments/{segment(experiment_id)}/labels/{segment(label)}")
     return call(session, route, PutExperimentLabelResponse, timeout=timeout)
 
 
-def delete_DeleteExperimentLabel(session: Session, *, experiment_id: int, label: str, timeout: float | None = None) -> DeleteExperimentLabelResponse:
+def delete_DeleteExperimentLabel(session: SessionProtocol, *, experiment_id: int, label: str, timeout: float | None = None) -> DeleteExperimentLabelResponse:
     route = ("DELETE", f"/api/v1/experiments/{segment(experiment_id)}/labels/{segment(label)}")
     return call(session, route, DeleteExperimentLabelResponse, timeout=timeout)
 
 
-def post_PreviewHPSearch(session: Session, *, body: PreviewHPSearchRequest, timeout: float | None = None) -> PreviewHPSearchResponse:
+def post_PreviewHPSearch(session: SessionProtocol, *, body: PreviewHPSearchRequest, timeout: float | None = None) -> PreviewHPSearchResponse:
     route = ("POST", "/api/v1/preview-hp-search")
     return call(session, route, PreviewHPSearchResponse, body=body, timeout=timeout)
 
 
-def get_GetExperimentTrials(session: Session, *, experiment_id: int, sort_by: GetExperimentTrialsRequestSortBy | None = None, order_by: OrderBy | None = None, offset: int | None = None, limit: int | None = None, states: Sequence[ExperimentState] | None = None, timeout: float | None = None) -> GetExperimentTrialsResponse:
+def get_GetExperimentTrials(session: SessionProtocol, *, experiment_id: int, sort_by: GetExperimentTrialsRequestSortBy | None = None, order_by: OrderBy | None = None, offset: int | None = None, limit: int | None = None, states: Sequence[ExperimentState] | None = None, timeout: float | None = None) -> GetExperimentTrialsResponse:
     route = ("GET", f"/api/v1/experiments/{segment(experiment_id)}/trials")
     return call(session, route, GetExperimentTrialsResponse, query={"sortBy": sort_by, "orderBy": order_by, "offset": offset, "limit": limit, "states": states}, timeout=timeout)
 
 
-def delete_DeleteTensorboardFiles(session: Session, *, experiment_id: int, timeout: float | None = None) -> DeleteTensorboardFilesResponse:
+def delete_DeleteTensorboardFiles(session: SessionProtocol, *, experiment_id: int, timeout: float | None = None) -> DeleteTensorboardFilesResponse:
     route = ("DELETE", f"/api/v1/experiments/{segment(experiment_id)}/tensorboard-files")
     return call(session, route, DeleteTensorboardFilesResponse, timeout=timeout)
 
 
-def get_ExpMetricNames(session: Session, *, ids: Sequence[int] | None = None, period_seconds: int | None = None, timeout: float | None = None) -> Iterator[ExpMetricNamesResponse]:
+def get_ExpMetricNames(session: SessionProtocol, *, ids: Sequence[int] | None = None, period_seconds: int | None = None, timeout: float | None = None) -> Iterator[ExpMetricNamesResponse]:
     route = ("GET", "/api/v1/experiments/metrics-stream/metric-names")
     return stream(session, route, ExpMetricNamesResponse, query={"ids": ids, "periodSeconds": period_seconds}, timeout=timeout)
 
 
-def get_MetricBatches(session: Session, *, experiment_id: int, metric_name: str | None = None, metric_type: MetricType | None = None, group: str | None = None, period_seconds: int | None = None, timeout: float | None = None) -> Iterator[MetricBatchesResponse]:
+def get_MetricBatches(session: SessionProtocol, *, experiment_id: int, metric_name: str | None = None, metric_type: MetricType | None = None, group: str | None = None, period_seconds: int | None = None, timeout: float | None = None) -> Iterator[MetricBatchesResponse]:
     route = ("GET", f"/api/v1/experiments/{segment(experiment_id)}/metrics-stream/batches")
     return stream(session, route, MetricBatchesResponse, query={"metricName": metric_name, "metricType": metric_type, "group": group, "periodSeconds": period_seconds}, timeout=timeout)
 
 
-def get_TrialsSnapshot(session: Session, *, experiment_id: int, metric_name: str | None = None, metric_type: MetricType | None = None, group: str | None = None, batches_processed: int | None = None, batches_margin: int | None = None, period_seconds: int | None = None, timeout: float | None = None) -> Iterator[TrialsSnapshotResponse]:
+def get_TrialsSnapshot(session: SessionProtocol, *, experiment_id: int, metric_name: str | None = None, metric_type: MetricType | None = None, group: str | None = None, batches_processed: int | None = None, batches_margin: int | None = None, period_seconds: int | None = None, timeout: float | None = None) -> Iterator[TrialsSnapshotResponse]:
     route = ("GET", f"/api/v1/experiments/{segment(experiment_id)}/metrics-stream/trials-snapshot")
     return stream(session, route, TrialsSnapshotResponse, query={"metricName": metric_name, "metricType": metric_type, "group": group, "batchesProcessed": batches_processed, "batchesMargin": batches_margin, "periodSeconds": period_seconds}, timeout=timeout)
 
 
-def get_TrialsSample(session: Session, *, experiment_id: int, metric_name: str | None = None, metric_type: MetricType | None = None, group: str | None = None, max_trials: int | None = None, max_datapoints: int | None = None, start_batches: int | None = None, end_batches: int | None = None, period_seconds: int | None = None, timeout: float | None = None) -> Iterator[TrialsSampleResponse]:
+def get_TrialsSample(session: SessionProtocol, *, experiment_id: int, metric_name: str | None = None, metric_type: MetricType | None = None, group: str | None = None, max_trials: int | None = None, max_datapoints: int | None = None, start_batches: int | None = None, end_batches: int | None = None, period_seconds: int | None = None, timeout: float | None = None) -> Iterator[TrialsSampleResponse]:
     route = ("GET", f"/api/v1/experiments/{segment(experiment_id)}/metrics-stream/trials-sample")
     return stream(session, route, TrialsSampleResponse, query={"metricName": metric_name, "metricType": metric_type, "group": group, "maxTrials": max_trials, "maxDatapoints": max_datapoints, "startBatches": start_batches, "endBatches": end_batches, "periodSeconds": period_seconds}, timeout=timeout)
 
 
-def post_MoveExperiment(session: Session, *, experiment_id: int, body: MoveExperimentRequest, timeout: float | None = None) -> MoveExperimentResponse:
+def post_MoveExperiment(session: SessionProtocol, *, experiment_id: int, body: MoveExperimentRequest, timeout: float | None = None) -> MoveExperimentResponse:
     route = ("POST", f"/api/v1/experiments/{segment(experiment_id)}/move")
     return call(session, route, MoveExperimentResponse, body=body, timeout=timeout)
 
 
-def post_SearchExperiments(session: Session, *, body: SearchExperimentsRequest, timeout: float | None = None) -> SearchExperimentsResponse:
+def post_SearchExperiments(session: SessionProtocol, *, body: SearchExperimentsRequest, timeout: float | None = None) -> SearchExperimentsResponse:
     route = ("POST", "/api/v1/experiments-search")
     return call(session, route, SearchExperimentsResponse, body=body, timeout=timeout)

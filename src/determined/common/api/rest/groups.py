@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from determined.common.api.messages import Message, Session, call, segment
+from determined.common.api.messages import Message, SessionProtocol, call, segment
 from determined.common.api.rest.types.group import GroupDetails, GroupSearchResult
 from determined.common.api.rest.types.shared import Pagination
 
@@ -92,26 +92,26 @@ class DeleteGroupResponse(Message):
     pass
 
 
-def get_GetGroup(session: Session, *, group_id: int, timeout: float | None = None) -> GetGroupResponse:
+def get_GetGroup(session: SessionProtocol, *, group_id: int, timeout: float | None = None) -> GetGroupResponse:
     route = ("GET", f"/api/v1/groups/{segment(group_id)}")
     return call(session, route, GetGroupResponse, timeout=timeout)
 
 
-def post_GetGroups(session: Session, *, body: GetGroupsRequest, timeout: float | None = None) -> GetGroupsResponse:
+def post_GetGroups(session: SessionProtocol, *, body: GetGroupsRequest, timeout: float | None = None) -> GetGroupsResponse:
     route = ("POST", "/api/v1/groups/search")
     return call(session, route, GetGroupsResponse, body=body, timeout=timeout)
 
 
-def post_CreateGroup(session: Session, *, body: CreateGroupRequest, timeout: float | None = None) -> CreateGroupResponse:
+def post_CreateGroup(session: SessionProtocol, *, body: CreateGroupRequest, timeout: float | None = None) -> CreateGroupResponse:
     route = ("POST", "/api/v1/groups")
     return call(session, route, CreateGroupResponse, body=body, timeout=timeout)
 
 
-def put_UpdateGroup(session: Session, *, group_id: int, body: UpdateGroupRequest, timeout: float | None = None) -> UpdateGroupResponse:
+def put_UpdateGroup(session: SessionProtocol, *, group_id: int, body: UpdateGroupRequest, timeout: float | None = None) -> UpdateGroupResponse:
     route = ("PUT", f"/api/v1/groups/{segment(group_id)}")
     return call(session, route, UpdateGroupResponse, body=body, timeout=timeout)
 
 
-def delete_DeleteGroup(session: Session, *, group_id: int, timeout: float | None = None) -> DeleteGroupResponse:
+def delete_DeleteGroup(session: SessionProtocol, *, group_id: int, timeout: float | None = None) -> DeleteGroupResponse:
     route = ("DELETE", f"/api/v1/groups/{segment(group_id)}")
     return call(session, route, DeleteGroupResponse, timeout=timeout)

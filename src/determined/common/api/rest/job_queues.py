@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from determined.common.api.messages import Message, Session, call
+from determined.common.api.messages import Message, SessionProtocol, call
 from determined.common.api.rest.types.job import AggregateQueueStats, Job, JobState, QueueControl, QueueStats, RBACJob
 from determined.common.api.rest.types.shared import OrderBy, Pagination
 
@@ -93,21 +93,21 @@ class GetJobQueueStatsResponse(Message):
     )
 
 
-def get_GetJobs(session: Session, *, offset: int | None = None, limit: int | None = None, resource_pool: str | None = None, order_by: OrderBy | None = None, states: Sequence[JobState] | None = None, timeout: float | None = None) -> GetJobsResponse:
+def get_GetJobs(session: SessionProtocol, *, offset: int | None = None, limit: int | None = None, resource_pool: str | None = None, order_by: OrderBy | None = None, states: Sequence[JobState] | None = None, timeout: float | None = None) -> GetJobsResponse:
     route = ("GET", "/api/v1/job-queues")
     return call(session, route, GetJobsResponse, query={"offset": offset, "limit": limit, "resourcePool": resource_pool, "orderBy": order_by, "states": states}, timeout=timeout)
 
 
-def get_GetJobsV2(session: Session, *, offset: int | None = None, limit: int | None = None, resource_pool: str | None = None, order_by: OrderBy | None = None, states: Sequence[JobState] | None = None, timeout: float | None = None) -> GetJobsV2Response:
+def get_GetJobsV2(session: SessionProtocol, *, offset: int | None = None, limit: int | None = None, resource_pool: str | None = None, order_by: OrderBy | None = None, states: Sequence[JobState] | None = None, timeout: float | None = None) -> GetJobsV2Response:
     route = ("GET", "/api/v1/job-queues-v2")
     return call(session, route, GetJobsV2Response, query={"offset": offset, "limit": limit, "resourcePool": resource_pool, "orderBy": order_by, "states": states}, timeout=timeout)
 
 
-def get_GetJobQueueStats(session: Session, *, resource_pools: Sequence[str] | None = None, timeout: float | None = None) -> GetJobQueueStatsResponse:
+def get_GetJobQueueStats(session: SessionProtocol, *, resource_pools: Sequence[str] | None = None, timeout: float | None = None) -> GetJobQueueStatsResponse:
     route = ("GET", "/api/v1/job-queues/stats")
     return call(session, route, GetJobQueueStatsResponse, query={"resourcePools": resource_pools}, timeout=timeout)
 
 
-def post_UpdateJobQueue(session: Session, *, body: UpdateJobQueueRequest, timeout: float | None = None) -> UpdateJobQueueResponse:
+def post_UpdateJobQueue(session: SessionProtocol, *, body: UpdateJobQueueRequest, timeout: float | None = None) -> UpdateJobQueueResponse:
     route = ("POST", "/api/v1/job-queues")
     return call(session, route, UpdateJobQueueResponse, body=body, timeout=timeout)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Iterator, Mapping, Sequence
 
-from determined.common.api.messages import Message, Session, WireEnum, call, stream
+from determined.common.api.messages import Message, SessionProtocol, WireEnum, call, stream
 from determined.common.api.rest.types.log import LogEntry
 from determined.common.api.rest.types.master import Config
 
@@ -172,41 +172,41 @@ class MasterLogsResponse(Message):
     )
 
 
-def get_GetTelemetry(session: Session, *, timeout: float | None = None) -> GetTelemetryResponse:
+def get_GetTelemetry(session: SessionProtocol, *, timeout: float | None = None) -> GetTelemetryResponse:
     route = ("GET", "/api/v1/master/telemetry")
     return call(session, route, GetTelemetryResponse, timeout=timeout)
 
 
-def get_GetMaster(session: Session, *, timeout: float | None = None) -> GetMasterResponse:
+def get_GetMaster(session: SessionProtocol, *, timeout: float | None = None) -> GetMasterResponse:
     route = ("GET", "/api/v1/master")
     return call(session, route, GetMasterResponse, timeout=timeout)
 
 
-def get_GetMasterConfig(session: Session, *, timeout: float | None = None) -> GetMasterConfigResponse:
+def get_GetMasterConfig(session: SessionProtocol, *, timeout: float | None = None) -> GetMasterConfigResponse:
     route = ("GET", "/api/v1/master/config")
     return call(session, route, GetMasterConfigResponse, timeout=timeout)
 
 
-def patch_PatchMasterConfig(session: Session, *, body: PatchMasterConfigRequest, timeout: float | None = None) -> PatchMasterConfigResponse:
+def patch_PatchMasterConfig(session: SessionProtocol, *, body: PatchMasterConfigRequest, timeout: float | None = None) -> PatchMasterConfigResponse:
     route = ("PATCH", "/api/v1/master/config")
     return call(session, route, PatchMasterConfigResponse, body=body, timeout=timeout)
 
 
-def get_MasterLogs(session: Session, *, offset: int | None = None, limit: int | None = None, follow: bool | None = None, timeout: float | None = None) -> Iterator[MasterLogsResponse]:
+def get_MasterLogs(session: SessionProtocol, *, offset: int | None = None, limit: int | None = None, follow: bool | None = None, timeout: float | None = None) -> Iterator[MasterLogsResponse]:
     route = ("GET", "/api/v1/master/logs")
     return stream(session, route, MasterLogsResponse, query={"offset": offset, "limit": limit, "follow": follow}, timeout=timeout)
 
 
-def get_GetClusterMessage(session: Session, *, timeout: float | None = None) -> GetClusterMessageResponse:
+def get_GetClusterMessage(session: SessionProtocol, *, timeout: float | None = None) -> GetClusterMessageResponse:
     route = ("GET", "/api/v1/master/cluster_message")
     return call(session, route, GetClusterMessageResponse, timeout=timeout)
 
 
-def put_SetClusterMessage(session: Session, *, body: SetClusterMessageRequest, timeout: float | None = None) -> SetClusterMessageResponse:
+def put_SetClusterMessage(session: SessionProtocol, *, body: SetClusterMessageRequest, timeout: float | None = None) -> SetClusterMessageResponse:
     route = ("PUT", "/api/v1/master/cluster_message")
     return call(session, route, SetClusterMessageResponse, body=body, timeout=timeout)
 
 
-def delete_DeleteClusterMessage(session: Session, *, timeout: float | None = None) -> DeleteClusterMessageResponse:
+def delete_DeleteClusterMessage(session: SessionProtocol, *, timeout: float | None = None) -> DeleteClusterMessageResponse:
     route = ("DELETE", "/api/v1/master/cluster_message")
     return call(session, route, DeleteClusterMessageResponse, timeout=timeout)

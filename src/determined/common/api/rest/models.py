@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
 
-from determined.common.api.messages import Message, Session, WireEnum, call, segment
+from determined.common.api.messages import Message, SessionProtocol, WireEnum, call, segment
 from determined.common.api.rest.types.model import Model, ModelVersion, PatchModel, PatchModelVersion
 from determined.common.api.rest.types.shared import OrderBy, Pagination
 from determined.common.api.rest.types.trial import MetricsReport, TrialSourceInfoType
@@ -301,76 +301,76 @@ class GetTrialMetricsByModelVersionResponse(Message):
     )
 
 
-def get_GetModel(session: Session, *, model_name: str, timeout: float | None = None) -> GetModelResponse:
+def get_GetModel(session: SessionProtocol, *, model_name: str, timeout: float | None = None) -> GetModelResponse:
     route = ("GET", f"/api/v1/models/{segment(model_name)}")
     return call(session, route, GetModelResponse, timeout=timeout)
 
 
-def post_PostModel(session: Session, *, body: PostModelRequest, timeout: float | None = None) -> PostModelResponse:
+def post_PostModel(session: SessionProtocol, *, body: PostModelRequest, timeout: float | None = None) -> PostModelResponse:
     route = ("POST", "/api/v1/models")
     return call(session, route, PostModelResponse, body=body, timeout=timeout)
 
 
-def patch_PatchModel(session: Session, *, model_name: str, body: PatchModel | None, timeout: float | None = None) -> PatchModelResponse:
+def patch_PatchModel(session: SessionProtocol, *, model_name: str, body: PatchModel | None, timeout: float | None = None) -> PatchModelResponse:
     route = ("PATCH", f"/api/v1/models/{segment(model_name)}")
     return call(session, route, PatchModelResponse, body=body, timeout=timeout)
 
 
-def post_ArchiveModel(session: Session, *, model_name: str, timeout: float | None = None) -> ArchiveModelResponse:
+def post_ArchiveModel(session: SessionProtocol, *, model_name: str, timeout: float | None = None) -> ArchiveModelResponse:
     route = ("POST", f"/api/v1/models/{segment(model_name)}/archive")
     return call(session, route, ArchiveModelResponse, timeout=timeout)
 
 
-def post_UnarchiveModel(session: Session, *, model_name: str, timeout: float | None = None) -> UnarchiveModelResponse:
+def post_UnarchiveModel(session: SessionProtocol, *, model_name: str, timeout: float | None = None) -> UnarchiveModelResponse:
     route = ("POST", f"/api/v1/models/{segment(model_name)}/unarchive")
     return call(session, route, UnarchiveModelResponse, timeout=timeout)
 
 
-def post_MoveModel(session: Session, *, model_name: str, body: MoveModelRequest, timeout: float | None = None) -> MoveModelResponse:
+def post_MoveModel(session: SessionProtocol, *, model_name: str, body: MoveModelRequest, timeout: float | None = None) -> MoveModelResponse:
     route = ("POST", f"/api/v1/models/{segment(model_name)}/move")
     return call(session, route, MoveModelResponse, body=body, timeout=timeout)
 
 
-def delete_DeleteModel(session: Session, *, model_name: str, timeout: float | None = None) -> DeleteModelResponse:
+def delete_DeleteModel(session: SessionProtocol, *, model_name: str, timeout: float | None = None) -> DeleteModelResponse:
     route = ("DELETE", f"/api/v1/models/{segment(model_name)}")
     return call(session, route, DeleteModelResponse, timeout=timeout)
 
 
-def get_GetModels(session: Session, *, sort_by: GetModelsRequestSortBy | None = None, order_by: OrderBy | None = None, offset: int | None = None, limit: int | None = None, name: str | None = None, description: str | None = None, labels: Sequence[str] | None = None, archived: bool | None = None, users: Sequence[str] | None = None, workspace_names: Sequence[str] | None = None, user_ids: Sequence[int] | None = None, id: int | None = None, workspace_ids: Sequence[int] | None = None, timeout: float | None = None) -> GetModelsResponse:
+def get_GetModels(session: SessionProtocol, *, sort_by: GetModelsRequestSortBy | None = None, order_by: OrderBy | None = None, offset: int | None = None, limit: int | None = None, name: str | None = None, description: str | None = None, labels: Sequence[str] | None = None, archived: bool | None = None, users: Sequence[str] | None = None, workspace_names: Sequence[str] | None = None, user_ids: Sequence[int] | None = None, id: int | None = None, workspace_ids: Sequence[int] | None = None, timeout: float | None = None) -> GetModelsResponse:
     route = ("GET", "/api/v1/models")
     return call(session, route, GetModelsResponse, query={"sortBy": sort_by, "orderBy": order_by, "offset": offset, "limit": limit, "name": name, "description": description, "labels": labels, "archived": archived, "users": users, "workspaceNames": workspace_names, "userIds": user_ids, "id": id, "workspaceIds": workspace_ids}, timeout=timeout)
 
 
-def get_GetModelLabels(session: Session, *, workspace_id: int | None = None, timeout: float | None = None) -> GetModelLabelsResponse:
+def get_GetModelLabels(session: SessionProtocol, *, workspace_id: int | None = None, timeout: float | None = None) -> GetModelLabelsResponse:
     route = ("GET", "/api/v1/model/labels")
     return call(session, route, GetModelLabelsResponse, query={"workspaceId": workspace_id}, timeout=timeout)
 
 
-def get_GetModelVersion(session: Session, *, model_name: str, model_version_num: int, timeout: float | None = None) -> GetModelVersionResponse:
+def get_GetModelVersion(session: SessionProtocol, *, model_name: str, model_version_num: int, timeout: float | None = None) -> GetModelVersionResponse:
     route = ("GET", f"/api/v1/models/{segment(model_name)}/versions/{segment(model_version_num)}")
     return call(session, route, GetModelVersionResponse, timeout=timeout)
 
 
-def get_GetModelVersions(session: Session, *, model_name: str, sort_by: GetModelVersionsRequestSortBy | None = None, order_by: OrderBy | None = None, offset: int | None = None, limit: int | None = None, timeout: float | None = None) -> GetModelVersionsResponse:
+def get_GetModelVersions(session: SessionProtocol, *, model_name: str, sort_by: GetModelVersionsRequestSortBy | None = None, order_by: OrderBy | None = None, offset: int | None = None, limit: int | None = None, timeout: float | None = None) -> GetModelVersionsResponse:
     route = ("GET", f"/api/v1/models/{segment(model_name)}/versions")
     return call(session, route, GetModelVersionsResponse, query={"sortBy": sort_by, "orderBy": order_by, "offset": offset, "limit": limit}, timeout=timeout)
 
 
-def post_PostModelVersion(session: Session, *, model_name: str, body: PostModelVersionRequest, timeout: float | None = None) -> PostModelVersionResponse:
+def post_PostModelVersion(session: SessionProtocol, *, model_name: str, body: PostModelVersionRequest, timeout: float | None = None) -> PostModelVersionResponse:
     route = ("POST", f"/api/v1/models/{segment(model_name)}/versions")
     return call(session, route, PostModelVersionResponse, body=body, timeout=timeout)
 
 
-def patch_PatchModelVersion(session: Session, *, model_name: str, model_version_num: int, body: PatchModelVersion | None, timeout: float | None = None) -> PatchModelVersionResponse:
+def patch_PatchModelVersion(session: SessionProtocol, *, model_name: str, model_version_num: int, body: PatchModelVersion | None, timeout: float | None = None) -> PatchModelVersionResponse:
     route = ("PATCH", f"/api/v1/models/{segment(model_name)}/versions/{segment(model_version_num)}")
     return call(session, route, PatchModelVersionResponse, body=body, timeout=timeout)
 
 
-def delete_DeleteModelVersion(session: Session, *, model_name: str, model_version_num: int, timeout: float | None = None) -> DeleteModelVersionResponse:
+def delete_DeleteModelVersion(session: SessionProtocol, *, model_name: str, model_version_num: int, timeout: float | None = None) -> DeleteModelVersionResponse:
     route = ("DELETE", f"/api/v1/models/{segment(model_name)}/versions/{segment(model_version_num)}")
     return call(session, route, DeleteModelVersionResponse, timeout=timeout)
 
 
-def get_GetTrialMetricsByModelVersion(session: Session, *, model_name: str, model_version_num: int, trial_source_info_type: TrialSourceInfoType | None = None, metric_group: str | None = None, timeout: float | None = None) -> GetTrialMetricsByModelVersionResponse:
+def get_GetTrialMetricsByModelVersion(session: SessionProtocol, *, model_name: str, model_version_num: int, trial_source_info_type: TrialSourceInfoType | None = None, metric_group: str | None = None, timeout: float | None = None) -> GetTrialMetricsByModelVersionResponse:
     route = ("GET", f"/api/v1/models/{segment(model_name)}/versions/{segment(model_version_num)}/metrics")
     return call(session, route, GetTrialMetricsByModelVersionResponse, query={"trialSourceInfoType": trial_source_info_type, "metricGroup": metric_group}, timeout=timeout)

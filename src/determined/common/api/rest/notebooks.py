@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
 
-from determined.common.api.messages import Message, Session, WireEnum, call, segment
+from determined.common.api.messages import Message, SessionProtocol, WireEnum, call, segment
 from determined.common.api.rest.types.notebook import Notebook
 from determined.common.api.rest.types.shared import LaunchWarning, OrderBy, Pagination
 from determined.common.api.rest.types.util import File
@@ -131,31 +131,31 @@ class LaunchNotebookResponse(Message):
     )
 
 
-def get_GetNotebooks(session: Session, *, sort_by: GetNotebooksRequestSortBy | None = None, order_by: OrderBy | None = None, offset: int | None = None, limit: int | None = None, users: Sequence[str] | None = None, user_ids: Sequence[int] | None = None, workspace_id: int | None = None, timeout: float | None = None) -> GetNotebooksResponse:
+def get_GetNotebooks(session: SessionProtocol, *, sort_by: GetNotebooksRequestSortBy | None = None, order_by: OrderBy | None = None, offset: int | None = None, limit: int | None = None, users: Sequence[str] | None = None, user_ids: Sequence[int] | None = None, workspace_id: int | None = None, timeout: float | None = None) -> GetNotebooksResponse:
     route = ("GET", "/api/v1/notebooks")
     return call(session, route, GetNotebooksResponse, query={"sortBy": sort_by, "orderBy": order_by, "offset": offset, "limit": limit, "users": users, "userIds": user_ids, "workspaceId": workspace_id}, timeout=timeout)
 
 
-def get_GetNotebook(session: Session, *, notebook_id: str, timeout: float | None = None) -> GetNotebookResponse:
+def get_GetNotebook(session: SessionProtocol, *, notebook_id: str, timeout: float | None = None) -> GetNotebookResponse:
     route = ("GET", f"/api/v1/notebooks/{segment(notebook_id)}")
     return call(session, route, GetNotebookResponse, timeout=timeout)
 
 
-def put_IdleNotebook(session: Session, *, notebook_id: str, body: IdleNotebookRequest, timeout: float | None = None) -> IdleNotebookResponse:
+def put_IdleNotebook(session: SessionProtocol, *, notebook_id: str, body: IdleNotebookRequest, timeout: float | None = None) -> IdleNotebookResponse:
     route = ("PUT", f"/api/v1/notebooks/{segment(notebook_id)}/report_idle")
     return call(session, route, IdleNotebookResponse, body=body, timeout=timeout)
 
 
-def post_KillNotebook(session: Session, *, notebook_id: str, timeout: float | None = None) -> KillNotebookResponse:
+def post_KillNotebook(session: SessionProtocol, *, notebook_id: str, timeout: float | None = None) -> KillNotebookResponse:
     route = ("POST", f"/api/v1/notebooks/{segment(notebook_id)}/kill")
     return call(session, route, KillNotebookResponse, timeout=timeout)
 
 
-def post_SetNotebookPriority(session: Session, *, notebook_id: str, body: SetNotebookPriorityRequest, timeout: float | None = None) -> SetNotebookPriorityResponse:
+def post_SetNotebookPriority(session: SessionProtocol, *, notebook_id: str, body: SetNotebookPriorityRequest, timeout: float | None = None) -> SetNotebookPriorityResponse:
     route = ("POST", f"/api/v1/notebooks/{segment(notebook_id)}/set_priority")
     return call(session, route, SetNotebookPriorityResponse, body=body, timeout=timeout)
 
 
-def post_LaunchNotebook(session: Session, *, body: LaunchNotebookRequest, timeout: float | None = None) -> LaunchNotebookResponse:
+def post_LaunchNotebook(session: SessionProtocol, *, body: LaunchNotebookRequest, timeout: float | None = None) -> LaunchNotebookResponse:
     route = ("POST", "/api/v1/notebooks")
     return call(session, route, LaunchNotebookResponse, body=body, timeout=timeout)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from determined.common.api.messages import Message, Session, WireEnum, call, segment
+from determined.common.api.messages import Message, SessionProtocol, WireEnum, call, segment
 from determined.common.api.rest.types.project import MetricsRange, Note, PatchProject, Project, ProjectColumn
 from determined.common.api.rest.types.shared import BulkExperimentFilters
 
@@ -361,106 +361,106 @@ class GetMetadataValuesResponse(Message):
     )
 
 
-def put_PutExperimentsRetainLogs(session: Session, *, project_id: int, body: PutExperimentsRetainLogsRequest, timeout: float | None = None) -> PutExperimentsRetainLogsResponse:
+def put_PutExperimentsRetainLogs(session: SessionProtocol, *, project_id: int, body: PutExperimentsRetainLogsRequest, timeout: float | None = None) -> PutExperimentsRetainLogsResponse:
     route = ("PUT", f"/api/v1/projects/{segment(project_id)}/experiments/retain_logs")
     return call(session, route, PutExperimentsRetainLogsResponse, body=body, timeout=timeout)
 
 
-def post_ActivateExperiments(session: Session, *, project_id: int, body: ActivateExperimentsRequest, timeout: float | None = None) -> ActivateExperimentsResponse:
+def post_ActivateExperiments(session: SessionProtocol, *, project_id: int, body: ActivateExperimentsRequest, timeout: float | None = None) -> ActivateExperimentsResponse:
     route = ("POST", f"/api/v1/projects/{segment(project_id)}/experiments/activate")
     return call(session, route, ActivateExperimentsResponse, body=body, timeout=timeout)
 
 
-def post_PauseExperiments(session: Session, *, project_id: int, body: PauseExperimentsRequest, timeout: float | None = None) -> PauseExperimentsResponse:
+def post_PauseExperiments(session: SessionProtocol, *, project_id: int, body: PauseExperimentsRequest, timeout: float | None = None) -> PauseExperimentsResponse:
     route = ("POST", f"/api/v1/projects/{segment(project_id)}/experiments/pause")
     return call(session, route, PauseExperimentsResponse, body=body, timeout=timeout)
 
 
-def post_CancelExperiments(session: Session, *, project_id: int, body: CancelExperimentsRequest, timeout: float | None = None) -> CancelExperimentsResponse:
+def post_CancelExperiments(session: SessionProtocol, *, project_id: int, body: CancelExperimentsRequest, timeout: float | None = None) -> CancelExperimentsResponse:
     route = ("POST", f"/api/v1/projects/{segment(project_id)}/experiments/cancel")
     return call(session, route, CancelExperimentsResponse, body=body, timeout=timeout)
 
 
-def post_KillExperiments(session: Session, *, project_id: int, body: KillExperimentsRequest, timeout: float | None = None) -> KillExperimentsResponse:
+def post_KillExperiments(session: SessionProtocol, *, project_id: int, body: KillExperimentsRequest, timeout: float | None = None) -> KillExperimentsResponse:
     route = ("POST", f"/api/v1/projects/{segment(project_id)}/experiments/kill")
     return call(session, route, KillExperimentsResponse, body=body, timeout=timeout)
 
 
-def post_ArchiveExperiments(session: Session, *, project_id: int, body: ArchiveExperimentsRequest, timeout: float | None = None) -> ArchiveExperimentsResponse:
+def post_ArchiveExperiments(session: SessionProtocol, *, project_id: int, body: ArchiveExperimentsRequest, timeout: float | None = None) -> ArchiveExperimentsResponse:
     route = ("POST", f"/api/v1/projects/{segment(project_id)}/experiments/archive")
     return call(session, route, ArchiveExperimentsResponse, body=body, timeout=timeout)
 
 
-def post_UnarchiveExperiments(session: Session, *, project_id: int, body: UnarchiveExperimentsRequest, timeout: float | None = None) -> UnarchiveExperimentsResponse:
+def post_UnarchiveExperiments(session: SessionProtocol, *, project_id: int, body: UnarchiveExperimentsRequest, timeout: float | None = None) -> UnarchiveExperimentsResponse:
     route = ("POST", f"/api/v1/projects/{segment(project_id)}/experiments/unarchive")
     return call(session, route, UnarchiveExperimentsResponse, body=body, timeout=timeout)
 
 
-def delete_DeleteExperiments(session: Session, *, project_id: int, body: DeleteExperimentsRequest, timeout: float | None = None) -> DeleteExperimentsResponse:
+def delete_DeleteExperiments(session: SessionProtocol, *, project_id: int, body: DeleteExperimentsRequest, timeout: float | None = None) -> DeleteExperimentsResponse:
     route = ("DELETE", f"/api/v1/projects/{segment(project_id)}/experiments/delete")
     return call(session, route, DeleteExperimentsResponse, body=body, timeout=timeout)
 
 
-def get_GetProject(session: Session, *, id: int, timeout: float | None = None) -> GetProjectResponse:
+def get_GetProject(session: SessionProtocol, *, id: int, timeout: float | None = None) -> GetProjectResponse:
     route = ("GET", f"/api/v1/projects/{segment(id)}")
     return call(session, route, GetProjectResponse, timeout=timeout)
 
 
-def get_GetProjectByKey(session: Session, *, key: str, timeout: float | None = None) -> GetProjectByKeyResponse:
+def get_GetProjectByKey(session: SessionProtocol, *, key: str, timeout: float | None = None) -> GetProjectByKeyResponse:
     route = ("GET", f"/api/v1/projects/key/{segment(key)}")
     return call(session, route, GetProjectByKeyResponse, timeout=timeout)
 
 
-def get_GetProjectColumns(session: Session, *, id: int, table_type: TableType | None = None, timeout: float | None = None) -> GetProjectColumnsResponse:
+def get_GetProjectColumns(session: SessionProtocol, *, id: int, table_type: TableType | None = None, timeout: float | None = None) -> GetProjectColumnsResponse:
     route = ("GET", f"/api/v1/projects/{segment(id)}/columns")
     return call(session, route, GetProjectColumnsResponse, query={"tableType": table_type}, timeout=timeout)
 
 
-def get_GetProjectNumericMetricsRange(session: Session, *, id: int, timeout: float | None = None) -> GetProjectNumericMetricsRangeResponse:
+def get_GetProjectNumericMetricsRange(session: SessionProtocol, *, id: int, timeout: float | None = None) -> GetProjectNumericMetricsRangeResponse:
     route = ("GET", f"/api/v1/projects/{segment(id)}/experiments/metric-ranges")
     return call(session, route, GetProjectNumericMetricsRangeResponse, timeout=timeout)
 
 
-def post_AddProjectNote(session: Session, *, project_id: int, body: Note | None, timeout: float | None = None) -> AddProjectNoteResponse:
+def post_AddProjectNote(session: SessionProtocol, *, project_id: int, body: Note | None, timeout: float | None = None) -> AddProjectNoteResponse:
     route = ("POST", f"/api/v1/projects/{segment(project_id)}/notes")
     return call(session, route, AddProjectNoteResponse, body=body, timeout=timeout)
 
 
-def put_PutProjectNotes(session: Session, *, project_id: int, body: PutProjectNotesRequest, timeout: float | None = None) -> PutProjectNotesResponse:
+def put_PutProjectNotes(session: SessionProtocol, *, project_id: int, body: PutProjectNotesRequest, timeout: float | None = None) -> PutProjectNotesResponse:
     route = ("PUT", f"/api/v1/projects/{segment(project_id)}/notes")
     return call(session, route, PutProjectNotesResponse, body=body, timeout=timeout)
 
 
-def patch_PatchProject(session: Session, *, id: int, body: PatchProject | None, timeout: float | None = None) -> PatchProjectResponse:
+def patch_PatchProject(session: SessionProtocol, *, id: int, body: PatchProject | None, timeout: float | None = None) -> PatchProjectResponse:
     route = ("PATCH", f"/api/v1/projects/{segment(id)}")
     return call(session, route, PatchProjectResponse, body=body, timeout=timeout)
 
 
-def delete_DeleteProject(session: Session, *, id: int, timeout: float | None = None) -> DeleteProjectResponse:
+def delete_DeleteProject(session: SessionProtocol, *, id: int, timeout: float | None = None) -> DeleteProjectResponse:
     route = ("DELETE", f"/api/v1/projects/{segment(id)}")
     return call(session, route, DeleteProjectResponse, timeout=timeout)
 
 
-def post_ArchiveProject(session: Session, *, id: int, timeout: float | None = None) -> ArchiveProjectResponse:
+def post_ArchiveProject(session: SessionProtocol, *, id: int, timeout: float | None = None) -> ArchiveProjectResponse:
     route = ("POST", f"/api/v1/projects/{segment(id)}/archive")
     return call(session, route, ArchiveProjectResponse, timeout=timeout)
 
 
-def post_UnarchiveProject(session: Session, *, id: int, timeout: float | None = None) -> UnarchiveProjectResponse:
+def post_UnarchiveProject(session: SessionProtocol, *, id: int, timeout: float | None = None) -> UnarchiveProjectResponse:
     route = ("POST", f"/api/v1/projects/{segment(id)}/unarchive")
     return call(session, route, UnarchiveProjectResponse, timeout=timeout)
 
 
-def post_MoveProject(session: Session, *, project_id: int, body: MoveProjectRequest, timeout: float | None = None) -> MoveProjectResponse:
+def post_MoveProject(session: SessionProtocol, *, project_id: int, body: MoveProjectRequest, timeout: float | None = None) -> MoveProjectResponse:
     route = ("POST", f"/api/v1/projects/{segment(project_id)}/move")
     return call(session, route, MoveProjectResponse, body=body, timeout=timeout)
 
 
-def post_MoveExperiments(session: Session, *, project_id: int, body: MoveExperimentsRequest, timeout: float | None = None) -> MoveExperimentsResponse:
+def post_MoveExperiments(session: SessionProtocol, *, project_id: int, body: MoveExperimentsRequest, timeout: float | None = None) -> MoveExperimentsResponse:
     route = ("POST", f"/api/v1/projects/{segment(project_id)}/experiments/move")
     return call(session, route, MoveExperimentsResponse, body=body, timeout=timeout)
 
 
-def get_GetMetadataValues(session: Session, *, project_id: int, key: str, timeout: float | None = None) -> GetMetadataValuesResponse:
+def get_GetMetadataValues(session: SessionProtocol, *, project_id: int, key: str, timeout: float | None = None) -> GetMetadataValuesResponse:
     route = ("GET", f"/api/v1/projects/{segment(project_id)}/metadata/{segment(key)}")
     return call(session, route, GetMetadataValuesResponse, timeout=timeout)

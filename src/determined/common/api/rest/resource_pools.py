@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from determined.common.api.messages import Message, Session, call, segment
+from determined.common.api.messages import Message, SessionProtocol, call, segment
 from determined.common.api.rest.types.resourcepool import ResourcePool
 from determined.common.api.rest.types.shared import Pagination
 
@@ -105,31 +105,31 @@ class ListWorkspacesBoundToRPResponse(Message):
     )
 
 
-def get_GetResourcePools(session: Session, *, offset: int | None = None, limit: int | None = None, unbound: bool | None = None, timeout: float | None = None) -> GetResourcePoolsResponse:
+def get_GetResourcePools(session: SessionProtocol, *, offset: int | None = None, limit: int | None = None, unbound: bool | None = None, timeout: float | None = None) -> GetResourcePoolsResponse:
     route = ("GET", "/api/v1/resource-pools")
     return call(session, route, GetResourcePoolsResponse, query={"offset": offset, "limit": limit, "unbound": unbound}, timeout=timeout)
 
 
-def get_GetKubernetesResourceManagers(session: Session, *, timeout: float | None = None) -> GetKubernetesResourceManagersResponse:
+def get_GetKubernetesResourceManagers(session: SessionProtocol, *, timeout: float | None = None) -> GetKubernetesResourceManagersResponse:
     route = ("GET", "/api/v1/k8s-resource-managers")
     return call(session, route, GetKubernetesResourceManagersResponse, timeout=timeout)
 
 
-def post_BindRPToWorkspace(session: Session, *, resource_pool_name: str, body: BindRPToWorkspaceRequest, timeout: float | None = None) -> BindRPToWorkspaceResponse:
+def post_BindRPToWorkspace(session: SessionProtocol, *, resource_pool_name: str, body: BindRPToWorkspaceRequest, timeout: float | None = None) -> BindRPToWorkspaceResponse:
     route = ("POST", f"/api/v1/resource-pools/{segment(resource_pool_name)}/workspace-bindings")
     return call(session, route, BindRPToWorkspaceResponse, body=body, timeout=timeout)
 
 
-def delete_UnbindRPFromWorkspace(session: Session, *, resource_pool_name: str, body: UnbindRPFromWorkspaceRequest, timeout: float | None = None) -> UnbindRPFromWorkspaceResponse:
+def delete_UnbindRPFromWorkspace(session: SessionProtocol, *, resource_pool_name: str, body: UnbindRPFromWorkspaceRequest, timeout: float | None = None) -> UnbindRPFromWorkspaceResponse:
     route = ("DELETE", f"/api/v1/resource-pools/{segment(resource_pool_name)}/workspace-bindings")
     return call(session, route, UnbindRPFromWorkspaceResponse, body=body, timeout=timeout)
 
 
-def put_OverwriteRPWorkspaceBindings(session: Session, *, resource_pool_name: str, body: OverwriteRPWorkspaceBindingsRequest, timeout: float | None = None) -> OverwriteRPWorkspaceBindingsResponse:
+def put_OverwriteRPWorkspaceBindings(session: SessionProtocol, *, resource_pool_name: str, body: OverwriteRPWorkspaceBindingsRequest, timeout: float | None = None) -> OverwriteRPWorkspaceBindingsResponse:
     route = ("PUT", f"/api/v1/resource-pools/{segment(resource_pool_name)}/workspace-bindings")
     return call(session, route, OverwriteRPWorkspaceBindingsResponse, body=body, timeout=timeout)
 
 
-def get_ListWorkspacesBoundToRP(session: Session, *, resource_pool_name: str, offset: int | None = None, limit: int | None = None, timeout: float | None = None) -> ListWorkspacesBoundToRPResponse:
+def get_ListWorkspacesBoundToRP(session: SessionProtocol, *, resource_pool_name: str, offset: int | None = None, limit: int | None = None, timeout: float | None = None) -> ListWorkspacesBoundToRPResponse:
     route = ("GET", f"/api/v1/resource-pools/{segment(resource_pool_name)}/workspace-bindings")
     return call(session, route, ListWorkspacesBoundToRPResponse, query={"offset": offset, "limit": limit}, timeout=timeout)

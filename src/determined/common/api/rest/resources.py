@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from determined.common.api.messages import Message, Session, call
+from determined.common.api.messages import Message, SessionProtocol, call
 from determined.common.api.rest.types.master import ResourceAllocationAggregatedEntry, ResourceAllocationAggregationPeriod, ResourceAllocationRawEntry
 
 
@@ -42,11 +42,11 @@ class ResourceAllocationAggregatedResponse(Message):
     )
 
 
-def get_ResourceAllocationRaw(session: Session, *, timestamp_after: str | None = None, timestamp_before: str | None = None, timeout: float | None = None) -> ResourceAllocationRawResponse:
+def get_ResourceAllocationRaw(session: SessionProtocol, *, timestamp_after: str | None = None, timestamp_before: str | None = None, timeout: float | None = None) -> ResourceAllocationRawResponse:
     route = ("GET", "/api/v1/resources/allocation/raw")
     return call(session, route, ResourceAllocationRawResponse, query={"timestampAfter": timestamp_after, "timestampBefore": timestamp_before}, timeout=timeout)
 
 
-def get_ResourceAllocationAggregated(session: Session, *, start_date: str | None = None, end_date: str | None = None, period: ResourceAllocationAggregationPeriod | None = None, timeout: float | None = None) -> ResourceAllocationAggregatedResponse:
+def get_ResourceAllocationAggregated(session: SessionProtocol, *, start_date: str | None = None, end_date: str | None = None, period: ResourceAllocationAggregationPeriod | None = None, timeout: float | None = None) -> ResourceAllocationAggregatedResponse:
     route = ("GET", "/api/v1/resources/allocation/aggregated")
     return call(session, route, ResourceAllocationAggregatedResponse, query={"startDate": start_date, "endDate": end_date, "period": period}, timeout=timeout)

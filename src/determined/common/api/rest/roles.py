@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from determined.common.api.messages import Message, Session, call, segment
+from determined.common.api.messages import Message, SessionProtocol, call, segment
 from determined.common.api.rest.types.group import GroupDetails
 from determined.common.api.rest.types.rbac import GroupRoleAssignment, Role, RoleAssignmentSummary, RoleWithAssignments, UserRoleAssignment
 from determined.common.api.rest.types.shared import Pagination
@@ -152,46 +152,46 @@ class RemoveAssignmentsResponse(Message):
     pass
 
 
-def get_GetPermissionsSummary(session: Session, *, timeout: float | None = None) -> GetPermissionsSummaryResponse:
+def get_GetPermissionsSummary(session: SessionProtocol, *, timeout: float | None = None) -> GetPermissionsSummaryResponse:
     route = ("GET", "/api/v1/permissions/summary")
     return call(session, route, GetPermissionsSummaryResponse, timeout=timeout)
 
 
-def get_GetGroupsAndUsersAssignedToWorkspace(session: Session, *, workspace_id: int, name: str | None = None, timeout: float | None = None) -> GetGroupsAndUsersAssignedToWorkspaceResponse:
+def get_GetGroupsAndUsersAssignedToWorkspace(session: SessionProtocol, *, workspace_id: int, name: str | None = None, timeout: float | None = None) -> GetGroupsAndUsersAssignedToWorkspaceResponse:
     route = ("GET", f"/api/v1/roles/workspace/{segment(workspace_id)}")
     return call(session, route, GetGroupsAndUsersAssignedToWorkspaceResponse, query={"name": name}, timeout=timeout)
 
 
-def post_GetRolesByID(session: Session, *, body: GetRolesByIDRequest, timeout: float | None = None) -> GetRolesByIDResponse:
+def post_GetRolesByID(session: SessionProtocol, *, body: GetRolesByIDRequest, timeout: float | None = None) -> GetRolesByIDResponse:
     route = ("POST", "/api/v1/roles/search/by-ids")
     return call(session, route, GetRolesByIDResponse, body=body, timeout=timeout)
 
 
-def get_GetRolesAssignedToUser(session: Session, *, user_id: int, timeout: float | None = None) -> GetRolesAssignedToUserResponse:
+def get_GetRolesAssignedToUser(session: SessionProtocol, *, user_id: int, timeout: float | None = None) -> GetRolesAssignedToUserResponse:
     route = ("GET", f"/api/v1/roles/search/by-user/{segment(user_id)}")
     return call(session, route, GetRolesAssignedToUserResponse, timeout=timeout)
 
 
-def get_GetRolesAssignedToGroup(session: Session, *, group_id: int, timeout: float | None = None) -> GetRolesAssignedToGroupResponse:
+def get_GetRolesAssignedToGroup(session: SessionProtocol, *, group_id: int, timeout: float | None = None) -> GetRolesAssignedToGroupResponse:
     route = ("GET", f"/api/v1/roles/search/by-group/{segment(group_id)}")
     return call(session, route, GetRolesAssignedToGroupResponse, timeout=timeout)
 
 
-def post_SearchRolesAssignableToScope(session: Session, *, body: SearchRolesAssignableToScopeRequest, timeout: float | None = None) -> SearchRolesAssignableToScopeResponse:
+def post_SearchRolesAssignableToScope(session: SessionProtocol, *, body: SearchRolesAssignableToScopeRequest, timeout: float | None = None) -> SearchRolesAssignableToScopeResponse:
     route = ("POST", "/api/v1/roles/search/by-assignability")
     return call(session, route, SearchRolesAssignableToScopeResponse, body=body, timeout=timeout)
 
 
-def post_ListRoles(session: Session, *, body: ListRolesRequest, timeout: float | None = None) -> ListRolesResponse:
+def post_ListRoles(session: SessionProtocol, *, body: ListRolesRequest, timeout: float | None = None) -> ListRolesResponse:
     route = ("POST", "/api/v1/roles/search")
     return call(session, route, ListRolesResponse, body=body, timeout=timeout)
 
 
-def post_AssignRoles(session: Session, *, body: AssignRolesRequest, timeout: float | None = None) -> AssignRolesResponse:
+def post_AssignRoles(session: SessionProtocol, *, body: AssignRolesRequest, timeout: float | None = None) -> AssignRolesResponse:
     route = ("POST", "/api/v1/roles/add-assignments")
     return call(session, route, AssignRolesResponse, body=body, timeout=timeout)
 
 
-def post_RemoveAssignments(session: Session, *, body: RemoveAssignmentsRequest, timeout: float | None = None) -> RemoveAssignmentsResponse:
+def post_RemoveAssignments(session: SessionProtocol, *, body: RemoveAssignmentsRequest, timeout: float | None = None) -> RemoveAssignmentsResponse:
     route = ("POST", "/api/v1/roles/remove-assignments")
     return call(session, route, RemoveAssignmentsResponse, body=body, timeout=timeout)

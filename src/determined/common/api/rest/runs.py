@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
 
-from determined.common.api.messages import Message, Session, call, segment
+from determined.common.api.messages import Message, SessionProtocol, call, segment
 from determined.common.api.rest.types.run import FlatRun
 from determined.common.api.rest.types.shared import Pagination
 
@@ -218,56 +218,56 @@ class PostRunMetadataResponse(Message):
     )
 
 
-def post_RunPrepareForReporting(session: Session, *, body: RunPrepareForReportingRequest, timeout: float | None = None) -> RunPrepareForReportingResponse:
+def post_RunPrepareForReporting(session: SessionProtocol, *, body: RunPrepareForReportingRequest, timeout: float | None = None) -> RunPrepareForReportingResponse:
     route = ("POST", "/api/v1/runs/start")
     return call(session, route, RunPrepareForReportingResponse, body=body, timeout=timeout)
 
 
-def post_SearchRuns(session: Session, *, body: SearchRunsRequest, timeout: float | None = None) -> SearchRunsResponse:
+def post_SearchRuns(session: SessionProtocol, *, body: SearchRunsRequest, timeout: float | None = None) -> SearchRunsResponse:
     route = ("POST", "/api/v1/runs")
     return call(session, route, SearchRunsResponse, body=body, timeout=timeout)
 
 
-def post_MoveRuns(session: Session, *, body: MoveRunsRequest, timeout: float | None = None) -> MoveRunsResponse:
+def post_MoveRuns(session: SessionProtocol, *, body: MoveRunsRequest, timeout: float | None = None) -> MoveRunsResponse:
     route = ("POST", "/api/v1/runs/move")
     return call(session, route, MoveRunsResponse, body=body, timeout=timeout)
 
 
-def post_KillRuns(session: Session, *, body: KillRunsRequest, timeout: float | None = None) -> KillRunsResponse:
+def post_KillRuns(session: SessionProtocol, *, body: KillRunsRequest, timeout: float | None = None) -> KillRunsResponse:
     route = ("POST", "/api/v1/runs/kill")
     return call(session, route, KillRunsResponse, body=body, timeout=timeout)
 
 
-def post_DeleteRuns(session: Session, *, body: DeleteRunsRequest, timeout: float | None = None) -> DeleteRunsResponse:
+def post_DeleteRuns(session: SessionProtocol, *, body: DeleteRunsRequest, timeout: float | None = None) -> DeleteRunsResponse:
     route = ("POST", "/api/v1/runs/delete")
     return call(session, route, DeleteRunsResponse, body=body, timeout=timeout)
 
 
-def post_ArchiveRuns(session: Session, *, body: ArchiveRunsRequest, timeout: float | None = None) -> ArchiveRunsResponse:
+def post_ArchiveRuns(session: SessionProtocol, *, body: ArchiveRunsRequest, timeout: float | None = None) -> ArchiveRunsResponse:
     route = ("POST", "/api/v1/runs/archive")
     return call(session, route, ArchiveRunsResponse, body=body, timeout=timeout)
 
 
-def post_UnarchiveRuns(session: Session, *, body: UnarchiveRunsRequest, timeout: float | None = None) -> UnarchiveRunsResponse:
+def post_UnarchiveRuns(session: SessionProtocol, *, body: UnarchiveRunsRequest, timeout: float | None = None) -> UnarchiveRunsResponse:
     route = ("POST", "/api/v1/runs/unarchive")
     return call(session, route, UnarchiveRunsResponse, body=body, timeout=timeout)
 
 
-def post_PauseRuns(session: Session, *, body: PauseRunsRequest, timeout: float | None = None) -> PauseRunsResponse:
+def post_PauseRuns(session: SessionProtocol, *, body: PauseRunsRequest, timeout: float | None = None) -> PauseRunsResponse:
     route = ("POST", "/api/v1/runs/pause")
     return call(session, route, PauseRunsResponse, body=body, timeout=timeout)
 
 
-def post_ResumeRuns(session: Session, *, body: ResumeRunsRequest, timeout: float | None = None) -> ResumeRunsResponse:
+def post_ResumeRuns(session: SessionProtocol, *, body: ResumeRunsRequest, timeout: float | None = None) -> ResumeRunsResponse:
     route = ("POST", "/api/v1/runs/resume")
     return call(session, route, ResumeRunsResponse, body=body, timeout=timeout)
 
 
-def get_GetRunMetadata(session: Session, *, run_id: int, timeout: float | None = None) -> GetRunMetadataResponse:
+def get_GetRunMetadata(session: SessionProtocol, *, run_id: int, timeout: float | None = None) -> GetRunMetadataResponse:
     route = ("GET", f"/api/v1/runs/{segment(run_id)}/metadata")
     return call(session, route, GetRunMetadataResponse, timeout=timeout)
 
 
-def post_PostRunMetadata(session: Session, *, run_id: int, body: PostRunMetadataRequest, timeout: float | None = None) -> PostRunMetadataResponse:
+def post_PostRunMetadata(session: SessionProtocol, *, run_id: int, body: PostRunMetadataRequest, timeout: float | None = None) -> PostRunMetadataResponse:
     route = ("POST", f"/api/v1/runs/{segment(run_id)}/metadata")
     return call(session, route, PostRunMetadataResponse, body=body, timeout=timeout)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
 
-from determined.common.api.messages import Message, Session, WireEnum, call, segment
+from determined.common.api.messages import Message, SessionProtocol, WireEnum, call, segment
 from determined.common.api.rest.types.shared import LaunchWarning, OrderBy, Pagination
 from determined.common.api.rest.types.shell import Shell
 from determined.common.api.rest.types.util import File
@@ -118,26 +118,26 @@ class LaunchShellResponse(Message):
     )
 
 
-def get_GetShells(session: Session, *, sort_by: GetShellsRequestSortBy | None = None, order_by: OrderBy | None = None, offset: int | None = None, limit: int | None = None, users: Sequence[str] | None = None, user_ids: Sequence[int] | None = None, workspace_id: int | None = None, timeout: float | None = None) -> GetShellsResponse:
+def get_GetShells(session: SessionProtocol, *, sort_by: GetShellsRequestSortBy | None = None, order_by: OrderBy | None = None, offset: int | None = None, limit: int | None = None, users: Sequence[str] | None = None, user_ids: Sequence[int] | None = None, workspace_id: int | None = None, timeout: float | None = None) -> GetShellsResponse:
     route = ("GET", "/api/v1/shells")
     return call(session, route, GetShellsResponse, query={"sortBy": sort_by, "orderBy": order_by, "offset": offset, "limit": limit, "users": users, "userIds": user_ids, "workspaceId": workspace_id}, timeout=timeout)
 
 
-def get_GetShell(session: Session, *, shell_id: str, timeout: float | None = None) -> GetShellResponse:
+def get_GetShell(session: SessionProtocol, *, shell_id: str, timeout: float | None = None) -> GetShellResponse:
     route = ("GET", f"/api/v1/shells/{segment(shell_id)}")
     return call(session, route, GetShellResponse, timeout=timeout)
 
 
-def post_KillShell(session: Session, *, shell_id: str, timeout: float | None = None) -> KillShellResponse:
+def post_KillShell(session: SessionProtocol, *, shell_id: str, timeout: float | None = None) -> KillShellResponse:
     route = ("POST", f"/api/v1/shells/{segment(shell_id)}/kill")
     return call(session, route, KillShellResponse, timeout=timeout)
 
 
-def post_SetShellPriority(session: Session, *, shell_id: str, body: SetShellPriorityRequest, timeout: float | None = None) -> SetShellPriorityResponse:
+def post_SetShellPriority(session: SessionProtocol, *, shell_id: str, body: SetShellPriorityRequest, timeout: float | None = None) -> SetShellPriorityResponse:
     route = ("POST", f"/api/v1/shells/{segment(shell_id)}/set_priority")
     return call(session, route, SetShellPriorityResponse, body=body, timeout=timeout)
 
 
-def post_LaunchShell(session: Session, *, body: LaunchShellRequest, timeout: float | None = None) -> LaunchShellResponse:
+def post_LaunchShell(session: SessionProtocol, *, body: LaunchShellRequest, timeout: float | None = None) -> LaunchShellResponse:
     route = ("POST", "/api/v1/shells")
     return call(session, route, LaunchShellResponse, body=body, timeout=timeout)

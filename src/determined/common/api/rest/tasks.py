@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Iterator, Mapping, Sequence
 
-from determined.common.api.messages import EMPTY, Message, Session, call, segment, stream
+from determined.common.api.messages import EMPTY, Message, SessionProtocol, call, segment, stream
 from determined.common.api.rest.types.log import LogLevel
 from determined.common.api.rest.types.shared import AcceleratorData, LaunchWarning, OrderBy
 from determined.common.api.rest.types.task import AllocationSummary, Task, TaskLog
@@ -270,71 +270,71 @@ class UnpauseGenericTaskResponse(Message):
     pass
 
 
-def post_CreateGenericTask(session: Session, *, body: CreateGenericTaskRequest, timeout: float | None = None) -> CreateGenericTaskResponse:
+def post_CreateGenericTask(session: SessionProtocol, *, body: CreateGenericTaskRequest, timeout: float | None = None) -> CreateGenericTaskResponse:
     route = ("POST", "/api/v1/generic-tasks")
     return call(session, route, CreateGenericTaskResponse, body=body, timeout=timeout)
 
 
-def get_GetTaskContextDirectory(session: Session, *, task_id: str, timeout: float | None = None) -> GetTaskContextDirectoryResponse:
+def get_GetTaskContextDirectory(session: SessionProtocol, *, task_id: str, timeout: float | None = None) -> GetTaskContextDirectoryResponse:
     route = ("GET", f"/api/v1/tasks/{segment(task_id)}/context_directory")
     return call(session, route, GetTaskContextDirectoryResponse, timeout=timeout)
 
 
-def post_PostTaskLogs(session: Session, *, body: PostTaskLogsRequest, timeout: float | None = None) -> PostTaskLogsResponse:
+def post_PostTaskLogs(session: SessionProtocol, *, body: PostTaskLogsRequest, timeout: float | None = None) -> PostTaskLogsResponse:
     route = ("POST", "/api/v1/task/logs")
     return call(session, route, PostTaskLogsResponse, body=body, timeout=timeout)
 
 
-def get_TaskLogs(session: Session, *, task_id: str, limit: int | None = None, follow: bool | None = None, allocation_ids: Sequence[str] | None = None, agent_ids: Sequence[str] | None = None, container_ids: Sequence[str] | None = None, rank_ids: Sequence[int] | None = None, levels: Sequence[LogLevel] | None = None, stdtypes: Sequence[str] | None = None, sources: Sequence[str] | None = None, timestamp_before: str | None = None, timestamp_after: str | None = None, order_by: OrderBy | None = None, search_text: str | None = None, enable_regex: bool | None = None, timeout: float | None = None) -> Iterator[TaskLogsResponse]:
+def get_TaskLogs(session: SessionProtocol, *, task_id: str, limit: int | None = None, follow: bool | None = None, allocation_ids: Sequence[str] | None = None, agent_ids: Sequence[str] | None = None, container_ids: Sequence[str] | None = None, rank_ids: Sequence[int] | None = None, levels: Sequence[LogLevel] | None = None, stdtypes: Sequence[str] | None = None, sources: Sequence[str] | None = None, timestamp_before: str | None = None, timestamp_after: str | None = None, order_by: OrderBy | None = None, search_text: str | None = None, enable_regex: bool | None = None, timeout: float | None = None) -> Iterator[TaskLogsResponse]:
     route = ("GET", f"/api/v1/tasks/{segment(task_id)}/logs")
     return stream(session, route, TaskLogsResponse, query={"limit": limit, "follow": follow, "allocationIds": allocation_ids, "agentIds": agent_ids, "containerIds": container_ids, "rankIds": rank_ids, "levels": levels, "stdtypes": stdtypes, "sources": sources, "timestampBefore": timestamp_before, "timestampAfter": timestamp_after, "orderBy": order_by, "searchText": search_text, "enableRegex": enable_regex}, timeout=timeout)
 
 
-def get_TaskLogsFields(session: Session, *, task_id: str, follow: bool | None = None, timeout: float | None = None) -> Iterator[TaskLogsFieldsResponse]:
+def get_TaskLogsFields(session: SessionProtocol, *, task_id: str, follow: bool | None = None, timeout: float | None = None) -> Iterator[TaskLogsFieldsResponse]:
     route = ("GET", f"/api/v1/tasks/{segment(task_id)}/logs/fields")
     return stream(session, route, TaskLogsFieldsResponse, query={"follow": follow}, timeout=timeout)
 
 
-def post_CleanupLogs(session: Session, *, timeout: float | None = None) -> CleanupLogsResponse:
+def post_CleanupLogs(session: SessionProtocol, *, timeout: float | None = None) -> CleanupLogsResponse:
     route = ("POST", "/api/v1/cleanup_logs")
     return call(session, route, CleanupLogsResponse, timeout=timeout)
 
 
-def get_GetTaskAcceleratorData(session: Session, *, task_id: str, timeout: float | None = None) -> GetTaskAcceleratorDataResponse:
+def get_GetTaskAcceleratorData(session: SessionProtocol, *, task_id: str, timeout: float | None = None) -> GetTaskAcceleratorDataResponse:
     route = ("GET", f"/api/v1/tasks/{segment(task_id)}/acceleratorData")
     return call(session, route, GetTaskAcceleratorDataResponse, timeout=timeout)
 
 
-def get_GetActiveTasksCount(session: Session, *, timeout: float | None = None) -> GetActiveTasksCountResponse:
+def get_GetActiveTasksCount(session: SessionProtocol, *, timeout: float | None = None) -> GetActiveTasksCountResponse:
     route = ("GET", "/api/v1/tasks/count")
     return call(session, route, GetActiveTasksCountResponse, timeout=timeout)
 
 
-def get_GetTask(session: Session, *, task_id: str, timeout: float | None = None) -> GetTaskResponse:
+def get_GetTask(session: SessionProtocol, *, task_id: str, timeout: float | None = None) -> GetTaskResponse:
     route = ("GET", f"/api/v1/tasks/{segment(task_id)}")
     return call(session, route, GetTaskResponse, timeout=timeout)
 
 
-def get_GetTasks(session: Session, *, timeout: float | None = None) -> GetTasksResponse:
+def get_GetTasks(session: SessionProtocol, *, timeout: float | None = None) -> GetTasksResponse:
     route = ("GET", "/api/v1/tasks")
     return call(session, route, GetTasksResponse, timeout=timeout)
 
 
-def get_GetGenericTaskConfig(session: Session, *, task_id: str, timeout: float | None = None) -> GetGenericTaskConfigResponse:
+def get_GetGenericTaskConfig(session: SessionProtocol, *, task_id: str, timeout: float | None = None) -> GetGenericTaskConfigResponse:
     route = ("GET", f"/api/v1/tasks/{segment(task_id)}/config")
     return call(session, route, GetGenericTaskConfigResponse, timeout=timeout)
 
 
-def post_KillGenericTask(session: Session, *, task_id: str, body: KillGenericTaskRequest, timeout: float | None = None) -> KillGenericTaskResponse:
+def post_KillGenericTask(session: SessionProtocol, *, task_id: str, body: KillGenericTaskRequest, timeout: float | None = None) -> KillGenericTaskResponse:
     route = ("POST", f"/api/v1/tasks/{segment(task_id)}/kill")
     return call(session, route, KillGenericTaskResponse, body=body, timeout=timeout)
 
 
-def post_PauseGenericTask(session: Session, *, task_id: str, timeout: float | None = None) -> PauseGenericTaskResponse:
+def post_PauseGenericTask(session: SessionProtocol, *, task_id: str, timeout: float | None = None) -> PauseGenericTaskResponse:
     route = ("POST", f"/api/v1/tasks/{segment(task_id)}/pause")
     return call(session, route, PauseGenericTaskResponse, timeout=timeout)
 
 
-def post_UnpauseGenericTask(session: Session, *, task_id: str, timeout: float | None = None) -> UnpauseGenericTaskResponse:
+def post_UnpauseGenericTask(session: SessionProtocol, *, task_id: str, timeout: float | None = None) -> UnpauseGenericTaskResponse:
     route = ("POST", f"/api/v1/tasks/{segment(task_id)}/unpause")
     return call(session, route, UnpauseGenericTaskResponse, timeout=timeout)

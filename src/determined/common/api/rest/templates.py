@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
 
-from determined.common.api.messages import Message, Session, WireEnum, call, segment
+from determined.common.api.messages import Message, SessionProtocol, WireEnum, call, segment
 from determined.common.api.rest.types.shared import OrderBy, Pagination
 from determined.common.api.rest.types.template import Template
 
@@ -125,36 +125,36 @@ class DeleteTemplateResponse(Message):
     pass
 
 
-def get_GetTemplates(session: Session, *, sort_by: GetTemplatesRequestSortBy | None = None, order_by: OrderBy | None = None, offset: int | None = None, limit: int | None = None, name: str | None = None, workspace_ids: Sequence[int] | None = None, timeout: float | None = None) -> GetTemplatesResponse:
+def get_GetTemplates(session: SessionProtocol, *, sort_by: GetTemplatesRequestSortBy | None = None, order_by: OrderBy | None = None, offset: int | None = None, limit: int | None = None, name: str | None = None, workspace_ids: Sequence[int] | None = None, timeout: float | None = None) -> GetTemplatesResponse:
     route = ("GET", "/api/v1/templates")
     return call(session, route, GetTemplatesResponse, query={"sortBy": sort_by, "orderBy": order_by, "offset": offset, "limit": limit, "name": name, "workspaceIds": workspace_ids}, timeout=timeout)
 
 
-def get_GetTemplate(session: Session, *, template_name: str, timeout: float | None = None) -> GetTemplateResponse:
+def get_GetTemplate(session: SessionProtocol, *, template_name: str, timeout: float | None = None) -> GetTemplateResponse:
     route = ("GET", f"/api/v1/templates/{segment(template_name)}")
     return call(session, route, GetTemplateResponse, timeout=timeout)
 
 
-def put_PutTemplate(session: Session, *, template_name: str, body: Template | None, timeout: float | None = None) -> PutTemplateResponse:
+def put_PutTemplate(session: SessionProtocol, *, template_name: str, body: Template | None, timeout: float | None = None) -> PutTemplateResponse:
     route = ("PUT", f"/api/v1/templates/{segment(template_name)}")
     return call(session, route, PutTemplateResponse, body=body, timeout=timeout)
 
 
-def post_PostTemplate(session: Session, *, template_name: str, body: Template | None, timeout: float | None = None) -> PostTemplateResponse:
+def post_PostTemplate(session: SessionProtocol, *, template_name: str, body: Template | None, timeout: float | None = None) -> PostTemplateResponse:
     route = ("POST", f"/api/v1/templates/{segment(template_name)}")
     return call(session, route, PostTemplateResponse, body=body, timeout=timeout)
 
 
-def patch_PatchTemplateConfig(session: Session, *, template_name: str, body: Mapping[str, Any] | None, timeout: float | None = None) -> PatchTemplateConfigResponse:
+def patch_PatchTemplateConfig(session: SessionProtocol, *, template_name: str, body: Mapping[str, Any] | None, timeout: float | None = None) -> PatchTemplateConfigResponse:
     route = ("PATCH", f"/api/v1/templates/{segment(template_name)}")
     return call(session, route, PatchTemplateConfigResponse, body=body, timeout=timeout)
 
 
-def patch_PatchTemplateName(session: Session, *, body: PatchTemplateNameRequest, timeout: float | None = None) -> PatchTemplateNameResponse:
+def patch_PatchTemplateName(session: SessionProtocol, *, body: PatchTemplateNameRequest, timeout: float | None = None) -> PatchTemplateNameResponse:
     route = ("PATCH", "/api/v1/template/rename")
     return call(session, route, PatchTemplateNameResponse, body=body, timeout=timeout)
 
 
-def delete_DeleteTemplate(session: Session, *, template_name: str, timeout: float | None = None) -> DeleteTemplateResponse:
+def delete_DeleteTemplate(session: SessionProtocol, *, template_name: str, timeout: float | None = None) -> DeleteTemplateResponse:
     route = ("DELETE", f"/api/v1/templates/{segment(template_name)}")
     return call(session, route, DeleteTemplateResponse, timeout=timeout)

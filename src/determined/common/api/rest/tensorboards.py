@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
 
-from determined.common.api.messages import Message, Session, WireEnum, call, segment
+from determined.common.api.messages import Message, SessionProtocol, WireEnum, call, segment
 from determined.common.api.rest.types.shared import BulkExperimentFilters, LaunchWarning, OrderBy, Pagination
 from determined.common.api.rest.types.tensorboard import Tensorboard
 from determined.common.api.rest.types.util import File
@@ -122,26 +122,26 @@ class LaunchTensorboardResponse(Message):
     )
 
 
-def get_GetTensorboards(session: Session, *, sort_by: GetTensorboardsRequestSortBy | None = None, order_by: OrderBy | None = None, offset: int | None = None, limit: int | None = None, users: Sequence[str] | None = None, user_ids: Sequence[int] | None = None, workspace_id: int | None = None, timeout: float | None = None) -> GetTensorboardsResponse:
+def get_GetTensorboards(session: SessionProtocol, *, sort_by: GetTensorboardsRequestSortBy | None = None, order_by: OrderBy | None = None, offset: int | None = None, limit: int | None = None, users: Sequence[str] | None = None, user_ids: Sequence[int] | None = None, workspace_id: int | None = None, timeout: float | None = None) -> GetTensorboardsResponse:
     route = ("GET", "/api/v1/tensorboards")
     return call(session, route, GetTensorboardsResponse, query={"sortBy": sort_by, "orderBy": order_by, "offset": offset, "limit": limit, "users": users, "userIds": user_ids, "workspaceId": workspace_id}, timeout=timeout)
 
 
-def get_GetTensorboard(session: Session, *, tensorboard_id: str, timeout: float | None = None) -> GetTensorboardResponse:
+def get_GetTensorboard(session: SessionProtocol, *, tensorboard_id: str, timeout: float | None = None) -> GetTensorboardResponse:
     route = ("GET", f"/api/v1/tensorboards/{segment(tensorboard_id)}")
     return call(session, route, GetTensorboardResponse, timeout=timeout)
 
 
-def post_KillTensorboard(session: Session, *, tensorboard_id: str, timeout: float | None = None) -> KillTensorboardResponse:
+def post_KillTensorboard(session: SessionProtocol, *, tensorboard_id: str, timeout: float | None = None) -> KillTensorboardResponse:
     route = ("POST", f"/api/v1/tensorboards/{segment(tensorboard_id)}/kill")
     return call(session, route, KillTensorboardResponse, timeout=timeout)
 
 
-def post_SetTensorboardPriority(session: Session, *, tensorboard_id: str, body: SetTensorboardPriorityRequest, timeout: float | None = None) -> SetTensorboardPriorityResponse:
+def post_SetTensorboardPriority(session: SessionProtocol, *, tensorboard_id: str, body: SetTensorboardPriorityRequest, timeout: float | None = None) -> SetTensorboardPriorityResponse:
     route = ("POST", f"/api/v1/tensorboards/{segment(tensorboard_id)}/set_priority")
     return call(session, route, SetTensorboardPriorityResponse, body=body, timeout=timeout)
 
 
-def post_LaunchTensorboard(session: Session, *, body: LaunchTensorboardRequest, timeout: float | None = None) -> LaunchTensorboardResponse:
+def post_LaunchTensorboard(session: SessionProtocol, *, body: LaunchTensorboardRequest, timeout: float | None = None) -> LaunchTensorboardResponse:
     route = ("POST", "/api/v1/tensorboards")
     return call(session, route, LaunchTensorboardResponse, body=body, timeout=timeout)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from determined.common.api.messages import Message, Session, WireEnum, call, segment
+from determined.common.api.messages import Message, SessionProtocol, WireEnum, call, segment
 from determined.common.api.rest.types.shared import OrderBy, Pagination
 from determined.common.api.rest.types.user import TokenInfo
 
@@ -85,16 +85,16 @@ class PatchAccessTokenResponse(Message):
     )
 
 
-def post_PostAccessToken(session: Session, *, body: PostAccessTokenRequest, timeout: float | None = None) -> PostAccessTokenResponse:
+def post_PostAccessToken(session: SessionProtocol, *, body: PostAccessTokenRequest, timeout: float | None = None) -> PostAccessTokenResponse:
     route = ("POST", "/api/v1/tokens")
     return call(session, route, PostAccessTokenResponse, body=body, timeout=timeout)
 
 
-def get_GetAccessTokens(session: Session, *, sort_by: GetAccessTokensRequestSortBy | None = None, order_by: OrderBy | None = None, offset: int | None = None, limit: int | None = None, token_ids: Sequence[int] | None = None, username: str | None = None, show_inactive: bool | None = None, timeout: float | None = None) -> GetAccessTokensResponse:
+def get_GetAccessTokens(session: SessionProtocol, *, sort_by: GetAccessTokensRequestSortBy | None = None, order_by: OrderBy | None = None, offset: int | None = None, limit: int | None = None, token_ids: Sequence[int] | None = None, username: str | None = None, show_inactive: bool | None = None, timeout: float | None = None) -> GetAccessTokensResponse:
     route = ("GET", "/api/v1/tokens")
     return call(session, route, GetAccessTokensResponse, query={"sortBy": sort_by, "orderBy": order_by, "offset": offset, "limit": limit, "tokenIds": token_ids, "username": username, "showInactive": show_inactive}, timeout=timeout)
 
 
-def patch_PatchAccessToken(session: Session, *, token_id: int, body: PatchAccessTokenRequest, timeout: float | None = None) -> PatchAccessTokenResponse:
+def patch_PatchAccessToken(session: SessionProtocol, *, token_id: int, body: PatchAccessTokenRequest, timeout: float | None = None) -> PatchAccessTokenResponse:
     route = ("PATCH", f"/api/v1/tokens/{segment(token_id)}")
     return call(session, route, PatchAccessTokenResponse, body=body, timeout=timeout)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Iterator, Mapping, Sequence
 
-from determined.common.api.messages import Message, Session, WireEnum, call, segment, stream
+from determined.common.api.messages import Message, SessionProtocol, WireEnum, call, segment, stream
 from determined.common.api.rest.types.checkpoint import Checkpoint, CheckpointState, SortBy
 from determined.common.api.rest.types.common import PolymorphicFilter
 from determined.common.api.rest.types.log import LogLevel
@@ -543,136 +543,136 @@ class ReportTrialSourceInfoResponse(Message):
     )
 
 
-def put_PutTrialRetainLogs(session: Session, *, trial_id: int, body: PutTrialRetainLogsRequest, timeout: float | None = None) -> PutTrialRetainLogsResponse:
+def put_PutTrialRetainLogs(session: SessionProtocol, *, trial_id: int, body: PutTrialRetainLogsRequest, timeout: float | None = None) -> PutTrialRetainLogsResponse:
     route = ("PUT", f"/api/v1/trials/{segment(trial_id)}/retain_logs")
     return call(session, route, PutTrialRetainLogsResponse, body=body, timeout=timeout)
 
 
-def get_GetTrialRemainingLogRetentionDays(session: Session, *, id: int, timeout: float | None = None) -> GetTrialRemainingLogRetentionDaysResponse:
+def get_GetTrialRemainingLogRetentionDays(session: SessionProtocol, *, id: int, timeout: float | None = None) -> GetTrialRemainingLogRetentionDaysResponse:
     route = ("GET", f"/api/v1/trials/{segment(id)}/remaining_log_retention_days")
     return call(session, route, GetTrialRemainingLogRetentionDaysResponse, timeout=timeout)
 
 
-def get_CompareTrials(session: Session, *, trial_ids: Sequence[int] | None = None, max_datapoints: int | None = None, metric_names: Sequence[str] | None = None, start_batches: int | None = None, end_batches: int | None = None, metric_type: MetricType | None = None, group: str | None = None, metric_ids: Sequence[str] | None = None, time_series_filter: PolymorphicFilter | None = None, timeout: float | None = None) -> CompareTrialsResponse:
+def get_CompareTrials(session: SessionProtocol, *, trial_ids: Sequence[int] | None = None, max_datapoints: int | None = None, metric_names: Sequence[str] | None = None, start_batches: int | None = None, end_batches: int | None = None, metric_type: MetricType | None = None, group: str | None = None, metric_ids: Sequence[str] | None = None, time_series_filter: PolymorphicFilter | None = None, timeout: float | None = None) -> CompareTrialsResponse:
     route = ("GET", "/api/v1/trials/time-series")
     return call(session, route, CompareTrialsResponse, query={"trialIds": trial_ids, "maxDatapoints": max_datapoints, "metricNames": metric_names, "startBatches": start_batches, "endBatches": end_batches, "metricType": metric_type, "group": group, "metricIds": metric_ids, "timeSeriesFilter": time_series_filter}, timeout=timeout)
 
 
-def post_ReportTrialSourceInfo(session: Session, *, body: ReportTrialSourceInfoRequest, timeout: float | None = None) -> ReportTrialSourceInfoResponse:
+def post_ReportTrialSourceInfo(session: SessionProtocol, *, body: ReportTrialSourceInfoRequest, timeout: float | None = None) -> ReportTrialSourceInfoResponse:
     route = ("POST", "/api/v1/trial-source-info")
     return call(session, route, ReportTrialSourceInfoResponse, body=body, timeout=timeout)
 
 
-def post_CreateTrial(session: Session, *, body: CreateTrialRequest, timeout: float | None = None) -> CreateTrialResponse:
+def post_CreateTrial(session: SessionProtocol, *, body: CreateTrialRequest, timeout: float | None = None) -> CreateTrialResponse:
     route = ("POST", "/api/v1/trials")
     return call(session, route, CreateTrialResponse, body=body, timeout=timeout)
 
 
-def put_PutTrial(session: Session, *, body: PutTrialRequest, timeout: float | None = None) -> PutTrialResponse:
+def put_PutTrial(session: SessionProtocol, *, body: PutTrialRequest, timeout: float | None = None) -> PutTrialResponse:
     route = ("PUT", "/api/v1/trials")
     return call(session, route, PutTrialResponse, body=body, timeout=timeout)
 
 
-def patch_PatchTrial(session: Session, *, trial_id: int, body: PatchTrialRequest, timeout: float | None = None) -> PatchTrialResponse:
+def patch_PatchTrial(session: SessionProtocol, *, trial_id: int, body: PatchTrialRequest, timeout: float | None = None) -> PatchTrialResponse:
     route = ("PATCH", f"/api/v1/trials/{segment(trial_id)}")
     return call(session, route, PatchTrialResponse, body=body, timeout=timeout)
 
 
-def post_StartTrial(session: Session, *, trial_id: int, body: StartTrialRequest, timeout: float | None = None) -> StartTrialResponse:
+def post_StartTrial(session: SessionProtocol, *, trial_id: int, body: StartTrialRequest, timeout: float | None = None) -> StartTrialResponse:
     route = ("POST", f"/api/v1/trials/{segment(trial_id)}/start")
     return call(session, route, StartTrialResponse, body=body, timeout=timeout)
 
 
-def get_GetTrial(session: Session, *, trial_id: int, timeout: float | None = None) -> GetTrialResponse:
+def get_GetTrial(session: SessionProtocol, *, trial_id: int, timeout: float | None = None) -> GetTrialResponse:
     route = ("GET", f"/api/v1/trials/{segment(trial_id)}")
     return call(session, route, GetTrialResponse, timeout=timeout)
 
 
-def get_GetTrialByExternalID(session: Session, *, external_experiment_id: str, external_trial_id: str, timeout: float | None = None) -> GetTrialByExternalIDResponse:
+def get_GetTrialByExternalID(session: SessionProtocol, *, external_experiment_id: str, external_trial_id: str, timeout: float | None = None) -> GetTrialByExternalIDResponse:
     route = ("GET", f"/api/v1/trials/by-external-id/{segment(external_experiment_id)}/{segment(external_trial_id)}")
     return call(session, route, GetTrialByExternalIDResponse, timeout=timeout)
 
 
-def get_GetTrialWorkloads(session: Session, *, trial_id: int, order_by: OrderBy | None = None, offset: int | None = None, limit: int | None = None, sort_key: str | None = None, filter: GetTrialWorkloadsRequestFilterOption | None = None, include_batch_metrics: bool | None = None, metric_type: MetricType | None = None, group: str | None = None, remove_deleted_checkpoints: bool | None = None, timeout: float | None = None) -> GetTrialWorkloadsResponse:
+def get_GetTrialWorkloads(session: SessionProtocol, *, trial_id: int, order_by: OrderBy | None = None, offset: int | None = None, limit: int | None = None, sort_key: str | None = None, filter: GetTrialWorkloadsRequestFilterOption | None = None, include_batch_metrics: bool | None = None, metric_type: MetricType | None = None, group: str | None = None, remove_deleted_checkpoints: bool | None = None, timeout: float | None = None) -> GetTrialWorkloadsResponse:
     route = ("GET", f"/api/v1/trials/{segment(trial_id)}/workloads")
     return call(session, route, GetTrialWorkloadsResponse, query={"orderBy": order_by, "offset": offset, "limit": limit, "sortKey": sort_key, "filter": filter, "includeBatchMetrics": include_batch_metrics, "metricType": metric_type, "group": group, "removeDeletedCheckpoints": remove_deleted_checkpoints}, timeout=timeout)
 
 
-def get_TrialLogs(session: Session, *, trial_id: int, limit: int | None = None, follow: bool | None = None, agent_ids: Sequence[str] | None = None, container_ids: Sequence[str] | None = None, rank_ids: Sequence[int] | None = None, levels: Sequence[LogLevel] | None = None, stdtypes: Sequence[str] | None = None, sources: Sequence[str] | None = None, timestamp_before: str | None = None, timestamp_after: str | None = None, order_by: OrderBy | None = None, search_text: str | None = None, enable_regex: bool | None = None, timeout: float | None = None) -> Iterator[TrialLogsResponse]:
+def get_TrialLogs(session: SessionProtocol, *, trial_id: int, limit: int | None = None, follow: bool | None = None, agent_ids: Sequence[str] | None = None, container_ids: Sequence[str] | None = None, rank_ids: Sequence[int] | None = None, levels: Sequence[LogLevel] | None = None, stdtypes: Sequence[str] | None = None, sources: Sequence[str] | None = None, timestamp_before: str | None = None, timestamp_after: str | None = None, order_by: OrderBy | None = None, search_text: str | None = None, enable_regex: bool | None = None, timeout: float | None = None) -> Iterator[TrialLogsResponse]:
     route = ("GET", f"/api/v1/trials/{segment(trial_id)}/logs")
     return stream(session, route, TrialLogsResponse, query={"limit": limit, "follow": follow, "agentIds": agent_ids, "containerIds": container_ids, "rankIds": rank_ids, "levels": levels, "stdtypes": stdtypes, "sources": sources, "timestampBefore": timestamp_before, "timestampAfter": timestamp_after, "orderBy": order_by, "searchText": search_text, "enableRegex": enable_regex}, timeout=timeout)
 
 
-def get_TrialLogsFields(session: Session, *, trial_id: int, follow: bool | None = None, timeout: float | None = None) -> Iterator[TrialLogsFieldsResponse]:
+def get_TrialLogsFields(session: SessionProtocol, *, trial_id: int, follow: bool | None = None, timeout: float | None = None) -> Iterator[TrialLogsFieldsResponse]:
     route = ("GET", f"/api/v1/trials/{segment(trial_id)}/logs/fields")
     return stream(session, route, TrialLogsFieldsResponse, query={"follow": follow}, timeout=timeout)
 
 
-def get_GetTrialProfilerMetrics(session: Session, *, labels_trial_id: int, labels: TrialProfilerMetricLabels | None = None, follow: bool | None = None, timeout: float | None = None) -> Iterator[GetTrialProfilerMetricsResponse]:
+def get_GetTrialProfilerMetrics(session: SessionProtocol, *, labels_trial_id: int, labels: TrialProfilerMetricLabels | None = None, follow: bool | None = None, timeout: float | None = None) -> Iterator[GetTrialProfilerMetricsResponse]:
     route = ("GET", f"/api/v1/trials/{segment(labels_trial_id)}/profiler/metrics")
     return stream(session, route, GetTrialProfilerMetricsResponse, query={"labels": labels, "follow": follow}, timeout=timeout)
 
 
-def get_GetTrialProfilerAvailableSeries(session: Session, *, trial_id: int, follow: bool | None = None, timeout: float | None = None) -> Iterator[GetTrialProfilerAvailableSeriesResponse]:
+def get_GetTrialProfilerAvailableSeries(session: SessionProtocol, *, trial_id: int, follow: bool | None = None, timeout: float | None = None) -> Iterator[GetTrialProfilerAvailableSeriesResponse]:
     route = ("GET", f"/api/v1/trials/{segment(trial_id)}/profiler/available_series")
     return stream(session, route, GetTrialProfilerAvailableSeriesResponse, query={"follow": follow}, timeout=timeout)
 
 
-def post_PostTrialProfilerMetricsBatch(session: Session, *, body: PostTrialProfilerMetricsBatchRequest, timeout: float | None = None) -> PostTrialProfilerMetricsBatchResponse:
+def post_PostTrialProfilerMetricsBatch(session: SessionProtocol, *, body: PostTrialProfilerMetricsBatchRequest, timeout: float | None = None) -> PostTrialProfilerMetricsBatchResponse:
     route = ("POST", "/api/v1/trials/profiler/metrics")
     return call(session, route, PostTrialProfilerMetricsBatchResponse, body=body, timeout=timeout)
 
 
-def get_GetMetrics(session: Session, *, trial_ids: Sequence[int] | None = None, group: str | None = None, timeout: float | None = None) -> Iterator[GetMetricsResponse]:
+def get_GetMetrics(session: SessionProtocol, *, trial_ids: Sequence[int] | None = None, group: str | None = None, timeout: float | None = None) -> Iterator[GetMetricsResponse]:
     route = ("GET", "/api/v1/trials/metrics/trial_metrics")
     return stream(session, route, GetMetricsResponse, query={"trialIds": trial_ids, "group": group}, timeout=timeout)
 
 
-def get_GetTrainingMetrics(session: Session, *, trial_ids: Sequence[int] | None = None, timeout: float | None = None) -> Iterator[GetTrainingMetricsResponse]:
+def get_GetTrainingMetrics(session: SessionProtocol, *, trial_ids: Sequence[int] | None = None, timeout: float | None = None) -> Iterator[GetTrainingMetricsResponse]:
     route = ("GET", "/api/v1/trials/metrics/training_metrics")
     return stream(session, route, GetTrainingMetricsResponse, query={"trialIds": trial_ids}, timeout=timeout)
 
 
-def get_GetValidationMetrics(session: Session, *, trial_ids: Sequence[int] | None = None, timeout: float | None = None) -> Iterator[GetValidationMetricsResponse]:
+def get_GetValidationMetrics(session: SessionProtocol, *, trial_ids: Sequence[int] | None = None, timeout: float | None = None) -> Iterator[GetValidationMetricsResponse]:
     route = ("GET", "/api/v1/trials/metrics/validation_metrics")
     return stream(session, route, GetValidationMetricsResponse, query={"trialIds": trial_ids}, timeout=timeout)
 
 
-def post_KillTrial(session: Session, *, id: int, timeout: float | None = None) -> KillTrialResponse:
+def post_KillTrial(session: SessionProtocol, *, id: int, timeout: float | None = None) -> KillTrialResponse:
     route = ("POST", f"/api/v1/trials/{segment(id)}/kill")
     return call(session, route, KillTrialResponse, timeout=timeout)
 
 
-def get_GetTrialCheckpoints(session: Session, *, id: int, sort_by_attr: SortBy | None = None, sort_by_metric: str | None = None, order_by: OrderBy | None = None, offset: int | None = None, limit: int | None = None, states: Sequence[CheckpointState] | None = None, timeout: float | None = None) -> GetTrialCheckpointsResponse:
+def get_GetTrialCheckpoints(session: SessionProtocol, *, id: int, sort_by_attr: SortBy | None = None, sort_by_metric: str | None = None, order_by: OrderBy | None = None, offset: int | None = None, limit: int | None = None, states: Sequence[CheckpointState] | None = None, timeout: float | None = None) -> GetTrialCheckpointsResponse:
     route = ("GET", f"/api/v1/trials/{segment(id)}/checkpoints")
     return call(session, route, GetTrialCheckpointsResponse, query={"sortByAttr": sort_by_attr, "sortByMetric": sort_by_metric, "orderBy": order_by, "offset": offset, "limit": limit, "states": states}, timeout=timeout)
 
 
-def post_ReportTrialSearcherEarlyExit(session: Session, *, trial_id: int, body: TrialEarlyExit | None, timeout: float | None = None) -> ReportTrialSearcherEarlyExitResponse:
+def post_ReportTrialSearcherEarlyExit(session: SessionProtocol, *, trial_id: int, body: TrialEarlyExit | None, timeout: float | None = None) -> ReportTrialSearcherEarlyExitResponse:
     route = ("POST", f"/api/v1/trials/{segment(trial_id)}/early_exit")
     return call(session, route, ReportTrialSearcherEarlyExitResponse, body=body, timeout=timeout)
 
 
-def post_ReportTrialProgress(session: Session, *, trial_id: int, body: ReportTrialProgressRequest, timeout: float | None = None) -> ReportTrialProgressResponse:
+def post_ReportTrialProgress(session: SessionProtocol, *, trial_id: int, body: ReportTrialProgressRequest, timeout: float | None = None) -> ReportTrialProgressResponse:
     route = ("POST", f"/api/v1/trials/{segment(trial_id)}/progress")
     return call(session, route, ReportTrialProgressResponse, body=body, timeout=timeout)
 
 
-def post_PostTrialRunnerMetadata(session: Session, *, trial_id: int, body: TrialRunnerMetadata | None, timeout: float | None = None) -> PostTrialRunnerMetadataResponse:
+def post_PostTrialRunnerMetadata(session: SessionProtocol, *, trial_id: int, body: TrialRunnerMetadata | None, timeout: float | None = None) -> PostTrialRunnerMetadataResponse:
     route = ("POST", f"/api/v1/trials/{segment(trial_id)}/runner/metadata")
     return call(session, route, PostTrialRunnerMetadataResponse, body=body, timeout=timeout)
 
 
-def post_ReportTrialMetrics(session: Session, *, metrics_trial_id: int, body: ReportTrialMetricsRequest, timeout: float | None = None) -> ReportTrialMetricsResponse:
+def post_ReportTrialMetrics(session: SessionProtocol, *, metrics_trial_id: int, body: ReportTrialMetricsRequest, timeout: float | None = None) -> ReportTrialMetricsResponse:
     route = ("POST", f"/api/v1/trials/{segment(metrics_trial_id)}/metrics")
     return call(session, route, ReportTrialMetricsResponse, body=body, timeout=timeout)
 
 
-def post_ReportTrialTrainingMetrics(session: Session, *, training_metrics_trial_id: int, body: TrialMetrics | None, timeout: float | None = None) -> ReportTrialTrainingMetricsResponse:
+def post_ReportTrialTrainingMetrics(session: SessionProtocol, *, training_metrics_trial_id: int, body: TrialMetrics | None, timeout: float | None = None) -> ReportTrialTrainingMetricsResponse:
     route = ("POST", f"/api/v1/trials/{segment(training_metrics_trial_id)}/training_metrics")
     return call(session, route, ReportTrialTrainingMetricsResponse, body=body, timeout=timeout)
 
 
-def post_ReportTrialValidationMetrics(session: Session, *, validation_metrics_trial_id: int, body: TrialMetrics | None, timeout: float | None = None) -> ReportTrialValidationMetricsResponse:
+def post_ReportTrialValidationMetrics(session: SessionProtocol, *, validation_metrics_trial_id: int, body: TrialMetrics | None, timeout: float | None = None) -> ReportTrialValidationMetricsResponse:
     route = ("POST", f"/api/v1/trials/{segment(validation_metrics_trial_id)}/validation_metrics")
     return call(session, route, ReportTrialValidationMetricsResponse, body=body, timeout=timeout)

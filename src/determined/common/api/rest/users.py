@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from determined.common.api.messages import Message, Session, WireEnum, call, segment
+from determined.common.api.messages import Message, SessionProtocol, WireEnum, call, segment
 from determined.common.api.rest.types.project import Project
 from determined.common.api.rest.types.shared import OrderBy, Pagination
 from determined.common.api.rest.types.user import ActivityType, EntityType, PatchUser, User, UserWebSetting
@@ -251,71 +251,71 @@ class PostUserActivityResponse(Message):
     pass
 
 
-def get_GetUsers(session: Session, *, sort_by: GetUsersRequestSortBy | None = None, order_by: OrderBy | None = None, offset: int | None = None, limit: int | None = None, name: str | None = None, active: bool | None = None, admin: bool | None = None, role_id_assigned_directly_to_user: Sequence[int] | None = None, timeout: float | None = None) -> GetUsersResponse:
+def get_GetUsers(session: SessionProtocol, *, sort_by: GetUsersRequestSortBy | None = None, order_by: OrderBy | None = None, offset: int | None = None, limit: int | None = None, name: str | None = None, active: bool | None = None, admin: bool | None = None, role_id_assigned_directly_to_user: Sequence[int] | None = None, timeout: float | None = None) -> GetUsersResponse:
     route = ("GET", "/api/v1/users")
     return call(session, route, GetUsersResponse, query={"sortBy": sort_by, "orderBy": order_by, "offset": offset, "limit": limit, "name": name, "active": active, "admin": admin, "roleIdAssignedDirectlyToUser": role_id_assigned_directly_to_user}, timeout=timeout)
 
 
-def get_GetUserSetting(session: Session, *, timeout: float | None = None) -> GetUserSettingResponse:
+def get_GetUserSetting(session: SessionProtocol, *, timeout: float | None = None) -> GetUserSettingResponse:
     route = ("GET", "/api/v1/users/setting")
     return call(session, route, GetUserSettingResponse, timeout=timeout)
 
 
-def post_ResetUserSetting(session: Session, *, timeout: float | None = None) -> ResetUserSettingResponse:
+def post_ResetUserSetting(session: SessionProtocol, *, timeout: float | None = None) -> ResetUserSettingResponse:
     route = ("POST", "/api/v1/users/setting/reset")
     return call(session, route, ResetUserSettingResponse, timeout=timeout)
 
 
-def post_PostUserSetting(session: Session, *, body: PostUserSettingRequest, timeout: float | None = None) -> PostUserSettingResponse:
+def post_PostUserSetting(session: SessionProtocol, *, body: PostUserSettingRequest, timeout: float | None = None) -> PostUserSettingResponse:
     route = ("POST", "/api/v1/users/setting")
     return call(session, route, PostUserSettingResponse, body=body, timeout=timeout)
 
 
-def get_GetUser(session: Session, *, user_id: int, timeout: float | None = None) -> GetUserResponse:
+def get_GetUser(session: SessionProtocol, *, user_id: int, timeout: float | None = None) -> GetUserResponse:
     route = ("GET", f"/api/v1/users/{segment(user_id)}")
     return call(session, route, GetUserResponse, timeout=timeout)
 
 
-def get_GetUserByUsername(session: Session, *, username: str, timeout: float | None = None) -> GetUserByUsernameResponse:
+def get_GetUserByUsername(session: SessionProtocol, *, username: str, timeout: float | None = None) -> GetUserByUsernameResponse:
     route = ("GET", f"/api/v1/users/{segment(username)}/by-username")
     return call(session, route, GetUserByUsernameResponse, timeout=timeout)
 
 
-def get_GetMe(session: Session, *, timeout: float | None = None) -> GetMeResponse:
+def get_GetMe(session: SessionProtocol, *, timeout: float | None = None) -> GetMeResponse:
     route = ("GET", "/api/v1/me")
     return call(session, route, GetMeResponse, timeout=timeout)
 
 
-def post_PostUser(session: Session, *, body: PostUserRequest, timeout: float | None = None) -> PostUserResponse:
+def post_PostUser(session: SessionProtocol, *, body: PostUserRequest, timeout: float | None = None) -> PostUserResponse:
     route = ("POST", "/api/v1/users")
     return call(session, route, PostUserResponse, body=body, timeout=timeout)
 
 
-def post_SetUserPassword(session: Session, *, user_id: int, body: str, timeout: float | None = None) -> SetUserPasswordResponse:
+def post_SetUserPassword(session: SessionProtocol, *, user_id: int, body: str, timeout: float | None = None) -> SetUserPasswordResponse:
     route = ("POST", f"/api/v1/users/{segment(user_id)}/password")
     return call(session, route, SetUserPasswordResponse, body=body, timeout=timeout)
 
 
-def patch_AssignMultipleGroups(session: Session, *, body: AssignMultipleGroupsRequest, timeout: float | None = None) -> AssignMultipleGroupsResponse:
+def patch_AssignMultipleGroups(session: SessionProtocol, *, body: AssignMultipleGroupsRequest, timeout: float | None = None) -> AssignMultipleGroupsResponse:
     route = ("PATCH", "/api/v1/users/assignments")
     return call(session, route, AssignMultipleGroupsResponse, body=body, timeout=timeout)
 
 
-def patch_PatchUser(session: Session, *, user_id: int, body: PatchUser | None, timeout: float | None = None) -> PatchUserResponse:
+def patch_PatchUser(session: SessionProtocol, *, user_id: int, body: PatchUser | None, timeout: float | None = None) -> PatchUserResponse:
     route = ("PATCH", f"/api/v1/users/{segment(user_id)}")
     return call(session, route, PatchUserResponse, body=body, timeout=timeout)
 
 
-def patch_PatchUsers(session: Session, *, body: PatchUsersRequest, timeout: float | None = None) -> PatchUsersResponse:
+def patch_PatchUsers(session: SessionProtocol, *, body: PatchUsersRequest, timeout: float | None = None) -> PatchUsersResponse:
     route = ("PATCH", "/api/v1/users")
     return call(session, route, PatchUsersResponse, body=body, timeout=timeout)
 
 
-def post_PostUserActivity(session: Session, *, body: PostUserActivityRequest, timeout: float | None = None) -> PostUserActivityResponse:
+def post_PostUserActivity(session: SessionProtocol, *, body: PostUserActivityRequest, timeout: float | None = None) -> PostUserActivityResponse:
     route = ("POST", "/api/v1/users/activity")
     return call(session, route, PostUserActivityResponse, body=body, timeout=timeout)
 
 
-def get_GetProjectsByUserActivity(session: Session, *, limit: int | None = None, timeout: float | None = None) -> GetProjectsByUserActivityResponse:
+def get_GetProjectsByUserActivity(session: SessionProtocol, *, limit: int | None = None, timeout: float | None = None) -> GetProjectsByUserActivityResponse:
     route = ("GET", "/api/v1/user/projects/activity")
     return call(session, route, GetProjectsByUserActivityResponse, query={"limit": limit}, timeout=timeout)

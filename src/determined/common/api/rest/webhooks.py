@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from determined.common.api.messages import Message, Session, call, segment
+from determined.common.api.messages import Message, SessionProtocol, call, segment
 from determined.common.api.rest.types.webhook import CustomWebhookEventData, PatchWebhook, Webhook
 
 
@@ -86,31 +86,31 @@ class PatchWebhookResponse(Message):
     pass
 
 
-def get_GetWebhooks(session: Session, *, timeout: float | None = None) -> GetWebhooksResponse:
+def get_GetWebhooks(session: SessionProtocol, *, timeout: float | None = None) -> GetWebhooksResponse:
     route = ("GET", "/api/v1/webhooks")
     return call(session, route, GetWebhooksResponse, timeout=timeout)
 
 
-def patch_PatchWebhook(session: Session, *, id: int, body: PatchWebhook | None, timeout: float | None = None) -> PatchWebhookResponse:
+def patch_PatchWebhook(session: SessionProtocol, *, id: int, body: PatchWebhook | None, timeout: float | None = None) -> PatchWebhookResponse:
     route = ("PATCH", f"/api/v1/webhooks/{segment(id)}")
     return call(session, route, PatchWebhookResponse, body=body, timeout=timeout)
 
 
-def post_PostWebhook(session: Session, *, body: Webhook | None, timeout: float | None = None) -> PostWebhookResponse:
+def post_PostWebhook(session: SessionProtocol, *, body: Webhook | None, timeout: float | None = None) -> PostWebhookResponse:
     route = ("POST", "/api/v1/webhooks")
     return call(session, route, PostWebhookResponse, body=body, timeout=timeout)
 
 
-def delete_DeleteWebhook(session: Session, *, id: int, timeout: float | None = None) -> DeleteWebhookResponse:
+def delete_DeleteWebhook(session: SessionProtocol, *, id: int, timeout: float | None = None) -> DeleteWebhookResponse:
     route = ("DELETE", f"/api/v1/webhooks/{segment(id)}")
     return call(session, route, DeleteWebhookResponse, timeout=timeout)
 
 
-def post_TestWebhook(session: Session, *, id: int, timeout: float | None = None) -> TestWebhookResponse:
+def post_TestWebhook(session: SessionProtocol, *, id: int, timeout: float | None = None) -> TestWebhookResponse:
     route = ("POST", f"/api/v1/webhooks/{segment(id)}/test")
     return call(session, route, TestWebhookResponse, timeout=timeout)
 
 
-def post_PostWebhookEventData(session: Session, *, body: PostWebhookEventDataRequest, timeout: float | None = None) -> PostWebhookEventDataResponse:
+def post_PostWebhookEventData(session: SessionProtocol, *, body: PostWebhookEventDataRequest, timeout: float | None = None) -> PostWebhookEventDataResponse:
     route = ("POST", "/api/v1/webhooks/custom")
     return call(session, route, PostWebhookEventDataResponse, body=body, timeout=timeout)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
 
-from determined.common.api.messages import EMPTY, Message, Session, WireEnum, call, segment
+from determined.common.api.messages import EMPTY, Message, SessionProtocol, WireEnum, call, segment
 from determined.common.api.rest.types.project import Project
 from determined.common.api.rest.types.shared import OrderBy, Pagination
 from determined.common.api.rest.types.user import AgentUserGroup
@@ -342,96 +342,96 @@ class ListRPsBoundToWorkspaceResponse(Message):
     )
 
 
-def get_GetWorkspace(session: Session, *, id: int, timeout: float | None = None) -> GetWorkspaceResponse:
+def get_GetWorkspace(session: SessionProtocol, *, id: int, timeout: float | None = None) -> GetWorkspaceResponse:
     route = ("GET", f"/api/v1/workspaces/{segment(id)}")
     return call(session, route, GetWorkspaceResponse, timeout=timeout)
 
 
-def get_GetWorkspaceProjects(session: Session, *, id: int, sort_by: GetWorkspaceProjectsRequestSortBy | None = None, order_by: OrderBy | None = None, offset: int | None = None, limit: int | None = None, name: str | None = None, archived: bool | None = None, users: Sequence[str] | None = None, user_ids: Sequence[int] | None = None, timeout: float | None = None) -> GetWorkspaceProjectsResponse:
+def get_GetWorkspaceProjects(session: SessionProtocol, *, id: int, sort_by: GetWorkspaceProjectsRequestSortBy | None = None, order_by: OrderBy | None = None, offset: int | None = None, limit: int | None = None, name: str | None = None, archived: bool | None = None, users: Sequence[str] | None = None, user_ids: Sequence[int] | None = None, timeout: float | None = None) -> GetWorkspaceProjectsResponse:
     route = ("GET", f"/api/v1/workspaces/{segment(id)}/projects")
     return call(session, route, GetWorkspaceProjectsResponse, query={"sortBy": sort_by, "orderBy": order_by, "offset": offset, "limit": limit, "name": name, "archived": archived, "users": users, "userIds": user_ids}, timeout=timeout)
 
 
-def get_GetWorkspaces(session: Session, *, sort_by: GetWorkspacesRequestSortBy | None = None, order_by: OrderBy | None = None, offset: int | None = None, limit: int | None = None, name: str | None = None, archived: bool | None = None, users: Sequence[str] | None = None, user_ids: Sequence[int] | None = None, pinned: bool | None = None, name_case_sensitive: str | None = None, timeout: float | None = None) -> GetWorkspacesResponse:
+def get_GetWorkspaces(session: SessionProtocol, *, sort_by: GetWorkspacesRequestSortBy | None = None, order_by: OrderBy | None = None, offset: int | None = None, limit: int | None = None, name: str | None = None, archived: bool | None = None, users: Sequence[str] | None = None, user_ids: Sequence[int] | None = None, pinned: bool | None = None, name_case_sensitive: str | None = None, timeout: float | None = None) -> GetWorkspacesResponse:
     route = ("GET", "/api/v1/workspaces")
     return call(session, route, GetWorkspacesResponse, query={"sortBy": sort_by, "orderBy": order_by, "offset": offset, "limit": limit, "name": name, "archived": archived, "users": users, "userIds": user_ids, "pinned": pinned, "nameCaseSensitive": name_case_sensitive}, timeout=timeout)
 
 
-def post_PostWorkspace(session: Session, *, body: PostWorkspaceRequest, timeout: float | None = None) -> PostWorkspaceResponse:
+def post_PostWorkspace(session: SessionProtocol, *, body: PostWorkspaceRequest, timeout: float | None = None) -> PostWorkspaceResponse:
     route = ("POST", "/api/v1/workspaces")
     return call(session, route, PostWorkspaceResponse, body=body, timeout=timeout)
 
 
-def patch_PatchWorkspace(session: Session, *, id: int, body: PatchWorkspace | None, timeout: float | None = None) -> PatchWorkspaceResponse:
+def patch_PatchWorkspace(session: SessionProtocol, *, id: int, body: PatchWorkspace | None, timeout: float | None = None) -> PatchWorkspaceResponse:
     route = ("PATCH", f"/api/v1/workspaces/{segment(id)}")
     return call(session, route, PatchWorkspaceResponse, body=body, timeout=timeout)
 
 
-def delete_DeleteWorkspace(session: Session, *, id: int, timeout: float | None = None) -> DeleteWorkspaceResponse:
+def delete_DeleteWorkspace(session: SessionProtocol, *, id: int, timeout: float | None = None) -> DeleteWorkspaceResponse:
     route = ("DELETE", f"/api/v1/workspaces/{segment(id)}")
     return call(session, route, DeleteWorkspaceResponse, timeout=timeout)
 
 
-def post_ArchiveWorkspace(session: Session, *, id: int, timeout: float | None = None) -> ArchiveWorkspaceResponse:
+def post_ArchiveWorkspace(session: SessionProtocol, *, id: int, timeout: float | None = None) -> ArchiveWorkspaceResponse:
     route = ("POST", f"/api/v1/workspaces/{segment(id)}/archive")
     return call(session, route, ArchiveWorkspaceResponse, timeout=timeout)
 
 
-def post_UnarchiveWorkspace(session: Session, *, id: int, timeout: float | None = None) -> UnarchiveWorkspaceResponse:
+def post_UnarchiveWorkspace(session: SessionProtocol, *, id: int, timeout: float | None = None) -> UnarchiveWorkspaceResponse:
     route = ("POST", f"/api/v1/workspaces/{segment(id)}/unarchive")
     return call(session, route, UnarchiveWorkspaceResponse, timeout=timeout)
 
 
-def post_PinWorkspace(session: Session, *, id: int, timeout: float | None = None) -> PinWorkspaceResponse:
+def post_PinWorkspace(session: SessionProtocol, *, id: int, timeout: float | None = None) -> PinWorkspaceResponse:
     route = ("POST", f"/api/v1/workspaces/{segment(id)}/pin")
     return call(session, route, PinWorkspaceResponse, timeout=timeout)
 
 
-def post_UnpinWorkspace(session: Session, *, id: int, timeout: float | None = None) -> UnpinWorkspaceResponse:
+def post_UnpinWorkspace(session: SessionProtocol, *, id: int, timeout: float | None = None) -> UnpinWorkspaceResponse:
     route = ("POST", f"/api/v1/workspaces/{segment(id)}/unpin")
     return call(session, route, UnpinWorkspaceResponse, timeout=timeout)
 
 
-def post_SetWorkspaceNamespaceBindings(session: Session, *, workspace_id: int, body: SetWorkspaceNamespaceBindingsRequest, timeout: float | None = None) -> SetWorkspaceNamespaceBindingsResponse:
+def post_SetWorkspaceNamespaceBindings(session: SessionProtocol, *, workspace_id: int, body: SetWorkspaceNamespaceBindingsRequest, timeout: float | None = None) -> SetWorkspaceNamespaceBindingsResponse:
     route = ("POST", f"/api/v1/workspaces/{segment(workspace_id)}/namespace-bindings")
     return call(session, route, SetWorkspaceNamespaceBindingsResponse, body=body, timeout=timeout)
 
 
-def post_SetResourceQuotas(session: Session, *, id: int, body: SetResourceQuotasRequest, timeout: float | None = None) -> SetResourceQuotasResponse:
+def post_SetResourceQuotas(session: SessionProtocol, *, id: int, body: SetResourceQuotasRequest, timeout: float | None = None) -> SetResourceQuotasResponse:
     route = ("POST", f"/api/v1/workspaces/{segment(id)}/set-resource-quota")
     return call(session, route, SetResourceQuotasResponse, body=body, timeout=timeout)
 
 
-def get_ListWorkspaceNamespaceBindings(session: Session, *, id: int, timeout: float | None = None) -> ListWorkspaceNamespaceBindingsResponse:
+def get_ListWorkspaceNamespaceBindings(session: SessionProtocol, *, id: int, timeout: float | None = None) -> ListWorkspaceNamespaceBindingsResponse:
     route = ("GET", f"/api/v1/workspaces/{segment(id)}/list-namespace-bindings")
     return call(session, route, ListWorkspaceNamespaceBindingsResponse, timeout=timeout)
 
 
-def get_GetWorkspacesWithDefaultNamespaceBindings(session: Session, *, timeout: float | None = None) -> GetWorkspacesWithDefaultNamespaceBindingsResponse:
+def get_GetWorkspacesWithDefaultNamespaceBindings(session: SessionProtocol, *, timeout: float | None = None) -> GetWorkspacesWithDefaultNamespaceBindingsResponse:
     route = ("GET", "/api/v1/namespace-bindings/workspace-ids-with-default-bindings")
     return call(session, route, GetWorkspacesWithDefaultNamespaceBindingsResponse, timeout=timeout)
 
 
-def post_BulkAutoCreateWorkspaceNamespaceBindings(session: Session, *, body: BulkAutoCreateWorkspaceNamespaceBindingsRequest, timeout: float | None = None) -> BulkAutoCreateWorkspaceNamespaceBindingsResponse:
+def post_BulkAutoCreateWorkspaceNamespaceBindings(session: SessionProtocol, *, body: BulkAutoCreateWorkspaceNamespaceBindingsRequest, timeout: float | None = None) -> BulkAutoCreateWorkspaceNamespaceBindingsResponse:
     route = ("POST", "/api/v1/namespace-bindings/bulk-auto-create")
     return call(session, route, BulkAutoCreateWorkspaceNamespaceBindingsResponse, body=body, timeout=timeout)
 
 
-def delete_DeleteWorkspaceNamespaceBindings(session: Session, *, workspace_id: int, cluster_names: Sequence[str] | None = None, timeout: float | None = None) -> DeleteWorkspaceNamespaceBindingsResponse:
+def delete_DeleteWorkspaceNamespaceBindings(session: SessionProtocol, *, workspace_id: int, cluster_names: Sequence[str] | None = None, timeout: float | None = None) -> DeleteWorkspaceNamespaceBindingsResponse:
     route = ("DELETE", f"/api/v1/workspaces/{segment(workspace_id)}/namespace-bindings")
     return call(session, route, DeleteWorkspaceNamespaceBindingsResponse, query={"clusterNames": cluster_names}, timeout=timeout)
 
 
-def get_GetKubernetesResourceQuotas(session: Session, *, id: int, timeout: float | None = None) -> GetKubernetesResourceQuotasResponse:
+def get_GetKubernetesResourceQuotas(session: SessionProtocol, *, id: int, timeout: float | None = None) -> GetKubernetesResourceQuotasResponse:
     route = ("GET", f"/api/v1/workspaces/{segment(id)}/get-k8s-resource-quotas")
     return call(session, route, GetKubernetesResourceQuotasResponse, timeout=timeout)
 
 
-def post_PostProject(session: Session, *, workspace_id: int, body: PostProjectRequest, timeout: float | None = None) -> PostProjectResponse:
+def post_PostProject(session: SessionProtocol, *, workspace_id: int, body: PostProjectRequest, timeout: float | None = None) -> PostProjectResponse:
     route = ("POST", f"/api/v1/workspaces/{segment(workspace_id)}/projects")
     return call(session, route, PostProjectResponse, body=body, timeout=timeout)
 
 
-def get_ListRPsBoundToWorkspace(session: Session, *, workspace_id: int, offset: int | None = None, limit: int | None = None, timeout: float | None = None) -> ListRPsBoundToWorkspaceResponse:
+def get_ListRPsBoundToWorkspace(session: SessionProtocol, *, workspace_id: int, offset: int | None = None, limit: int | None = None, timeout: float | None = None) -> ListRPsBoundToWorkspaceResponse:
     route = ("GET", f"/api/v1/workspaces/{segment(workspace_id)}/available-resource-pools")
     return call(session, route, ListRPsBoundToWorkspaceResponse, query={"offset": offset, "limit": limit}, timeout=timeout)

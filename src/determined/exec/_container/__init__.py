@@ -1,0 +1,1 @@
+"""Prepares a task's container: files, environment, rendezvous, preflight checks."""

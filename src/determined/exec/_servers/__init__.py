@@ -1,0 +1,1 @@
+"""Parts of the tasks that run a server: notebooks, shells and TensorBoards."""

@@ -1,0 +1,1 @@
+"""The training loop of a PyTorch trial and its parts."""
