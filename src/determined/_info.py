@@ -213,7 +213,6 @@ class ClusterInfo:
 
     @property
     def container_rank(self) -> int:
-        """The rank of this container."""
         return self._rendezvous.container_rank
 
     @property

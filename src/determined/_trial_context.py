@@ -68,11 +68,9 @@ class TrialContext:
         return dict(self.env.experiment_config.get("data") or {})
 
     def get_experiment_id(self) -> int:
-        """The id of the experiment."""
         return int(self.env.det_experiment_id)
 
     def get_trial_id(self) -> int:
-        """The id of the trial."""
         return int(self.env.det_trial_id)
 
     def get_trial_seed(self) -> int:

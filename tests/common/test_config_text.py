@@ -59,7 +59,7 @@ def test_a_setting_without_key_and_value_is_refused(setting: str) -> None:
         overridden("x: 1\n", setting)
 
 
-def test_a_value_that_is_no_yaml_is_told_by_what_is_wrong_with_it() -> None:
+def test_an_invalid_yaml_value_is_refused_with_its_cause() -> None:
     with pytest.raises(config_text.ConfigTextError) as caught:
         overridden("x: 1\n", "bind_mounts=[{a: 1}")
     assert str(caught.value) == (

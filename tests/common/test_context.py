@@ -76,7 +76,11 @@ def test_a_link_inside_is_followed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("target", "words"),
-    [("/etc/hostname", "leads out of"), ("gone", "has no target"), (".", "leads back")],
+    [
+        ("/etc/hostname", "leads out of"),
+        ("gone", "has no target"),
+        (".", "links to its own parent"),
+    ],
 )
 def test_a_link_that_cannot_be_sent_is_named(tmp_path: Path, target: str, words: str) -> None:
     write(tmp_path, {"sub/f": ""})
@@ -136,7 +140,7 @@ def test_a_root_that_is_no_directory_is_named(tmp_path: Path, name: str, words: 
         context.read(tmp_path / name)
 
 
-def test_progress_is_told_in_bytes_and_files(tmp_path: Path) -> None:
+def test_progress_counts_bytes_and_files(tmp_path: Path) -> None:
     write(tmp_path, {"a": "12", "b": "345"})
     told: list[tuple[int, int]] = []
     context.read(tmp_path, progress=lambda count, items: told.append((count, items)))

@@ -1,4 +1,4 @@
-"""The public client against a canned master: calls it makes, objects it gives back."""
+"""The public client against a canned master: its calls and the objects it returns."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_the_checkpoints_of_a_trial_come_best_first(
 
 
 @pytest.mark.parametrize("kind", [AssertionError, ValueError])
-def test_what_does_not_go_together_is_refused_as_scripts_know_it(
+def test_conflicting_arguments_raise_both_expected_types(
     cluster: Determined, kind: type[Exception]
 ) -> None:
     trial = cluster.get_trial(11)
@@ -103,7 +103,7 @@ def test_wrong_kinds_of_arguments_are_value_errors(cluster: Determined) -> None:
         trial.list_checkpoints(3, OrderBy.ASC)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="not int"):
         cluster.create_experiment(5)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="'yesterday' is no time"):
+    with pytest.raises(ValueError, match="'yesterday' is not a time"):
         trial.iter_logs(timestamp_after="yesterday")
 
 
@@ -126,7 +126,7 @@ def test_waiting_for_what_may_never_come_ends(
         experiment.wait() if kind is ValueError else experiment.await_first_trial()
 
 
-def test_what_only_the_paid_edition_had_says_so(cluster: Determined) -> None:
+def test_oauth_clients_raise_enterprise_only_error(cluster: Determined) -> None:
     for call in (cluster.list_oauth_clients, lambda: cluster.add_oauth_client("d", "n")):
         with pytest.raises(errors.EnterpriseOnlyError, match="det token create"):
             call()
@@ -299,7 +299,7 @@ def test_a_deleted_checkpoint_cannot_be_downloaded(
         cluster.get_checkpoint(canned.UUID).download(str(tmp_path / "out"))
 
 
-def test_what_is_not_there_is_not_found(cluster: Determined, served: FakeMaster) -> None:
+def test_a_missing_trial_raises_not_found(cluster: Determined, served: FakeMaster) -> None:
     served.routes[("GET", "/api/v1/trials/99")] = error(404, 5, "NotFound", "trial '99' not found")
     with pytest.raises(api_errors.NotFoundException, match="trial '99' not found"):
         cluster.get_trial(99)

@@ -1,4 +1,4 @@
-"""Every class, method, parameter and attribute of the public client that scripts know is there."""
+"""The public client has every class, method, parameter and attribute of 0.38.1."""
 
 from __future__ import annotations
 

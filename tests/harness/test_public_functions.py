@@ -131,7 +131,7 @@ def test_yaml_is_read_and_written() -> None:
         common_util.safe_load_yaml_with_exceptions("a: [")
 
 
-def test_words_for_yes_and_no() -> None:
+def test_strtobool_accepts_words_for_yes_and_no() -> None:
     assert common_util.strtobool("Yes")
     assert not common_util.strtobool("off")
     with pytest.raises(ValueError, match="neither yes nor no"):

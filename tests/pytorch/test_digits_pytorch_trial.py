@@ -86,7 +86,7 @@ def test_a_class_is_trained_by_two_ranks_and_stopped_by_its_epochs(cluster: Clus
     assert reports(cluster, bad["id"], "validation")[-1][1]["epochs"] < 4
 
 
-def test_a_paused_script_continues_with_its_next_batch(cluster: Cluster) -> None:
+def test_a_paused_script_resumes_with_its_next_batch(cluster: Cluster) -> None:
     experiment = submit(cluster, "script.yaml", 30, resources={"slots_per_trial": 1})
 
     def trial() -> Any:

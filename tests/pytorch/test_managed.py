@@ -52,9 +52,7 @@ def run(task: Task, master: MasterDouble) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_the_master_is_told_of_metrics_progress_and_checkpoints(
-    task: Task, master: MasterDouble
-) -> None:
+def test_metrics_progress_and_checkpoints_are_reported(task: Task, master: MasterDouble) -> None:
     run(task, master)
     reports = [(r["group"], r["metrics"]["stepsCompleted"]) for r in master.reports()]
     assert [steps for group, steps in reports if group == "training"] == [4, 5, 8, 10]

@@ -86,7 +86,9 @@ def override(config: Any, settings: Iterable[str]) -> None:
             place = place[key]
             if not isinstance(place, dict):
                 inner = ".".join(parents[: depth + 1])
-                raise ConfigTextError(f"--config {setting!r}: '{inner}' is a value, not a mapping")
+                raise ConfigTextError(
+                    f"--config {setting!r}: '{inner}' holds a value, not a mapping"
+                )
         place[last] = _value(setting, last, value)
 
 

@@ -60,7 +60,6 @@ def train(trial_class: Any, info: ClusterInfo) -> None:
 
 
 def is_pytorch(trial_class: Any) -> bool:
-    """Whether this is a class of PyTorch trials."""
     if "determined.pytorch._trial" not in sys.modules:
         return False
     from determined.pytorch import PyTorchTrial

@@ -1,4 +1,4 @@
-"""The public client's classes; `determined.experimental.client` has them as functions."""
+"""The public client: classes here, functions in `determined.experimental.client`."""
 
 from typing import TYPE_CHECKING, Any
 

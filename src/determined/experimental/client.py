@@ -1,4 +1,4 @@
-"""The public client as functions over one session, made at first use or by `login`.
+"""The public client as functions of one session, created by `login` or on first use.
 
 from determined.experimental import client
 
@@ -51,7 +51,7 @@ def login(
     cert_name: Optional[str] = None,
     noverify: bool = False,
 ) -> None:
-    """Choose cluster and user for the functions of this module; arguments as `Determined`."""
+    """Set the cluster and user of this module's functions; arguments as `Determined`."""
     global _current
     _current = Determined(master, user, password, cert_path, cert_name, noverify)
 
@@ -116,7 +116,7 @@ def whoami() -> User:
 
 
 def logout() -> None:
-    """End the session; the next call makes a new one."""
+    """End the session; the next call creates a new one."""
     global _current
     session, _current = _session(), None
     session.logout()

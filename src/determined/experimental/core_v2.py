@@ -1,4 +1,4 @@
-"""The Core API for programs that the cluster did not start: they report to a master, and run on.
+"""The Core API for detached mode: programs outside the cluster that report to a master.
 
 from determined.experimental import core_v2
 
@@ -6,9 +6,9 @@ core_v2.init(defaults=core_v2.DefaultConfig(name="at-home"))
 core_v2.train.report_training_metrics(steps_completed=1, metrics={"loss": 0.1})
 core_v2.close()
 
-In a trial of the cluster the same calls report to that trial. Between `init` and `close` the
-parts of the context (`train`, `checkpoint`, `distributed`, `preempt`, `searcher`, `profiler`,
-`info`, `alert`) are names of this module.
+In a trial of the cluster the same calls report to that trial. Between `init` and `close` the parts
+of the context (`train`, `checkpoint`, `distributed`, `preempt`, `searcher`, `profiler`, `info`,
+`alert`) are attributes of this module.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ _context: Optional[_core.Context] = None
 
 @dataclasses.dataclass
 class Config:
-    """What is told of an experiment; what is None is left to the defaults.
+    """The configuration of an experiment; None means the default.
 
     Args:
         hparams: the trial's hyperparameters.
-        checkpoint_storage: a path, an address, or a mapping as in a configuration; None for a
-            directory of the user's (`$XDG_DATA_HOME/determined/checkpoints`).
-        external_experiment_id: one's own name of the experiment: the same name is the same one.
-        external_trial_id: likewise of the trial, which then goes on where it was.
+        checkpoint_storage: a path, an address, or a mapping as in a configuration; by default
+            the directory `$XDG_DATA_HOME/determined/checkpoints`.
+        external_experiment_id: an id of your choice; the same id means the same experiment.
+        external_trial_id: an id of your choice; an existing trial resumes.
     """
 
     name: Optional[str] = None
@@ -84,14 +84,14 @@ class Config:
 
 
 class DefaultConfig(Config):
-    """What holds unless another configuration says otherwise."""
+    """Values with the lowest precedence."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
 
 
 class UnmanagedConfig(Config):
-    """What holds only when the cluster did not start this program."""
+    """Values that apply only outside the cluster."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -108,21 +108,21 @@ def init_context(
     preempt_mode: PreemptMode = PreemptMode.WorkersAskChief,
     tensorboard_mode: TensorboardMode = TensorboardMode.AUTO,
 ) -> _core.Context:
-    """A context to be used in a `with` block; in a trial of the cluster, the trial's.
+    """A context for a `with` block; in a trial of the cluster, the trial's context.
 
     Args:
-        config: what holds before all others, off the cluster.
-        defaults: what holds where nobody says otherwise.
-        unmanaged: what holds off the cluster.
-        client: whose cluster and user; None for `Determined()`.
-        distributed: the ranks of this program; every rank makes a context.
-        checkpoint_storage: in place of the configuration's.
-        preempt_mode: as of `core.init`.
-        tensorboard_mode: as of `core.init`.
+        config: values with the highest precedence, off the cluster.
+        defaults: values with the lowest precedence.
+        unmanaged: values that apply off the cluster.
+        client: the cluster and user; None for `Determined()`.
+        distributed: the ranks of this program; every rank creates a context.
+        checkpoint_storage: replaces the configured storage.
+        preempt_mode: as in `core.init`.
+        tensorboard_mode: as in `core.init`.
 
     Raises:
-        ValueError: the trial has a name of one's own and the experiment has none.
-        UnauthenticatedException: nobody is logged in.
+        ValueError: `external_trial_id` is set without `external_experiment_id`.
+        UnauthenticatedException: no user is logged in.
         APIException: the master refused the configuration.
     """
     info = get_cluster_info()
@@ -137,7 +137,7 @@ def init_context(
     if chosen.external_trial_id is not None and chosen.external_experiment_id is None:
         raise ValueError(
             f"external_trial_id is {chosen.external_trial_id!r} without external_experiment_id: "
-            "a trial is named within its experiment, so name that, too"
+            "set both, since a trial's id is relative to its experiment"
         )
     if client is None:
         from determined.common.experimental.determined import Determined
@@ -164,14 +164,14 @@ def init(
     preempt_mode: PreemptMode = PreemptMode.WorkersAskChief,
     tensorboard_mode: TensorboardMode = TensorboardMode.AUTO,
 ) -> None:
-    """Make the context of this process and start it; arguments and errors as `init_context`.
+    """Create and start the context of this process; arguments and errors as `init_context`.
 
-    A context that is open is closed before. One that is still open when the process ends is
-    closed then, and its trial failed if the process did.
+    An open context is closed first. A context that is open at process exit is closed then; its
+    trial fails if the process does.
     """
     global _context
     if _context is not None:
-        logger.warning("core_v2.init was called again: the run before it is closed")
+        logger.warning("core_v2.init was called again; the previous run is closed")
         close()
     made = init_context(
         config=config,
@@ -189,7 +189,7 @@ def init(
 
 
 def close() -> None:
-    """Send what was reported and say how the run ended; nothing without an open context."""
+    """Close the context, if one is open: send pending reports and the final state."""
     global _context
     context, _context = _context, None
     atexit.unregister(close)
@@ -198,10 +198,10 @@ def close() -> None:
 
 
 def url_reverse_webui_exp_view() -> str:
-    """The address of this experiment's page.
+    """The URL of this experiment's page.
 
     Raises:
-        RuntimeError: no context is open, or it reports to no master.
+        RuntimeError: no context is open, or it has no master.
     """
     info = None if _context is None else _context.info
     if info is None:
@@ -213,12 +213,12 @@ def __getattr__(name: str) -> Any:
     if name not in PARTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if _context is None:
-        raise AttributeError(f"core_v2.{name} is there between core_v2.init() and close()")
+        raise AttributeError(f"core_v2.{name} exists only between core_v2.init() and close()")
     return getattr(_context, name)
 
 
 def _merged(*configs: Optional[Config]) -> Config:
-    """One configuration: what a later one says holds before what an earlier one says."""
+    """Merge configurations; later ones take precedence."""
     values: Dict[str, Any] = {}
     for config in configs:
         if config is not None:
@@ -230,7 +230,7 @@ def _merged(*configs: Optional[Config]) -> Config:
 def _config_of(
     chosen: Config, checkpoint_storage: Optional[Union[str, Dict[str, Any]]]
 ) -> Dict[str, Any]:
-    """The configuration that is submitted."""
+    """The configuration to submit."""
     values = {name: getattr(chosen, name) for name in _SUBMITTED}
     submitted = {name: value for name, value in values.items() if value is not None}
     submitted.setdefault("name", f"unmanaged-{new_uuid()[:8]}")

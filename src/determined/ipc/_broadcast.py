@@ -1,4 +1,4 @@
-"""A chief and its workers: the chief sends to all, and gathers one message from each."""
+"""Broadcast and gather between a chief and its workers."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ from determined.ipc._channel import Channel, NotAuthentic, PeerGone
 from determined.ipc._codec import encode
 
 START_TIMEOUT_S = 600.0
-"""How long the ranks of a task may take to find each other."""
+"""The timeout for all ranks of a task to connect."""
 
 
 class BroadcastServer:
     """The chief's side.
 
     Args:
-        num_connections: how many workers will connect, at least 1.
-        pub_url: where to listen, `tcp://HOST:PORT`; HOST `*` for all addresses, PORT 0 or no
-            url for a free port on this machine only.
-        pull_url: accepted for the sake of older callers; one port serves both ways.
-        key: what the workers must hold; without one a random key, so that only a client made
-            with `server.key` gets in.
+        num_connections: the number of workers, at least 1.
+        pub_url: the address to listen on, `tcp://HOST:PORT`. HOST `*` means all addresses, PORT 0
+            a free port; the default is a free port on the loopback address.
+        pull_url: ignored; one port serves both directions.
+        key: the shared key of chief and workers; by default a random key, `server.key`.
     """
 
     def __init__(
@@ -45,8 +44,8 @@ class BroadcastServer:
         except OSError as error:
             raise OSError(
                 error.errno,
-                f"port {port} for messages between ranks cannot be used ({error.strerror}); "
-                "another task holds it: set INTER_TRAIN_PROCESS_COMM_PORT_1 to a free one",
+                f"port {port} for messages between ranks cannot be used ({error.strerror}): "
+                "set INTER_TRAIN_PROCESS_COMM_PORT_1 to a free port",
             ) from error
 
     def __enter__(self) -> BroadcastServer:
@@ -59,7 +58,7 @@ class BroadcastServer:
         """Wait until every worker has connected.
 
         Raises:
-            TimeoutError: some did not within ten minutes.
+            TimeoutError: a worker did not connect within ten minutes.
         """
         deadline = time.monotonic() + START_TIMEOUT_S
         while len(self._channels) < self._num_connections:
@@ -75,7 +74,7 @@ class BroadcastServer:
             try:
                 self._channels.append(Channel.accept(sock, self.key))
             except (NotAuthentic, PeerGone, TimeoutError, OSError):
-                sock.close()  # a stranger: the rank that belongs here may still come
+                sock.close()  # not a rank of this task; keep waiting for the missing rank
         self._listener.close()
 
     def get_pub_port(self) -> int:
@@ -83,7 +82,7 @@ class BroadcastServer:
         return self._port
 
     def get_pull_port(self) -> int:
-        """The same port: one connection serves both ways."""
+        """The same port, since one connection serves both directions."""
         return self._port
 
     def broadcast(self, obj: Any) -> None:
@@ -93,7 +92,7 @@ class BroadcastServer:
             channel.send_encoded(payload)
 
     def gather(self) -> List[Any]:
-        """Wait for one value of each worker, in the order in which they connected."""
+        """Wait for one value from each worker; return them in the order of connection."""
         return [channel.receive() for channel in self._channels]
 
     def close(self) -> None:
@@ -112,9 +111,9 @@ class BroadcastClient:
     """A worker's side.
 
     Args:
-        srv_pub_url: where the chief listens, `tcp://HOST:PORT`.
-        srv_pull_url: accepted for the sake of older callers.
-        key: the chief's.
+        srv_pub_url: the address of the chief, `tcp://HOST:PORT`.
+        srv_pull_url: ignored.
+        key: the chief's key.
     """
 
     def __init__(
@@ -131,11 +130,11 @@ class BroadcastClient:
         self.close()
 
     def safe_start(self) -> None:
-        """Connect, waiting for the chief to listen.
+        """Connect to the chief, with retries until it listens.
 
         Raises:
-            TimeoutError: it did not within ten minutes.
-            NotAuthentic: something else listens there.
+            TimeoutError: the chief did not listen within ten minutes.
+            NotAuthentic: another server listens at the address.
         """
         deadline = time.monotonic() + START_TIMEOUT_S
         pause_s = 0.01
@@ -184,7 +183,7 @@ def _parse_url(url: str) -> Tuple[str, int]:
     scheme, _, rest = url.partition("://")
     host, _, port = rest.rpartition(":")
     if scheme != "tcp" or not port.isdigit():
-        raise ValueError(f"{url!r} is no address such as tcp://127.0.0.1:12360")
+        raise ValueError(f"{url!r} is not an address such as tcp://127.0.0.1:12360")
     return host.strip("[]"), int(port)
 
 

@@ -1,8 +1,8 @@
-"""One authenticated connection between two ranks.
+"""An authenticated connection between two ranks.
 
-Both ends prove that they hold the key before anything else is read, and every message carries
-a code made with a key of this connection and its number in the stream: a message that was
-changed, left out or played again ends the connection. Nothing is encrypted.
+Both ends prove that they have the key before they read messages. Every message has a sequence
+number and a MAC with a key of this connection, so modified, dropped and replayed messages are
+detected. Messages are not encrypted.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _MAC = 32
 
 
 class PeerGone(ConnectionError):
-    """The other rank closed the connection, most likely because it ended."""
+    """The other rank closed the connection, usually because it exited."""
 
 
 class NotAuthentic(ConnectionError):
-    """The other end does not hold the key, or a message was tampered with."""
+    """The peer does not have the key, or a message was modified."""
 
 
 class Channel:
-    """Sends and receives values over a connected socket, after `greet_as_*`."""
+    """Sends and receives values over a socket; made by `accept` or `connect`."""
 
     def __init__(self, sock: socket.socket, send_key: bytes, receive_key: bytes) -> None:
         self._sock = sock
@@ -43,10 +43,10 @@ class Channel:
 
     @classmethod
     def accept(cls, sock: socket.socket, key: bytes) -> Channel:
-        """Greet as the side that listens.
+        """Perform the handshake as the listening side.
 
         Raises:
-            NotAuthentic, PeerGone, TimeoutError: the peer is none of ours.
+            NotAuthentic, PeerGone, TimeoutError: the peer is not a rank of this task.
         """
         sock.settimeout(HANDSHAKE_TIMEOUT_S)
         mine = os.urandom(_NONCE)
@@ -60,15 +60,15 @@ class Channel:
 
     @classmethod
     def connect(cls, sock: socket.socket, key: bytes) -> Channel:
-        """Greet as the side that called; errors as `accept`."""
+        """Perform the handshake as the connecting side; errors as `accept`."""
         sock.settimeout(HANDSHAKE_TIMEOUT_S)
         greeting = _read(sock, len(_GREETING) + _NONCE)
         if not greeting.startswith(_GREETING):
-            raise NotAuthentic("what listens there is no rank of this task")
+            raise NotAuthentic("another server listens at this address, not a rank of this task")
         theirs, mine = greeting[len(_GREETING) :], os.urandom(_NONCE)
         sock.sendall(mine + _mac(key, b"client", theirs, mine))
         if not hmac.compare_digest(_read(sock, _MAC), _mac(key, b"server", theirs, mine)):
-            raise NotAuthentic("the chief does not hold this allocation's key")
+            raise NotAuthentic("the chief does not have this allocation's key")
         sock.settimeout(None)
         return cls(sock, _mac(key, b"up", theirs, mine), _mac(key, b"down", theirs, mine))
 
@@ -76,35 +76,37 @@ class Channel:
         """Send one value.
 
         Raises:
-            TypeError: it is of a kind that cannot be sent.
+            TypeError: its type cannot be sent.
             PeerGone: the connection is closed.
         """
         self.send_encoded(encode(value))
 
     def send_encoded(self, payload: bytes) -> None:
-        """Send a value that `encode` already wrote; errors as `send`."""
+        """Send a value that is already encoded; errors as `send`."""
         header = struct.pack(">QQ", self._sent, len(payload))
         self._sent += 1
         try:
             self._sock.sendall(header + _mac(self._send_key, header, payload) + payload)
         except OSError as error:
-            raise PeerGone(f"another rank has gone away: {error}") from error
+            raise PeerGone(f"the connection to another rank failed: {error}") from error
 
     def receive(self) -> Any:
         """Wait for the next value.
 
         Raises:
             PeerGone: the connection is closed.
-            NotAuthentic: what came is not what the peer sent.
+            NotAuthentic: the message was modified, dropped or replayed.
         """
         header = _read(self._sock, 16)
         number, size = struct.unpack(">QQ", header)
         if number != self._received or size > MAX_MESSAGE_BYTES:
-            raise NotAuthentic(f"message {number} of {size} bytes where {self._received} is due")
+            raise NotAuthentic(
+                f"got message {number} of {size} bytes, expected number {self._received}"
+            )
         mac = _read(self._sock, _MAC)
         payload = _read(self._sock, size)
         if not hmac.compare_digest(mac, _mac(self._receive_key, header, payload)):
-            raise NotAuthentic("a message between ranks was changed on its way")
+            raise NotAuthentic("a message between ranks was modified in transit")
         self._received += 1
         return decode(payload)
 
@@ -131,11 +133,11 @@ def _read(sock: socket.socket, size: int) -> bytes:
     while at < size:
         try:
             count = sock.recv_into(view[at:])
-        except socket.timeout as error:  # an alias of TimeoutError only from 3.10 on
-            raise TimeoutError("another rank did not greet in time") from error
+        except socket.timeout as error:  # an alias of TimeoutError from Python 3.10 on
+            raise TimeoutError("the handshake with another rank timed out") from error
         except OSError as error:
-            raise PeerGone(f"another rank has gone away: {error}") from error
+            raise PeerGone(f"the connection to another rank failed: {error}") from error
         if not count:
-            raise PeerGone("another rank has gone away: it closed its connection")
+            raise PeerGone("another rank closed its connection")
         at += count
     return bytes(data)

@@ -1,11 +1,11 @@
-"""How values travel between ranks: JSON with a few forms more, and never pickle.
+"""The encoding of values between ranks: extended JSON instead of pickle.
 
-Pickle runs whatever its bytes say; a peer, or anyone who gets hold of its connection, would own
-the process. These values can be sent, nested as one likes:
+Unpickling can execute any code, so a peer could take over the process. These values can be sent,
+also nested:
 
-None, bool, int, float (also NaN and the infinities), str, bytes, list, tuple, set, frozenset,
-dict (with keys of any of these kinds that can be a key), `pathlib` paths, numpy's numbers
-(they arrive as Python's) and numpy arrays of numbers and booleans.
+None, bool, int, float (including NaN and infinities), str, bytes, list, tuple, set, frozenset,
+dict (with keys of any hashable type of these), `pathlib` paths, NumPy numbers (received as
+Python's), and NumPy arrays of numbers and booleans.
 """
 
 from __future__ import annotations
@@ -17,30 +17,29 @@ import sys
 from typing import Any, Callable, Dict
 
 _TAG = "!"
-"""A dict with this one key stands for another kind of value: {"!": [kind, content]}."""
+"""The key that marks an extended value: {"!": [kind, content]}."""
 
 
 def encode(value: Any) -> bytes:
-    """Write a value as bytes.
+    """Encode a value.
 
     Raises:
-        TypeError: the value, or one inside it, is of a kind that cannot be sent; the text
-            names its type and what to send instead.
-        RecursionError: it contains itself.
+        TypeError: the type of the value, or of one inside it, cannot be sent.
+        RecursionError: the value contains itself.
     """
     return json.dumps(_plain(value), separators=(",", ":")).encode()
 
 
 def decode(data: bytes) -> Any:
-    """Read what `encode` wrote.
+    """Decode the result of `encode`.
 
     Raises:
-        ValueError: it is something else.
+        ValueError: the data is invalid.
     """
     try:
         return _value(json.loads(data))
     except (TypeError, LookupError) as error:
-        raise ValueError(f"a message between ranks cannot be read: {error!r}") from error
+        raise ValueError(f"a message between ranks is invalid: {error!r}") from error
 
 
 def _plain(value: Any) -> Any:
@@ -85,8 +84,8 @@ def _plain_numpy(value: Any) -> Any:
     kind = type(value)
     raise TypeError(
         f"a value of type {kind.__module__}.{kind.__qualname__} cannot be sent between ranks: "
-        "send numbers, text, bytes, paths, numpy arrays, or lists, tuples, sets and dicts of "
-        "them (of a tensor, .tolist() or .numpy())"
+        "send numbers, text, bytes, paths, NumPy arrays, or lists, tuples, sets and dicts of "
+        "them (convert a tensor with .tolist() or .numpy())"
     )
 
 
@@ -110,7 +109,7 @@ def _read_array(content: Any) -> Any:
 
     dtype = numpy.dtype(content[0])
     if dtype.kind not in "biufc":
-        raise ValueError(f"arrays of {dtype} are not sent between ranks")
+        raise ValueError(f"arrays of {dtype} cannot be sent between ranks")
     flat = numpy.frombuffer(base64.b64decode(content[2]), dtype=dtype)
     return flat.reshape(content[1]).copy()
 

@@ -1,4 +1,4 @@
-"""A worker's side of the pid server."""
+"""The client of the PID server, for workers."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ KEEP_ALIVE_S = 60.0
 
 
 class PIDClient:
-    """Tells a `PIDServer` at `addr` that this process lives."""
+    """Registers this process with the `PIDServer` at `addr`."""
 
     def __init__(self, addr: Address) -> None:
         self.addr = addr
         self.sock: Optional[socket.socket] = None
 
     def start(self) -> PIDClient:
-        """Connect and tell the pid."""
+        """Connect and send the PID."""
         if isinstance(self.addr, str):
             self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             self.sock.connect(self.addr)
@@ -34,7 +34,7 @@ class PIDClient:
         return self
 
     def close(self, graceful: bool) -> None:
-        """Leave; without `graceful` the server takes it for a failure."""
+        """Disconnect; without `graceful` the server treats it as a failure."""
         if self.sock is None:
             return
         with contextlib.suppress(OSError):
@@ -51,20 +51,20 @@ class PIDClient:
         self.close(graceful=is_clean)
 
     def keep_alive(self) -> None:
-        """Send one sign of life."""
+        """Send one keep-alive message."""
         if self.sock is not None:
             self.sock.sendall(b"k")
 
     def run_subprocess(self, cmd: List[str]) -> int:
-        """Run a worker and return its exit code; leave gracefully only if that is 0."""
+        """Run a worker and return its exit code; disconnect gracefully only if that is 0."""
         stop = threading.Event()
 
-        def send_signs() -> None:
+        def send_keep_alives() -> None:
             while not stop.wait(KEEP_ALIVE_S):
                 with contextlib.suppress(OSError):
                     self.keep_alive()
 
-        signs = threading.Thread(target=send_signs, name="pid-client", daemon=True)
+        signs = threading.Thread(target=send_keep_alives, name="pid-client", daemon=True)
         signs.start()
         try:
             p = subprocess.Popen(cmd)

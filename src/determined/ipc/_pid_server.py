@@ -1,7 +1,7 @@
-"""Notices when one of several workers dies, which their launcher may not.
+"""Detects when one of several workers dies, which their launcher may not.
 
-Workers connect and tell their pid; a connection that ends without the goodbye, or a pid that
-is no more, is a failure of the whole.
+Workers connect and send their PID. A connection that ends without a shutdown message, or a PID
+that no longer exists, is a failure of the task.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from determined.errors import WorkerError, WorkerFinishedGracefully
 Address = Union[str, int, Tuple[str, int]]
 
 EXIT_TOO_EARLY = 77
-"""The command ended well before its workers did."""
+"""The command exited with code 0 before its workers did."""
 EXIT_WORKER_FAILED = 78
 EXIT_HAD_TO_KILL = 79
 STOP_WAIT_S = 10.0
 
 
 def read_pid_server_addr(addr: str) -> Address:
-    """Read an address: a path (with a slash), `host:port`, or a port.
+    """Parse an address: a path (with a slash), `host:port`, or a port.
 
     Raises:
         ValueError: it is none of these.
@@ -42,7 +42,7 @@ def read_pid_server_addr(addr: str) -> Address:
 
 
 class PIDServer:
-    """Watches `num_clients` workers that connect to `addr`."""
+    """Monitors `num_clients` workers that connect to `addr`."""
 
     def __init__(self, addr: Address, num_clients: int) -> None:
         self.addr = addr
@@ -57,7 +57,7 @@ class PIDServer:
         self._pid_of: Dict[socket.socket, int] = {}
 
     def start(self) -> PIDServer:
-        """Listen."""
+        """Start listening."""
         self.listener = _bind(self.addr)
         self.listener.setblocking(False)
         self.sel = selectors.DefaultSelector()
@@ -81,7 +81,7 @@ class PIDServer:
         self.close()
 
     def handle_listener(self, mask: int) -> None:
-        """Take in one worker."""
+        """Accept one worker."""
         assert self.listener is not None
         assert self.sel is not None
         conn, _ = self.listener.accept()
@@ -93,10 +93,10 @@ class PIDServer:
             self._stop_listening()
 
     def handle_conn(self, conn: socket.socket, mask: int, data: Optional[bytes] = None) -> None:
-        """Read what a worker says.
+        """Read messages of a worker.
 
         Raises:
-            WorkerError: it broke off, or said something senseless.
+            WorkerError: the worker disconnected, or sent an invalid message.
         """
         if data is None:
             try:
@@ -107,14 +107,14 @@ class PIDServer:
                 data = b""
         if not data:
             pid = self._pid_of.get(conn, "unknown")
-            raise WorkerError(f"worker with pid {pid} broke off without saying goodbye")
+            raise WorkerError(f"worker with pid {pid} disconnected unexpectedly")
         if conn not in self._pid_of:
             text, newline, rest = (self.conns[conn] + data).partition(b"\n")
             if not newline:
                 self.conns[conn] = text
                 return
             if not text.isdigit():
-                raise WorkerError(f"a worker told {text!r} in place of its pid")
+                raise WorkerError(f"a worker sent {text!r} instead of its pid")
             self._pid_of[conn] = int(text)
             self.pids.append(int(text))
             data = rest
@@ -125,10 +125,10 @@ class PIDServer:
                 raise WorkerFinishedGracefully
 
     def check_pids(self) -> None:
-        """Look whether every worker that has not said goodbye still lives.
+        """Check that every worker without a graceful shutdown is alive.
 
         Raises:
-            WorkerError: one does not.
+            WorkerError: a worker has died.
         """
         for pid in self.pids:
             if pid not in self.graceful_shutdowns and not _is_alive(pid):
@@ -137,13 +137,13 @@ class PIDServer:
     def run(
         self, health_check: Optional[Callable[[], Any]] = None, poll_period: float = 1
     ) -> None:
-        """Watch until all workers have said goodbye.
+        """Monitor the workers until all have shut down gracefully.
 
         Args:
-            health_check: called every `poll_period` seconds; what it raises ends the watch.
+            health_check: called every `poll_period` seconds; its exceptions end the monitoring.
 
         Raises:
-            WorkerError: one died.
+            WorkerError: a worker died.
         """
         assert self.sel is not None
         checked_at = time.monotonic()
@@ -168,18 +168,18 @@ class PIDServer:
         grace_period: float = 3,
         signal_children: bool = False,
     ) -> int:
-        """Run a launcher while watching its workers; return the exit code of the whole.
+        """Run a launcher and monitor its workers; return the exit code.
 
         Args:
-            cmd: the launcher.
-            on_fail: what to send it when a worker fails; None waits for its own end.
-            on_exit: what to send it when all workers have said goodbye; None waits.
-            grace_period: seconds before either.
-            signal_children: send to its descendants too.
+            cmd: the launcher's command.
+            on_fail: the signal to send if a worker fails; None waits for the launcher to exit.
+            on_exit: the signal to send after all workers have shut down; None waits.
+            grace_period: seconds to wait before a signal.
+            signal_children: also signal the launcher's descendants.
 
         Returns:
-            Its own code; 77 when it ended well before its workers, 78 when a worker failed
-            and it ended well, 79 when it had to be killed.
+            The launcher's code. 77: it exited with 0 before its workers. 78: it exited with 0
+            after a worker failed. 79: it had to be killed.
         """
         p = subprocess.Popen(cmd)
         with forward_signals(p):
@@ -188,7 +188,7 @@ class PIDServer:
             except _EndedEarly:
                 return exit_code_of(p.returncode) or EXIT_TOO_EARLY
             except WorkerError as error:
-                _say(f"{error}; ending the launcher")
+                _log_error(f"{error}; stopping the launcher")
                 return _stop(p, on_fail, grace_period, signal_children) or EXIT_WORKER_FAILED
             return _stop(p, on_exit, grace_period, signal_children, is_failure=False)
 
@@ -272,5 +272,5 @@ def _is_alive(pid: int) -> bool:
     return True
 
 
-def _say(text: str) -> None:
+def _log_error(text: str) -> None:
     os.write(2, f"ERROR: [{os.getpid()}] determined: {text}\n".encode())

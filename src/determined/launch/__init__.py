@@ -1,1 +1,1 @@
-"""Starts the processes of a distributed trial, one a slot."""
+"""Launchers of distributed tasks, which start one process per slot."""

@@ -1,4 +1,4 @@
-"""What the launchers have in common: reading their arguments, and the ranks' places."""
+"""Command-line arguments of the launchers, and the commands that wrap ranks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_SOCKET_PATH = 100
 
 
 def split_overrides(args: List[str]) -> Tuple[List[str], List[str]]:
-    """Split `[OVERRIDES --] SCRIPT` at the first `--`; without one, all is the script."""
+    """Split `[OVERRIDES --] SCRIPT` at the first `--`; without `--` there are no overrides."""
     if "--" not in args:
         return [], args
     at = args.index("--")
@@ -24,58 +24,58 @@ def script_of(args: List[str], usage: str) -> List[str]:
     """The command of each rank, from `--trial module:Class` or a script.
 
     Raises:
-        SystemExit: with code 1 nothing is to be run, with code 2 arguments beside `--trial`.
+        SystemExit: there is no script, or `--trial` has further arguments.
     """
     if args and args[0].startswith("--trial="):
         args = ["--trial", args[0].partition("=")[2], *args[1:]]
     if args[:1] == ["--trial"]:
         if len(args) != 2:
-            raise SystemExit("--trial takes one module:Class and nothing beside it")
+            raise SystemExit("--trial takes one module:Class and no further arguments")
         warnings.warn(
             "--trial is deprecated: write a script with the trainer", FutureWarning, stacklevel=2
         )
         return [python(), "-m", "determined.exec.harness", args[1]]
     if not args:
-        raise SystemExit(f"there is no script to run\nusage: {usage}")
+        raise SystemExit(f"a script is required\nusage: {usage}")
     return args
 
 
 def require_cluster_info(launcher: str, is_trial: bool = False) -> ClusterInfo:
-    """This task's info.
+    """The info of this task.
 
     Raises:
-        SystemExit: this process is not on a cluster, or in no trial although `is_trial`.
+        SystemExit: this process is not on a cluster, or not in a trial if `is_trial`.
     """
     info = get_cluster_info()
     if info is None:
         raise SystemExit(
-            f"{launcher} starts the ranks of a task on a cluster; off it, start them yourself"
+            f"{launcher} runs only in tasks of a cluster; elsewhere, start the ranks yourself"
         )
     if is_trial and info.task_type != "TRIAL":
-        raise SystemExit(f"{launcher} works in trials only, this is a {info.task_type}")
+        raise SystemExit(f"{launcher} runs only in trials, not in a task of type {info.task_type}")
     return info
 
 
 def python() -> str:
-    """The interpreter that ranks run with."""
+    """The Python interpreter of the ranks."""
     return os.environ.get("DET_PYTHON_EXECUTABLE") or "python3"
 
 
 def pid_server_address(allocation_id: str) -> str:
-    """The socket's path, the same for server and clients."""
+    """The path of the PID server's socket."""
     path = os.path.join(tempfile.gettempdir(), f"pid_server-{allocation_id}")
     if len(path) <= MAX_SOCKET_PATH:
         return path
     import hashlib
 
-    # The system limits a socket's path to 107 bytes.
+    # Linux limits the path of a socket to 107 bytes.
     return "/tmp/det-" + hashlib.sha256(path.encode()).hexdigest()[:24]
 
 
 def pid_server_command(
     allocation_id: str, workers: int, on_fail: str = "SIGTERM", on_exit: str = "WAIT"
 ) -> List[str]:
-    """The beginning of a command line that watches `workers` ranks."""
+    """The command prefix that monitors `workers` ranks."""
     return [
         *(python(), "-m", "determined.exec.pid_server"),
         *("--on-fail", on_fail, "--on-exit", on_exit),
@@ -84,7 +84,7 @@ def pid_server_command(
 
 
 def pid_client_command(allocation_id: str) -> List[str]:
-    """The beginning of a rank's command line, that makes it watched."""
+    """The command prefix that registers a rank with the PID server."""
     return [
         *(python(), "-m", "determined.exec.pid_client"),
         *(pid_server_address(allocation_id), "--"),
@@ -92,5 +92,5 @@ def pid_client_command(allocation_id: str) -> List[str]:
 
 
 def wrap_rank_command(rank: str) -> List[str]:
-    """The beginning of a rank's command line, that marks its output."""
+    """The command prefix that marks a rank's output."""
     return [python(), "-m", "determined.launch.wrap_rank", rank, "--"]

@@ -1,7 +1,7 @@
-"""Where each container of a trial listens, by rank.
+"""The ports of a trial's containers, by rank.
 
-All listen at the same number, except where some share a machine: then DET_PORTS_BY_RANK tells
-the number of each, as JSON.
+All containers use the same port numbers, unless some share a machine. DET_PORTS_BY_RANK then has
+the ports of each container as JSON.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from determined import _constants
 from determined._info import ClusterInfo
 
 NAMES = "hosts"
-"""A file beside the keys that tells ssh what the names of containers stand for."""
+"""The ssh config file that defines the host names of containers."""
 
 
 def share_a_machine() -> bool:
-    """Whether containers of this trial share a machine, so that an address names several."""
+    """Whether containers of this trial share a machine and thus an address."""
     return bool(_by_rank())
 
 
 def ports(name: str, default: int, containers: int) -> List[int]:
-    """The port of that name in each container; `default` where they are all the same."""
+    """The port of this name in each container; `default` if they are all the same."""
     return _by_rank().get(name) or [default] * containers
 
 
 def ssh_names(info: ClusterInfo) -> List[str]:
-    """What ssh calls each container, by rank: its address where that names one alone.
+    """The ssh host name of each container by rank: its address if that is unique.
 
     Raises:
-        OSError: the names cannot be written.
+        OSError: the config file cannot be written.
     """
     if not share_a_machine():
         return list(info.container_addrs)
@@ -45,7 +45,7 @@ def ssh_names(info: ClusterInfo) -> List[str]:
 
 
 def ssh_port_options() -> List[str]:
-    """What ssh is to be told besides a name: the port, unless the name stands for it."""
+    """The ssh options for the port, unless the host name implies it."""
     return [] if share_a_machine() else ["-p", str(_constants.DTRAIN_SSH_PORT)]
 
 

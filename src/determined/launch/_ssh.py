@@ -1,4 +1,4 @@
-"""Reaching the other containers of a trial over ssh."""
+"""Connections to the other containers of a trial over ssh."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BANNER_WAIT_S = 20.0
 
 
 def mark_daemon(info: ClusterInfo) -> None:
-    """Tell the master that this container ends with the chief's."""
+    """Report to the master that this container ends with the chief's container."""
     from determined.common.api._task_session import TaskSession
 
     path = (
@@ -29,14 +29,14 @@ def mark_daemon(info: ClusterInfo) -> None:
 
 
 def server_command() -> List[str]:
-    """An ssh server in the foreground, with the experiment's keys."""
+    """The command of an ssh server in the foreground, with the experiment's keys."""
     port = str(_constants.DTRAIN_SSH_PORT)
     config = os.path.join(run_dir(), "ssh", "sshd_config")
     return ["/usr/sbin/sshd", "-p", port, "-f", config, "-D"]
 
 
 def serve(info: ClusterInfo) -> int:
-    """Run a worker container: an ssh server that ends with the ranks that came over it."""
+    """Run a worker container: an ssh server that stops when its ranks have ended."""
     mark_daemon(info)
     watch = _arguments.pid_server_command(
         info.allocation_id, len(info.slot_ids), on_exit="SIGTERM"
@@ -47,10 +47,10 @@ def serve(info: ClusterInfo) -> int:
 
 
 def wait_for_servers(info: ClusterInfo, first_rank: int = 1) -> None:
-    """Wait until the ssh servers of the containers from that rank on greet.
+    """Wait for the ssh servers of the containers from `first_rank` on.
 
     Raises:
-        ValueError: one did not within twenty seconds.
+        ValueError: a server did not start within twenty seconds.
     """
     deadline = time.time() + BANNER_WAIT_S
     addresses = info.container_addrs

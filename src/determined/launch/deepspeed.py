@@ -1,4 +1,4 @@
-"""Starts one process a slot with DeepSpeed's launcher.
+"""Starts one process per slot with DeepSpeed's launcher.
 
 usage: python3 -m determined.launch.deepspeed SCRIPT...
 """
@@ -21,11 +21,11 @@ ENV_FILE = ".deepspeed_env"
 _KEPT_HERE = re.compile(
     r"BASH_FUNC_.*|OLDPWD|HOSTNAME|.*CUDA_VISIBLE_DEVICES|SLURM_PROCID|DET_SLOT_IDS|DET_AGENT_ID"
 )
-"""Variables that are each container's own."""
+"""Variables that differ between containers."""
 
 
 def write_hostfile(info: ClusterInfo) -> str:
-    """Write DeepSpeed's list of containers; return its path."""
+    """Write DeepSpeed's hostfile; return its path."""
     path = os.path.join(tempfile.gettempdir(), f"hostfile-{info.allocation_id}.txt")
     lines = [
         f"{address} slots={count}\n"
@@ -34,12 +34,12 @@ def write_hostfile(info: ClusterInfo) -> str:
     temporary = f"{path}.{os.getpid()}"
     with open(temporary, "w", encoding="ascii") as file:
         file.writelines(lines)
-    os.replace(temporary, path)  # several containers of one host may write the same
+    os.replace(temporary, path)  # several containers of one host may write it
     return path
 
 
 def env_file_lines(env: Mapping[str, str]) -> List[str]:
-    """The variables that DeepSpeed is to hand to other containers, one a line."""
+    """The variables that DeepSpeed passes to other containers, one per line."""
     return [
         f"{name}={shlex.quote(value)}\n"
         for name, value in env.items()
@@ -48,7 +48,7 @@ def env_file_lines(env: Mapping[str, str]) -> List[str]:
 
 
 def create_run_command(master_address: str, hostfile: str, version: Tuple[int, ...]) -> List[str]:
-    """DeepSpeed's launcher; `hostfile` is empty for a single container."""
+    """The command of DeepSpeed's launcher; `hostfile` is empty for a single container."""
     return [
         "deepspeed",
         *(("-H", hostfile) if hostfile else ()),
@@ -84,22 +84,24 @@ def main(script: List[str]) -> int:
 
 
 def deepspeed_version() -> Tuple[int, ...]:
-    """The installed DeepSpeed's version.
+    """The version of the installed DeepSpeed.
 
     Raises:
-        SystemExit: there is none.
+        SystemExit: DeepSpeed is not installed.
     """
     from importlib import metadata
 
     try:
         text = metadata.version("deepspeed")
     except metadata.PackageNotFoundError:
-        raise SystemExit("this image has no DeepSpeed: install the package deepspeed") from None
+        raise SystemExit(
+            "DeepSpeed is not installed in this image: install the package deepspeed"
+        ) from None
     return tuple(int(part) for part in re.findall(r"\d+", text)[:3])
 
 
 def parse_args(args: List[str]) -> List[str]:
-    """Read each rank's command."""
+    """Parse the command of each rank."""
     rest = args[1:] if args[:1] == ["--"] else args
     return _arguments.script_of(rest, "deepspeed SCRIPT...")
 

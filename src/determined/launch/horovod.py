@@ -1,4 +1,4 @@
-"""Starts one process a slot with horovodrun. Deprecated.
+"""Starts one process per slot with horovodrun. Deprecated.
 
 usage: python3 -m determined.launch.horovod [HOROVODRUN_ARGS --] SCRIPT...
 """
@@ -20,7 +20,7 @@ GLOO_TIMEOUT_S = 240
 
 
 def create_run_cmd(info: ClusterInfo, override_args: List[str]) -> List[str]:
-    """horovodrun for all containers, called on the chief."""
+    """The horovodrun command for all containers; run on the chief."""
     counts = info.container_slot_counts
     hosts = ["localhost", *_peers.ssh_names(info)[1:]]
     interface = info.trial._inter_node_network_interface
@@ -79,7 +79,7 @@ def main(override_args: List[str], script: List[str], is_automatic: bool = False
 
 
 def parse_args(args: List[str]) -> Tuple[List[str], List[str], bool]:
-    """Split the arguments into those of horovodrun and each rank's command."""
+    """Split the arguments into those of horovodrun and the command of each rank."""
     warnings.warn("determined.launch.horovod is deprecated", FutureWarning, stacklevel=2)
     is_automatic = args[:1] == ["--autohorovod"]
     override_args, rest = _arguments.split_overrides(args[1:] if is_automatic else args)

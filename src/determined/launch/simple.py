@@ -1,10 +1,10 @@
-"""Starts one process a slot and nothing more; no framework is needed.
+"""Starts one process per slot; requires no framework.
 
 usage: python3 -m determined.launch.simple SCRIPT...
 
-Each process finds its place in RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, GROUP_RANK and
-GROUP_WORLD_SIZE, which `DistributedContext.from_torch_distributed()` reads. When one fails, the
-others are told to end, and its exit code is that of the whole.
+Each process gets RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, GROUP_RANK and GROUP_WORLD_SIZE,
+which `DistributedContext.from_torch_distributed()` reads. If a process fails, the launcher
+terminates the others and returns its exit code.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from determined.launch import _arguments
 from determined.launch.wrap_rank import pump_output
 
 GRACE_S = 10.0
-"""How long the other ranks may take to end when one has failed."""
+"""The time between SIGTERM and SIGKILL for the other ranks after one has failed."""
 POLL_S = 0.1
 
 

@@ -1,4 +1,4 @@
-"""Starts one process a container, with TF_CONFIG naming all of them.
+"""Starts one process per container, with TF_CONFIG set.
 
 usage: python3 -m determined.launch.tensorflow [--port PORT] [--] SCRIPT...
 """
@@ -19,7 +19,7 @@ from determined.launch import _arguments, _peers
 
 
 def tf_config(info: ClusterInfo, port: int) -> Dict[str, Any]:
-    """What TensorFlow needs to know of the containers."""
+    """The TF_CONFIG of this container."""
     addresses = info.container_addrs
     ports = [port] * len(addresses)
     if port == _constants.C10D_PORT:
@@ -43,7 +43,7 @@ def main(port: int, script: List[str]) -> int:
 
 
 def parse_args(args: List[str]) -> Tuple[int, List[str]]:
-    """Read the port and the command."""
+    """Parse the port and the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, default=_constants.C10D_PORT)
     parser.add_argument("script", nargs=argparse.REMAINDER)

@@ -1,4 +1,4 @@
-"""Starts one process a slot with torch's launcher.
+"""Starts one process per slot with torch's launcher.
 
 usage: python3 -m determined.launch.torch_distributed [TORCH_ARGS --] SCRIPT...
 """
@@ -22,7 +22,7 @@ C10D_PORT = _constants.C10D_PORT
 def create_launch_cmd(
     num_nodes: int, proc_per_node: int, node_rank: int, master_addr: str, override_args: List[str]
 ) -> List[str]:
-    """Torch's launcher for one container."""
+    """The command of torch's launcher for one container."""
     return [
         *(_arguments.python(), "-m", "torch.distributed.run"),
         *("--nnodes", str(num_nodes)),
@@ -37,18 +37,18 @@ def create_launch_cmd(
 
 
 def create_log_redirect_cmd() -> List[str]:
-    """The beginning of a rank's command line, that marks its output."""
+    """The command prefix that marks a rank's output."""
     return _arguments.wrap_rank_command("RANK")
 
 
 def create_pid_server_cmd(allocation_id: str, num_slot_ids: int) -> List[str]:
-    """The beginning of the launcher's command line, that watches its ranks."""
+    """The command prefix that monitors the launcher's ranks."""
     return _arguments.pid_server_command(allocation_id, num_slot_ids)
 
 
 def create_pid_client_cmd(allocation_id: str) -> List[str]:
-    """The beginning of a rank's command line, that makes it watched."""
-    # torch's --module runs the module itself, so the interpreter is left out.
+    """The command prefix that registers a rank with the PID server."""
+    # torch's --module starts the interpreter itself.
     return _arguments.pid_client_command(allocation_id)[2:]
 
 
@@ -86,7 +86,7 @@ def main(override_args: List[str], script: List[str]) -> int:
 
 
 def parse_args(args: List[str]) -> Tuple[List[str], List[str]]:
-    """Split the arguments into those of torch and each rank's command."""
+    """Split the arguments into those of torch and the command of each rank."""
     override_args, rest = _arguments.split_overrides(args)
     return override_args, _arguments.script_of(rest, "torch_distributed [TORCH_ARGS --] SCRIPT...")
 
@@ -96,7 +96,7 @@ def _require_torch() -> None:
     if is_mine and importlib.util.find_spec("torch") is None:
         raise SystemExit(
             "determined.launch.torch_distributed needs PyTorch, which this Python does not have: "
-            "choose an image with it, or name another Python in DET_PYTHON_EXECUTABLE"
+            "use an image with PyTorch, or set DET_PYTHON_EXECUTABLE to another Python"
         )
 
 

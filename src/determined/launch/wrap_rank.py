@@ -1,7 +1,7 @@
-"""Runs one rank and marks every line of its output: `wrap_rank RANK -- COMMAND`.
+"""Runs one rank and marks each line of its output: `wrap_rank RANK -- COMMAND`.
 
-RANK is a number, or a comma list of environment variables of which the first that is set holds
-it. Lines get the prefix `[rank=N] `, by which the master knows whose they are.
+RANK is a number, or a comma-separated list of environment variables, of which the first one that
+is set has the rank. Lines get the prefix `[rank=N] `, from which the master parses the rank.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from determined._constants import run_dir
 from determined._signals import exit_code_of, forward_signals
 
 LINE_BYTES = 8191
-"""Longer lines are broken, as the log would break them."""
+"""Longer lines are split, as the log would split them."""
 QUIET_S = 1.0
 
 
 def main(argv: List[str]) -> int:
-    """Return the command's exit code."""
+    """Run the command; return its exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--no-redirect-stdio", action="store_true")
-    parser.add_argument("rank", help="a number, or names of variables")
+    parser.add_argument("rank", help="a number, or the names of variables")
     parser.add_argument("script", nargs=argparse.REMAINDER)
     args = parser.parse_args(argv)
     command = args.script[1:] if args.script[:1] == ["--"] else args.script
@@ -35,26 +35,26 @@ def main(argv: List[str]) -> int:
         parser.error("a command to run is required")
     rank = read_rank(args.rank, os.environ)
     if rank is None:
-        sys.stderr.write(f"none of {args.rank} is set: which rank is this?\n")
+        sys.stderr.write(f"none of the rank variables {args.rank} is set\n")
         return 1
     return run_rank(rank, command, is_redirected=not args.no_redirect_stdio)
 
 
 def read_rank(text: str, env: Mapping[str, str]) -> Optional[int]:
-    """The rank that the first argument means, None when no variable is set."""
+    """The rank from the first argument; None if no variable is set."""
     if text.isdigit():
         return int(text)
     return next((int(env[name]) for name in text.split(",") if env.get(name, "").isdigit()), None)
 
 
 def run_rank(rank: int, command: List[str], is_redirected: bool = True) -> int:
-    """Run a command with its lines marked; return its exit code.
+    """Run a command and mark its output; return its exit code.
 
     Args:
-        rank: the number in the mark.
-        command: the rank's program.
-        is_redirected: write to the container's log where there is one, since what launched
-            this process may swallow its output.
+        rank: the rank.
+        command: the rank's command.
+        is_redirected: write to the container's log if there is one, since the launcher may drop
+            the output of its processes.
     """
     p = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     with forward_signals(p):
@@ -66,7 +66,7 @@ def run_rank(rank: int, command: List[str], is_redirected: bool = True) -> int:
 
 
 class Pump(threading.Thread):
-    """Copies one output of a rank, marked, until its end."""
+    """Copies one output stream of a rank and marks its lines."""
 
     def __init__(self, source: IO[bytes], target: IO[bytes], prefix: bytes) -> None:
         super().__init__(daemon=True)
@@ -76,11 +76,11 @@ class Pump(threading.Thread):
         self._is_waiting = False
 
     def run(self) -> None:
-        """Copy."""
+        """Copy until the end of the stream."""
         copy_lines(self, self._target, self._prefix)
 
     def read1(self, size: int) -> bytes:
-        """Read from the source; while that lasts nothing is in hand."""
+        """Read from the source; `_is_waiting` is set while the read blocks."""
         self._is_waiting = True
         piece: bytes = self._source.read1(size)
         self._is_waiting = False
@@ -91,13 +91,13 @@ class Pump(threading.Thread):
         self._source.close()
 
     def finish(self) -> None:
-        """Wait until all that the program has written is copied, however far behind the log is.
+        """Wait until all output of the program is copied, even if the log is slow.
 
-        Where nothing comes for a second, what the program left behind holds the pipe open.
+        Returns if nothing arrives for a second: a remaining child process keeps the pipe open.
         """
         quiet_since = time.monotonic()
         while self.is_alive():
-            if not self._is_waiting or _has_something(self._source):
+            if not self._is_waiting or _is_readable(self._source):
                 quiet_since = time.monotonic()
             elif time.monotonic() - quiet_since > QUIET_S:
                 return
@@ -105,7 +105,7 @@ class Pump(threading.Thread):
 
 
 def pump_output(p: subprocess.Popen[Any], rank: int, is_redirected: bool) -> List[Pump]:
-    """Start copying a process's output, marked, to this process's own."""
+    """Start copying a process's marked output to this process's output."""
     pumps = []
     for name, source, fallback in (
         ("stdout", p.stdout, sys.stdout.buffer),
@@ -120,7 +120,7 @@ def pump_output(p: subprocess.Popen[Any], rank: int, is_redirected: bool) -> Lis
 
 
 def copy_lines(source: Any, target: IO[bytes], prefix: bytes) -> None:
-    """Copy lines, each with a prefix; `\\r` ends a line too, and long ones are broken."""
+    """Copy lines with a prefix; `\\r` ends a line too, and long lines are split."""
     rest = b""
     while True:
         piece = source.read1(65536)
@@ -142,12 +142,12 @@ def copy_lines(source: Any, target: IO[bytes], prefix: bytes) -> None:
             return
 
 
-def _has_something(source: IO[bytes]) -> bool:
-    """Whether a read would not wait: for data, or for the end."""
+def _is_readable(source: IO[bytes]) -> bool:
+    """Whether a read would return data or the end without blocking."""
     poll = select.poll()
     try:
         poll.register(source, select.POLLIN)
-    except ValueError:  # it is closed
+    except ValueError:  # closed
         return True
     return bool(poll.poll(0))
 
@@ -155,7 +155,7 @@ def _has_something(source: IO[bytes]) -> bool:
 def _target(name: str, fallback: IO[bytes]) -> IO[bytes]:
     path = os.path.join(run_dir(), "train", "logs", f"{name}.log")
     try:
-        return open(path, "ab")  # kept open for the rank's life
+        return open(path, "ab")  # stays open until the rank exits
     except OSError:
         return fallback
 

@@ -123,7 +123,6 @@ class PyTorchTrialContext(GradientContext, _PyTorchReducerContext):
         return self._steps_completed
 
     def get_stop_requested(self) -> bool:
-        """Whether the trial requested a stop."""
         return self._stop_requested
 
     def set_stop_requested(self, stop_requested: bool) -> None:

@@ -48,9 +48,7 @@ def init(
     if info is not None and is_managed:
         for name, given in (("hparams", hparams), ("exp_conf", exp_conf)):
             if given is not None:
-                logger.warning(
-                    "on a cluster the argument %s is ignored; the experiment's own is used", name
-                )
+                logger.warning("the argument %s is ignored on a cluster", name)
         hparams, exp_conf = info.trial.hparams, info.trial._config
     num_gpus = _gpus(info if is_managed else None)
     seed = _seed(info if is_managed else None, exp_conf)

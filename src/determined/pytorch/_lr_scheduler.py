@@ -41,7 +41,6 @@ class LRScheduler:
         return list(self._scheduler.get_last_lr())
 
     def load_state_dict(self, state_dict: Dict[Any, Any]) -> None:
-        """Load a state."""
         self._scheduler.load_state_dict(state_dict)
 
     def state_dict(self) -> Dict[Any, Any]:

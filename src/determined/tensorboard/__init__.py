@@ -1,4 +1,4 @@
-"""Files for TensorBoard: writing them, and bringing them to the storage."""
+"""TensorBoard files: writing them and uploading them to the storage."""
 
 from determined.tensorboard._manager import (
     DirectoryTensorboardManager,

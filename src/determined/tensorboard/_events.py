@@ -1,7 +1,7 @@
-"""TensorBoard's event files, written without TensorFlow or PyTorch.
+"""A writer of TensorBoard event files without TensorFlow or PyTorch.
 
-A file is a row of records: length (8 bytes), its masked CRC-32C, an `Event` message, and the
-masked CRC-32C of that. Only the few protobuf fields of scalars are written.
+A file is a sequence of records: length (8 bytes), its masked CRC-32C, an `Event` message, and the
+masked CRC-32C of that. Only the protobuf fields of scalars are written.
 Source: TensorFlow's tfrecord format and event.proto, summary.proto.
 """
 
@@ -18,7 +18,7 @@ FILE_VERSION = "brain.Event:2"
 
 
 class EventFile:
-    """Appends scalars to one event file in a directory, made at the first of them."""
+    """Appends scalars to an event file, which the first scalar creates."""
 
     def __init__(self, directory: pathlib.Path) -> None:
         self._directory = directory
@@ -31,12 +31,11 @@ class EventFile:
         self._file.write(record(scalar_event(name, value, step, wall_time_s)))
 
     def flush(self) -> None:
-        """Bring what was written to the file system."""
         if self._file is not None:
             self._file.flush()
 
     def close(self) -> None:
-        """Close the file; the next scalar begins a new one."""
+        """Close the file; the next scalar starts a new one."""
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -45,7 +44,7 @@ class EventFile:
         os.makedirs(self._directory, exist_ok=True)
         host = socket.gethostname()
         name = f"events.out.tfevents.{time.time_ns() // 1000:016d}.{host}.{os.getpid()}"
-        file = open(self._directory / name, "ab")  # noqa: SIM115  # kept open for the trial's life
+        file = open(self._directory / name, "ab")  # noqa: SIM115  # stays open until `close`
         file.write(record(version_event(wall_time_s)))
         return file
 
@@ -57,12 +56,11 @@ def record(data: bytes) -> bytes:
 
 
 def version_event(wall_time_s: float) -> bytes:
-    """The event that opens a file."""
+    """The first event of a file."""
     return _double(1, wall_time_s) + _bytes(3, FILE_VERSION.encode())
 
 
 def scalar_event(name: str, value: float, step: int, wall_time_s: float) -> bytes:
-    """The event of one scalar."""
     summary = _bytes(1, _bytes(1, name.encode()) + _float(2, value))
     return _double(1, wall_time_s) + _varint(2, step) + _bytes(5, summary)
 
@@ -105,7 +103,7 @@ def _bytes(field: int, value: bytes) -> bytes:
 def _float(field: int, value: float) -> bytes:
     try:
         return _number(field << 3 | 5) + struct.pack("<f", value)
-    except OverflowError:  # beyond a float's range
+    except OverflowError:  # outside the range of float32
         return _number(field << 3 | 5) + struct.pack("<f", float("inf") * (1 if value > 0 else -1))
 
 

@@ -1,4 +1,4 @@
-"""Bringing TensorBoard's files from a task to the experiment's storage."""
+"""Upload of TensorBoard files from a task to the experiment's storage."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ Mangler = Callable[[pathlib.Path, int], pathlib.Path]
 Upload = List[Tuple[pathlib.Path, pathlib.Path]]
 """Pairs of a local file and its path below the storage's `sync_path`."""
 SYNC_EVERY_S = 1.0
-MAX_WAITING = 50
-"""Wishes of different selectors; the next one waits. Equal ones are one."""
+MAX_PENDING = 50
+"""The maximum number of distinct pending requests; equal ones are merged."""
 
 
 def get_base_path(checkpoint_config: Dict[str, Any]) -> pathlib.Path:
     """The local directory of this task's TensorBoard files.
 
     Args:
-        checkpoint_config: not used; part of the name's old signature.
+        checkpoint_config: ignored.
     """
     allocation = os.environ.get("DET_ALLOCATION_ID", "")
     rank = os.environ.get("HOROVOD_RANK", "0")
@@ -37,23 +37,23 @@ def get_base_path(checkpoint_config: Dict[str, Any]) -> pathlib.Path:
 
 
 def get_sync_path(cluster_id: str, experiment_id: str, trial_id: str) -> pathlib.Path:
-    """Where a trial's files lie below the storage's base."""
+    """The path of a trial's files below the storage's base."""
     return get_experiment_sync_path(cluster_id, experiment_id) / "trial" / str(trial_id)
 
 
 def get_experiment_sync_path(cluster_id: str, experiment_id: str) -> pathlib.Path:
-    """Where an experiment's files lie below the storage's base."""
+    """The path of an experiment's files below the storage's base."""
     return pathlib.Path(str(cluster_id), "tensorboard", "experiment", str(experiment_id))
 
 
 class TensorboardManager(abc.ABC):
-    """Copies files that changed since it last copied them.
+    """Uploads files that changed since the last upload.
 
     Args:
         base_path: the local directory.
-        sync_path: where its files go, below the storage's base.
-        async_upload: copy in a thread, at most once a second, in place of the caller's.
-        sync_on_close: copy a last time at the end.
+        sync_path: the target path below the storage's base.
+        async_upload: upload in a thread, at most once a second, instead of in the caller.
+        sync_on_close: upload once more in `close`.
     """
 
     def __init__(
@@ -71,11 +71,11 @@ class TensorboardManager(abc.ABC):
         self._is_async = async_upload
         self._synced: Dict[pathlib.Path, int] = {}
         self._changed = threading.Condition()
-        self._wanted: List[Tuple[Selector, Mangler, int]] = []
+        self._requests: List[Tuple[Selector, Mangler, int]] = []
         self._is_closing = False
 
     def list_tb_files(self, since: float, selector: Selector) -> List[pathlib.Path]:
-        """Files changed at or after a time (of `time.time()`) that the selector takes."""
+        """Selected files that changed at or after a time (of `time.time()`)."""
         return [
             path
             for path in sorted(self.base_path.rglob("*"))
@@ -83,7 +83,7 @@ class TensorboardManager(abc.ABC):
         ]
 
     def to_sync(self, selector: Selector) -> List[pathlib.Path]:
-        """Files that changed since they were last copied."""
+        """Files that changed since their last upload."""
         return [
             path
             for path in self.list_tb_files(0, selector)
@@ -96,27 +96,27 @@ class TensorboardManager(abc.ABC):
         mangler: Mangler = lambda p, __: p,
         rank: int = 0,
     ) -> None:
-        """Copy what changed; in a thread, soon, unless made otherwise."""
+        """Upload changed files; with `async_upload` soon, in the thread."""
         if self.upload_thread is None:
             self._sync_now(selector, mangler, rank)
             return
-        wish = (selector, mangler, rank)
+        request = (selector, mangler, rank)
         with self._changed:
-            self._changed.wait_for(lambda: len(self._wanted) < MAX_WAITING or self._is_closing)
-            if wish not in self._wanted:
-                self._wanted.append(wish)
+            self._changed.wait_for(lambda: len(self._requests) < MAX_PENDING or self._is_closing)
+            if request not in self._requests:
+                self._requests.append(request)
             self._changed.notify_all()
 
     @abc.abstractmethod
     def delete(self) -> None:
-        """Delete all that lies at `sync_path`."""
+        """Delete `sync_path` from the storage."""
 
     @abc.abstractmethod
     def _upload(self, files: Upload) -> None:
-        """Copy files."""
+        """Upload files."""
 
     def start(self) -> None:
-        """Make the local directory and start the thread."""
+        """Create the local directory and start the thread."""
         self.base_path.mkdir(parents=True, exist_ok=True)
         if self._is_async:
             self.upload_thread = threading.Thread(
@@ -125,7 +125,7 @@ class TensorboardManager(abc.ABC):
             self.upload_thread.start()
 
     def close(self) -> None:
-        """Copy what is left, and stop."""
+        """Finish pending uploads, and stop the thread."""
         if self.upload_thread is not None:
             with self._changed:
                 self._is_closing = True
@@ -145,21 +145,21 @@ class TensorboardManager(abc.ABC):
     def _run(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: bool(self._wanted) or self._is_closing)
-                if not self._wanted:
+                self._changed.wait_for(lambda: bool(self._requests) or self._is_closing)
+                if not self._requests:
                     return
-                wanted, self._wanted = self._wanted, []
+                requests, self._requests = self._requests, []
                 self._changed.notify_all()
-            for wish in wanted:
-                self._try_sync(*wish)
+            for request in requests:
+                self._try_sync(*request)
             with self._changed:
                 self._changed.wait_for(lambda: self._is_closing, SYNC_EVERY_S)
 
     def _try_sync(self, selector: Selector, mangler: Mangler, rank: int) -> None:
         try:
             self._sync_now(selector, mangler, rank)
-        except Exception as error:  # a trial does not fail for its pictures
-            logger.warning("files for TensorBoard could not be stored: %s", error)
+        except Exception as error:  # TensorBoard files must not fail a trial
+            logger.warning("TensorBoard files could not be uploaded: %s", error)
 
     def _sync_now(self, selector: Selector, mangler: Mangler, rank: int) -> None:
         started_at = time.time()
@@ -171,7 +171,7 @@ class TensorboardManager(abc.ABC):
 
 
 class SharedFSTensorboardManager(TensorboardManager):
-    """Copies into a directory that this process reaches by its path."""
+    """Uploads to a directory that this process can reach."""
 
     def __init__(self, storage_path: str, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -194,7 +194,7 @@ DirectoryTensorboardManager = SharedFSTensorboardManager
 
 
 class ObjectTensorboardManager(TensorboardManager):
-    """Copies into a bucket, a whole file at a time."""
+    """Uploads whole files to a bucket."""
 
     def __init__(self, manager: storage.StorageManager, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -217,7 +217,7 @@ def build(
 ) -> TensorboardManager:
     """The manager for an experiment's storage; errors as `storage.build`.
 
-    Without `base_path` the local directory is that of this task.
+    The default of `base_path` is the directory of this task.
     """
     local = base_path or get_base_path(checkpoint_config)
     when = {"async_upload": async_upload, "sync_on_close": sync_on_close}

@@ -1,4 +1,4 @@
-"""From reported metrics to TensorBoard's scalars."""
+"""Conversion of reported metrics to TensorBoard scalars."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ logger = logging.getLogger("determined.tensorboard")
 
 
 class MetricWriter(abc.ABC):
-    """Writes scalars somewhere."""
+    """The interface of scalar writers."""
 
     @abc.abstractmethod
     def add_scalar(self, name: str, value: Any, step: int) -> None:
@@ -23,15 +23,15 @@ class MetricWriter(abc.ABC):
 
     @abc.abstractmethod
     def reset(self) -> None:
-        """Begin a new file."""
+        """Start a new file."""
 
     @abc.abstractmethod
     def flush(self) -> None:
-        """Bring what was written to the file system."""
+        """Flush the written scalars."""
 
 
 class EventFileWriter(MetricWriter):
-    """Writes event files into a directory."""
+    """Writes event files to a directory."""
 
     def __init__(self, directory: pathlib.Path) -> None:
         self._file = EventFile(directory)
@@ -58,7 +58,7 @@ class BatchMetricWriter:
         metrics: Dict[str, Any],
         batch_metrics: Optional[List[Dict[str, Any]]] = None,
     ) -> None:
-        """Write each batch's metrics at its own step; of others the average, at the last one."""
+        """Write per-batch metrics at their own steps, and averages at the last step."""
         first = steps_completed - len(batch_metrics or ()) + 1
         seen = set()
         for offset, batch in enumerate(batch_metrics or ()):
@@ -81,7 +81,7 @@ class BatchMetricWriter:
         if not isinstance(value, (int, float)):
             item = getattr(value, "item", None)
             if item is None or getattr(value, "size", 1) != 1:
-                logger.debug("metric %s is no number and is not shown in TensorBoard", name)
+                logger.debug("metric %s is not a number and is not written for TensorBoard", name)
                 return
             value = item()
         if isinstance(value, (int, float)):
@@ -89,6 +89,6 @@ class BatchMetricWriter:
 
 
 def get_metric_writer(directory: Optional[pathlib.Path] = None) -> BatchMetricWriter:
-    """A writer of event files, into this task's TensorBoard directory if none is given."""
+    """A writer of event files, by default in this task's TensorBoard directory."""
     place = directory or pathlib.Path(tempfile.gettempdir(), "tensorboard")
     return BatchMetricWriter(EventFileWriter(place))

@@ -1,4 +1,4 @@
-"""The file of tokens: nobody's login is lost, whatever happens to it."""
+"""The token cache keeps all logins."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_masters_are_kept_apart_and_an_address_has_one_form(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"masters": 3}', "\x00"])
-def test_a_broken_file_is_set_aside_and_the_remedy_told(tmp_path: Path, text: str) -> None:
+def test_an_invalid_token_cache_is_renamed_with_a_remedy(tmp_path: Path, text: str) -> None:
     file = tmp_path / "auth.json"
     file.write_text(text)
     store = authentication.TokenStore("h", file)
@@ -56,7 +56,7 @@ def test_a_broken_file_is_set_aside_and_the_remedy_told(tmp_path: Path, text: st
     assert store.active_user == "a"
 
 
-def test_dropping_the_active_user_leaves_nobody_active(tmp_path: Path) -> None:
+def test_dropping_the_active_user_leaves_no_active_user(tmp_path: Path) -> None:
     store = authentication.TokenStore("h", tmp_path / "auth.json")
     store.set_token("a", "1")
     store.set_token("b", "2", is_active=False)

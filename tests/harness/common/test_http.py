@@ -1,4 +1,4 @@
-"""The HTTP/1.1 client against servers that answer in every lawful way, and some unlawful."""
+"""The HTTP/1.1 client with valid and invalid responses."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_a_broken_answer_to_a_post_is_an_error_that_says_so(
     server: Server, session: UnauthSession
 ) -> None:
     server.answers = [b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\nConnection: close\r\n\r\n{}"]
-    with pytest.raises(errors.MasterNotFoundException, match="breaks off, 7 bytes before its end"):
+    with pytest.raises(errors.MasterNotFoundException, match="truncated: 7 bytes are missing"):
         session.post("/x", json={})
     assert len(server.requests) == 1
 
@@ -243,7 +243,7 @@ def make_cert(tmp_path: Path) -> Callable[[str], Path]:
     return make
 
 
-def test_tls_trusts_what_it_was_told_to(make_cert: Callable[[str], Path]) -> None:
+def test_tls_trusts_the_configured_certificate(make_cert: Callable[[str], Path]) -> None:
     both = make_cert("master.inside")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(both)

@@ -1,4 +1,4 @@
-"""Calls to the master: retries, errors, kept-alive connections."""
+"""Sessions: retries, errors, kept-alive connections."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_an_internal_error_that_comes_late_is_asked_again_as_long_as_any(
         assert session.post("/x", json={}).json() == {"done": True}
 
 
-def test_a_master_whose_database_is_away_is_asked_for_a_time(
+def test_a_master_without_database_is_retried_for_a_time(
     master: MasterDouble, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Clock()
@@ -223,7 +223,7 @@ def test_an_address_has_one_form(text: str, url: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["ftp://host", "http://", "host:port", " "])
-def test_what_is_no_address_is_refused(text: str) -> None:
+def test_an_invalid_address_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"address|[Pp]ort"):
         canonicalize_master_url(text)
 

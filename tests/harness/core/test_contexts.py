@@ -1,4 +1,4 @@
-"""Contexts off the cluster, and the rules that hold everywhere."""
+"""Contexts off the cluster, and rules for all contexts."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_sharded_upload_by_one_rank_is_a_checkpoint(
         context.checkpoint.upload(None, {"steps_completed": 1}, shard=True)
 
 
-def test_off_the_cluster_the_log_tells_where_a_checkpoint_is(
+def test_off_the_cluster_the_path_of_a_checkpoint_is_logged(
     context: core.Context, tmp_path: pathlib.Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "determined.core")
@@ -158,7 +158,7 @@ def test_ranks_are_given_whole(fields: dict[str, int], text: str) -> None:
         core.DistributedContext.from_deepspeed,
     ],
 )
-def test_ranks_without_a_launcher_are_told_the_remedy(
+def test_the_error_for_a_missing_launcher_has_the_remedy(
     find: Callable[[], core.DistributedContext], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By a KeyError: `except KeyError: distributed = None` stands in many scripts."""
@@ -181,7 +181,7 @@ def test_a_searcher_yields_one_operation_that_must_be_completed(context: core.Co
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")
-def test_a_completed_operation_may_still_be_told_its_end(context: core.Context) -> None:
+def test_a_completed_operation_accepts_its_full_progress_only(context: core.Context) -> None:
     for operation in context.searcher.operations():
         operation.report_completed(0.5)
         operation.report_progress(operation.length)

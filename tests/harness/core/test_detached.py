@@ -1,4 +1,4 @@
-"""Programs that the cluster did not start, as real processes, against a double of the master."""
+"""Detached mode, as real processes, against a double of the master."""
 
 from __future__ import annotations
 
@@ -195,12 +195,12 @@ def test_a_trial_that_a_user_has_ended_ends_its_program_in_peace(
     assert done.returncode == 0, done.stderr
 
 
-def test_what_was_not_begun_cannot_be_used(program: Program) -> None:
+def test_parts_of_the_context_need_an_open_context(program: Program) -> None:
     done = program.run(
         "from determined.experimental import core_v2\n"
         "core_v2.train.report_training_metrics(1, {})\n"
     )
-    assert "core_v2.train is there between core_v2.init() and close()" in done.stderr
+    assert "core_v2.train exists only between core_v2.init() and close()" in done.stderr
     done = program.run(
         "from determined.experimental import core_v2\n"
         "core_v2.init(config=core_v2.Config(external_trial_id='t'))\n"

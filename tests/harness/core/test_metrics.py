@@ -76,7 +76,7 @@ def test_one_refused_report_of_a_batch_is_named_and_the_others_stay(
     metrics.flush()  # told once
 
 
-def test_what_a_metric_may_be() -> None:
+def test_metrics_may_have_these_types() -> None:
     values: dict[Any, Any] = {
         "number": numpy.float32(0.5),
         "array": numpy.array([1, 2]),
@@ -102,7 +102,7 @@ def test_what_a_metric_may_be() -> None:
 
 
 @pytest.mark.parametrize("value", [object(), b"\xff", {1, 2}, lambda: 0])
-def test_what_cannot_be_a_metric_is_named(value: Any) -> None:
+def test_a_metric_of_another_type_is_named(value: Any) -> None:
     with pytest.raises(TypeError, match=r"metric 'm' is of type .*, which cannot be reported"):
         plain_metrics({"m": value})
 
@@ -113,7 +113,7 @@ def test_a_group_is_a_name_without_a_dot(metrics: _MetricsContext, group: str) -
         metrics.report(group, 1, {})
 
 
-def test_a_context_that_nobody_entered_sends_what_is_reported(master: MasterDouble) -> None:
+def test_a_context_that_was_not_entered_sends_reports(master: MasterDouble) -> None:
     session = UnauthSession(master.url, max_retries=RetryPolicy(total=0))
     context = _MetricsContext(session, 3, 1)
     context.report("training", 1, {"a": 1})
@@ -123,7 +123,7 @@ def test_a_context_that_nobody_entered_sends_what_is_reported(master: MasterDoub
     assert [r["metrics"]["stepsCompleted"] for r in master.reports()] == [1]
 
 
-def test_what_comes_after_the_end_is_told_once_and_not_sent(
+def test_reports_after_close_are_dropped_with_one_warning(
     master: MasterDouble, metrics: _MetricsContext, caplog: pytest.LogCaptureFixture
 ) -> None:
     metrics.report("training", 1, {"a": 1})

@@ -1,4 +1,4 @@
-"""Asking whether to leave."""
+"""Preemption checks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_first_call_waits_for_the_masters_first_answer(
     assert answers == [True]
 
 
-def test_a_master_that_does_not_answer_holds_nobody(
+def test_a_failing_master_does_not_block_should_preempt(
     master: MasterDouble, preempt: core.PreemptContext
 ) -> None:
     master.on("GET", "/signals/preemption$", (500, {"error": {"code": 13, "error": "no"}}))
@@ -48,7 +48,7 @@ def test_a_master_that_does_not_answer_holds_nobody(
 
 
 @pytest.mark.parametrize("said", [True, False])
-def test_what_was_said_last_can_be_asked_for_after_the_end(
+def test_the_last_result_is_kept_after_close(
     master: MasterDouble, preempt: core.PreemptContext, said: bool
 ) -> None:
     master.on("GET", "/signals/preemption$", (200, {"preempt": said}))
@@ -57,7 +57,7 @@ def test_what_was_said_last_can_be_asked_for_after_the_end(
     assert preempt.should_preempt() is said
 
 
-def test_who_has_not_started_cannot_ask(preempt: core.PreemptContext) -> None:
+def test_should_preempt_needs_a_started_context(preempt: core.PreemptContext) -> None:
     with pytest.raises(RuntimeError, match="not started"):
         preempt.should_preempt()
 

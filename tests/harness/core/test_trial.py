@@ -59,9 +59,7 @@ def test_reports_and_checkpoints_arrive(task: Task, master: MasterDouble, python
     assert len(events) == 1
 
 
-def test_reports_stand_in_the_log_for_who_logs(
-    task: Task, master: MasterDouble, python: str
-) -> None:
+def test_reports_are_logged(task: Task, master: MasterDouble, python: str) -> None:
     done = task.run_script(
         python,
         "import logging\n"
@@ -75,7 +73,7 @@ def test_reports_stand_in_the_log_for_who_logs(
     assert [r["metrics"]["stepsCompleted"] for r in master.reports()] == [3]
 
 
-def test_an_alert_that_no_webhook_hears_stands_in_the_log(
+def test_an_alert_without_webhooks_is_logged(
     task: Task, master: MasterDouble, python: str
 ) -> None:
     master.on("POST", "/webhooks/custom$", (501, {"error": {"code": 12, "error": "none"}}))
@@ -92,9 +90,7 @@ def test_an_alert_that_no_webhook_hears_stands_in_the_log(
     assert call.body == {"data": told, "experimentId": 2, "trialId": 3}
 
 
-def test_what_a_forked_process_reports_arrives_too(
-    task: Task, master: MasterDouble, python: str
-) -> None:
+def test_reports_of_a_forked_process_arrive(task: Task, master: MasterDouble, python: str) -> None:
     done = task.run_script(
         python,
         "import multiprocessing\n"
@@ -163,7 +159,7 @@ def test_a_checkpoint_never_overtakes_the_metrics_before_it(
     ("ending", "code"),
     [("", 0), ("sys.exit(6)", 6), ("raise ValueError('mine')", 1), ("os.chdir('/')", 0)],
 )
-def test_what_was_reported_is_sent_however_the_process_ends(
+def test_reports_are_sent_however_the_process_exits(
     task: Task, master: MasterDouble, python: str, ending: str, code: int
 ) -> None:
     done = task.run_script(
@@ -180,7 +176,7 @@ def test_what_was_reported_is_sent_however_the_process_ends(
     assert steps == list(range(1, 2001))
 
 
-def test_what_waits_together_is_sent_together(
+def test_pending_reports_are_sent_in_one_batch(
     task: Task, master: MasterDouble, python: str
 ) -> None:
     """While the master takes its time over the first report, the others gather."""
@@ -268,7 +264,7 @@ def test_a_refused_report_is_raised_and_named(
 
 
 @pytest.mark.parametrize("kind", ["TRIAL", "GENERIC"])
-def test_a_preempted_task_is_told_and_acknowledges_once(
+def test_a_preempted_task_acknowledges_once(
     task: Task, master: MasterDouble, python: str, kind: str
 ) -> None:
     script = (

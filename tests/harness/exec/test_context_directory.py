@@ -1,4 +1,4 @@
-"""Unpacking files that someone else packed."""
+"""Unpacking of untrusted context directories."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_links_that_together_lead_out_are_refused(tmp_path: pathlib.Path) -> Non
     assert not (target / "out").is_symlink()
 
 
-def test_what_is_no_archive_is_said(tmp_path: pathlib.Path) -> None:
+def test_an_invalid_archive_is_an_error(tmp_path: pathlib.Path) -> None:
     with pytest.raises(EntryFailed, match=r"not a tar\.gz"):
         unpack(base64.b64encode(b"nonsense").decode(), [str(tmp_path)])
     assert unpack("", [str(tmp_path)]) == 0

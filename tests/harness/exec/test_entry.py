@@ -1,4 +1,4 @@
-"""The entry chain, run as an agent runs it, against a double of the master."""
+"""The entry chain as an agent runs it, against a double of the master."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def test_a_trial_class_is_run_by_torchs_launcher_and_deprecated(
     assert "is not a subclass of determined.pytorch.PyTorchTrial" in done.stderr
 
 
-def test_a_trial_class_without_pytorch_is_told_what_it_lacks(task: Task, python: str) -> None:
+def test_a_trial_class_without_pytorch_has_a_remedy(task: Task, python: str) -> None:
     task.config["entrypoint"] = "model_def:Model"
     task.env["DET_PYTHON_EXECUTABLE"] = python
     done = task.enter(python)

@@ -1,4 +1,4 @@
-"""Who a task's user is, to programs that ask."""
+"""User and home directory in the environment of a task."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def unknown(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("unknown")
-def test_a_user_whom_the_image_does_not_know_has_the_agents_name_and_home(
+def test_a_user_without_account_in_the_image_gets_the_agents_name_and_home(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "etc").mkdir()
@@ -50,7 +50,7 @@ def test_without_any_account_it_is_a_number_in_the_work_directory(
     assert (env["USER"], env["HOME"]) == (str(os.getuid()), str(tmp_path))
 
 
-def test_what_the_image_says_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variables_of_the_image_take_precedence(monkeypatch: pytest.MonkeyPatch) -> None:
     env = {"HOME": "/home/image", "USER": "image"}
     environment._complete(env)
     assert (env["USER"], env["HOME"]) == ("image", "/home/image")

@@ -1,4 +1,4 @@
-"""Collecting checkpoints as a task does."""
+"""The garbage collection task."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def stored(task: Task, *names: str) -> None:
             (path / "metadata.json").write_text("{}")
 
 
-def test_files_go_and_the_master_hears_what_is_left(task: Task, master: MasterDouble) -> None:
+def test_files_are_deleted_and_the_rest_is_reported(task: Task, master: MasterDouble) -> None:
     for name in ("one", "two"):
         (task.storage / name).mkdir()
         (task.storage / name / "weights").write_text("123")
@@ -85,7 +85,7 @@ def test_a_pattern_that_leads_out_is_refused(task: Task) -> None:
     assert "leads out of the checkpoint" in p.stderr
 
 
-def test_what_was_deleted_is_told_also_when_another_could_not_be(
+def test_a_deletion_is_reported_even_if_another_one_fails(
     task: Task, master: MasterDouble
 ) -> None:
     for name in ("one", "two"):
@@ -108,7 +108,7 @@ def told(master: MasterDouble) -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize("has_manifest", [True, False], ids=["of this harness", "of an older one"])
-def test_what_was_deleted_by_one_that_was_killed_is_told_by_the_next(
+def test_the_next_task_reports_deletions_of_a_killed_one(
     task: Task, master: MasterDouble, has_manifest: bool
 ) -> None:
     """The files are gone, the master was not told: nobody else will ever tell it."""
@@ -144,7 +144,7 @@ class Failing(DirectoryStorageManager):
         raise CheckpointStorageError(errno.EIO, "it went away")
 
 
-def test_what_is_left_of_one_that_was_deleted_in_part_is_told(tmp_path: pathlib.Path) -> None:
+def test_the_rest_of_a_partial_deletion_is_reported(tmp_path: pathlib.Path) -> None:
     """A row that says more than there is would be resumed from."""
     manager = Failing(tmp_path)
     with manager.store_path("one") as path:

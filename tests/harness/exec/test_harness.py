@@ -1,4 +1,4 @@
-"""Finding the class that an entrypoint names; none of it needs PyTorch."""
+"""Import of an entrypoint's class; does not need PyTorch."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_class_is_found_in_the_working_directory() -> None:
         ("own_models.digits:Model", "'own_models.digits' has no class 'Model'"),
     ],
 )
-def test_what_is_not_there_is_named(spec: str, told: str) -> None:
+def test_a_missing_module_or_class_is_named(spec: str, told: str) -> None:
     with pytest.raises(EntryFailed, match=told):
         harness.load_class(spec)
 

@@ -1,4 +1,4 @@
-"""The door in front of a server that asks for nothing."""
+"""The key proxy in front of a server without authentication."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def whole(made: socket.socket) -> bytes:
     return found
 
 
-def test_who_shows_the_key_once_has_the_connection_and_the_key_goes_no_further(
+def test_a_connection_with_the_key_is_forwarded_without_the_key(
     port: int,
 ) -> None:
     with connected(port) as made:
@@ -88,7 +88,7 @@ def test_much_is_carried_both_ways(port: int) -> None:
         b"Cookie: " + KEY.encode() + b"\r\n",
     ],
 )
-def test_nobody_else_comes_in(port: int, headers: bytes) -> None:
+def test_a_connection_without_the_right_key_is_refused(port: int, headers: bytes) -> None:
     with connected(port) as made:
         made.sendall(b"GET / HTTP/1.1\r\n" + headers + b"\r\n")
         assert whole(made).startswith(b"HTTP/1.1 403 Forbidden\r\n")

@@ -1,4 +1,4 @@
-"""What counts as use of a notebook."""
+"""Idle detection of notebooks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_connections_are_use() -> None:
 
 
 @covers("task-contract 7.2.activity")
-def test_what_moves_is_use() -> None:
+def test_recent_activity_counts_as_use() -> None:
     check = IdleCheck("activity")
     assert not check.is_idle(seen(kernel())), "nothing to compare with"
     assert check.is_idle(seen(kernel()))

@@ -1,4 +1,4 @@
-"""What is found wrong before a trial's first step."""
+"""Preflight checks."""
 
 from __future__ import annotations
 
@@ -77,7 +77,9 @@ def ports(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(preflight._constants, name, free_port())
 
 
-def test_a_gang_that_reaches_each_other_continues(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_gang_whose_containers_reach_each_other_passes(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     assert run_gang(["127.0.0.1", "127.0.0.1", "127.0.0.1"]) == {}
     assert capfd.readouterr().err.count("all 3 containers reach each other") == 3
 
@@ -109,7 +111,7 @@ def test_a_container_that_sees_fewer_gpus_than_its_slots_is_stopped() -> None:
     preflight.check_accelerators({**env, "DET_SLOT_TYPE": "cpu"}, Accelerators("cpu", []))
 
 
-def test_shared_memory_that_is_too_small_is_told_with_its_option(
+def test_small_shared_memory_is_an_error_with_the_option(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     preflight.check_shared_memory(str(tmp_path / "not there"))

@@ -1,4 +1,4 @@
-"""The files of a shell's server."""
+"""The files of a shell's ssh server."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_the_configuration_follows_the_run_directory(monkeypatch: pytest.MonkeyP
     assert shell.placed(text) == "HostKey /tmp/run/ssh/id_rsa\nStrictModes no\n"
 
 
-def test_who_logs_in_where_no_terminals_are_given_is_told_the_remedy(
+def test_without_terminals_the_login_banner_has_the_remedy(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     banner = tmp_path / "banner"
@@ -55,7 +55,7 @@ def test_who_logs_in_where_no_terminals_are_given_is_told_the_remedy(
     assert banner.read_text() in "".join(capsys.readouterr())
 
 
-def test_a_user_whom_the_image_does_not_know_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_without_account_in_the_image_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "getuid", lambda: 765432)
     with pytest.raises(EntryFailed, match="has no user with id 765432"):
         shell.check_account()

@@ -1,4 +1,4 @@
-"""Whether an ssh server can give its sessions terminals."""
+"""The check whether an ssh server can allocate terminals."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def refuse(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-def test_a_terminal_that_may_not_be_handed_over_ends_sessions(refuse: pytest.MonkeyPatch) -> None:
+def test_terminals_are_off_if_their_group_cannot_be_set(refuse: pytest.MonkeyPatch) -> None:
     assert not terminals.are_given()
 
 
-def test_one_that_nobody_can_change_is_taken_as_it_is(refuse: pytest.MonkeyPatch) -> None:
+def test_a_terminal_on_a_read_only_file_system_is_accepted(refuse: pytest.MonkeyPatch) -> None:
     def chown(path: str, uid: int, gid: int) -> None:
         raise OSError(errno.EROFS, "read only")
 
@@ -45,7 +45,7 @@ def test_one_that_nobody_can_change_is_taken_as_it_is(refuse: pytest.MonkeyPatch
     assert terminals.are_given()
 
 
-def test_one_of_the_right_group_needs_no_change(refuse: pytest.MonkeyPatch) -> None:
+def test_a_terminal_with_the_right_group_is_not_changed(refuse: pytest.MonkeyPatch) -> None:
     own = pwd.getpwuid(os.getuid()).pw_gid
 
     def owned(path: str) -> os.stat_result:
@@ -61,7 +61,7 @@ def test_one_of_the_right_group_needs_no_change(refuse: pytest.MonkeyPatch) -> N
     assert terminals.are_given()
 
 
-def test_where_there_are_no_terminals_servers_tell_so_themselves(
+def test_terminals_are_on_if_the_system_has_none(
     refuse: pytest.MonkeyPatch,
 ) -> None:
     def openpty() -> tuple[int, int]:
@@ -71,7 +71,7 @@ def test_where_there_are_no_terminals_servers_tell_so_themselves(
     assert terminals.are_given()
 
 
-def test_asking_leaves_no_terminal_open() -> None:
+def test_the_check_closes_its_terminal() -> None:
     before = os.listdir("/proc/self/fd")
     terminals.are_given()
     assert os.listdir("/proc/self/fd") == before

@@ -1,4 +1,4 @@
-"""What ranks can send each other, and who may connect."""
+"""Messages between ranks, and their authentication."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ def test_numpy_numbers_arrive_as_pythons_and_arrays_as_they_were() -> None:
 
 
 @pytest.mark.parametrize("value", [object(), lambda: 0, numpy.array([object()]), [print]])
-def test_what_cannot_be_sent_is_named(value: Any) -> None:
+def test_a_value_that_cannot_be_sent_is_named(value: Any) -> None:
     with pytest.raises(TypeError, match=r"of type .* cannot be sent between ranks"):
         encode(value)
 
 
 @pytest.mark.parametrize("data", [b"{", b'{"!":["eval","1"]}', b'{"!":3}'])
-def test_what_no_rank_wrote_is_refused(data: bytes) -> None:
+def test_an_invalid_message_is_refused(data: bytes) -> None:
     with pytest.raises(ValueError):  # noqa: PT011  # JSON's own error among them
         decode(data)
 
@@ -113,7 +113,7 @@ def test_a_changed_message_is_refused(sockets: Any) -> None:
     server, client = greet(sockets, (b"key", b"key"))
     server._send_key = b"forged"
     server.send("x")
-    with pytest.raises(NotAuthentic, match="changed on its way"):
+    with pytest.raises(NotAuthentic, match="modified in transit"):
         client.receive()
 
 
@@ -127,7 +127,7 @@ def test_a_repeated_message_is_refused(sockets: Any) -> None:
         client.receive()
 
 
-def test_a_stranger_does_not_keep_a_worker_out() -> None:
+def test_an_unauthenticated_connection_does_not_block_a_worker() -> None:
     with BroadcastServer(1, key=b"key") as server:
         port = server.get_pub_port()
         stranger = socket.create_connection(("127.0.0.1", port))

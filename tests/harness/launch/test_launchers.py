@@ -1,4 +1,4 @@
-"""What the launchers would run, and how ranks are marked and watched."""
+"""The commands of the launchers, marked output, and monitoring of ranks."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_torch_gets_its_overrides_and_a_watched_marked_script() -> None:
 def test_no_script_is_an_error_with_the_usage() -> None:
     with pytest.raises(SystemExit, match="usage"):
         torch_distributed.parse_args([])
-    with pytest.raises(SystemExit, match="nothing beside it"), pytest.warns(FutureWarning):
+    with pytest.raises(SystemExit, match="no further arguments"), pytest.warns(FutureWarning):
         torch_distributed.parse_args(["--trial", "m:C", "more"])
 
 
@@ -67,7 +67,7 @@ def test_a_trial_class_may_be_joined_to_its_option() -> None:
         assert torch_distributed.parse_args(["--trial=m:C"]) == ([], apart)
 
 
-def test_plain_ranks_count_over_containers() -> None:
+def test_the_simple_launcher_counts_ranks_over_containers() -> None:
     ranks = simple.rank_environments(info(rank=1))
     assert [(r["RANK"], r["LOCAL_RANK"], r["GROUP_RANK"]) for r in ranks] == [
         ("2", "0", "1"),
@@ -124,7 +124,7 @@ def test_the_rank_is_a_number_or_the_first_variable_that_is_set() -> None:
         (["0"], "exit 0", 77),
     ],
 )
-def test_a_pid_server_tells_how_its_workers_ended(
+def test_the_exit_code_of_the_pid_server_reflects_its_workers(
     tmp_path: pathlib.Path, workers: list[str], launcher: str, code: int
 ) -> None:
     env = {**os.environ, "PYTHONPATH": str(SOURCE)}
@@ -174,7 +174,7 @@ def marking(request: pytest.FixtureRequest, tmp_path: pathlib.Path) -> Callable[
 
 
 @pytest.mark.slow
-def test_a_rank_whose_log_is_behind_loses_none_of_its_last_lines(
+def test_a_slow_log_loses_no_last_lines_of_a_rank(
     marking: Callable[..., Any],
 ) -> None:
     with marking(sys.executable, "-S", "-c", COUNTS) as p:
@@ -186,7 +186,9 @@ def test_a_rank_whose_log_is_behind_loses_none_of_its_last_lines(
 
 
 @pytest.mark.slow
-def test_what_a_rank_leaves_behind_does_not_keep_it(marking: Callable[..., Any]) -> None:
+def test_a_remaining_child_does_not_delay_a_rank(
+    marking: Callable[..., Any],
+) -> None:
     with marking("sh", "-c", "sleep 600 & echo $!") as p:
         line = p.stdout.readline().decode()
         try:

@@ -1,4 +1,4 @@
-"""Where containers listen that share a machine, as their launchers see it."""
+"""Ports of containers that share a machine."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_addresses_and_one_port_do_where_each_has_a_machine(ssh_dir: pathlib.Pat
 
 
 @pytest.mark.usefixtures("shared")
-def test_ssh_is_told_what_the_names_of_containers_stand_for(ssh_dir: pathlib.Path) -> None:
+def test_the_ssh_config_defines_the_names_of_containers(ssh_dir: pathlib.Path) -> None:
     assert _peers.ssh_names(info()) == ["container-0", "container-1"]
     assert (ssh_dir / "hosts").read_text() == (
         "Host container-0\n    HostName 10.0.0.1\n    Port 12350\n"

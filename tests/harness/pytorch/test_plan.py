@@ -1,4 +1,4 @@
-"""What a configuration tells a trial class; none of it needs PyTorch."""
+"""Training plans from configurations; does not need PyTorch."""
 
 from __future__ import annotations
 

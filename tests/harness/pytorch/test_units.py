@@ -1,4 +1,4 @@
-"""When periods end, and how long a length is; none of it needs PyTorch."""
+"""Lengths and periods; does not need PyTorch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Event files: their form, and their way to the storage."""
+"""Event files: their format and upload."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_each_batch_has_its_point_and_averages_stand_where_there_is_none() -> No
     ]
 
 
-def test_what_was_asked_for_is_brought_before_the_end_and_nothing_else(
+def test_only_requested_uploads_happen_before_close(
     tmp_path: pathlib.Path,
 ) -> None:
     local, stored = tmp_path / "local", tmp_path / "base" / "to"

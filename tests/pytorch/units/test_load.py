@@ -1,4 +1,4 @@
-"""Building a trial from the files of its checkpoint."""
+"""Loading a trial from its checkpoint."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_the_class_may_be_given(bench: Bench) -> None:
         pytorch.load_trial_from_checkpoint_path(folder, wide)
 
 
-def test_what_is_no_checkpoint_of_a_trial_is_named(tmp_path: Path) -> None:
+def test_a_directory_without_trial_checkpoint_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="has no state_dict"):
         pytorch.load_trial_from_checkpoint_path(str(tmp_path))
 

@@ -1,4 +1,4 @@
-"""What a training loop reports, saves and calls, and when."""
+"""Reports, checkpoints and callbacks of the training loop."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     return Bench(tmp_path / "storage")
 
 
-def test_each_validation_tells_batches_and_epochs(bench: Bench) -> None:
+def test_each_validation_reports_batches_and_epochs(bench: Bench) -> None:
     bench.fit(bench.trial(), max_length=Batch(25), validation_period=Batch(10))
     told = bench.reports.of("validation")
     assert [(s, m["batches"], m["epochs"]) for s, m in told] == [
@@ -31,7 +31,7 @@ def test_each_validation_tells_batches_and_epochs(bench: Bench) -> None:
     ]
 
 
-def test_a_trials_own_count_goes_before(bench: Bench) -> None:
+def test_a_metric_of_the_trial_overrides_the_count(bench: Bench) -> None:
     class Own(ToyTrial):
         def evaluate_batch(self, batch: Any, batch_idx: int) -> dict[str, Any]:
             return {"epochs": 0.5, "error": batch_idx}
@@ -55,7 +55,7 @@ def test_training_is_reported_as_the_mean_of_its_batches(bench: Bench) -> None:
     assert bench.reports.progress == [4 / 9, 8 / 9, 1.0]
 
 
-def test_a_checkpoint_leaves_no_batch_unreported(bench: Bench) -> None:
+def test_every_batch_before_a_checkpoint_is_reported(bench: Bench) -> None:
     bench.fit(bench.trial(), max_length=Batch(10), checkpoint_period=Batch(4))
     assert [steps for steps, _ in bench.reports.of("training")] == [4, 8, 10]
 
@@ -297,7 +297,7 @@ def test_the_context_knows_where_training_is(bench: Bench) -> None:
     assert seen == [(1, True), (10, False), (1, False), (19, True)]
 
 
-def test_a_loader_of_torchs_own_needs_a_word(bench: Bench) -> None:
+def test_a_torch_data_loader_must_be_allowed(bench: Bench) -> None:
     class Raw(ToyTrial):
         def build_training_data_loader(self) -> Any:
             return torch.utils.data.DataLoader(data(12), batch_size=4)
@@ -324,7 +324,7 @@ def test_arguments_that_cannot_be_used_are_named(
         bench.fit(bench.trial(), **arguments)
 
 
-def test_what_a_trial_returns_is_checked(bench: Bench) -> None:
+def test_return_values_of_a_trial_are_checked(bench: Bench) -> None:
     class Silent(ToyTrial):
         def train_batch(self, batch: Any, epoch_idx: int, batch_idx: int) -> Any:
             return None

@@ -1,4 +1,4 @@
-"""A trial that is left and resumed ends where one ends that never was, bit by bit."""
+"""A resumed trial ends with exactly the same result as an uninterrupted one."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_preempted_trial_resumes_with_its_next_batch(
     assert resumed.scheduler.get_last_lr() == whole.scheduler.get_last_lr()
 
 
-def test_what_is_validated_does_not_move_training(bench: Bench) -> None:
+def test_validation_does_not_affect_training(bench: Bench) -> None:
     seldom = bench.fit(bench.trial(), max_length=pytorch.Epoch(2))
     often = bench.fit(
         bench.trial(),

@@ -1,4 +1,4 @@
-"""Which records a rank reads, in which order."""
+"""The records that a rank reads, and their order."""
 
 from __future__ import annotations
 

@@ -120,12 +120,12 @@ class Connection:
         target: str,
         headers: Mapping[str, str],
         body: Optional[bytes],
-        told: Optional[UploadProgress] = None,
+        on_progress: Optional[UploadProgress] = None,
     ) -> Answer:
         """Send a request and read the head of its response.
 
-        The previous response must have been read. `told` is called with the bytes of the body sent
-        and the total bytes.
+        The previous response must have been read. `on_progress` is called with the bytes of the
+        body sent and the total bytes.
 
         Raises:
             OSError: the connection failed; `Disconnected` if there was no response.
@@ -142,17 +142,16 @@ class Connection:
         if " " in target:
             raise ValueError(f"a blank in the path {target!r}")
         head = ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
-        if told is None or body is None:
+        if on_progress is None or body is None:
             self.sock.sendall(head + (body or b""))
             return Answer(self._reader, method)
         self.sock.sendall(head)
         for start in range(0, len(body), PIECE_BYTES):
             self.sock.sendall(body[start : start + PIECE_BYTES])
-            told(min(start + PIECE_BYTES, len(body)), len(body))
+            on_progress(min(start + PIECE_BYTES, len(body)), len(body))
         return Answer(self._reader, method)
 
     def close(self) -> None:
-        """Close the connection."""
         self._reader.close()
         self.sock.close()
 

@@ -89,9 +89,9 @@ class BaseSession:
         copy.retry = _retry.policy_of(max_retries)
         return copy
 
-    def watch_uploads(self, told: Callable[[int, int], None]) -> None:
-        """Call `told` with the bytes sent and the total bytes of each request body."""
-        self._transport.on_upload = told
+    def watch_uploads(self, on_progress: Callable[[int, int], None]) -> None:
+        """Call `on_progress` with the bytes sent and the total bytes of each request body."""
+        self._transport.on_upload = on_progress
 
     def close(self) -> None:
         """Close the connections; pending calls raise MasterNotFoundException."""

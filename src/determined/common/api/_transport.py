@@ -263,10 +263,10 @@ def _exchange(
     connection: Connection,
     request: Tuple[str, str, Mapping[str, str], Optional[bytes]],
     timeout_s: Optional[float],
-    told: Optional[UploadProgress],
+    on_progress: Optional[UploadProgress],
 ) -> Answer:
     connection.sock.settimeout(READ_TIMEOUT_S if timeout_s is None else timeout_s)
-    return connection.exchange(*request, told)
+    return connection.exchange(*request, on_progress)
 
 
 def _credentials(proxy: Optional[ServerAddress]) -> Dict[str, str]:

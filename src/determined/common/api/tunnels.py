@@ -70,20 +70,22 @@ def carry_standard(way: Way, service: str, source: int = 0, sink: int = 1) -> No
 class Listener:
     """A local port whose connections are forwarded to a service."""
 
-    def __init__(self, way: Way, service: str, port: int, told: Callable[[str], None]) -> None:
+    def __init__(
+        self, way: Way, service: str, port: int, on_refused: Callable[[str], None]
+    ) -> None:
         """
         Args:
             way: the master's address and credentials.
             service: the service.
             port: the port on the loopback address; 0 for any free port.
-            told: called with the reason if a connection is refused.
+            on_refused: called with the reason if a connection is refused.
 
         Raises:
             OSError: the port cannot be used.
         """
         self._way = way
         self._service = service
-        self._told = told
+        self._on_refused = on_refused
         self._listener = socket.create_server(("127.0.0.1", port))
         self.port: int = self._listener.getsockname()[1]
         self._lock = threading.Lock()
@@ -139,7 +141,7 @@ class Listener:
         try:
             return open_tunnel(self._way, self._service)
         except OSError as error:
-            self._told(f"{self._service}: {error}")
+            self._on_refused(f"{self._service}: {error}")
             return None
 
     def _carry(self, client: socket.socket, tunnel: WebSocket) -> None:

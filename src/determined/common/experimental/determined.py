@@ -81,11 +81,9 @@ class Determined(registry.Registry):
         return self._user(self._session.post("/api/v1/users", json=body).json()["user"])
 
     def get_user_by_id(self, user_id: int) -> users.User:
-        """A user by id."""
         return self._user(self._session.get(f"/api/v1/users/{user_id}").json()["user"])
 
     def get_user_by_name(self, user_name: str) -> users.User:
-        """A user by name."""
         path = f"/api/v1/users/{user_name}/by-username"
         return self._user(self._session.get(path).json()["user"])
 
@@ -123,7 +121,6 @@ class Determined(registry.Registry):
         return self._experiment({**body["experiment"], "config": body.get("config")})
 
     def get_experiment(self, experiment_id: int) -> experiment.Experiment:
-        """An experiment by id."""
         found = experiment.Experiment(experiment_id, self._session)
         found.reload()
         return found
@@ -154,19 +151,16 @@ class Determined(registry.Registry):
         return [self._experiment(body) for body in found]
 
     def get_trial(self, trial_id: int) -> trial.Trial:
-        """A trial by id."""
         found = trial.Trial(trial_id, self._session)
         found.reload()
         return found
 
     def get_checkpoint(self, uuid: str) -> checkpoint.Checkpoint:
-        """A checkpoint by uuid."""
         found = checkpoint.Checkpoint(self._session, uuid)
         found.reload()
         return found
 
     def get_workspace(self, name: str) -> workspaces.Workspace:
-        """A workspace by name."""
         found = workspaces.Workspace(self._session, workspace_name=name)
         try:
             found.reload()
@@ -175,17 +169,14 @@ class Determined(registry.Registry):
         return found
 
     def list_workspaces(self) -> List[workspaces.Workspace]:
-        """All workspaces."""
         found = lists.iterate(self._session, "/api/v1/workspaces", "workspaces", {})
         return [self._workspace(body) for body in found]
 
     def create_workspace(self, name: str) -> workspaces.Workspace:
-        """Create a workspace."""
         body = self._session.post("/api/v1/workspaces", json={"name": name}).json()
         return self._workspace(body["workspace"])
 
     def delete_workspace(self, name: str) -> None:
-        """Delete a workspace."""
         self._session.delete(f"/api/v1/workspaces/{self.get_workspace(name).id}")
 
     def iter_trials_metrics(

@@ -44,7 +44,6 @@ class Experiment:
 
     @property
     def id(self) -> int:
-        """The id of the experiment."""
         return self._id
 
     def reload(self) -> None:
@@ -53,11 +52,9 @@ class Experiment:
         self._hydrate({**body["experiment"], "config": body.get("config")})
 
     def set_name(self, name: str) -> None:
-        """Set the name."""
         self._patch({"name": name})
 
     def set_description(self, description: str) -> None:
-        """Set the description."""
         self._patch({"description": description})
 
     def set_notes(self, notes: str) -> None:
@@ -168,7 +165,6 @@ class Experiment:
     def list_trials(
         self, sort_by: TrialSortBy = TrialSortBy.ID, order_by: OrderBy = OrderBy.ASCENDING
     ) -> List[trial.Trial]:
-        """All its trials."""
         return list(self.iter_trials(sort_by, order_by))
 
     def get_trials(
@@ -260,7 +256,6 @@ class Experiment:
         return list(best.values())[:limit]
 
     def delete_tensorboard_files(self) -> None:
-        """Delete its TensorBoard files."""
         self._session.delete(f"{self._path()}/tensorboard-files")
 
     def _path(self) -> str:

@@ -46,7 +46,6 @@ class ModelVersion:
         return f"ModelVersion(model_name={self.model_name!r}, version={self.model_version})"
 
     def set_name(self, name: str) -> None:
-        """Set the name of the version."""
         self._patch({"name": name})
 
     def set_notes(self, notes: str) -> None:
@@ -184,7 +183,6 @@ class Model:
         self.archived = True
 
     def unarchive(self) -> None:
-        """Unarchive the model."""
         self._session.post(f"{self._path}/unarchive")
         self.archived = False
 

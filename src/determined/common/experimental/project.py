@@ -42,7 +42,6 @@ class Project:
         return found
 
     def set_description(self, description: str) -> None:
-        """Set the description."""
         self._patch({"description": description})
 
     def set_key(self, key: str) -> None:
@@ -50,7 +49,6 @@ class Project:
         self._patch({"key": key})
 
     def set_name(self, name: str) -> None:
-        """Set the name."""
         self._patch({"name": name})
 
     def archive(self) -> None:
@@ -64,7 +62,6 @@ class Project:
         self.reload()
 
     def add_note(self, name: str, contents: str) -> None:
-        """Add a note."""
         body = {"name": name, "contents": contents}
         self.notes = self._session.post(f"{self._path()}/notes", json=body).json()["notes"]
 

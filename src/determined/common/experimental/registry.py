@@ -45,7 +45,6 @@ class Registry:
         return self._model(self._session.get(path).json()["model"])
 
     def get_model_by_id(self, model_id: int) -> Model:
-        """A model by its id."""
         return self.get_model(model_id)
 
     def get_models(

@@ -170,7 +170,6 @@ class Trial:
         return metrics.iterate_validation(self._session, [self.id])
 
     def get_experiment(self) -> experiment.Experiment:
-        """The experiment of this trial."""
         from determined.common.experimental import experiment  # circular import
 
         if self.experiment_id is None:

@@ -31,7 +31,6 @@ class User:
         self._patch({"username": new_username})
 
     def change_display_name(self, display_name: str) -> None:
-        """Change the display name."""
         self._patch({"displayName": display_name})
 
     def change_password(self, new_password: str) -> None:

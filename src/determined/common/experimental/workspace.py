@@ -30,7 +30,6 @@ class Workspace:
 
     @property
     def id(self) -> int:
-        """The id of the workspace."""
         if self._id is None:
             self.reload()
         assert self._id is not None
@@ -58,7 +57,6 @@ class Workspace:
         return [resource_pool.ResourcePool(self._session, n) for n in names["resourcePools"]]
 
     def list_projects(self) -> List[project.Project]:
-        """All of its projects."""
         path = f"{self._path()}/projects"
         return [self._project(b) for b in lists.iterate(self._session, path, "projects", {})]
 
@@ -77,7 +75,6 @@ class Workspace:
         return self._project(found[0])
 
     def create_project(self, name: str, description: Optional[str] = None) -> project.Project:
-        """Create a project."""
         body = {"name": name, "description": description, "workspaceId": self.id}
         answer = self._session.post(f"{self._path()}/projects", json=body).json()
         return self._project(answer["project"])

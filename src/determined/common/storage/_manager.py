@@ -21,7 +21,7 @@ class StorageManager(abc.ABC):
     """Stores each checkpoint as a tree of files named by its UUID.
 
     The files are stored first, by one or several ranks (`upload`), then the manifest (`seal`),
-    which completes the checkpoint. Every method raises CheckpointStorageError when it fails.
+    which completes the checkpoint. Methods raise CheckpointStorageError if the storage fails.
     """
 
     @abc.abstractmethod

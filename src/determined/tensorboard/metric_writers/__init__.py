@@ -1,4 +1,4 @@
-"""Writers of metrics for TensorBoard, under the name by which scripts import them."""
+"""Metric writers for TensorBoard, under their public names."""
 
 from determined.tensorboard._writer import BatchMetricWriter, MetricWriter
 

@@ -1,4 +1,4 @@
-"""PyTorch's writer of event files, set to this trial's directory. Deprecated."""
+"""PyTorch's SummaryWriter for this trial's directory. Deprecated."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from determined.tensorboard._writer import MetricWriter
 
 
 class TorchWriter(MetricWriter):
-    """Holds a `torch.utils.tensorboard.SummaryWriter` as `writer`.
+    """Wraps a `torch.utils.tensorboard.SummaryWriter`, its attribute `writer`.
 
     Raises:
         ImportError: PyTorch or the package tensorboard is not installed.
@@ -37,9 +37,9 @@ class TorchWriter(MetricWriter):
         self.writer.add_scalar(name, value, step)
 
     def reset(self) -> None:
-        """Begin a new file with the next number."""
+        """Close the file; the next number starts a new one."""
         self.writer.close()
 
     def flush(self) -> None:
-        """Bring what was written to the file system."""
+        """Flush the written numbers."""
         self.writer.flush()

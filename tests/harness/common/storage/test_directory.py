@@ -1,4 +1,4 @@
-"""Checkpoint storage in a directory, and what configurations of storage mean."""
+"""Checkpoint storage in a directory, and storage configurations."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ remove_tree(sys.argv[1])
 """
 
 
-def test_what_another_leaves_who_removes_the_same_tree_goes_too(tmp_path: pathlib.Path) -> None:
+def test_a_tree_that_another_process_also_removes_is_removed(tmp_path: pathlib.Path) -> None:
     """One file is gone just before its turn; the other one who removed it is then killed."""
     tree = tmp_path / "tree"
     for name in ("a/1", "a/2", "b/3", "4"):
@@ -178,7 +178,7 @@ def test_two_that_delete_a_checkpoint_at_once_both_succeed(
             assert not (pathlib.Path(manager.base_path) / uuid).exists()
 
 
-def test_what_goes_while_it_is_listed_is_left_out_of_a_deletion(
+def test_files_removed_during_a_listing_do_not_fail_a_deletion(
     manager: storage.DirectoryStorageManager,
     tree: pathlib.Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -1,4 +1,4 @@
-"""Storage that is full, slow, gone, or answers 503: what is said, and what is left."""
+"""Full, slow, missing and failing storage: messages, and files that remain."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def test_a_file_that_is_too_large_is_named_and_nothing_is_left(
 @pytest.mark.parametrize(
     ("number", "words"),
     [
-        ("ENOSPC", ["is full", "bytes are free", "det checkpoint delete", "larger"]),
+        ("ENOSPC", ["is full", "bytes are free", "det checkpoint delete", "enlarge"]),
         ("EDQUOT", ["is full", "det checkpoint delete"]),
         ("EROFS", ["read-only", "task's user can write"]),
         ("EACCES", ["task's user can write"]),
-        ("ESTALE", ["does not answer", "mounted"]),
-        ("EIO", ["does not answer", "mounted"]),
+        ("ESTALE", ["is not available", "mounted"]),
+        ("EIO", ["is not available", "mounted"]),
     ],
 )
 def test_each_fault_of_a_file_system_has_its_remedy(
@@ -190,9 +190,7 @@ def test_a_service_that_answers_503_is_asked_again_and_then_named(
 
 
 @pytest.mark.slow
-def test_a_service_that_nobody_runs_is_named(
-    unused_port: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_service_is_named(unused_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DET_STORAGE_RETRY_S", "0.2")
     with pytest.raises(storage.CheckpointStorageError, match="can be reached from this machine"):
         storage.build(s3(f"http://127.0.0.1:{unused_port}")).validate()
@@ -209,7 +207,7 @@ def test_without_the_client_the_package_to_install_is_named(
         storage.build(s3("http://127.0.0.1:1"))
 
 
-def test_a_transfer_that_takes_long_tells_how_far_it_is(
+def test_a_long_transfer_logs_its_progress(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     told = threading.Event()

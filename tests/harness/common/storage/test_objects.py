@@ -1,4 +1,4 @@
-"""Checkpoint storage in buckets: S3, and the same by Google's interface."""
+"""Checkpoint storage in buckets of S3 and Google."""
 
 from __future__ import annotations
 
