@@ -95,7 +95,7 @@ async def test_an_effect_given_up_while_the_disk_is_full_is_told_when_there_is_r
         await engine.post(TALLY, "a", toy.Added(1), cause="1")
         await toy_pool.execute(refusing_updates(DISK_FULL, "new.total = old.total"))
         await engine.post(TALLY, "a", toy.Added(1, echoes=("x",)), cause="2")
-        await until_told(caplog, "an aggregate could not be told of a failed effect", times=2)
+        await until_told(caplog, "failed to report a failed effect to its aggregate", times=2)
         await toy_pool.execute("DROP TRIGGER refusing ON tallies")
         tally = await engine.wait_for(TALLY, "a", lambda tally: tally.failures, 60)
     assert tally.failures == ("x",)
