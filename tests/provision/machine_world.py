@@ -12,6 +12,7 @@ from tests.domain.builders import T0, alloc, run, waiting
 from tests.pools.test_live import snapshot
 
 from determined_master import clock
+from determined_master.domain.machines.controller_state import ScalingConfig
 from determined_master.domain.machines.launch_backoff import LaunchPatience
 from determined_master.domain.machines.scaling import Limits, MachineType
 from determined_master.domain.schedule.view import Rules, Size
@@ -19,7 +20,7 @@ from determined_master.pools.live import LiveAllocations
 from determined_master.pools.loop import PoolConfig, PoolLoop
 from determined_master.ports import AgentSnapshot
 from determined_master.provision.fleet import Fleet
-from determined_master.provision.loop import MachineLoop, ScalingConfig, Scheduling
+from determined_master.provision.loop import MachineLoop, Scheduling
 from determined_master.provision.records import MachineRecords
 from determined_master.store.db import Database
 
@@ -80,6 +81,11 @@ class World:
             pool="default", limits=self.limits, size=SIZE, patience=self.patience
         )
         self.loop = MachineLoop(config, self.fleet, scheduling)
+
+    def set_limits(self, limits: Limits) -> None:
+        """From the next look on."""
+        state = self.loop.state
+        self.loop.state = replace(state, config=replace(state.config, limits=limits))
 
     async def raise_epoch(self) -> int:
         """Another lead begins; its epoch."""

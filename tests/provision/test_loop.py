@@ -199,7 +199,7 @@ async def test_a_machine_that_cannot_be_ended_keeps_no_other_from_being_started(
     for _ in range(3):
         assert not await world.loop._try(world.tick)
     assert world.machines == ["default-1", "default-2"], "it counts: it still costs"
-    assert world.loop.news.trouble == "default-1 is protected"
+    assert world.loop.status.trouble == "default-1 is protected"
 
 
 @covers(f"{E} c.2.tick c.2.news")
@@ -227,7 +227,7 @@ async def test_a_cloud_that_does_not_answer_is_told_once_and_nothing_is_done(
     assert [r.message for r in caplog.records] == [
         "not all could be done for machines, it is tried again: the cloud does not answer"
     ]
-    assert world.loop.news.trouble == "the cloud does not answer"
+    assert world.loop.status.trouble == "the cloud does not answer"
     assert len(world.machines) == 1
     world.cloud.is_reachable = True
     assert await world.loop._try(world.tick)

@@ -22,7 +22,7 @@ async def test_a_clock_that_is_set_back_holds_up_no_launch(
     world = World(pool, monkeypatch, max_idle=MINUTE, patience=patience)
     world.submit_in_vain()
     await world.tick()
-    assert world.loop.news.failure
+    assert world.loop.status.failure
     world.jump(-HOUR)
     world.cloud.room = None
     world.submit()

@@ -6,7 +6,6 @@ import itertools
 from datetime import timedelta
 
 import pytest
-from msgspec.structs import replace
 from tests.covers import covers
 from tests.domain.builders import alloc, run
 from tests.provision.machine_world import World, count_launches, started
@@ -98,11 +97,11 @@ async def test_while_a_failure_counts_what_is_too_large_is_sent_away_once(
     await world.tick()
     assert world.live.find(again) is not None, "the same task is told once"
     assert launches == []
-    assert "until 00:10:" in world.loop.news.sentence()
+    assert "until 00:10:" in world.loop.status.sentence()
     world.cloud.room = None
     await world.tick(11 * MINUTE)
     assert launches == [3]
-    assert world.loop.news.failure == ""
+    assert world.loop.status.failure == ""
 
 
 @covers(f"{E} c.6.never")
@@ -120,7 +119,7 @@ async def test_without_a_timeout_a_failure_sends_nobody_away_and_is_tried_again(
     assert pauses == [1, 2, 4, 8, 12, 12, 12], "in ticks of 5 s: up to a minute"
     assert set(launches) == {2}
     assert world.live.find(task) is not None
-    assert world.loop.news.sentence(for_admin=True) == (
+    assert world.loop.status.sentence(for_admin=True) == (
         "no machine can be started at present: the quota of machines is used up"
     )
 
@@ -131,12 +130,12 @@ async def test_a_failure_of_a_launch_that_nobody_waits_for_any_more_is_not_told(
     world = World(pool, monkeypatch)
     task = world.submit_in_vain()
     await world.tick()
-    assert world.loop.news.failure
+    assert world.loop.status.failure
     world.live.changed(
         run(alloc.KillRequested(reason="by a user"), state=world.live.find(task))[0], 9
     )
     await world.tick()
-    assert world.loop.news.failure == ""
+    assert world.loop.status.failure == ""
 
 
 async def test_machines_that_are_never_listed_are_a_failure_and_stay_below_the_maximum(
@@ -150,7 +149,7 @@ async def test_machines_that_are_never_listed_are_a_failure_and_stay_below_the_m
     assert len(world.machines) == 2
     for _ in range(13):
         await world.tick()
-    assert world.loop.news.failure.startswith("2 machines were started and never listed: ")
+    assert world.loop.status.failure.startswith("2 machines were started and never listed: ")
     for _ in range(100):
         await world.tick()
     assert len(world.machines) == 3
@@ -159,8 +158,8 @@ async def test_machines_that_are_never_listed_are_a_failure_and_stay_below_the_m
     for _ in range(4):
         await world.tick()
     assert world.fleet.held == 0
-    assert world.loop.news.machines == 3
-    assert world.loop.news.failure == ""
+    assert world.loop.status.machines == 3
+    assert world.loop.status.failure == ""
 
 
 async def test_machines_whose_agents_never_come_are_told(
@@ -171,19 +170,19 @@ async def test_machines_whose_agents_never_come_are_told(
     world.submit()
     for _ in range(4):
         await world.tick(MINUTE)
-    assert world.loop.news.sentence() == (
+    assert world.loop.status.sentence() == (
         "no agent came from the last machine: the cloud's console log of one shows an admin why; "
         "the next is tried, alone, after 00:08:00 UTC"
     )
     for _ in range(12):
         await world.tick(MINUTE)
-    assert "no agent came from the last 2 machines" in world.loop.news.sentence()
+    assert "no agent came from the last 2 machines" in world.loop.status.sentence()
     for _ in range(10):
         await world.tick(MINUTE)
     world.join(world.machines[-1])
     await world.tick()
     await world.tick()
-    assert world.loop.news.silent == 0
+    assert world.loop.status.silent == 0
 
 
 @pytest.mark.slow
@@ -233,7 +232,7 @@ async def test_a_machine_that_fails_alone_is_replaced_at_once(
     for _ in range(3):
         await world.tick(MINUTE)
     assert launches == [1]
-    assert world.loop.news.silent == 0
+    assert world.loop.status.silent == 0
 
 
 async def test_an_end_that_the_loop_asks_for_is_no_machine_without_an_agent(
@@ -243,10 +242,10 @@ async def test_an_end_that_the_loop_asks_for_is_no_machine_without_an_agent(
     task = world.submit(slots=4)
     await world.tick()
     world.end(task)
-    world.loop.config = replace(world.loop.config, limits=Limits(max_machines=0))
+    world.set_limits(Limits(max_machines=0))
     await world.tick()
     assert world.machines == []
-    world.loop.config = replace(world.loop.config, limits=Limits(max_machines=2))
+    world.set_limits(Limits(max_machines=2))
     launches = count_launches(world, monkeypatch)
     world.submit(slots=4)
     await world.tick()

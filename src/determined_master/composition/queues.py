@@ -48,7 +48,7 @@ def join_queues(base: Foundation, backends: JoinedBackends) -> Queues:
     loops = PoolLoops(configs, engine, agents, live, recorder.note)
     around = Surroundings(engine, db, live, agents, loops)
     machines = MachineLoops(settings.resource_pools, providers, around)
-    job_why = JobWhy(db, live, loops.decision, machines.news)
+    job_why = JobWhy(db, live, loops.decision, machines.status)
     return Queues(
         pools=pools,
         bindings=PoolBindings(db, pools),

@@ -1,9 +1,9 @@
-"""The machines of one pool: each order is given once, whoever dies in between.
+"""The machines of one pool: each launch order takes effect once, even if the master dies.
 
-An order is written down before it is given and struck out when its answer is. A master that
-finds one without an answer gives it again with the same token, which starts nothing twice. What
-a provider is asked to end is written down before, too. Both only under the epoch of the lead: an
-old one that wakes up late finds that it may not write, and asks for nothing.
+An order is stored before the provider gets it, and deleted once its answer is stored. A master
+that finds an order without an answer repeats it with the same token, which starts nothing twice.
+The machines to end are stored before the provider is asked to end them, too. Only the current
+epoch may write: a master that has lost its lead fails to write, and asks for nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 CALL_S = 90.0
-"""A provider that takes longer has failed."""
+"""A call of a provider that takes longer has failed."""
 LISTING_LAG = timedelta(minutes=1)
 """How long a new machine may be missing from the list."""
 ORDER_LIFE = timedelta(minutes=10)
@@ -40,7 +40,7 @@ ACTIVE = ("pending", "starting", "running")
 
 
 class Fleet:
-    """One provider, with what is remembered of it."""
+    """One provider, and the rows about its machines."""
 
     def __init__(self, pool: str, provider: MachineProvider, records: MachineRecords) -> None:
         self._pool = pool
@@ -50,12 +50,12 @@ class Fleet:
         self._new: dict[str, tuple[Machine, datetime]] = {}
         """Launched and not listed yet, with when."""
         self._recalled: frozenset[str] = frozenset()
-        """Those of these that an earlier lead has seen."""
+        """Those of `_new` that an earlier lead has seen."""
         self._unseen: dict[str, datetime] = {}
         """Launched and never listed, with when they were given up."""
         self._leaving: dict[str, Machine] = {}
         self._idle_since: dict[str, datetime] = {}
-        """As it is written down."""
+        """As stored."""
         self._listed: tuple[Machine, ...] = ()
         self._noted: tuple[tuple[Machine, ...], datetime] | None = None
 
@@ -71,15 +71,15 @@ class Fleet:
 
     @property
     def idle_since(self) -> Mapping[str, datetime]:
-        """Since when machines are idle, by id, as far as that is written down."""
+        """The stored begin of each machine's idle time, by id."""
         return self._idle_since
 
     @property
     def held(self) -> int:
         """How many machines may exist beside those that `look` reports as active.
 
-        The provider should have ended them and has not begun to, or was said to have started them
-        and never listed them.
+        The provider was asked to end them and has not begun to, or has started them and never
+        listed them.
         """
         return len(self._still_there()) + len(self._unseen)
 
@@ -92,7 +92,7 @@ class Fleet:
         return [m.id for m in self._listed if m.id in self._leaving and m.state in ACTIVE]
 
     async def take_over(self, epoch: int) -> None:
-        """Know what was written down by the leads before; from now on only this one writes.
+        """Load the rows of earlier leads; from now on only this lead writes.
 
         Raises what the database does.
         """
@@ -101,11 +101,11 @@ class Fleet:
         self._leaving = {s.machine.id: s.machine for s in stays if s.is_leaving}
         self._new = {s.machine.id: (s.machine, s.seen_at) for s in stays if not s.is_leaving}
         self._recalled, self._unseen = frozenset(self._new), {}
-        self._noted = None  # others may have written since
+        self._noted = None  # other masters may have written since
         self._idle_since = {s.machine.id: s.idle_since for s in stays if s.idle_since is not None}
 
     async def begin(self) -> None:
-        """After `take_over`: find the provider, and the orders that have no answer.
+        """After `take_over`: open the provider, and load the orders without an answer.
 
         Raises ProviderFailed, and what the database does.
         """
@@ -142,14 +142,14 @@ class Fleet:
         ]
 
     def count_again(self, now: datetime) -> None:
-        """The clock was set: what is waited for is waited for from now on."""
+        """Let every wait begin now: the clock was set."""
         self._orders = [replace(order, asked_at=now) for order in self._orders]
         self._new = {id: (machine, now) for id, (machine, _) in self._new.items()}
         self._unseen = dict.fromkeys(self._unseen, now)
         self._noted = None
 
     async def note_idle(self, since: Mapping[str, datetime]) -> None:
-        """Write down since when machines are idle, for the next lead.
+        """Store the begin of each machine's idle time for the next lead.
 
         Raises NotLeader, and what the database does.
         """
@@ -158,7 +158,7 @@ class Fleet:
             self._idle_since = dict(since)
 
     async def settle(self) -> None:
-        """Give the orders again whose answer is not known.
+        """Repeat the orders without an answer.
 
         Raises:
             LaunchFailed, ProviderFailed: as `launch`.
@@ -170,10 +170,11 @@ class Fleet:
                 await self._give(order)
 
     async def launch(self, count: int) -> Sequence[Machine]:
-        """Start machines; what was started.
+        """Start machines, and return those that were started.
 
         Raises:
-            LaunchFailed: none could be started. ProviderFailed: nobody knows; `settle` finds out.
+            LaunchFailed: none could be started.
+            ProviderFailed: the outcome is unknown; `settle` finds out.
             NotLeader: another lead has begun; nothing was asked for.
         """
         order = LaunchOrder(str(entropy.new_uuid()), count, clock.now())
@@ -182,10 +183,10 @@ class Fleet:
         return await self._give(order)
 
     async def end(self, machines: Sequence[Machine]) -> None:
-        """End machines, those again that were asked to end before and are still there.
+        """End machines, and repeat this for those that were asked to end and are still listed.
 
-        Raises ProviderFailed, and what the database does; then it is asked for again next time.
-        NotLeader: another lead has begun, which may have given them work; nothing is ended.
+        Raises ProviderFailed, and what the database does; the next call asks again. NotLeader:
+        another lead has begun, which may have given them work; nothing is ended.
         """
         again = self._still_there()
         ids = [m.id for m in machines if m.id not in again]
@@ -195,15 +196,15 @@ class Fleet:
             await _in_time(self._provider.terminate([*ids, *again]))
 
     def spare(self, machine_id: str) -> None:
-        """Something runs on a machine that was asked to end: it is not asked again."""
+        """Don't ask again to end a machine: something runs on it."""
         self._leaving.pop(machine_id, None)
 
     async def close(self) -> None:
-        """Let go of the provider."""
+        """Close the provider."""
         await self._provider.close()
 
     def _give_up(self, listed: set[str], now: datetime) -> None:
-        """Stop to wait for the listing of machines: it has them, or should have by now."""
+        """Stop waiting for new machines that are listed, or should have been by now."""
         waited = {id: entry for id, entry in self._new.items() if id not in listed}
         self._new = {id: e for id, e in waited.items() if now - e[1] <= LISTING_LAG}
         late = waited.keys() - self._new.keys()

@@ -1,4 +1,4 @@
-"""The pools of machines on demand: their providers and loops."""
+"""The loops of all pools with machines on demand."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
+from determined_master.domain.machines.controller_state import ScalingConfig
 from determined_master.domain.machines.launch_backoff import LaunchPatience
 from determined_master.domain.machines.scaling import Limits
 from determined_master.domain.schedule.view import Size
 from determined_master.provision.fleet import Fleet
-from determined_master.provision.loop import MachineLoop, ScalingConfig, Scheduling
+from determined_master.provision.loop import MachineLoop, Scheduling
 from determined_master.provision.records import MachineRecords, forget_other_pools
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What all loops work with."""
+    """The parts of the master that all loops need."""
 
     engine: Engine
     db: Database
@@ -61,18 +62,18 @@ class MachineLoops:
             if pool.provider is not None
         }
 
-    def news(self, pool: str) -> MachineStatus | None:
-        """The last observation of a pool's machines; None for a pool without."""
+    def status(self, pool: str) -> MachineStatus | None:
+        """The status of a pool's machines as of the last look; None for a pool without."""
         loop = self._loops.get(pool)
-        return None if loop is None else loop.news
+        return None if loop is None else loop.status
 
     async def take_over(self, epoch: int) -> None:
-        """A lead has begun, and agents are about to be let in; raises what the database does."""
+        """Begin a lead, before the first agent connects; raises what the database does."""
         for loop in self._loops.values():
             await loop.take_over(epoch)
 
     async def run(self) -> None:
-        """Run all loops until cancelled; raises what the database does at the begin."""
+        """Run all loops until cancelled; raises what the database does at the start."""
         await self._around.engine.wait_until_leading(timeout_s=None)
         await forget_other_pools(self._around.db, list(self._loops))
         if not self._loops:
@@ -85,7 +86,7 @@ class MachineLoops:
 def sizes_of(
     pools: Iterable[ResourcePool], providers: Mapping[str, MachineProvider]
 ) -> dict[str, Size]:
-    """What the machines of pools hold, by pool."""
+    """The capacity of each pool's machines, by pool."""
     return {
         pool.pool_name: _size(pool, pool.provider, providers[pool.pool_name].type)
         for pool in pools

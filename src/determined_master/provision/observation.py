@@ -1,4 +1,4 @@
-"""What a loop sees of its pool: the last plan, the agents, and what runs on the machines."""
+"""The observation of a pool: the last plan, the agents, and the work on its machines."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def waiting_of(decision: PoolDecision) -> list[RequestView]:
-    """The requests for which the last plan had no place."""
+    """The requests without a place in the last plan."""
     started = {start.allocation_id for start in decision.plan.starts}
     return [r for r in decision.view.pending if r.allocation_id not in started]
 
 
 def held_of(decision: PoolDecision) -> dict[str, int]:
-    """Slots of each job, those included that the last plan gives."""
+    """Slots of each job, with those of the last plan's starts."""
     held: dict[str, int] = {}
     for running in decision.view.running:
         held[running.job_id] = held.get(running.job_id, 0) + running.slots
@@ -39,10 +39,10 @@ def see(
     is_busy: Callable[[str], bool],
     size: Size,
 ) -> list[Seen]:
-    """The machines, with what their agents do.
+    """The machines, and whether their agents are busy, idle or away.
 
-    An agent that the last plan did not know has not been offered what waits: its machine still
-    starts, or nobody would know whether another is needed.
+    The last plan offered no request to an agent that it did not know. The machine of such an agent
+    still counts as starting; otherwise it would look idle while requests wait.
 
     Args:
         machines: of the pool.

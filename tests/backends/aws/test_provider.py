@@ -211,9 +211,7 @@ async def test_no_room_is_a_launch_that_failed_with_a_warning(
         ("InvalidKeyPair.NotFound", "set provider.ssh_key_name"),
     ],
 )
-async def test_a_refusal_is_told_with_its_code_and_remedy(
-    place: AwsPlace, code: str, remedy: str
-) -> None:
+async def test_a_refusal_has_its_code_and_remedy(place: AwsPlace, code: str, remedy: str) -> None:
     await place.provider.open()
     text = "You may not. Encoded authorization failure message: abcdef"
     place.server.refusals["RunInstances"] = (code, text)
@@ -341,7 +339,7 @@ async def test_a_provider_that_was_not_opened_says_so(place: AwsPlace) -> None:
 
 
 @covers("scheduling-and-provisioning c.4.identity")
-async def test_a_machine_asks_who_it_is_with_a_token(tmp_path: Any) -> None:
+async def test_a_machine_reads_its_identity_with_a_token(tmp_path: Any) -> None:
     with aws_metadata({**ON_AWS, "instance-id": "i-77"}) as url:
         told = Boot(
             resource_pool="gpus", image="i", master_host="m", master_port=1,

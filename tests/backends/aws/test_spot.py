@@ -174,7 +174,7 @@ async def test_a_request_that_was_taken_and_is_not_listed_yet_is_not_made_twice(
 
 
 @covers("scheduling-and-provisioning c.8.no_offer c.8.told c.8.no_fallback")
-async def test_what_cannot_be_had_now_is_told_once_and_asked_for_on(
+async def test_a_lack_of_capacity_is_logged_once_and_the_request_stays(
     place: SpotPlace, caplog: pytest.LogCaptureFixture
 ) -> None:
     first, second = await requested(place, 2)
@@ -202,7 +202,7 @@ async def test_what_cannot_be_had_now_is_told_once_and_asked_for_on(
         ("instance-terminated-by-user", False),
     ],
 )
-async def test_a_request_that_is_over_is_forgotten(
+async def test_an_ended_request_is_forgotten(
     place: SpotPlace, caplog: pytest.LogCaptureFixture, status: str, is_told: bool
 ) -> None:
     [request] = await requested(place)

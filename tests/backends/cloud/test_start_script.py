@@ -97,7 +97,7 @@ def test_the_agent_runs_in_a_container_that_docker_starts_again(machine: Machine
 
 
 @covers("scheduling-and-provisioning c.4.tls c.4.log_options c.4.slot_type")
-def test_gpus_certificate_and_logs_are_told_where_there_are_any(machine: Machine) -> None:
+def test_gpus_certificate_and_logs_are_passed_where_there_are_any(machine: Machine) -> None:
     assert machine.run(start_script(FULL)).returncode == 0
     container = machine.container()
     assert container.all_of("--gpus") == ["all"]
@@ -175,16 +175,14 @@ def test_a_machine_without_docker_says_so(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize("command", ["false", "true"])
-def test_a_machine_that_does_not_know_who_it_is_starts_no_agent(
-    machine: Machine, command: str
-) -> None:
+def test_a_machine_without_an_identity_starts_no_agent(machine: Machine, command: str) -> None:
     done = machine.run(start_script(boot(identity=Identity(command, "echo 10.1.2.3"))))
     assert done.returncode == 1
-    assert "does not tell this machine's id" in done.stderr
+    assert "does not report this machine's id" in done.stderr
     assert machine.calls("docker") == []
 
 
-def test_a_container_that_docker_refuses_is_told(machine: Machine) -> None:
+def test_a_container_that_docker_refuses_is_reported(machine: Machine) -> None:
     machine.stub("docker", 'case "$1" in run) exit 125 ;; esac')
     done = machine.run(start_script(boot()))
     assert done.returncode == 1

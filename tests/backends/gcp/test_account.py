@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
+import subprocess
+import sys
+import urllib.request
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -33,6 +36,8 @@ class TokenServer:
         self.url = ""
         self.forms: list[dict[str, str]] = []
         self.status = 200
+        self.text = ""
+        """Its answer, if not a token."""
 
 
 @pytest.fixture
@@ -45,7 +50,7 @@ def tokens() -> Iterator[TokenServer]:
             server.forms.append({k: v[0] for k, v in parse_qs(body).items()})
             answer = {"access_token": f"t{len(server.forms)}", "expires_in": 3600}
             text = json.dumps(answer) if server.status == 200 else '{"error": "invalid_grant"}'
-            self.reply(server.status, text.encode())
+            self.reply(server.status, (server.text or text).encode())
 
     with serving(Handler) as url:
         server.url = url
@@ -129,7 +134,7 @@ def test_without_a_file_the_machines_account_is_used(gcp_metadata_url: str) -> N
     assert GoogleAccount(GcpMetadata(gcp_metadata_url), {}).token() == "gcp-t0ken"
 
 
-def test_without_anything_the_remedy_is_told() -> None:
+def test_without_credentials_the_remedy_is_named() -> None:
     items = {k: v for k, v in ON_GCP.items() if not k.endswith("token")}
     with (
         gcp_metadata(items) as url,
@@ -164,3 +169,55 @@ def test_a_key_that_google_does_not_take_is_named(
     with pytest.raises(ProviderFailed, match=r"400 .*invalid_grant") as caught:
         GoogleAccount(GcpMetadata("http://127.0.0.1:1"), env).token()
     assert "BEGIN" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["<html>", "{}", "[]"])
+def test_an_answer_without_a_token_is_reported_with_the_remedy(
+    tmp_path: Path, tokens: TokenServer, private_key: rsa.RSAPrivateKey, text: str
+) -> None:
+    """A captive portal answers 200 to everything."""
+    tokens.text = text
+    env = key_file(tmp_path / "key.json", private_key, tokens.url)
+    with pytest.raises(ProviderFailed, match="gives the master no token: give the master's"):
+        GoogleAccount(GcpMetadata("http://127.0.0.1:1"), env).token()
+
+
+def test_a_token_server_that_does_not_answer_is_named(
+    tmp_path: Path, private_key: rsa.RSAPrivateKey
+) -> None:
+    env = key_file(tmp_path / "key.json", private_key, "http://127.0.0.1:1/token")
+    with pytest.raises(
+        ProviderFailed, match=r"no token could be had from http://127\.0\.0\.1:1/token: "
+    ):
+        GoogleAccount(GcpMetadata("http://127.0.0.1:1"), env).token()
+
+
+def test_requests_for_tokens_follow_the_proxy_settings(
+    tmp_path: Path,
+    tokens: TokenServer,
+    private_key: rsa.RSAPrivateKey,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("http_proxy", tokens.url)
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.setattr(urllib.request, "_opener", None)  # it keeps the settings it began with
+    env = key_file(tmp_path / "key.json", private_key, "http://oauth2.example/token")
+    assert GoogleAccount(GcpMetadata("http://127.0.0.1:1"), env).token() == "t1"
+
+
+def test_without_google_auth_the_command_that_installs_it_is_named(
+    tmp_path: Path, private_key: rsa.RSAPrivateKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "google.auth.exceptions", None)
+    env = key_file(tmp_path / "key.json", private_key, "http://127.0.0.1:1/token")
+    with pytest.raises(ProviderFailed, match=r"pip install 'determined\[gcp\]'"):
+        GoogleAccount(GcpMetadata("http://127.0.0.1:1"), env).token()
+
+
+def test_google_auth_is_not_imported_before_a_token_is_asked_for() -> None:
+    program = (
+        "import sys, determined_master.main, determined_master.composition.machine_providers; "
+        "print([name for name in sys.modules if name.startswith('google.')])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("[]\n", "")

@@ -167,7 +167,7 @@ async def test_a_launch_whose_request_gcp_has_forgotten_starts_nothing_more(
     await place.provider.close()
 
 
-async def test_names_that_somebody_else_has_are_told(place: GcpPlace) -> None:
+async def test_names_that_are_taken_are_reported(place: GcpPlace) -> None:
     await place.provider.open()
     mine = token()
     await place.provider.launch(1, mine)
@@ -229,7 +229,7 @@ async def test_an_operation_that_never_ends_is_given_up(
 
 
 @covers("scheduling-and-provisioning c.9.tracker")
-async def test_an_operation_that_nobody_knows_is_given_up(
+async def test_an_unknown_operation_is_given_up(
     place: GcpPlace, caplog: pytest.LogCaptureFixture
 ) -> None:
     await place.provider.open()
@@ -237,7 +237,7 @@ async def test_an_operation_that_nobody_knows_is_given_up(
     await place.provider.terminate(sorted(machines))
     place.server.operations.clear()
     await place.provider.list_machines()
-    assert "nobody knows what came of it" in caplog.text
+    assert "its outcome is unknown" in caplog.text
     await place.provider.close()
 
 

@@ -148,7 +148,7 @@ async def test_the_network_is_that_of_the_settings_else_the_default_one(
 
 
 @covers("scheduling-and-provisioning c.9.logging c.5.cpu")
-async def test_a_machine_is_told_its_slots_and_where_logs_go(
+async def test_a_machine_gets_its_slots_and_log_driver(
     gcp_server: GcpServer, gcp_metadata_url: str
 ) -> None:
     body = await launched(

@@ -60,7 +60,7 @@ def test_instance_slots_are_for_unknown_types_only() -> None:
         ("m5.large", 0, ""),
     ],
 )
-def test_the_accelerator_is_told_in_words(name: str, gpus: int, shown: str) -> None:
+def test_the_accelerator_is_named(name: str, gpus: int, shown: str) -> None:
     assert accelerator(name, gpus) == shown
 
 

@@ -68,7 +68,7 @@ def test_what_was_on_its_way_when_others_were_given_up_counts_once(
 
 
 @given(st.lists(st.lists(st.integers(-90, 0), max_size=4), max_size=20))
-def test_nobody_rests_for_longer_than_an_hour_after_the_last_was_given_up(
+def test_no_rest_is_longer_than_an_hour_after_the_last_was_given_up(
     ages: list[list[int]],
 ) -> None:
     mute, now, last = Unresponsive(), T0, datetime.min.replace(tzinfo=T0.tzinfo)

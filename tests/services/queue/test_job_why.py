@@ -24,7 +24,7 @@ async def test_a_providers_text_is_told_to_admins_and_to_others_that_there_is_on
     await world.tick()
     decision = world.pool.decision
     assert decision is not None
-    why = JobWhy(pool, world.live, lambda name: decision, lambda name: world.loop.news)
+    why = JobWhy(pool, world.live, lambda name: decision, lambda name: world.loop.status)
     assert f"no machine can be started at present: {QUOTA}" in (await why.why(ADMIN, task)).text
     short = "no machine can be started at present, and only admins see the provider's reason"
     shown = (await why.why(USER, task)).text

@@ -167,6 +167,6 @@ def refusals_are(kind: type[ProviderFailed] = ProviderFailed) -> Iterator[None]:
 
 @contextlib.contextmanager
 def launching() -> Iterator[None]:
-    """What EC2 refuses meanwhile is a launch that failed."""
+    """Raise refusals of EC2 as LaunchFailed."""
     with refusals_are(LaunchFailed):
         yield

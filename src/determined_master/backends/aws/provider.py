@@ -173,7 +173,7 @@ class AwsMachines:
         return found or requests.DEFAULT_TAG_VALUE
 
     def _root_device(self, ec2: Ec2) -> str:
-        """What the image calls its disk: images disagree, and another name adds a disk."""
+        """The image's name for its disk: images differ, and a wrong name adds a second disk."""
         with refusals_are():
             try:
                 answer = ec2.call("describe_images", ImageIds=[self._aws.image_id])

@@ -1,4 +1,4 @@
-"""What AWS is asked for, and what its answers say. Pure."""
+"""Parameters of requests to AWS, and values from its answers. Pure."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def own_filters(terms: Ec2Terms, **more: Iterable[str]) -> list[dict[str, Any]]:
 
 
 def launch_filter(token: str) -> dict[str, Any]:
-    """What came from the launch of that token."""
+    """Matches the machines of one launch."""
     return {"Name": f"tag:{LAUNCH_TAG}", "Values": [token]}
 
 

@@ -1,4 +1,4 @@
-"""What the master knows of its requests for spot instances. Pure values over AWS's answers.
+"""The master's record of its requests for spot instances. Pure values over AWS's answers.
 
 A listing of AWS lags by up to half a minute, so a request is kept in the book from the moment that
 it was made until AWS says that it has ended.
@@ -19,7 +19,7 @@ LIVE = ("open", "active")
 NO_OFFER = frozenset(("capacity-not-available", "price-too-low"))
 """Failures that may pass: the request stays, and AWS continues to try."""
 NO_USE = frozenset(("bad-parameters", "constraint-not-fulfillable", "limit-exceeded"))
-"""What ends a request."""
+"""Failures that end a request."""
 RUNS_ON = "request-canceled-and-instance-running"
 LOST_AFTER = timedelta(minutes=10)
 """A request that AWS does not show for so long is given up."""
@@ -95,14 +95,14 @@ class Book:
         Args:
             over: requests that have just ended.
         """
-        told = [r for r in over if r.status in NO_USE or r.status == "lost"]
+        new = [r for r in over if r.status in NO_USE or r.status == "lost"]
         for request in self._requests.values():
             if request.status not in NO_OFFER:
                 self._reported.pop(request.id, None)
             elif self._reported.get(request.id) != request.status:
                 self._reported[request.id] = request.status
-                told.append(request)
-        return sorted(told, key=lambda request: (request.made_at, request.id))
+                new.append(request)
+        return sorted(new, key=lambda request: (request.made_at, request.id))
 
     def is_granted(self, id: str) -> bool:
         """Whether a request has got its instance: to take it back would end what runs there."""

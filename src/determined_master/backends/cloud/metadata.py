@@ -1,4 +1,4 @@
-"""What a master in a cloud learns about its own machine, from the cloud's metadata service.
+"""Facts about the master's own machine, from the cloud's metadata service.
 
 Every call blocks; outside the cloud it finds nothing, after at most three seconds a question.
 """
@@ -14,9 +14,9 @@ from determined_master.backends.cloud.start_script import Identity
 
 TIMEOUT_S = 1.0
 TRIES = 3
-"""Machines are known by what is said here: a service that stumbles is no other cloud."""
+"""Answers name the machines, so one failure must not look like another cloud."""
 _NOTHING: Mapping[str, str] = {}
-# The service is a neighbour: proxies of the environment are for what is far.
+# The service is on the machine's own network, so it is never reached through a proxy.
 _direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 ON_EC2 = "http://169.254.169.254"
 ON_COMPUTE_ENGINE = "http://metadata.google.internal"
@@ -48,7 +48,7 @@ class AwsMetadata:
         return self.find(alias)
 
     def identity(self) -> Identity:
-        """How a machine of EC2 asks who it is."""
+        """Commands by which a machine of EC2 finds its identity."""
         age = "X-aws-ec2-metadata-token-ttl-seconds: 300"
         token = f"$({_CURL} --request PUT --header '{age}' {self._of_machines}/latest/api/token)"
         shown = f'--header "X-aws-ec2-metadata-token: {token}"'
@@ -76,7 +76,7 @@ class GcpMetadata:
         return self.find(f"instance/network-interfaces/0{outer}")
 
     def identity(self) -> Identity:
-        """How a machine of Compute Engine asks who it is."""
+        """Commands by which a machine of Compute Engine finds its identity."""
         ask = f"{_CURL} --header 'Metadata-Flavor: Google' {self._of_machines}/instance"
         return Identity(agent_id=f"{ask}/name", address=f"{ask}/network-interfaces/0/ip")
 
@@ -93,5 +93,5 @@ def _ask(url: str, headers: Mapping[str, str] = _NOTHING, method: str = "GET") -
                 return ""
         except (OSError, ValueError) as error:
             if not isinstance(getattr(error, "reason", error), TimeoutError):
-                return ""  # there is nobody who would answer later
+                return ""  # no service would answer later
     return ""

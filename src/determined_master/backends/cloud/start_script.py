@@ -77,8 +77,8 @@ mkdir -p "$place"
 chmod 755 "$place"
 """
 _IDENTITY = """
-agent_id=$({agent_id}) && [ -n "$agent_id" ] || fail "the cloud does not tell this machine's id"
-address=$({address}) || fail "the cloud does not tell this machine's address"
+agent_id=$({agent_id}) && [ -n "$agent_id" ] || fail "the cloud does not report this machine's id"
+address=$({address}) || fail "the cloud does not report this machine's address"
 """
 _STARTUP = """
 echo "determined: running the startup script"
@@ -137,7 +137,7 @@ def start_script(boot: Boot) -> str:
 
 
 def _files(boot: Boot) -> Iterator[tuple[str, str]]:
-    """What the container reads: name below `PLACE`, and content."""
+    """The files that the container reads: name below `PLACE`, and content."""
     if boot.join_token:
         yield "join_token", boot.join_token
     if boot.has_tls and boot.master_cert:

@@ -1,22 +1,22 @@
 """Tokens of Google's API: from a key file, from gcloud's login, else of the master's machine.
 
-Every call blocks. The rules are those of Google's own clients: GOOGLE_APPLICATION_CREDENTIALS
-names a file, else gcloud's is looked for, else the metadata service is asked.
+Every call blocks. The order is that of Google's own clients: GOOGLE_APPLICATION_CREDENTIALS names
+a file, else gcloud's file is read, else the metadata service is asked. google-auth signs and makes
+the requests for files; it is imported with the first of them.
 """
 
 from __future__ import annotations
 
-import base64
+import http.client
 import json
 import os
 import threading
 import urllib.error
-import urllib.parse
 import urllib.request
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from determined_master import clock
 from determined_master.backends.cloud.metadata import GcpMetadata
@@ -27,15 +27,22 @@ TOKEN_URL = "https://oauth2.googleapis.com/token"
 GCLOUD_FILE = ".config/gcloud/application_default_credentials.json"
 RENEW_BEFORE = timedelta(minutes=5)
 TIMEOUT_S = 10.0
-_SELF_ISSUED = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+MAX_REASON = 200
 _REMEDY = (
     "give the master's machine a service account, or set GOOGLE_APPLICATION_CREDENTIALS to a key "
     "file where the master runs"
 )
 
 
+class GoogleToken(NamedTuple):
+    """A token, and how long it is good for."""
+
+    text: str
+    life: timedelta
+
+
 class GoogleAccount:
-    """Gives tokens, each until shortly before its end."""
+    """Gives tokens, and renews each shortly before it expires."""
 
     def __init__(
         self,
@@ -47,7 +54,7 @@ class GoogleAccount:
         Args:
             metadata: gives tokens of the machine.
             env: names files.
-            now: the clock, to know when a token ends.
+            now: the clock by which a token expires.
         """
         self._metadata = metadata
         self._env = env
@@ -57,45 +64,25 @@ class GoogleAccount:
         self._until: datetime | None = None
 
     def token(self) -> str:
-        """A token that is good for a while. Raises ProviderFailed."""
+        """A token for the next minutes. Raises ProviderFailed."""
         with self._lock:
             now = self._now()
             if self._until is None or now >= self._until - RENEW_BEFORE:
-                answer = self._ask(now)
-                try:
-                    self._token = str(answer["access_token"])
-                    self._until = now + timedelta(seconds=float(answer.get("expires_in", 0)))
-                except (KeyError, TypeError, ValueError):
-                    raise ProviderFailed(f"GCP gives the master no token: {_REMEDY}") from None
+                found = self._key_file()
+                token = self._of_machine() if found is None else token_of(*found)
+                self._token, self._until = token.text, now + token.life
             return self._token
 
-    def _ask(self, now: datetime) -> dict[str, Any]:
-        found = self._key_file()
-        if found is None:
-            text = self._metadata.find("instance/service-accounts/default/token")
-            if not text:
-                raise ProviderFailed(f"GCP: the master has no credentials: {_REMEDY}")
-            answer: dict[str, Any] = json.loads(text)
-            return answer
-        path, key = found
+    def _of_machine(self) -> GoogleToken:
+        text = self._metadata.find("instance/service-accounts/default/token")
+        if not text:
+            raise ProviderFailed(f"GCP: the master has no credentials: {_REMEDY}")
         try:
-            if key.get("type") == "service_account":
-                url = str(key.get("token_uri") or TOKEN_URL)
-                form = {"grant_type": _SELF_ISSUED, "assertion": assertion(key, url, now)}
-            elif key.get("type") == "authorized_user":
-                url = TOKEN_URL
-                form = {
-                    "grant_type": "refresh_token",
-                    **{k: str(key[k]) for k in ("client_id", "client_secret", "refresh_token")},
-                }
-            else:
-                raise ProviderFailed(
-                    f"GCP: the credentials in {path} are of type {key.get('type')!r}: use those "
-                    "of a service account, or gcloud auth application-default login"
-                )
-        except (KeyError, ValueError, TypeError):
-            raise ProviderFailed(f"GCP: the credentials in {path} are broken: {_REMEDY}") from None
-        return _post(url, form, path)
+            answer = json.loads(text)
+            life = timedelta(seconds=float(answer.get("expires_in", 0)))
+            return GoogleToken(str(answer["access_token"]), life)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise ProviderFailed(f"GCP gives the master no token: {_REMEDY}") from None
 
     def _key_file(self) -> tuple[Path, dict[str, Any]] | None:
         given = self._env.get("GOOGLE_APPLICATION_CREDENTIALS", "")
@@ -112,44 +99,106 @@ class GoogleAccount:
         return path, key if isinstance(key, dict) else {}
 
 
-def assertion(key: Mapping[str, Any], audience: str, now: datetime) -> str:
-    """A service account's claim, signed with its key: a JSON web token for an hour."""
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import padding, rsa
+def token_of(path: Path, key: Mapping[str, Any]) -> GoogleToken:
+    """Exchange the credentials of a file for a token.
 
-    begin = int(now.timestamp())
-    claims = {
-        "iss": key["client_email"],
-        "scope": SCOPE,
-        "aud": audience,
-        "iat": begin,
-        "exp": begin + 3600,
-    }
-    head = {"alg": "RS256", "typ": "JWT", "kid": key.get("private_key_id", "")}
-    signed = b".".join(_coded(json.dumps(part).encode()) for part in (head, claims))
-    private = serialization.load_pem_private_key(str(key["private_key"]).encode(), None)
-    if not isinstance(private, rsa.RSAPrivateKey):
-        raise ValueError("the key of a service account must be of RSA")
-    signature = private.sign(signed, padding.PKCS1v15(), hashes.SHA256())
-    return (signed + b"." + _coded(signature)).decode()
-
-
-def _coded(data: bytes) -> bytes:
-    return base64.urlsafe_b64encode(data).rstrip(b"=")
-
-
-def _post(url: str, form: Mapping[str, str], path: Path) -> dict[str, Any]:
-    body = urllib.parse.urlencode(form).encode()
+    Raises:
+        ProviderFailed: the credentials are broken or refused, Google does not answer, or
+            google-auth is not installed.
+    """
     try:
-        with urllib.request.urlopen(url, body, timeout=TIMEOUT_S) as answer:
-            found: dict[str, Any] = json.loads(answer.read())
-            return found
+        from google.auth.exceptions import GoogleAuthError, TransportError
+    except ImportError:
+        raise ProviderFailed(
+            "google-auth is not installed where the master runs: pip install 'determined[gcp]'"
+        ) from None
+    try:
+        credentials = _credentials(path, key)
+    except (KeyError, ValueError, TypeError, AttributeError):
+        raise ProviderFailed(f"GCP: the credentials in {path} are broken: {_REMEDY}") from None
+    transport = _Transport()
+    try:
+        credentials.refresh(transport)
+    except TransportError as error:
+        raise ProviderFailed(f"GCP: no token could be had from {error}") from None
+    except (GoogleAuthError, KeyError, TypeError, ValueError, AttributeError):
+        if transport.status == 200:  # not the answer of Google's API
+            raise ProviderFailed(f"GCP gives the master no token: {_REMEDY}") from None
+        raise ProviderFailed(
+            f"GCP does not take the credentials in {path} "
+            f"({transport.status} {transport.reason}): {_REMEDY}"
+        ) from None
+    expiry = credentials.expiry  # without a time zone, in UTC
+    life = expiry.replace(tzinfo=UTC) - clock.now() if expiry else timedelta(0)
+    return GoogleToken(str(credentials.token), life)
+
+
+def _credentials(path: Path, key: Mapping[str, Any]) -> Any:
+    """google-auth's credentials of a file. Raises what it does for a broken one."""
+    if key.get("type") == "service_account":
+        from google.oauth2 import service_account
+
+        url = str(key.get("token_uri") or TOKEN_URL)
+        return service_account.Credentials.from_service_account_info(
+            {**key, "token_uri": url}, scopes=[SCOPE], additional_claims={"aud": url}
+        )
+    if key.get("type") == "authorized_user":
+        from google.oauth2 import credentials
+
+        return credentials.Credentials(
+            None,
+            refresh_token=str(key["refresh_token"]),
+            token_uri=TOKEN_URL,
+            client_id=str(key["client_id"]),
+            client_secret=str(key["client_secret"]),
+        )
+    raise ProviderFailed(
+        f"GCP: the credentials in {path} are of type {key.get('type')!r}: use those of a service "
+        "account, or gcloud auth application-default login"
+    )
+
+
+class _Answer(NamedTuple):
+    status: int
+    headers: Mapping[str, str]
+    data: bytes
+
+
+class _Transport:
+    """google-auth's requests by urllib, which follows the proxy settings of the environment."""
+
+    def __init__(self) -> None:
+        self.status = 0
+        """Of the last answer."""
+        self.reason = ""
+        """The last answer in short."""
+
+    def __call__(
+        self,
+        url: str,
+        method: str = "GET",
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+        **_: Any,
+    ) -> _Answer:
+        """Make a request. Raises google-auth's TransportError where no answer comes."""
+        from google.auth.exceptions import TransportError
+
+        try:
+            request = urllib.request.Request(url, body, dict(headers or {}), method=method)
+            answer = _open(request, timeout or TIMEOUT_S)
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            raise TransportError(f"{url}: {error}") from None
+        self.status = answer.status
+        self.reason = " ".join(answer.data.decode(errors="replace").split())[:MAX_REASON]
+        return answer
+
+
+def _open(request: urllib.request.Request, timeout_s: float) -> _Answer:
+    try:
+        with urllib.request.urlopen(request, timeout=timeout_s) as answer:
+            return _Answer(answer.status, dict(answer.headers), answer.read())
     except urllib.error.HTTPError as error:
         with error:
-            said = error.read(2000).decode(errors="replace")
-        reason = " ".join(said.split())[:200]
-        raise ProviderFailed(
-            f"GCP does not take the credentials in {path} ({error.code} {reason}): {_REMEDY}"
-        ) from None
-    except (OSError, ValueError) as error:
-        raise ProviderFailed(f"GCP: no token could be had from {url}: {error}") from None
+            return _Answer(error.code, dict(error.headers), error.read(2000))

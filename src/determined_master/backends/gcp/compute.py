@@ -121,13 +121,13 @@ def refusal(status: int, body: bytes, act: str) -> Exception:
 
 
 def problems(operation: Mapping[str, Any]) -> list[str]:
-    """What went wrong in an operation, in GCP's words."""
+    """The errors of an operation, in GCP's words."""
     errors = (operation.get("error") or {}).get("errors") or ()
     return [_worded(error) for error in errors]
 
 
 def warnings(operation: Mapping[str, Any]) -> list[str]:
-    """What GCP warns of in an operation."""
+    """The warnings of an operation, in GCP's words."""
     return [_worded(warning) for warning in operation.get("warnings") or ()]
 
 

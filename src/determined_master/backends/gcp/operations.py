@@ -33,7 +33,7 @@ class Operations:
     def follow(self, operation: Mapping[str, Any], act: str) -> None:
         """Look after one from now on; `act` is what it does, for the log."""
         if operation.get("status") == "DONE":
-            tell(operation, act)
+            log_outcome(operation, act)
         else:
             self._followed.append(_Followed(str(operation["name"]), act, self._now()))
 
@@ -49,10 +49,10 @@ class Operations:
         try:
             operation = compute.operation(one.name)
         except (ComputeRefused, ProviderFailed) as error:
-            log.warning("%s at GCP: nobody knows what came of it: %s", one.act, error)
+            log.warning("%s at GCP: its outcome is unknown: %s", one.act, error)
             return False
         if operation.get("status") == "DONE" or problems(operation):
-            tell(operation, one.act)
+            log_outcome(operation, one.act)
             return False
         if self._now() - one.since < self._timeout:
             return True
@@ -65,7 +65,7 @@ class Operations:
         return False
 
 
-def tell(operation: Mapping[str, Any], act: str) -> None:
+def log_outcome(operation: Mapping[str, Any], act: str) -> None:
     """Log the warnings of an ended operation."""
     for text in problems(operation):
         log.error("%s at GCP failed: %s", act, text)

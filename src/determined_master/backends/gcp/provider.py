@@ -19,7 +19,7 @@ from determined_master.backends.cloud.threads import DEADLINE_S, Threads
 from determined_master.backends.gcp import requests
 from determined_master.backends.gcp.account import GoogleAccount
 from determined_master.backends.gcp.compute import Compute, ComputeRefused, problems
-from determined_master.backends.gcp.operations import Operations, tell
+from determined_master.backends.gcp.operations import Operations, log_outcome
 from determined_master.backends.gcp.requests import ComputeTerms
 from determined_master.domain.machines.gcp_types import machine_names
 from determined_master.domain.machines.scaling import Machine, MachineType
@@ -161,9 +161,9 @@ class GcpMachines:
         """The machines that an ended launch has started. Raises LaunchFailed for none."""
         found = self._found({**requests.own_labels(self._ready().terms), **_of_launch(token)})
         if found:
-            tell(operation, "a launch")
+            log_outcome(operation, "a launch")
             return found
-        why = "; ".join(problems(operation)) or operation.get("refusal") or "nobody says why"
+        why = "; ".join(problems(operation)) or operation.get("refusal") or "GCP gives no reason"
         raise LaunchFailed(
             f"GCP started no machine: {why}. Try another zone or machine type, ask for a higher "
             "quota, or wait"

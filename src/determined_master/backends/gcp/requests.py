@@ -1,4 +1,4 @@
-"""What GCP is asked for, and what its answers say. Pure."""
+"""Bodies of requests to GCP, and values from its answers. Pure."""
 
 from __future__ import annotations
 

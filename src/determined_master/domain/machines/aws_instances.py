@@ -68,7 +68,7 @@ SLOTS: dict[str, int] = {
 
 
 def gpus_of(instance_type: str, instance_slots: int | None) -> int | None:
-    """GPUs of an instance type; None when nobody knows.
+    """GPUs of an instance type; None for an unknown one.
 
     Args:
         instance_type: as AWS calls it.

@@ -5,9 +5,11 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 import msgspec
+from msgspec.structs import replace
 
 FIRST_PAUSE = timedelta(seconds=5)
 LONGEST_PAUSE = timedelta(minutes=1)
+LOG_EVERY = timedelta(minutes=10)
 
 
 class LaunchPatience(msgspec.Struct, frozen=True):
@@ -25,6 +27,44 @@ class LaunchErrors(msgspec.Struct, frozen=True):
     text: str
     at: datetime
     repeats: int = 0
+
+
+class LaunchBackoff(msgspec.Struct, frozen=True, kw_only=True):
+    """The failures of a pool since a launch succeeded, and when to try again."""
+
+    errors: LaunchErrors | None = None
+    failures: int = 0
+    """Launches in a row that started nothing."""
+    retry_at: datetime | None = None
+    """No launch is tried before."""
+    logged_at: datetime | None = None
+
+    def may_launch(self, patience: LaunchPatience, now: datetime) -> bool:
+        """Whether neither the pause after a failure nor a failure that counts forbids it."""
+        if self.retry_at is not None and now < self.retry_at:
+            return False
+        return standing_failure(self.errors, patience, now) is None
+
+
+def back_off(
+    backoff: LaunchBackoff, text: str, patience: LaunchPatience, now: datetime
+) -> tuple[LaunchBackoff, bool]:
+    """Account for a failed launch.
+
+    Returns:
+        The back-off, and whether to log the failure. Each provider's text may hold another
+        number, so time decides about the log, not the text.
+    """
+    is_due = backoff.logged_at is None or now - backoff.logged_at >= LOG_EVERY
+    failures = backoff.failures + 1
+    after = replace(
+        backoff,
+        errors=note_failure(backoff.errors, text, patience, now),
+        failures=failures,
+        retry_at=now + pause_after(failures, patience),
+        logged_at=now if is_due else backoff.logged_at,
+    )
+    return after, is_due
 
 
 def note_failure(

@@ -34,7 +34,7 @@ class MachineType(msgspec.Struct, frozen=True, kw_only=True):
     """Of the slots; empty without slots."""
     instance_type: str = ""
     image: str = ""
-    """What it boots."""
+    """The image that it boots."""
     accelerator: str = ""
     """For people: `8 x A100`."""
     location: str = ""

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class WantedSlots:
-    """What requests ask of a single machine: made once, asked for every machine.
+    """Slots that requests need on a single machine.
 
     Cost: O(n) in requests to make, O(1) to ask.
     """
@@ -22,7 +22,7 @@ class WantedSlots:
             size: of machines; what they could never hold asks for none.
         """
         self._excluded: dict[int, frozenset[str]] = {}
-        """By slots of one machine: the agents that nobody wants who needs so many."""
+        """By slots needed on one machine: the agents that all such requests exclude."""
         for request in waiting:
             if not size.may_hold(request.slots, is_single_node=request.is_single_node):
                 continue

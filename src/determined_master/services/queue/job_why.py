@@ -124,9 +124,9 @@ class JobWhy:
         return None if why is None else self._with_machines(sentence(why), decision.view.pool)
 
     def _with_machines(self, text: str, pool: str, for_admin: bool = False) -> str:
-        news = self._machines(pool)
-        told = "" if news is None else news.sentence(for_admin=for_admin)
-        return f"{text}; {told}" if told else text
+        status = self._machines(pool)
+        reason = "" if status is None else status.sentence(for_admin=for_admin)
+        return f"{text}; {reason}" if reason else text
 
     async def _check_seen(self, caller: Caller, id: str, found: Sequence[Allocation]) -> None:
         if access.visible(caller, "task") is None:

@@ -1,0 +1,261 @@
+"""Decides about the machines of one pool: a state and an observation give actions.
+
+One look is a sequence of observations, each after the actions of the one before: MachinesListed,
+PoolObserved, AgentsShut, MachinesEnded, LaunchDue, LaunchesDone, and TickEnded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import assert_never
+
+from msgspec.structs import replace
+
+from determined_master.domain.machines import observations
+from determined_master.domain.machines.controller_state import (
+    ACTIVE,
+    ControllerState,
+    current_failure,
+    status_of,
+)
+from determined_master.domain.machines.join_tracker import (
+    JoinTracker,
+    launch_limit,
+    restart_rest,
+    track_launch,
+    track_look,
+)
+from determined_master.domain.machines.launch_backoff import (
+    LaunchBackoff,
+    back_off,
+)
+from determined_master.domain.machines.observations import (
+    Action,
+    EndMachines,
+    FindTasks,
+    LaunchMachines,
+    NoteIdleTimes,
+    Observation,
+    RefuseRequest,
+    SettleLaunches,
+    ShutAgents,
+    SpareMachine,
+    WriteLog,
+)
+from determined_master.domain.machines.scaling import (
+    Clocks,
+    Ending,
+    scale,
+)
+from determined_master.domain.schedule.view import RequestView
+
+REFUSED_AT_ONCE = 200
+
+Step = tuple[ControllerState, list[Action]]
+
+
+def step(state: ControllerState, observation: Observation, now: datetime) -> Step:
+    """Advance by one observation.
+
+    Actions are carried out in order. A launch never makes more than `max_machines`, and a machine
+    with an agent that runs something is never ended.
+    """
+    match observation:
+        case observations.LeadBegun():
+            return _begin_lead(state, observation)
+        case observations.ClockJumped():
+            return _restart_clocks(state, now)
+        case observations.MachinesListed(unlisted=unlisted):
+            return _note_unlisted(state, unlisted, now)
+        case observations.PoolObserved():
+            return _decide(state, observation, now)
+        case observations.AgentsShut(busy=busy):
+            return state, _end(state, busy)
+        case observations.MachinesEnded(leaving=leaving):
+            return _shut(state, state.fading | leaving)
+        case observations.LaunchDue(is_settled=is_settled):
+            return state, _launch(state, is_settled, now)
+        case observations.LaunchAnswered():
+            return _note_launch(state, observation, now)
+        case observations.LaunchesDone():
+            return _finish(state, observation, now)
+        case observations.TasksFound(tasks=tasks):
+            return _refuse(state, tasks, now)
+        case observations.TickEnded():
+            return _end_tick(state, observation)
+        case _:
+            assert_never(observation)
+
+
+def _begin_lead(state: ControllerState, lead: observations.LeadBegun) -> Step:
+    """Shut the agents of machines that an earlier lead has asked to end."""
+    idle_since = dict(lead.idle_since)
+    state = replace(
+        state,
+        clocks=Clocks(idle_since),
+        joins=JoinTracker(joined=frozenset(idle_since)),
+        backoff=LaunchBackoff(),
+    )
+    names = lead.leaving | state.shut
+    return replace(state, shut=names), [ShutAgents(names)] if names else []
+
+
+def _restart_clocks(state: ControllerState, now: datetime) -> Step:
+    """Let every length of time begin now.
+
+    Otherwise machines would end too early, or none would start after a failure for as long as
+    the clock went back.
+    """
+    state = replace(
+        state,
+        clocks=Clocks(),
+        joins=restart_rest(state.joins, now),
+        backoff=LaunchBackoff(),
+    )
+    return state, [WriteLog(level="warning", text="the clock has jumped")]
+
+
+def _note_unlisted(state: ControllerState, unlisted: frozenset[str], now: datetime) -> Step:
+    """A machine that the provider has started and never lists is a launch that failed."""
+    count = len(unlisted - state.unlisted)
+    state = replace(state, unlisted=unlisted)
+    if not count:
+        return state, []
+    who = "1 machine was" if count == 1 else f"{count} machines were"
+    return _note_failure(
+        state,
+        f"{who} started and never listed: the cloud's console shows whether it ended at once and "
+        "why, or has lost the tags or labels by which the master knows it",
+        now,
+    )
+
+
+def _decide(state: ControllerState, pool: observations.PoolObserved, now: datetime) -> Step:
+    limits = state.config.limits
+    held = pool.fleet.held
+    decided = scale(pool.seen, pool.desired, limits, state.clocks, now, held=held)
+    joins, given_up = track_look(state.joins, pool.seen, decided, limits, now)
+    machines = tuple(s.machine for s in pool.seen)
+    actions: list[Action] = []
+    if given_up:
+        text = (
+            "no agent came from machines: the cloud's console log of one shows why, in lines that "
+            "begin with determined:"
+        )
+        actions.append(WriteLog(level="error", text=text, machines=tuple(given_up)))
+    actions.append(NoteIdleTimes(decided.clocks.idle_since))
+    ending, leaving = _agents(decided.endings), frozenset(pool.leaving.values())
+    active = {m.agent_name for m in machines if m.state in ACTIVE}
+    fading = (state.shut & pool.present) - (active - ending - leaving)
+    state = replace(
+        state,
+        clocks=decided.clocks,
+        joins=joins,
+        decided=decided,
+        machines=machines,
+        leaving=dict(pool.leaving),
+        fading=fading,
+    )
+    state = replace(state, status=status_of(state, pool.connected, pool.fleet, now))
+    names = fading | ending | leaving
+    if names or state.shut:
+        state = replace(state, shut=names)
+        actions.append(ShutAgents(names))
+    return state, actions
+
+
+def _agents(endings: Sequence[Ending]) -> frozenset[str]:
+    return frozenset(e.machine.agent_name for e in endings)
+
+
+def _end(state: ControllerState, busy: frozenset[str]) -> list[Action]:
+    """End the machines of the decision, unless something has started there meanwhile."""
+    spared = [id for id, name in state.leaving.items() if name in busy]
+    ending = [e for e in state.decided.endings if e.machine.agent_name not in busy]
+    return [
+        *(SpareMachine(id) for id in spared),
+        *(
+            WriteLog(level="info", text=f"a machine is ended: {e.reason}", machine=e.machine.id)
+            for e in ending
+        ),
+        EndMachines(tuple(e.machine for e in ending)),
+    ]
+
+
+def _shut(state: ControllerState, names: frozenset[str]) -> Step:
+    if names == state.shut:
+        return state, []
+    return replace(state, shut=names), [ShutAgents(names)]
+
+
+def _launch(state: ControllerState, is_settled: bool, now: datetime) -> list[Action]:
+    if not state.backoff.may_launch(state.config.patience, now):
+        return []
+    if not is_settled:
+        return [SettleLaunches()]
+    count = launch_limit(state.joins, state.decided.launch, now)
+    return [LaunchMachines(count)] if count else []
+
+
+def _note_launch(
+    state: ControllerState, answer: observations.LaunchAnswered, now: datetime
+) -> Step:
+    if answer.failure:
+        return _note_failure(state, answer.failure, now)
+    # New machines may fail like the unlisted ones before, so those failures still count.
+    backoff = state.backoff if state.unlisted else LaunchBackoff()
+    state = replace(
+        state,
+        backoff=backoff,
+        joins=track_launch(state.joins, answer.machines),
+        machines=(*state.machines, *answer.machines),
+    )
+    return state, []
+
+
+def _note_failure(state: ControllerState, text: str, now: datetime) -> Step:
+    backoff, is_logged = back_off(state.backoff, text, state.config.patience, now)
+    line = f"no machine could be started, it is tried again: {text}"
+    actions: list[Action] = [WriteLog(level="error", text=line)] if is_logged else []
+    return replace(state, backoff=backoff), actions
+
+
+def _finish(state: ControllerState, done: observations.LaunchesDone, now: datetime) -> Step:
+    """Find the requests to refuse: a failure counts, and they need more than there is."""
+    state = replace(state, status=status_of(state, done.connected, done.fleet, now))
+    if current_failure(state, now) is None:
+        return replace(state, refused_tasks=frozenset()), []
+    slots = state.decided.machines * state.config.size.slots
+    large = _larger(done.waiting, slots)
+    return state, [FindTasks(large)] if large else []
+
+
+def _larger(waiting: Sequence[RequestView], slots: int) -> tuple[str, ...]:
+    return tuple(r.allocation_id for r in waiting if r.slots > slots)[:REFUSED_AT_ONCE]
+
+
+def _refuse(state: ControllerState, tasks: Mapping[str, str], now: datetime) -> Step:
+    failure = current_failure(state, now)
+    if failure is None:
+        return state, []
+    reason = (
+        f"no machine could be started for resource pool {state.config.pool}, which has "
+        f"{state.decided.machines}: {failure}"
+    )
+    actions: list[Action] = []
+    refused = set(state.refused_tasks)
+    for allocation_id, task_id in tasks.items():
+        if task_id not in refused:
+            refused.add(task_id)
+            actions.append(RefuseRequest(allocation_id, reason))
+    return replace(state, refused_tasks=frozenset(refused)), actions
+
+
+def _end_tick(state: ControllerState, tick: observations.TickEnded) -> Step:
+    """Log a failure unless the last look failed with the same text."""
+    if tick.trouble:
+        state = replace(state, status=replace(state.status, trouble=tick.trouble))
+    is_new = tick.failure not in ("", state.logged)
+    state = replace(state, logged=tick.failure)
+    return state, [WriteLog(level="warning", text=tick.failure)] if is_new else []

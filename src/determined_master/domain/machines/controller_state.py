@@ -1,0 +1,99 @@
+"""The state of a pool's controller, and what follows from it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from determined_master.domain.machines.join_tracker import JoinTracker
+from determined_master.domain.machines.launch_backoff import (
+    LaunchBackoff,
+    LaunchPatience,
+    standing_failure,
+)
+from determined_master.domain.machines.observations import FleetView
+from determined_master.domain.machines.scaling import Clocks, Limits, Machine, Scaling
+from determined_master.domain.machines.status import MachineStatus
+from determined_master.domain.schedule.view import Size
+
+ACTIVE = ("pending", "starting", "running")
+NOTHING = Scaling(launch=0, endings=(), clocks=Clocks(), machines=0, starting=0, idle=0)
+
+
+class ScalingConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of a pool's machines."""
+
+    pool: str
+    limits: Limits
+    size: Size
+    patience: LaunchPatience = LaunchPatience()
+
+
+class ControllerState(msgspec.Struct, frozen=True, kw_only=True):
+    """All that the controller remembers of one pool."""
+
+    config: ScalingConfig
+    status: MachineStatus
+    """As of the last observation."""
+    epoch: int | None = None
+    """Of the lead that has taken over."""
+    clocks: Clocks = Clocks()
+    joins: JoinTracker = JoinTracker()
+    backoff: LaunchBackoff = LaunchBackoff()
+    unlisted: frozenset[str] = frozenset()
+    """Machines that were started and never listed, as of the last listing."""
+    refused_tasks: frozenset[str] = frozenset()
+    """Tasks whose log has the current failure: each gets it once."""
+    shut: frozenset[str] = frozenset()
+    """Agents on which nothing may start."""
+    logged: str = ""
+    """The last warning, until a look succeeds."""
+    decided: Scaling = NOTHING
+    """The decision of the current look."""
+    machines: tuple[Machine, ...] = ()
+    """The machines of the current look."""
+    leaving: dict[str, str] = msgspec.field(default_factory=dict)
+    """Agents of the machines that were asked to end, by machine, as of the current look."""
+    fading: frozenset[str] = frozenset()
+    """Agents still there whose machines have ended: nothing may start on them."""
+
+
+def new_state(config: ScalingConfig) -> ControllerState:
+    """The state of a pool before the first lead."""
+    status = MachineStatus(machines=0, max_machines=config.limits.max_machines)
+    return ControllerState(config=config, status=status)
+
+
+def current_failure(state: ControllerState, now: datetime) -> str | None:
+    """The failure that counts now."""
+    return standing_failure(state.backoff.errors, state.config.patience, now)
+
+
+def status_of(
+    state: ControllerState, connected: frozenset[str], fleet: FleetView, now: datetime
+) -> MachineStatus:
+    """The status of the machines, for those who wait for one."""
+    limits, errors, decided = state.config.limits, state.backoff.errors, state.decided
+    starting = [
+        m.launched_at
+        for m in state.machines
+        if m.state in ACTIVE
+        and m.agent_name not in connected
+        and (m.state == "pending" or now - m.launched_at < limits.max_starting)
+    ]
+    until = None
+    if errors is not None and current_failure(state, now) is not None:
+        until = errors.at + state.config.patience.timeout
+    elif not (decided.launch or fleet.held) and fleet.is_settled:
+        errors = None  # of a launch that no request waits for any more
+    return MachineStatus(
+        machines=decided.machines,
+        max_machines=limits.max_machines,
+        starting=len(starting),
+        starting_since=min(starting, default=None),
+        failure=errors.text if errors is not None else "",
+        tried_again_at=until,
+        silent=state.joins.silent,
+        rests_until=state.joins.unresponsive.until,
+    )

@@ -1,0 +1,194 @@
+"""The controller's inputs and outputs: observations of a pool's machines, and actions on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from determined_master.domain.machines.scaling import Machine, Seen
+from determined_master.domain.schedule.view import RequestView
+
+
+class FleetView(msgspec.Struct, frozen=True, kw_only=True):
+    """The provider's side of a pool."""
+
+    held: int = 0
+    """Machines that may exist and cost beside the listed ones; see `scale`."""
+    is_settled: bool = True
+    """Whether the answer to every launch is known."""
+
+
+class LeadBegun(msgspec.Struct, frozen=True, kw_only=True):
+    """This master leads, and has read the rows of the leads before."""
+
+    leaving: frozenset[str]
+    """Agents of machines that an earlier lead has asked to end."""
+    idle_since: Mapping[str, datetime]
+    """By machine."""
+
+
+class ClockJumped(msgspec.Struct, frozen=True):
+    """The clock was set, so earlier instants mean nothing."""
+
+
+class MachinesListed(msgspec.Struct, frozen=True):
+    """The provider has listed its machines."""
+
+    unlisted: frozenset[str]
+    """Machines that were started in the last minutes and never listed."""
+
+
+class PoolObserved(msgspec.Struct, frozen=True, kw_only=True):
+    """The machines, the agents and the scheduler's last plan."""
+
+    seen: tuple[Seen, ...]
+    desired: int
+    """Machines that waiting requests would fill; see `demand`."""
+    connected: frozenset[str]
+    """Agents."""
+    present: frozenset[str]
+    """Agents, the disconnected ones included."""
+    leaving: Mapping[str, str]
+    """Agents of the machines that were asked to end and are still listed, by machine."""
+    fleet: FleetView
+
+
+class AgentsShut(msgspec.Struct, frozen=True):
+    """Nothing can start any more on the agents of the last `ShutAgents`."""
+
+    busy: frozenset[str]
+    """Agents among them that run something."""
+
+
+class MachinesEnded(msgspec.Struct, frozen=True):
+    """The provider was asked to end machines."""
+
+    leaving: frozenset[str]
+    """Agents of all machines that were asked to end and are still listed."""
+
+
+class LaunchDue(msgspec.Struct, frozen=True):
+    """Machines have been ended; now new ones can be started."""
+
+    is_settled: bool
+
+
+class LaunchAnswered(msgspec.Struct, frozen=True, kw_only=True):
+    """The provider has answered a launch."""
+
+    machines: tuple[Machine, ...] = ()
+    failure: str = ""
+    """Empty for a success."""
+
+
+class LaunchesDone(msgspec.Struct, frozen=True, kw_only=True):
+    """All actions on machines are done."""
+
+    waiting: tuple[RequestView, ...]
+    """Requests without a place in the last plan."""
+    connected: frozenset[str]
+    """Agents."""
+    fleet: FleetView
+
+
+class TasksFound(msgspec.Struct, frozen=True):
+    """The answer to `FindTasks`."""
+
+    tasks: Mapping[str, str]
+    """By allocation; those that have ended are missing."""
+
+
+class TickEnded(msgspec.Struct, frozen=True):
+    """The look has ended."""
+
+    failure: str = ""
+    """Why not all could be done; empty when all was."""
+    trouble: str = ""
+    """The provider's own text, if it is the cause."""
+
+
+Observation = (
+    LeadBegun
+    | ClockJumped
+    | MachinesListed
+    | PoolObserved
+    | AgentsShut
+    | MachinesEnded
+    | LaunchDue
+    | LaunchAnswered
+    | LaunchesDone
+    | TasksFound
+    | TickEnded
+)
+
+
+class WriteLog(msgspec.Struct, frozen=True, kw_only=True):
+    """Write a line to the master's log."""
+
+    level: Literal["info", "warning", "error"]
+    text: str
+    machine: str = ""
+    machines: tuple[str, ...] = ()
+
+
+class NoteIdleTimes(msgspec.Struct, frozen=True):
+    """Store the begin of each machine's idle time for the next lead."""
+
+    since: Mapping[str, datetime]
+
+
+class ShutAgents(msgspec.Struct, frozen=True):
+    """Let nothing start on these agents, and let the others accept work."""
+
+    names: frozenset[str]
+
+
+class SpareMachine(msgspec.Struct, frozen=True):
+    """Don't ask again to end a machine: something runs on it."""
+
+    machine_id: str
+
+
+class EndMachines(msgspec.Struct, frozen=True):
+    """Ask the provider to end machines, those included that it was asked to end before."""
+
+    machines: tuple[Machine, ...]
+
+
+class SettleLaunches(msgspec.Struct, frozen=True):
+    """Repeat the launches that have no answer yet, under the same tokens."""
+
+
+class LaunchMachines(msgspec.Struct, frozen=True):
+    """Start machines."""
+
+    count: int
+
+
+class FindTasks(msgspec.Struct, frozen=True):
+    """Find the tasks of allocations."""
+
+    allocation_ids: tuple[str, ...]
+
+
+class RefuseRequest(msgspec.Struct, frozen=True):
+    """Refuse a waiting request for now."""
+
+    allocation_id: str
+    reason: str
+
+
+Action = (
+    WriteLog
+    | NoteIdleTimes
+    | ShutAgents
+    | SpareMachine
+    | EndMachines
+    | SettleLaunches
+    | LaunchMachines
+    | FindTasks
+    | RefuseRequest
+)
