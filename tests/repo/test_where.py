@@ -39,7 +39,7 @@ def placed(path: str) -> Path:
 def leads_to(cell: str, path: str) -> bool:
     """Whether a row names the file, its package, or the form of its package."""
     for given in named(cell):
-        pattern = re.sub(r"\b[A-Z]+\b", r"\\w+", given.rstrip("/"))
+        pattern = re.sub(r"\b[A-Z]+\b", r"\\w+", re.escape(given.rstrip("/")))
         if re.match(rf"{pattern}(/|$)", path):
             return True
     return False

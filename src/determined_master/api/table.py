@@ -96,7 +96,7 @@ MODULES = (
     usage,
     proxy,
 )
-"""Add a module of routes here; `docs/api-status.md` is then made again."""
+"""Add a module of routes here; `make docs` then updates `docs/api-status.md`."""
 
 OURS: frozenset[tuple[str, str]] = frozenset(
     {

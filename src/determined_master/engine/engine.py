@@ -59,7 +59,7 @@ class Engine:
 
     Args:
         address: for the connections that live as long as the lead or a worker.
-        pool: for everything else.
+        db: for everything else.
         connect: how appliers connect; None is to `address`.
     """
 

@@ -60,7 +60,7 @@ async def get_access_tokens(
 async def patch_access_token(
     call: Call, request: wire.PatchAccessTokenRequest
 ) -> wire.PatchAccessTokenResponse:
-    """Describe an access token again, or revoke it."""
+    """Change the description of an access token, or revoke it."""
     row = await call.services.access_tokens.change(
         call.caller,
         request.token_id,

@@ -88,7 +88,7 @@ async def get_trial_by_external_id(
 
 @route("POST", "/api/v1/trials/{trial_id}/start", access=on("trial", "trial_id", "report", "task"))
 async def start_trial(call: Call, request: wire.StartTrialRequest) -> wire.StartTrialResponse:
-    """Begin the next run of a detached trial, from its latest checkpoint or again."""
+    """Begin the next run of a detached trial, from its latest checkpoint or from the start."""
     start = await call.services.detached.start(
         call.caller, request.trial_id, resumes=request.resume
     )

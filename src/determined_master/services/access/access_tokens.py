@@ -139,7 +139,7 @@ class AccessTokens:
     async def change(
         self, caller: Caller, token_id: int, *, description: str | None, is_revoked: bool
     ) -> TokenRow:
-        """Describe a token again, or end it for good; its next use is refused.
+        """Change the description of a token, or revoke it; its next use is then refused.
 
         Raises:
             NotFound: there is none of that id, or it is none that the caller may see.

@@ -55,7 +55,7 @@ class JobWhy:
     ) -> None:
         """
         Args:
-            pool: of the database's connections.
+            db: for all queries.
             live: what waits and runs.
             decision: the last one of a pool.
             machines: what is known of a pool's machines; None for a pool without.
