@@ -17,7 +17,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from determined.cli.deploy import layout, running
+from determined.cli.deploy import layout, running_master
 from determined.experimental import client
 
 HERE = Path(__file__).parent
@@ -81,7 +81,7 @@ def port_of_the_cluster() -> int:
     if os.environ.get("DEMO_PORT"):
         return int(os.environ["DEMO_PORT"])
     cluster = layout.layout_of(CLUSTER)
-    if running.is_up(cluster):
+    if running_master.is_up(cluster):
         return int(cluster.address.read_text().rpartition(":")[2])
     return free_port(8080)
 

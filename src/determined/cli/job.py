@@ -6,8 +6,9 @@ import argparse
 from typing import Any, Dict, List, Sequence
 from urllib.parse import quote
 
-from determined.cli import connect, errors, full_json, pages, show
+from determined.cli import connect, errors, pagination
 from determined.cli.declare import Command, OneOf, arg, flag
+from determined.cli.output import full_json, show
 from determined.common.api import BaseSession
 
 _HERE = "determined.cli.job"
@@ -34,7 +35,7 @@ NOUN = Command(
             f"{_HERE}:list_jobs",
             (
                 arg("-p", "--resource-pool", help="the resource pool whose jobs are listed"),
-                *pages.arguments(_PAGE),
+                *pagination.arguments(_PAGE),
                 flag("--reverse", help="list from the end of the queue"),
                 *_FORMS,
             ),
@@ -182,7 +183,7 @@ def _fetch(session: BaseSession, pool: str, args: argparse.Namespace) -> List[Di
         "offset": args.offset or 0,
         "orderBy": "ORDER_BY_DESC" if args.reverse else "ORDER_BY_ASC",
     }
-    items = pages.fetch(session, "/api/v1/job-queues-v2", "jobs", params, args.pages)
+    items = pagination.fetch(session, "/api/v1/job-queues-v2", "jobs", params, args.pages)
     return [item.get("full") or item.get("limited") or {} for item in items]
 
 

@@ -8,8 +8,9 @@ import time
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 from urllib.parse import quote
 
-from determined.cli import declare, errors, full_json
+from determined.cli import declare, errors
 from determined.cli.declare import Arg, OneOf, arg, flag
+from determined.cli.output import full_json
 from determined.common.api import BaseSession
 from determined.common.api import errors as api_errors
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any, Dict
 
-from determined.cli import connect, declare, errors, full_json, log_stream, show
+from determined.cli import connect, declare, errors, log_stream
 from determined.cli.declare import Command, OneOf, arg, flag
+from determined.cli.output import full_json, show
 
 _HERE = "determined.cli.master"
 _FORMAT = OneOf(

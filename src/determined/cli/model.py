@@ -6,8 +6,9 @@ import argparse
 from typing import Any, Dict, List, Sequence
 from urllib.parse import quote
 
-from determined.cli import connect, errors, show
+from determined.cli import connect, errors
 from determined.cli.declare import Command, arg, flag
+from determined.cli.output import show
 from determined.common.api import BaseSession
 from determined.common.api import errors as api_errors
 from determined.common.experimental import lists

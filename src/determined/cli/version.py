@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 
 from determined.__version__ import __version__
-from determined.cli import connect, declare, show
+from determined.cli import connect, declare
+from determined.cli.output import show
 from determined.common.api import errors
 
 NOUN = declare.Command("version", "show version information", run="determined.cli.version:run")

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.conftest import Det
 from tests.free_ports import free_port
 
-from determined.cli.deploy import bring_up, control, extras, layout, processes, specs
+from determined.cli.deploy import extras, layout, processes, specs, start, supervisor_client
 
 Clusters = Callable[[str], layout.Layout]
 STAND_IN = Path(__file__).with_name("stand_in.py")
@@ -58,7 +58,7 @@ def clusters(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     monkeypatch.setenv("DET_DEPLOY_DIR", str(tmp_path / "deploy"))
     monkeypatch.setenv("PYTHONPATH", ":".join(sys.path))
     monkeypatch.setattr(extras, "check", lambda roles: None)
-    monkeypatch.setattr(bring_up, "_command", stand_in_command)
+    monkeypatch.setattr(start, "_command", stand_in_command)
     made: dict[str, layout.Layout] = {}
 
     def get(name: str) -> layout.Layout:
@@ -69,7 +69,7 @@ def clusters(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
     yield get
     for cluster in made.values():
-        supervisor = control.find_supervisor(cluster)
+        supervisor = supervisor_client.find_supervisor(cluster)
         known = specs.list_status(cluster.status).values()
         left = [supervisor, *(status.process for status in known)]
         processes.end([process for process in left if process], grace_s=0.0)

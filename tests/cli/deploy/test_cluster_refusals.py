@@ -12,7 +12,7 @@ import pytest
 from tests.cli.conftest import Det
 from tests.cli.deploy.conftest import Clusters, running, until, up
 
-from determined.cli.deploy import control, extras, layout
+from determined.cli.deploy import extras, layout, supervisor_client
 
 pytestmark = pytest.mark.slow
 
@@ -158,7 +158,7 @@ def test_a_master_that_cannot_start_is_told_with_the_end_of_its_log(
     assert "master ended with exit code 1" in outcome.err
     assert "asked to end with 7" in outcome.err
     assert running(cluster) == set()
-    until(lambda: control.find_supervisor(cluster) is None)
+    until(lambda: supervisor_client.find_supervisor(cluster) is None)
 
 
 def test_who_interrupts_a_start_leaves_nothing_running(
@@ -186,7 +186,7 @@ def test_who_interrupts_a_start_leaves_nothing_running(
     assert outcome.status == 130
     assert outcome.err == "interrupted: stopping what was started\n"
     assert running(cluster) == set()
-    assert control.find_supervisor(cluster) is None
+    assert supervisor_client.find_supervisor(cluster) is None
 
 
 def test_https_is_left_to_those_who_run_the_servers_themselves(

@@ -14,7 +14,7 @@ from tests.cli.deploy.conftest import Clusters, running, until, up
 from tests.covers import covers
 from tests.free_ports import free_port
 
-from determined.cli.deploy import control, layout, processes, specs, take_down
+from determined.cli.deploy import layout, processes, specs, stop, supervisor_client
 from determined.common.api import authentication
 
 pytestmark = pytest.mark.slow
@@ -48,7 +48,7 @@ def test_down_leaves_nothing_and_down_again_says_so(
 ) -> None:
     up(det, port)
     left = [status.process for status in specs.list_status(cluster.status).values()]
-    left.append(control.find_supervisor(cluster))
+    left.append(supervisor_client.find_supervisor(cluster))
     out = det("d", "local", "cluster-down", "--cluster-name", "c1").out
     assert out.index("stopping c1-agent-0") < out.index("stopping master")
     assert not any(process and processes.is_alive(process) for process in left)
@@ -84,7 +84,7 @@ def test_a_killed_supervisor_does_not_keep_a_cluster_from_stopping(
     det: Det, cluster: layout.Layout, port: int
 ) -> None:
     up(det, port)
-    supervisor = control.find_supervisor(cluster)
+    supervisor = supervisor_client.find_supervisor(cluster)
     left = [status.process for status in specs.list_status(cluster.status).values()]
     assert supervisor is not None
     os.kill(supervisor.pid, signal.SIGKILL)
@@ -97,13 +97,14 @@ def test_up_after_a_killed_supervisor_keeps_the_master(
     det: Det, cluster: layout.Layout, port: int
 ) -> None:
     up(det, port)
-    supervisor, master = control.find_supervisor(cluster), specs.list_status(cluster.status)
+    supervisor = supervisor_client.find_supervisor(cluster)
+    master = specs.list_status(cluster.status)
     assert supervisor is not None
     os.kill(supervisor.pid, signal.SIGKILL)
     assert processes.wait_gone([supervisor], 60) == []
     up(det, port)
     assert specs.list_status(cluster.status)["master"].pid == master["master"].pid
-    assert control.find_supervisor(cluster) is not None
+    assert supervisor_client.find_supervisor(cluster) is not None
 
 
 def test_a_left_database_is_stopped_only_if_it_is_one(cluster: layout.Layout) -> None:
@@ -120,11 +121,11 @@ def test_a_left_database_is_stopped_only_if_it_is_one(cluster: layout.Layout) ->
                 assert server.stdout is not None
                 assert server.stdout.readline() == b"up\n"  # until then it may show no words
                 (data / "postmaster.pid").write_text(f"{server.pid}\n{data}\n")
-                assert take_down.stop_database(cluster) is is_ours
+                assert stop.stop_database(cluster) is is_ours
                 assert (server.poll() is not None) is is_ours
             finally:
                 server.kill()
-    assert take_down.stop_database(cluster) is False
+    assert stop.stop_database(cluster) is False
 
 
 def test_tasks_left_by_agents_end_with_the_cluster(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.cli.deploy.conftest import until
 
-from determined.cli.deploy import control, layout, processes, rotation, specs
+from determined.cli.deploy import layout, processes, rotation, specs, supervisor_client
 
 SLEEP = "import time; time.sleep(3600)"
 
@@ -35,7 +35,7 @@ def kill(cluster: layout.Layout, name: str) -> int:
 
 
 def test_a_killed_process_is_started_again(cluster: layout.Layout) -> None:
-    control.apply(cluster, [spec(cluster, "a")])
+    supervisor_client.apply(cluster, [spec(cluster, "a")])
     pid = kill(cluster, "a")
     until(lambda: status(cluster, "a").pid not in (0, pid))
     found = status(cluster, "a")
@@ -44,7 +44,7 @@ def test_a_killed_process_is_started_again(cluster: layout.Layout) -> None:
 
 def test_each_further_restart_waits_longer(cluster: layout.Layout) -> None:
     stamp = "import time; print(time.monotonic(), flush=True); raise SystemExit(3)"
-    control.apply(cluster, [spec(cluster, "a", stamp, backoff_first_s=0.1)])
+    supervisor_client.apply(cluster, [spec(cluster, "a", stamp, backoff_first_s=0.1)])
     until(lambda: len(cluster.log("a").read_text().split()) >= 4)
     starts = [float(word) for word in cluster.log("a").read_text().split()[:4]]
     first, second, third = (b - a for a, b in itertools.pairwise(starts))
@@ -56,35 +56,35 @@ def test_each_further_restart_waits_longer(cluster: layout.Layout) -> None:
 
 def test_without_autorestart_an_end_is_final_until_asked_again(cluster: layout.Layout) -> None:
     once = spec(cluster, "a", autorestart=False)
-    control.apply(cluster, [once, spec(cluster, "b")])
+    supervisor_client.apply(cluster, [once, spec(cluster, "b")])
     kill(cluster, "a")
     until(lambda: status(cluster, "a").state == "exited")
     assert status(cluster, "a").restarts == 0
-    control.apply(cluster, [once])
+    supervisor_client.apply(cluster, [once])
     until(lambda: status(cluster, "a").state == "running")
 
 
 def test_a_killed_supervisor_leaves_its_processes_and_the_next_takes_them_over(
     cluster: layout.Layout,
 ) -> None:
-    control.apply(cluster, [spec(cluster, "a")])
-    first = control.find_supervisor(cluster)
+    supervisor_client.apply(cluster, [spec(cluster, "a")])
+    first = supervisor_client.find_supervisor(cluster)
     assert first is not None
     os.kill(first.pid, signal.SIGKILL)
     assert processes.wait_gone([first], 60) == []
     pid = status(cluster, "a").pid
     assert status(cluster, "a").process is not None
-    control.apply(cluster, [spec(cluster, "a"), spec(cluster, "b")])
+    supervisor_client.apply(cluster, [spec(cluster, "a"), spec(cluster, "b")])
     assert status(cluster, "a").pid == pid
-    assert control.find_supervisor(cluster) not in (None, first)
+    assert supervisor_client.find_supervisor(cluster) not in (None, first)
     kill(cluster, "a")
     until(lambda: status(cluster, "a").pid not in (0, pid))
 
 
 def test_what_is_withdrawn_stops_and_the_rest_continues(cluster: layout.Layout) -> None:
-    control.apply(cluster, [spec(cluster, "a"), spec(cluster, "b")])
+    supervisor_client.apply(cluster, [spec(cluster, "a"), spec(cluster, "b")])
     gone, kept = status(cluster, "a").process, status(cluster, "b").process
-    assert control.withdraw(cluster, ["a", "nosuch"]) == {"a"}
+    assert supervisor_client.withdraw(cluster, ["a", "nosuch"]) == {"a"}
     assert gone is not None
     assert not processes.is_alive(gone)
     assert kept is not None
@@ -92,9 +92,9 @@ def test_what_is_withdrawn_stops_and_the_rest_continues(cluster: layout.Layout) 
 
 
 def test_the_supervisor_leaves_when_nothing_is_left(cluster: layout.Layout) -> None:
-    control.apply(cluster, [spec(cluster, "a")])
-    control.withdraw(cluster, ["a"])
-    until(lambda: control.find_supervisor(cluster) is None)
+    supervisor_client.apply(cluster, [spec(cluster, "a")])
+    supervisor_client.withdraw(cluster, ["a"])
+    until(lambda: supervisor_client.find_supervisor(cluster) is None)
     assert specs.list_status(cluster.status) == {}
 
 
@@ -103,10 +103,10 @@ def test_a_process_that_does_not_leave_is_killed(cluster: layout.Layout) -> None
         "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
         "print('deaf', flush=True); time.sleep(3600)"
     )
-    control.apply(cluster, [spec(cluster, "a", deaf, stop_grace_s=0.2)])
+    supervisor_client.apply(cluster, [spec(cluster, "a", deaf, stop_grace_s=0.2)])
     until(lambda: cluster.log("a").read_text() == "deaf\n")
     process = status(cluster, "a").process
-    control.withdraw(cluster, ["a"])
+    supervisor_client.withdraw(cluster, ["a"])
     assert process is not None
     assert not processes.is_alive(process)
 
@@ -119,9 +119,9 @@ def test_asked_to_leave_it_stops_the_last_started_first(cluster: layout.Layout) 
         "os.write(1, b'up\\n'); time.sleep(3600)"
     )
     wanted = [spec(cluster, "low", slow_end), spec(cluster, "high", slow_end, order=10)]
-    control.apply(cluster, wanted)
+    supervisor_client.apply(cluster, wanted)
     until(lambda: all(cluster.log(n).read_text() for n in ("low", "high")))
-    supervisor = control.find_supervisor(cluster)
+    supervisor = supervisor_client.find_supervisor(cluster)
     assert supervisor is not None
     os.kill(supervisor.pid, signal.SIGTERM)
     assert processes.wait_gone([supervisor], 60) == []
@@ -131,14 +131,14 @@ def test_asked_to_leave_it_stops_the_last_started_first(cluster: layout.Layout) 
 
 def test_a_command_that_cannot_be_started_is_told_in_its_log(cluster: layout.Layout) -> None:
     wanted = specs.Spec("a", ["/nosuch/program"], str(cluster.log("a")), autorestart=False)
-    control.apply(cluster, [wanted])
+    supervisor_client.apply(cluster, [wanted])
     until(lambda: status(cluster, "a").state == "exited")
     assert "could not start a (/nosuch/program)" in cluster.log("a").read_text()
 
 
 def test_the_supervisor_is_nobodys_child_and_small(cluster: layout.Layout) -> None:
-    control.apply(cluster, [spec(cluster, "a")])
-    supervisor = control.find_supervisor(cluster)
+    supervisor_client.apply(cluster, [spec(cluster, "a")])
+    supervisor = supervisor_client.find_supervisor(cluster)
     assert supervisor is not None
     fields = Path(f"/proc/{supervisor.pid}/stat").read_text().rsplit(")", 1)[1].split()
     assert int(fields[1]) != os.getpid()
@@ -161,7 +161,7 @@ def test_descendants_are_found_by_parent_and_by_session(cluster: layout.Layout) 
         "subprocess.Popen([sys.executable, '-S', '-c', 'import time; time.sleep(3600)'], "
         "start_new_session=True); print('up', flush=True); time.sleep(3600)"
     )
-    control.apply(cluster, [spec(cluster, "a", family)])
+    supervisor_client.apply(cluster, [spec(cluster, "a", family)])
     until(lambda: cluster.log("a").read_text() == "up\n")
     parent = status(cluster, "a").process
     assert parent is not None
@@ -185,7 +185,7 @@ def test_a_log_over_its_limit_is_moved_away_and_old_ones_dropped(tmp_path: Path)
 
 def test_a_running_process_continues_writing_after_its_log_moved(cluster: layout.Layout) -> None:
     writer = "import time\nwhile True: print('x' * 99, flush=True); time.sleep(0.005)"
-    control.apply(cluster, [spec(cluster, "a", writer, log_bytes=2000)])
+    supervisor_client.apply(cluster, [spec(cluster, "a", writer, log_bytes=2000)])
     moved = Path(f"{cluster.log('a')}.1")
     until(moved.exists)
     until(lambda: cluster.log("a").read_text().startswith("x"))  # it may be moved at any time

@@ -46,7 +46,7 @@ _LOCAL = Command(
         Command(
             "agent-down",
             "stop a Determined agent",
-            f"{_HERE}.take_down:agent_down",
+            f"{_HERE}.stop:agent_down",
             (
                 arg("--agent-name", default="det-agent-vm", help="agent name"),
                 flag("--all", help="stop all running agents"),
@@ -56,7 +56,7 @@ _LOCAL = Command(
         Command(
             "agent-up",
             "start a Determined agent",
-            f"{_HERE}.bring_up:agent_up",
+            f"{_HERE}.start:agent_up",
             (
                 arg("master_host", help="master hostname"),
                 arg("--master-port", type=int, default=8080, help="master port"),
@@ -74,13 +74,13 @@ _LOCAL = Command(
         Command(
             "cluster-down",
             "stop a Determined cluster",
-            f"{_HERE}.take_down:cluster_down",
+            f"{_HERE}.stop:cluster_down",
             (_CLUSTER, _DELETE_DB),
         ),
         Command(
             "cluster-up",
             "create a Determined cluster",
-            f"{_HERE}.bring_up:cluster_up",
+            f"{_HERE}.start:cluster_up",
             (
                 *_MASTER,
                 arg("--agents", type=int, default=1, help="number of agents to start"),
@@ -90,19 +90,19 @@ _LOCAL = Command(
         Command(
             "logs",
             "show the logs of a Determined cluster",
-            f"{_HERE}.tail:logs",
+            f"{_HERE}.logs:logs",
             (_CLUSTER, flag("--no-follow", help="disable following logs")),
         ),
         Command(
             "master-down",
             "stop a Determined master",
-            f"{_HERE}.take_down:master_down",
+            f"{_HERE}.stop:master_down",
             (arg("--master-name", help="accepted for older scripts"), _DELETE_DB, _CLUSTER),
         ),
         Command(
             "master-up",
             "start a Determined master",
-            f"{_HERE}.bring_up:master_up",
+            f"{_HERE}.start:master_up",
             (*_MASTER, arg("--master-name", help="accepted for older scripts"), _IMAGES),
         ),
     ),

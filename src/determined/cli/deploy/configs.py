@@ -9,8 +9,9 @@ import shutil
 import subprocess
 from typing import Any, Dict, List, Optional
 
-from determined.cli import errors, plain_yaml
+from determined.cli import errors
 from determined.cli.deploy import layout, specs
+from determined.cli.output import plain_yaml
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -156,7 +157,7 @@ def read(path: str) -> Dict[str, Any]:
     Raises:
         CliError: it is not there, not YAML, or no mapping.
     """
-    from determined.cli import config_file  # 80 ms, and few give a file
+    from determined.cli.config import config_file  # 80 ms, and few give a file
     from determined.common import config_text
 
     text = config_file.read(path)

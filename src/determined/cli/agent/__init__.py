@@ -1,0 +1,1 @@
+"""`det agent`, `slot`, `resource-pool`, `resources`: agents and resource pools."""

@@ -1,0 +1,149 @@
+"""`det agent`: the machines of the cluster."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, Dict, List
+
+from determined.cli import connect, errors
+from determined.cli.declare import Command, OneOf, arg, flag
+from determined.cli.output import show
+from determined.common.api import errors as api_errors
+
+_HERE = "determined.cli.agent.commands"
+_FORMAT = OneOf((flag("--csv", help="print as CSV"), flag("--json", help="print as JSON")))
+_AGENT = arg("agent_id", nargs="?", help="agent ID")
+
+NOUN = Command(
+    "agent|a",
+    "manage agents",
+    commands=(
+        Command(
+            "disable",
+            "disable agent",
+            f"{_HERE}:disable",
+            (
+                _AGENT,
+                flag("--all", help="disable all agents"),
+                flag("--drain", help="let running tasks finish, take no new ones"),
+                _FORMAT,
+            ),
+        ),
+        Command(
+            "enable",
+            "enable agent",
+            f"{_HERE}:enable",
+            (_AGENT, flag("--all", help="enable all agents")),
+        ),
+        Command("list|ls", "list agents", f"{_HERE}:list_agents", (_FORMAT,), is_default=True),
+        Command("token", "print the token that agents join with", f"{_HERE}:token"),
+    ),
+)
+
+_HEADERS = {
+    "id": "Agent ID",
+    "version": "Version",
+    "registered_time": "Registered Time",
+    "num_slots": "Slots",
+    "num_containers": "Containers",
+    "resource_pools": "Resource Pool",
+    "enabled": "Enabled",
+    "draining": "Draining",
+    "addresses": "Addresses",
+    "resting_until": "Resting Until",
+}
+
+
+def list_agents(args: argparse.Namespace) -> None:
+    """Print the connected agents."""
+    agents = connect.session(args).get("/api/v1/agents").json()["agents"]
+    rows = [_row(agent) for agent in agents]
+    if args.json:
+        show.as_json(rows)
+    else:
+        cells = [[row[key] for key in _HEADERS] for row in rows]
+        show.table(list(_HEADERS.values()), cells, as_csv=args.csv)
+
+
+def enable(args: argparse.Namespace) -> None:
+    """Let an agent, or all, take tasks again."""
+    _change(args, "enable", None)
+
+
+def disable(args: argparse.Namespace) -> None:
+    """Give no tasks to an agent, or to any; without `--drain` its tasks are stopped."""
+    names = _change(args, "disable", {"drain": args.drain})
+    if args.drain:
+        _show_what_runs_on(args, names)
+
+
+def token(args: argparse.Namespace) -> None:
+    """Print the join token; for admins.
+
+    Raises:
+        CliError: the master has no such token.
+    """
+    try:
+        body = connect.session(args).get("/api/v1/agents/join-token").json()
+    except api_errors.NotFoundException:
+        raise errors.CliError(
+            "this master needs no join token (security.agent_join is 'open'), or is older than "
+            "this command"
+        ) from None
+    print(body["token"])
+
+
+def _show_what_runs_on(args: argparse.Namespace, agents: List[str]) -> None:
+    """Print what has to end before the agents are empty."""
+    tasks = connect.session(args).get("/api/v1/tasks").json()["allocationIdToSummary"]
+    rows = [
+        {
+            "agent_id": agent,
+            "task_id": task["taskId"],
+            "allocation_id": task["allocationId"],
+            "name": task["name"],
+        }
+        for task in tasks.values()
+        for resources in task.get("resources", ())
+        for agent in resources.get("agentDevices", {})
+        if agent in agents
+    ]
+    if args.json:
+        show.as_json(rows)
+        return
+    if not (rows or args.csv):
+        print("Nothing runs there any more.")
+        return
+    if not args.csv:
+        print("These tasks go on until they end by themselves:")
+    headers = ["Agent ID", "Task ID", "Allocation ID", "Task Name"]
+    show.table(headers, [list(row.values()) for row in rows], as_csv=args.csv)
+
+
+def _change(args: argparse.Namespace, action: str, body: Any) -> List[str]:
+    if bool(args.agent_id) == bool(args.all):
+        raise errors.CliError(f"name one agent, or give --all: det agent {action} <agent_id>")
+    session = connect.session(args)
+    names: List[str] = [args.agent_id]
+    if args.all:
+        names = [agent["id"] for agent in session.get("/api/v1/agents").json()["agents"]]
+    for name in names:
+        session.post(f"/api/v1/agents/{name}/{action}", json=body)
+        if not (getattr(args, "json", False) or getattr(args, "csv", False)):
+            print(f"{action.capitalize()}d agent {name}")
+    return names
+
+
+def _row(agent: Dict[str, Any]) -> Dict[str, Any]:
+    return {
+        "id": agent["id"],
+        "version": agent["version"],
+        "registered_time": show.instant(agent["registeredTime"]),
+        "num_slots": len(agent["slots"]),
+        "num_containers": len(agent["containers"]),
+        "resource_pools": ", ".join(agent["resourcePools"]),
+        "enabled": agent["enabled"],
+        "draining": agent["draining"],
+        "addresses": ", ".join(agent["addresses"]),
+        "resting_until": show.instant(agent.get("restingUntil")),
+    }

@@ -1,0 +1,147 @@
+"""`det resource-pool`: the pools, and which workspaces they are kept for."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, Dict, List
+from urllib.parse import quote
+
+from determined.cli import connect, pagination
+from determined.cli.declare import Command, OneOf, arg, flag
+from determined.cli.output import show
+
+_HERE = "determined.cli.agent.resource_pool"
+_POOL = arg("pool_name", help="name of the resource pool")
+_WORKSPACES = arg("workspace_names", nargs="+", help="names of workspaces")
+
+NOUN = Command(
+    "resource-pool|rp",
+    "manage resource pools",
+    commands=(
+        Command(
+            "list|ls",
+            "list resource pools",
+            f"{_HERE}:list_pools",
+            (
+                OneOf(
+                    (
+                        flag("--json", help="Output in JSON format"),
+                        flag("--csv", help="Output in CSV format"),
+                    )
+                ),
+            ),
+            is_default=True,
+        ),
+        Command(
+            "bindings",
+            "manage resource pool bindings",
+            commands=(
+                Command(
+                    "add",
+                    "bind resource pool to workspaces",
+                    f"{_HERE}:add",
+                    (_POOL, _WORKSPACES),
+                ),
+                Command(
+                    "list-workspaces",
+                    "list the workspaces that a resource pool is bound to",
+                    f"{_HERE}:list_workspaces",
+                    (_POOL,),
+                ),
+                Command(
+                    "remove",
+                    "unbind resource pool from workspaces",
+                    f"{_HERE}:remove",
+                    (_POOL, _WORKSPACES),
+                ),
+                Command(
+                    "replace",
+                    "bind resource pool to these workspaces and no others",
+                    f"{_HERE}:replace",
+                    (_POOL, _WORKSPACES),
+                ),
+            ),
+        ),
+    ),
+)
+_HEADERS = (
+    "Name",
+    "Agents",
+    "Slots",
+    "Used",
+    "Slot Type",
+    "Tasks Without Slots",
+    "Scheduler",
+    "Default For",
+    "Queued Jobs",
+    "Scheduled Jobs",
+    "Description",
+)
+
+
+def list_pools(args: argparse.Namespace) -> None:
+    """Print the resource pools."""
+    session = connect.session(args)
+    found = pagination.fetch(session, "/api/v1/resource-pools", "resourcePools", {})
+    if args.json:
+        show.as_json(found)
+    else:
+        show.table(_HEADERS, [_row(pool) for pool in found], args.csv)
+
+
+def list_workspaces(args: argparse.Namespace) -> None:
+    """Print the names of the workspaces that a pool is bound to."""
+    session = connect.session(args)
+    bound = pagination.fetch(session, _path(args), "workspaceIds", {})
+    path = "/api/v1/workspaces"
+    names = {w["id"]: w["name"] for w in pagination.fetch(session, path, "workspaces", {})}
+    told = ", ".join(names[number] for number in bound if number in names)
+    show.table(("resource pool", "workspaces"), [[args.pool_name, told]])
+
+
+def add(args: argparse.Namespace) -> None:
+    """Bind a pool to workspaces, beside those that it is bound to."""
+    connect.session(args).post(_path(args), json=_named(args))
+    print(f"Bound resource pool '{args.pool_name}' to {_list(args.workspace_names)}")
+
+
+def remove(args: argparse.Namespace) -> None:
+    """Take bindings away."""
+    connect.session(args).delete(_path(args), json=_named(args))
+    print(f"Unbound resource pool '{args.pool_name}' from {_list(args.workspace_names)}")
+
+
+def replace(args: argparse.Namespace) -> None:
+    """Bind a pool to these workspaces and no others."""
+    connect.session(args).put(_path(args), json=_named(args))
+    print(f"Resource pool '{args.pool_name}' is now bound to {_list(args.workspace_names)}")
+
+
+def _path(args: argparse.Namespace) -> str:
+    return f"/api/v1/resource-pools/{quote(args.pool_name, safe='')}/workspace-bindings"
+
+
+def _named(args: argparse.Namespace) -> Dict[str, Any]:
+    return {"resourcePoolName": args.pool_name, "workspaceNames": args.workspace_names}
+
+
+def _list(names: List[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
+
+
+def _row(pool: Dict[str, Any]) -> List[Any]:
+    uses = (("compute", pool["defaultComputePool"]), ("aux", pool["defaultAuxPool"]))
+    kind = pool["slotType"].rsplit("TYPE_", 1)[-1].lower()
+    return [
+        pool["name"],
+        pool["numAgents"],
+        pool["slotsAvailable"],
+        pool["slotsUsed"],
+        "" if kind == "unspecified" else kind,
+        f"{pool['auxContainersRunning']}/{pool['auxContainerCapacity']}",
+        pool["schedulerType"].rsplit("SCHEDULER_TYPE_", 1)[-1].lower(),
+        ", ".join(name for name, is_so in uses if is_so),
+        pool["stats"]["queuedCount"],
+        pool["stats"]["scheduledCount"],
+        pool["description"],
+    ]

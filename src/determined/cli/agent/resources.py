@@ -1,0 +1,83 @@
+"""`det resources`: reports on how much was used."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Dict
+
+from determined.cli import connect
+from determined.cli.declare import Command, arg, flag
+from determined.cli.output import show
+
+_HERE = "determined.cli.agent.resources"
+_JSON = flag("--json", help="Output in JSON format")
+_INSTANTS = (
+    arg("timestamp_after", help="from when on, in UTC: 2026-01-31T00:00:00Z"),
+    arg("timestamp_before", help="until when, in UTC: 2026-02-01T00:00:00Z"),
+)
+_PERIODS = "RESOURCE_ALLOCATION_AGGREGATION_PERIOD_"
+
+NOUN = Command(
+    "resources|res",
+    "query historical resource allocation",
+    commands=(
+        Command(
+            "aggregated|agg",
+            "get the slot-seconds of days or months by user, label and resource pool",
+            f"{_HERE}:aggregated",
+            (
+                arg("start_date", help="the first day, YYYY-MM-DD; YYYY-MM with --monthly"),
+                arg("end_date", help="the last day or month, which is included"),
+                _JSON,
+                flag("--monthly", help="sum up by month instead of by day"),
+            ),
+        ),
+        Command(
+            "allocations|alloc",
+            "get the allocations between two instants as CSV",
+            f"{_HERE}:allocations",
+            _INSTANTS,
+        ),
+        Command(
+            "raw",
+            "get what trials did and which agents were there between two instants",
+            f"{_HERE}:raw",
+            (*_INSTANTS, _JSON),
+        ),
+    ),
+)
+
+
+def aggregated(args: argparse.Namespace) -> None:
+    """Print sums of days or months."""
+    period = "MONTHLY" if args.monthly else "DAILY"
+    dates = {"start_date": args.start_date, "end_date": args.end_date}
+    _report(args, "aggregated", {**dates, "period": f"{_PERIODS}{period}"}, args.json)
+
+
+def allocations(args: argparse.Namespace) -> None:
+    """Print the allocations between two instants."""
+    _report(args, "allocations-csv", _instants(args))
+
+
+def raw(args: argparse.Namespace) -> None:
+    """Print what trials did and which agents were there between two instants."""
+    _report(args, "raw", _instants(args), args.json)
+
+
+def _instants(args: argparse.Namespace) -> Dict[str, str]:
+    return {
+        "timestamp_after": args.timestamp_after,
+        "timestamp_before": args.timestamp_before,
+    }
+
+
+def _report(
+    args: argparse.Namespace, name: str, params: Dict[str, str], as_json: bool = False
+) -> None:
+    session, path = connect.session(args), f"/resources/allocation/{name}"
+    if as_json:
+        show.as_json(session.get(f"/api/v1{path}", params=params).json())
+        return
+    for line in session.get(path, params=params, stream=True).iter_lines():
+        print(line.decode())

@@ -1,0 +1,1 @@
+"""`det checkpoint`: list, download and delete checkpoints."""

@@ -1,0 +1,1 @@
+"""`det template` and `det config-policies`, and reading config files."""

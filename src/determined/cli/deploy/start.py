@@ -1,0 +1,274 @@
+"""Starting clusters, masters and agents on this machine."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import shutil
+import sys
+import time
+from typing import Any, Dict, Iterator, List, Sequence, Tuple
+
+from determined.cli import declare, errors
+from determined.cli.deploy import (
+    configs,
+    extras,
+    layout,
+    ports,
+    ready,
+    running_master,
+    specs,
+    stop,
+    supervisor_client,
+)
+
+_START_LIMIT_S = 120.0
+_AGENT_LIMIT_S = 60.0
+_AGENT_ORDER = 10
+_WITHOUT_MEANING = ("det_version", "db_password", "image_repo_prefix", "enterprise_edition")
+
+
+def cluster_up(args: argparse.Namespace) -> None:
+    """Start a master and agents, wait until an experiment could start, log the caller in.
+
+    A cluster that is up already is left as it is.
+    """
+    started_s = time.monotonic()
+    if args.agents < 0:
+        raise errors.CliError(f"--agents {args.agents}: the number must be 0 or more")
+    cluster = _prepare(args, ("master", "agent"))
+    names = [f"{cluster.cluster}-agent-{number}" for number in range(args.agents)]
+    with supervisor_client.only_command(cluster):
+        if _is_up(cluster, ["master", *names], args):
+            return
+        config = _configure_master(cluster, args)
+        _configure_agents(cluster, config, names, args.gpu)
+        with _nothing_half_up(cluster):
+            before = _start(cluster, args, ["master", *names])
+            agents = _finish(cluster, config, names, args, before)
+    _tell(cluster, agents, time.monotonic() - started_s)
+
+
+def master_up(args: argparse.Namespace) -> None:
+    """Start a master without agents, wait until it answers, log the caller in."""
+    started_s = time.monotonic()
+    cluster = _prepare(args, ("master",))
+    with supervisor_client.only_command(cluster):
+        if _is_up(cluster, ["master"], args):
+            return
+        config = _configure_master(cluster, args)
+        with _nothing_half_up(cluster):
+            before = _start(cluster, args, ["master"])
+            _finish(cluster, config, [], args, before)
+    _tell(cluster, [], time.monotonic() - started_s)
+
+
+def agent_up(args: argparse.Namespace) -> None:
+    """Start one agent that joins a master, which may be on another machine."""
+    cluster = _prepare(args, ("agent",))
+    name = args.agent_name
+    layout.check_name("agent name", name)
+    with supervisor_client.only_command(cluster):
+        known = specs.list_status(cluster.status).get(name)
+        if known is not None and known.process is not None:
+            print(f"agent '{name}' is already running")
+            return
+        options = configs.AgentOptions(
+            name=name,
+            master_host=args.master_host,
+            master_port=args.master_port,
+            slot_type="auto" if args.gpu else "cpu",
+            pool=args.agent_resource_pool,
+            config_path=args.agent_config_path,
+        )
+        config = configs.write_agent(cluster, options)
+        supervisor_client.apply(cluster, [_agent_spec(cluster, name, args)])
+    print(f"agent '{name}' runs; its log is {cluster.log(name)}")
+    if not ports.answers(config["master_host"], config["master_port"]):
+        where = f"{config['master_host']}:{config['master_port']}"
+        print(f"  no master answers at {where} yet: the agent goes on trying")
+
+
+@contextlib.contextmanager
+def _nothing_half_up(cluster: layout.Layout) -> Iterator[None]:
+    """Stop everything again when a process ends while it starts, or the user has had enough.
+
+    What ran before stays.
+    """
+    was_up = running_master.is_up(cluster)
+    try:
+        yield
+    except (ready.Failed, KeyboardInterrupt) as error:
+        if not was_up:
+            if isinstance(error, KeyboardInterrupt):
+                declare.warn("interrupted: stopping what was started")
+            stop.stop_all(cluster, say=_silent)
+        raise
+
+
+def _prepare(args: argparse.Namespace, roles: Sequence[str]) -> layout.Layout:
+    extras.check(roles)
+    if getattr(args, "initial_user_password", None) == "":
+        raise errors.CliError(
+            "--initial-user-password is blank: give one, or leave the option out for a random one"
+        )
+    for name in _WITHOUT_MEANING:
+        value = getattr(args, name, None)
+        if value and value not in ("postgres", "determinedai"):
+            declare.warn(f"--{name.replace('_', '-')} has no meaning here: what is installed runs")
+    cluster = layout.layout_of(args.cluster_name)
+    cluster.create()
+    return cluster
+
+
+def _is_up(cluster: layout.Layout, names: Sequence[str], args: argparse.Namespace) -> bool:
+    """Whether all of these run already; says so, and what else was asked for in vain.
+
+    Raises:
+        CliError: the cluster runs at another port than the one asked for.
+    """
+    if not running_master.is_up(cluster):
+        return False
+    address = cluster.address.read_text()
+    if args.master_port is not None and not address.endswith(f":{args.master_port}"):
+        raise errors.CliError(
+            f"cluster '{cluster.cluster}' is already up at {address}; stop it first, or name "
+            "another one with --cluster-name"
+        )
+    running_master.warn_of_ignored(cluster, args)
+    known = specs.list_status(cluster.status)
+    if any(name not in known or known[name].process is None for name in names):
+        return False
+    if supervisor_client.find_supervisor(cluster) is None:
+        return False
+    print(f"cluster '{cluster.cluster}' is already up at {address}")
+    return True
+
+
+def _configure_master(cluster: layout.Layout, args: argparse.Namespace) -> Dict[str, Any]:
+    """The settings of the master that runs, or those of the one to be started, written down."""
+    if running_master.is_up(cluster):
+        return configs.read(str(cluster.master_config))
+    config = configs.of_master(cluster, running_master.options_of(args))
+    ports.check_free(config["host"], config["port"], "--master-port")
+    configs.write_master(cluster, config)
+    if args.delete_db:
+        stop.stop_database(cluster)
+        shutil.rmtree(cluster.database, ignore_errors=True)
+    if args.initial_user_password and (cluster.database / "data").exists():
+        declare.warn("--initial-user-password is for a new database: nobody's password changes")
+    host = ready.reachable(config["host"])
+    origin = f"[{host}]" if ":" in host else host
+    specs.write_private(cluster.address, f"http://{origin}:{config['port']}")
+    return config
+
+
+def _configure_agents(
+    cluster: layout.Layout, config: Dict[str, Any], names: Sequence[str], with_gpus: bool
+) -> None:
+    if not configs.asks_for_tokens(config):
+        cluster.join_token.unlink(missing_ok=True)  # none is asked for, and none will be told
+    elif running_master.is_up(cluster):
+        cluster.join_token.touch(mode=0o600)
+    else:  # agents wait until the master tells it: another one's, with a new database
+        specs.write_private(cluster.join_token, "")
+    for name, share in zip(names, configs.share_gpus(len(names), with_gpus)):
+        host, port = ready.reachable(config["host"]), int(config["port"])
+        options = dataclasses.replace(share, name=name, master_host=host, master_port=port)
+        configs.write_agent(cluster, options)
+
+
+def _start(cluster: layout.Layout, args: argparse.Namespace, names: Sequence[str]) -> ready.Said:
+    before = ready.said_by(cluster, names)
+    known = specs.list_status(cluster.status)
+    for name in names:
+        if name in known and known[name].process is None:
+            specs.delete_status(cluster.status, name)  # of an earlier time
+    wanted = [
+        _master_spec(cluster, args) if name == "master" else _agent_spec(cluster, name, args)
+        for name in names
+    ]
+    supervisor_client.apply(cluster, wanted)
+    return before
+
+
+def _finish(
+    cluster: layout.Layout,
+    config: Dict[str, Any],
+    names: Sequence[str],
+    args: argparse.Namespace,
+    before: ready.Said,
+) -> List[Dict[str, Any]]:
+    address = cluster.address.read_text()
+    password = args.initial_user_password or ""
+    ready.wait_master(cluster, address, _START_LIMIT_S, before)
+    with ready.sign_in(cluster, address, ready.USER, password) as session:
+        if configs.asks_for_tokens(config):
+            _hand_out_join_token(cluster, address, password)
+        agents = ready.wait_agents(cluster, session, names, _AGENT_LIMIT_S, before)
+    ready.sign_in_admin(cluster, address, password)
+    if password:
+        # It was for the first start; no file needs to keep it.
+        specs.write_spec(cluster.specs, _master_spec(cluster, args, password=""))
+    return agents
+
+
+def _hand_out_join_token(cluster: layout.Layout, address: str, password: str) -> None:
+    with ready.sign_in(cluster, address, ready.ADMIN, password) as admin:
+        answer = admin.get("/api/v1/agents/join-token").json()
+    specs.write_private(cluster.join_token, answer["token"])
+
+
+def _master_spec(
+    cluster: layout.Layout, args: argparse.Namespace, password: Any = None
+) -> specs.Spec:
+    first = args.initial_user_password if password is None else password
+    return specs.Spec(
+        name="master",
+        argv=_command("determined_master.main", str(cluster.master_config)),
+        log=str(cluster.log("master")),
+        env={"DET_SECURITY_INITIAL_USER_PASSWORD": first} if first else {},
+        autorestart=not args.no_autorestart,
+        stop_grace_s=30.0,
+    )
+
+
+def _agent_spec(cluster: layout.Layout, name: str, args: argparse.Namespace) -> specs.Spec:
+    return specs.Spec(
+        name=name,
+        argv=_command("determined_agent.main", str(cluster.agent_config(name))),
+        log=str(cluster.log(name)),
+        order=_AGENT_ORDER,
+        autorestart=not args.no_autorestart,
+    )
+
+
+def _command(module: str, config: str) -> List[str]:
+    return [sys.executable, "-m", module, "--config-file", config]
+
+
+def _tell(cluster: layout.Layout, agents: Sequence[Dict[str, Any]], took_s: float) -> None:
+    name = "" if cluster.cluster == "determined" else f" --cluster-name {cluster.cluster}"
+    address = cluster.address.read_text()
+    slots = sum(len(agent["slots"]) for agent in agents)
+    there = f"{len(agents)} with {slots} slot{'' if slots == 1 else 's'}"
+    lines: List[Tuple[str, str]] = [
+        ("agents", there if agents else "none: experiments wait until one joins"),
+        ("logs", f"det deploy local logs{name}"),
+        ("stop", f"det deploy local cluster-down{name}"),
+        ("data", str(cluster.root)),
+    ]
+    if address != "http://127.0.0.1:8080":
+        lines.insert(0, ("use it", f"export DET_MASTER={address}"))
+    for path in cluster.initial_passwords:
+        if path.exists():
+            lines.append(("password", f"of users admin and determined: in {path}"))
+    print(f"cluster '{cluster.cluster}' is up at {address} ({took_s:.1f} s)")
+    print(f"  logged in as {ready.USER}")
+    for label, text in lines:
+        print(f"  {label:<9} {text}")
+
+
+def _silent(text: str) -> None:
+    pass

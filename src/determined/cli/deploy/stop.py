@@ -1,0 +1,170 @@
+"""Stopping clusters, masters and agents, also when what watched over them is dead."""
+
+from __future__ import annotations
+
+import argparse
+import pathlib
+import shutil
+import signal
+from typing import Callable, List, Optional
+
+from determined.cli import errors
+from determined.cli.deploy import layout, processes, ready, specs, supervisor_client
+
+Say = Callable[[str], None]
+_TASK_GRACE_S = 5.0
+_DATABASE_GRACE_S = 30.0
+_KILL_TASK = getattr(signal, "SIGRTMIN", signal.SIGKILL)
+"""What a task's parent process kills everything below it on."""
+
+
+def cluster_down(args: argparse.Namespace) -> None:
+    """Stop agents, tasks, master and database, in this order."""
+    cluster = layout.layout_of(args.cluster_name)
+    if not cluster.root.exists():
+        print(cluster.missing())
+        return
+    with supervisor_client.only_command(cluster):
+        stopped = stop_all(cluster, say=_print)
+        if args.delete_db:
+            _delete_database(cluster)
+    if stopped:
+        print(f"cluster '{cluster.cluster}' is down")
+    elif not args.delete_db:
+        print(f"cluster '{cluster.cluster}' is not running")
+
+
+def master_down(args: argparse.Namespace) -> None:
+    """Stop the master and its database; agents of this machine go on and wait for it."""
+    cluster = layout.layout_of(args.cluster_name)
+    if not cluster.root.exists():
+        print(cluster.missing())
+        return
+    with supervisor_client.only_command(cluster):
+        found = supervisor_client.withdraw(cluster, ["master"])
+        found |= {"database"} if stop_database(cluster) else set()
+        if args.delete_db:
+            _delete_database(cluster)
+    print("master stopped" if found else f"no master of cluster '{cluster.cluster}' is running")
+
+
+def agent_down(args: argparse.Namespace) -> None:
+    """Stop one agent with its tasks, or with `--all` every agent of the cluster.
+
+    Raises:
+        CliError: there is no such agent.
+    """
+    cluster = layout.layout_of(args.cluster_name)
+    names = [name for name in _names(cluster) if name != "master"]
+    if not cluster.root.exists():
+        raise errors.CliError(cluster.missing())
+    if not args.all:
+        if args.agent_name not in names:
+            there = ", ".join(names) or "none"
+            raise errors.CliError(
+                f"no agent '{args.agent_name}' in cluster '{cluster.cluster}' (there: {there}); "
+                "name one of them with --agent-name, or give --all"
+            )
+        names = [args.agent_name]
+    if not names:
+        print(f"no agent of cluster '{cluster.cluster}' is running")
+        return
+    with supervisor_client.only_command(cluster):
+        supervisor_client.withdraw(cluster, names)
+        for name in names:
+            end_tasks(cluster.agents / name)
+            print(f"agent '{name}' stopped")
+
+
+def stop_all(cluster: layout.Layout, say: Say) -> bool:
+    """Stop everything of a cluster; True when anything ran.
+
+    Agents go first: tasks that end after them are not reported as failed, and the next start
+    finds them gone and lets their trials go on from their checkpoints.
+    """
+    supervisor = supervisor_client.find_supervisor(cluster)
+    names = _names(cluster)
+    agents = [name for name in names if name != "master"]
+    running = supervisor is not None or any(
+        status.process is not None for status in specs.list_status(cluster.status).values()
+    )
+    if agents:
+        say(f"stopping {', '.join(agents)}")
+        supervisor_client.withdraw(cluster, agents)
+    tasks = end_tasks(cluster.agents)
+    if tasks:
+        say(f"stopped {tasks} task{'' if tasks == 1 else 's'}")
+    if "master" in names:
+        say("stopping master")
+        supervisor_client.withdraw(cluster, ["master"])
+    if stop_database(cluster):
+        say("stopped the database that its master had left")
+        running = True
+    if supervisor is not None:
+        processes.end([supervisor], grace_s=10.0)
+    return running or bool(tasks)
+
+
+def end_tasks(folder: pathlib.Path) -> int:
+    """End the tasks whose directories lie below `folder`; returns how many there were.
+
+    A task's parent process names its directory on its command line. It is asked first to pass
+    the end on, then to kill what is below it, and at last killed with all that is left.
+    """
+    parents = [p for p in processes.naming(f"{folder}/") if "shim" in processes.command_of(p.pid)]
+    below = processes.descendants(parents)
+    for number, grace_s in ((signal.SIGTERM, _TASK_GRACE_S), (_KILL_TASK, _TASK_GRACE_S)):
+        for process in parents:
+            processes.send(process, number)
+        if not processes.wait_gone(parents, grace_s):
+            break
+    processes.end([*parents, *below], grace_s=0.0)
+    return len(parents)
+
+
+def stop_database(cluster: layout.Layout) -> bool:
+    """Stop a PostgreSQL of this cluster that its master did not; False when none runs."""
+    server = _find_database(cluster)
+    if server is None:
+        return False
+    processes.send(server, signal.SIGINT)  # its fast shutdown: sessions end, nothing is lost
+    if processes.wait_gone([server], _DATABASE_GRACE_S):
+        processes.send(server, signal.SIGQUIT)
+        processes.wait_gone([server], 5.0)
+    processes.end([server], grace_s=0.0)
+    return True
+
+
+def _find_database(cluster: layout.Layout) -> Optional[processes.Identity]:
+    """The server by its own pid file, if that process is a PostgreSQL on this directory."""
+    for folder in (cluster.database / "data", cluster.database):
+        try:
+            lines = (folder / "postmaster.pid").read_text().splitlines()
+        except OSError:
+            continue
+        if len(lines) < 2 or not lines[0].isdigit() or pathlib.Path(lines[1]) != folder:
+            continue
+        server = processes.identify(int(lines[0]))
+        if server is not None and "postgres" in processes.command_of(server.pid):
+            return server
+    return None
+
+
+def _names(cluster: layout.Layout) -> List[str]:
+    named = {spec.name for spec in specs.list_specs(cluster.specs)}
+    return sorted(named | set(specs.list_status(cluster.status)))
+
+
+def _delete_database(cluster: layout.Layout) -> None:
+    shutil.rmtree(cluster.database, ignore_errors=True)
+    for path in (*cluster.initial_passwords, cluster.join_token):
+        path.unlink(missing_ok=True)
+    if cluster.address.exists():
+        for store in ready.stores_of(cluster.address.read_text()):
+            for username in store.users():
+                store.drop_user(username)
+    print(f"deleted the database of cluster '{cluster.cluster}'; checkpoints are kept")
+
+
+def _print(text: str) -> None:
+    print(text, flush=True)

@@ -1,0 +1,1 @@
+"""`det dev`: calls of the REST API."""

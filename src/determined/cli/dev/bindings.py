@@ -1,0 +1,112 @@
+"""`det dev bindings`: the functions of `determined.common.api.bindings` from the command line."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import json
+import re
+from typing import Any, Dict, List, Mapping
+
+from determined.cli import connect, errors
+from determined.cli.output import full_json, show
+from determined.common.api import bindings
+from determined.common.api.messages import Message
+
+_CALL = re.compile(r"(get|post|put|patch|delete)_\w+\Z")
+_PLAIN = {"str": str, "int": int, "float": float}
+Parameters = Mapping[str, inspect.Parameter]
+
+
+def list_calls(args: argparse.Namespace) -> None:
+    """Print every function with its parameters, those that are needed first."""
+    for name in _names():
+        told = ", ".join(str(p) for p in _parameters(name).values())
+        print(f"{name} <= {told}" if told else name)
+
+
+def call(args: argparse.Namespace) -> None:
+    """Call one function and print what it answers.
+
+    Raises:
+        CliError: there is no such function, or it takes other arguments.
+    """
+    name = _named(args.name, args.auto_confirm)
+    values = _values(name, args.args)
+    answer = getattr(bindings, name)(connect.session(args), **values)
+    for message in [answer] if isinstance(answer, Message) else answer:
+        show.as_json(full_json.of(type(message), message.to_json()))
+
+
+def _names() -> List[str]:
+    return sorted(filter(_CALL.match, dir(bindings)))
+
+
+def _named(word: str, takes_likeness: bool) -> str:
+    names = _names()
+    if word in names:
+        return word
+    near = [name for name in names if word.lower() in name.lower()]
+    if len(near) == 1 and takes_likeness:
+        return near[0]
+    if not near:
+        raise errors.CliError(f"there is no function {word!r}: see det dev bindings list")
+    raise errors.CliError(f"there is no function {word!r}; name one of: {', '.join(near)}")
+
+
+def _parameters(name: str) -> Parameters:
+    """By their names on the wire; without the session and the time-out."""
+    signature = inspect.signature(getattr(bindings, name))
+    found = [p for p in signature.parameters.values() if p.name not in ("session", "timeout")]
+    found.sort(key=lambda p: p.default is not inspect.Parameter.empty)
+    named = [
+        p.replace(name=_on_the_wire(p.name), kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        for p in found
+    ]
+    return {p.name: p for p in named}
+
+
+def _values(name: str, words: List[str]) -> Dict[str, Any]:
+    parameters = _parameters(name)
+    order = list(parameters)
+    values: Dict[str, Any] = {}
+    for position, word in enumerate(words):
+        key, is_named, text = word.partition("=")
+        key = _on_the_wire(key)
+        if not is_named or key not in parameters:
+            if position >= len(order):
+                raise errors.CliError(
+                    f"{name} takes {len(order)} arguments, not {len(words)}: "
+                    "see det dev bindings list"
+                )
+            key, text = order[position], word
+        values[key] = _value(parameters[key], text)
+    missing = [k for k, p in parameters.items() if p.default is p.empty and k not in values]
+    if missing:
+        raise errors.CliError(f"{name} needs {', '.join(missing)}: see det dev bindings list")
+    return {re.sub(r"(?=[A-Z])", "_", key).lower(): value for key, value in values.items()}
+
+
+def _value(parameter: inspect.Parameter, text: str) -> Any:
+    kind = str(parameter.annotation).removesuffix(" | None")
+    try:
+        if kind in _PLAIN:
+            return _PLAIN[kind](text)
+        if kind == "bool":
+            return {"true": True, "false": False}[text.lower()]
+        with_enums = isinstance(getattr(bindings, kind, None), type) and not _is_message(kind)
+        return text if with_enums else json.loads(text)
+    except (ValueError, KeyError):
+        raise errors.CliError(
+            f"{parameter.name} takes a value of the form {kind}, as JSON where it is none of "
+            f"text, number and true or false; not {text!r}"
+        ) from None
+
+
+def _is_message(kind: str) -> bool:
+    return issubclass(getattr(bindings, kind), Message)
+
+
+def _on_the_wire(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word[:1].upper() + word[1:] for word in rest)

@@ -1,0 +1,1 @@
+"""`det experiment` and `det preview-search`."""

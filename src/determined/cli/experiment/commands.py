@@ -1,0 +1,243 @@
+"""`det experiment`: what its commands are called, and those that only tell the master."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Optional
+
+from determined.cli import connect, log_stream, pagination, publish
+from determined.cli.checkpoint import transfers
+from determined.cli.declare import Command, OneOf, arg, at_least, flag, seconds
+from determined.cli.experiment import change
+from determined.cli.trial import story
+from determined.common.api import BaseSession
+
+_HERE = "determined.cli.experiment.commands"
+_SHOW = "determined.cli.experiment.display"
+_ID = arg("experiment_id", type=int, help="experiment ID")
+_CSV = flag("--csv", help="print as CSV")
+CONFIG_HELP = (
+    "Additional configuration arguments, as `key=value`. Nested keys are named by dots, e.g. "
+    "`resources.slots_per_trial=4`; a list by commas; anything else in JSON or YAML, e.g. "
+    '`bind_mounts=[{host_path: "/tmp", container_path: "/tmp"}]`.'
+)
+
+_CREATE = Command(
+    "create",
+    "create experiment",
+    "determined.cli.experiment.create:create",
+    (
+        arg("config_file", help="experiment config file (.yaml)"),
+        arg("model_def", nargs="?", help="directory containing the model definition"),
+        arg(
+            "-i",
+            "--include",
+            action="append",
+            default=[],
+            help="additional files to copy into the task container",
+        ),
+        flag("--local", help="run the entrypoint on this machine, without a cluster"),
+        arg("--template", help="name of template to apply to the experiment configuration"),
+        arg("--project_id", type=int, help="place this experiment inside this project"),
+        arg("--config", action="append", default=[], help=CONFIG_HELP),
+        OneOf(
+            (
+                flag(
+                    "-f",
+                    "--follow-first-trial",
+                    help="follow the logs of the first trial that is created",
+                ),
+                flag("--paused", help="do not activate the experiment"),
+                flag("-t", "--test-mode", help="create a very small experiment to test with"),
+            )
+        ),
+        publish.argument("the first trial"),
+    ),
+)
+
+_SHOWING = (
+    Command("config", "display experiment config", f"{_SHOW}:config", (_ID,)),
+    Command(
+        "describe",
+        "describe experiment",
+        f"{_SHOW}:describe",
+        (
+            arg("experiment_ids", help="comma-separated list of experiment IDs to describe"),
+            flag("--metrics", help="display full metrics"),
+            OneOf(
+                (
+                    flag("--csv", help="Output in CSV format"),
+                    flag("--json", help="Output in JSON format"),
+                    arg("--outdir", help="directory to save output"),
+                )
+            ),
+        ),
+    ),
+    Command(
+        "download",
+        "download checkpoints of experiment",
+        "determined.cli.experiment.download:download",
+        (
+            _ID,
+            arg(
+                "-o",
+                "--output-dir",
+                default="checkpoints",
+                help="directory that gets one directory a checkpoint",
+            ),
+            arg("--top-n", type=int, default=1, metavar="N", help="the best N checkpoints"),
+            arg("--sort-by", help="the validation metric to choose by, not the searcher's"),
+            arg("--smaller-is-better", help="whether a smaller --sort-by metric is better"),
+            flag("-q", "--quiet", help="only print the paths of the checkpoints"),
+            transfers.NO_VERIFY,
+        ),
+    ),
+    Command(
+        "download-model-def",
+        "download model definition",
+        f"{_SHOW}:download_model_def",
+        (_ID, arg("--output-dir", default=".", help="output directory")),
+    ),
+    Command(
+        "list|ls",
+        "list experiments",
+        f"{_SHOW}:list_experiments",
+        (
+            flag("--all", "-a", help="show all experiments (also archived and other users')"),
+            flag("--show_project", help="include columns for workspace name and project name"),
+            *pagination.arguments(200),
+            _CSV,
+        ),
+        is_default=True,
+    ),
+    Command(
+        "list-checkpoints|lc",
+        "list checkpoints of experiment",
+        f"{_SHOW}:list_checkpoints",
+        (
+            _ID,
+            arg(
+                "--best",
+                type=at_least(0),
+                metavar="N",
+                help="Return the best N checkpoints, among those with a validation metric",
+            ),
+            _CSV,
+        ),
+    ),
+    Command(
+        "list-trials|lt",
+        "list trials of experiment",
+        f"{_SHOW}:list_trials",
+        (_ID, *pagination.arguments(200), _CSV),
+    ),
+)
+
+NOUN = Command(
+    "experiment|e",
+    "manage experiments",
+    commands=(
+        Command(
+            "activate|unpause",
+            "activate experiment, i.e., unpause a paused experiment",
+            f"{_HERE}:activate",
+            (_ID,),
+        ),
+        Command("archive", "archive experiment", f"{_HERE}:archive", (_ID,)),
+        Command("cancel", "cancel experiment", f"{_HERE}:cancel", (_ID,)),
+        _CREATE,
+        *_SHOWING,
+        *change.COMMANDS,
+        Command("kill", "kill experiment", f"{_HERE}:kill", (_ID,)),
+        Command(
+            "logs",
+            "fetch logs of the first trial of an experiment",
+            f"{_HERE}:logs",
+            (_ID, *log_stream.arguments()),
+        ),
+        Command("pause", "pause experiment", f"{_HERE}:pause", (_ID,)),
+        Command(
+            "story",
+            "tell what happened to an experiment",
+            f"{_HERE}:tell",
+            (_ID, *story.arguments()),
+        ),
+        Command("unarchive", "unarchive experiment", f"{_HERE}:unarchive", (_ID,)),
+        Command(
+            "wait",
+            "wait for experiment to reach terminal state",
+            "determined.cli.experiment.create:wait",
+            (
+                _ID,
+                arg(
+                    "--polling-interval",
+                    type=seconds,
+                    default=5,
+                    help="the interval (in seconds) to poll for updated state",
+                ),
+            ),
+        ),
+    ),
+)
+
+
+def activate(args: argparse.Namespace) -> None:
+    """Let a paused experiment go on."""
+    _act(args, "activate", "Activated")
+
+
+def archive(args: argparse.Namespace) -> None:
+    """Hide a finished experiment from lists."""
+    _act(args, "archive", "Archived")
+
+
+def unarchive(args: argparse.Namespace) -> None:
+    """Show an archived experiment in lists again."""
+    _act(args, "unarchive", "Unarchived")
+
+
+def pause(args: argparse.Namespace) -> None:
+    """Ask every trial to checkpoint and give its slots back."""
+    _act(args, "pause", "Paused")
+
+
+def cancel(args: argparse.Namespace) -> None:
+    """End an experiment once its trials have checkpointed."""
+    _act(args, "cancel", "Canceled")
+
+
+def kill(args: argparse.Namespace) -> None:
+    """End an experiment and its trials at once."""
+    _act(args, "kill", "Killed")
+
+
+def logs(args: argparse.Namespace) -> None:
+    """Print the log of the experiment's first trial."""
+    session = connect.session(args)
+    trial_id = first_trial(session, args.experiment_id)
+    if trial_id is None:
+        print(f"Experiment {args.experiment_id} has no trials yet")
+        return
+    log_stream.print_trial(session, trial_id, args)
+
+
+def tell(args: argparse.Namespace) -> None:
+    """Print what happened to the experiment, when and why."""
+    story.tell(connect.session(args), "experiments", args.experiment_id, args)
+
+
+def first_trial(session: BaseSession, experiment_id: int) -> Optional[int]:
+    """The id of the first trial; None while there is none."""
+    path = f"/api/v1/experiments/{experiment_id}/trials"
+    trials = session.get(path, params={"limit": 1}).json()["trials"]
+    return trials[0]["id"] if trials else None
+
+
+def task_of_trial(session: BaseSession, trial_id: int) -> str:
+    """The task that runs a trial; all of its runs are of the same one."""
+    return str(session.get(f"/api/v1/trials/{trial_id}").json()["trial"]["taskId"])
+
+
+def _act(args: argparse.Namespace, action: str, done: str) -> None:
+    connect.session(args).post(f"/api/v1/experiments/{args.experiment_id}/{action}")
+    print(f"{done} experiment {args.experiment_id}")

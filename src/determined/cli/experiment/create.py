@@ -1,0 +1,202 @@
+"""`det experiment create` and `wait`: hand in an experiment, follow it to its end."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import shlex
+import time
+from typing import Any, Callable, Dict, Iterator, Optional, Sequence
+
+from determined.cli import (
+    connect,
+    declare,
+    errors,
+    launch_warnings,
+    log_stream,
+    publish,
+    submission,
+)
+from determined.cli.checkpoint import transfers
+from determined.cli.config import config_file
+from determined.cli.experiment import commands, test_mode
+from determined.cli.output import progress, show
+from determined.common import config_text, submit
+from determined.common.api import BaseSession, Session
+from determined.common.api import errors as api_errors
+
+_TERMINAL = ("COMPLETED", "CANCELED", "ERROR", "DELETED")
+_PAUSED = "PAUSED"
+_AWAY_S = 120.0
+_TEST_POLL_S = 0.5
+
+
+def create(args: argparse.Namespace) -> None:
+    """Submit a config with its files; with `-f` follow the first trial's log.
+
+    Raises:
+        CliError: an option or a file cannot be used, or the test of `-t` failed.
+    """
+    _check_order(args.config_file, args.model_def)
+    ports = publish.parse(args.publish)
+    if ports and args.paused:
+        raise errors.CliError(
+            "--publish holds ports open while the experiment runs, and --paused keeps it from "
+            "running: leave one of them out"
+        )
+    config = publish.with_ports(config_file.text_of(args.config_file, args.config), ports)
+    if args.local:
+        test_mode.run_here(config, args.model_def)
+        return
+    files = submission.files(args.model_def, args.include)
+    session = connect.session(args)
+    new = submit.Submission(
+        config=test_mode.small(config) if args.test_mode else config,
+        files=files,
+        activate=not args.paused,
+        project_id=args.project_id,
+        template=args.template,
+    )
+    with _upload() as uploaded:
+        answer = submit.create(session, new, uploaded)
+    for warning in answer["configWarnings"]:
+        declare.warn(f"Warning: {warning}")
+    launch_warnings.tell(answer, "experiment")
+    number = answer["experiment"]["id"]
+    print(f"Created experiment {number}", flush=True)
+    if args.test_mode:
+        follow(session, number, ports)
+        _judge_test(session, number)
+    elif args.follow_first_trial or ports:
+        follow(session, number, ports)
+
+
+def go_on(args: argparse.Namespace) -> None:
+    """Let an ended experiment go on; with `-f` follow its first trial's log."""
+    session = connect.session(args)
+    number = args.experiment_id
+    body = {"id": number, "overrideConfig": _override(args)}
+    session.post("/api/v1/experiments/continue", json=body)
+    print(f"Continued experiment {number}", flush=True)
+    if args.follow_first_trial:
+        follow(session, number)
+
+
+def wait(args: argparse.Namespace) -> None:
+    """Wait for the end of an experiment, also over a restart of the master.
+
+    Raises:
+        CliError: it ended in another state than COMPLETED, or is paused.
+    """
+    session = connect.session(args)
+    with progress.shown(f"Experiment {args.experiment_id}") as tell:
+        state = _ended_state(session, args.experiment_id, args.polling_interval, tell)
+    if state == _PAUSED:
+        raise errors.CliError(
+            f"experiment {args.experiment_id} is PAUSED, and may be so for ever: activate it with "
+            f"'det experiment activate {args.experiment_id}'"
+        )
+    if state != "COMPLETED":
+        raise errors.CliError(
+            f"experiment {args.experiment_id} ended in state {state}: see 'det experiment logs "
+            f"{args.experiment_id}'"
+        )
+
+
+def _check_order(config: str, model_def: Optional[str]) -> None:
+    """Do nothing unless a directory and a file each stand where the other belongs."""
+    if model_def and os.path.isdir(config) and os.path.isfile(model_def):
+        rightly = shlex.join(("det", "experiment", "create", model_def, config))
+        raise errors.CliError(
+            f"config file '{config}' is a directory and model directory '{model_def}' is a file: "
+            f"the two look swapped, write: {rightly}"
+        )
+
+
+def _ended_state(session: BaseSession, number: int, interval_s: float, tell: progress.Tell) -> str:
+    away_since_s: Optional[float] = None
+    while True:
+        try:
+            found = session.get(f"/api/v1/experiments/{number}").json()["experiment"]
+            state = show.state(found["state"])
+            away_since_s = None
+            tell(found.get("progress") or 0.0, state)
+            if state in _TERMINAL or state == _PAUSED:
+                return state
+        except api_errors.MasterNotFoundException:
+            now_s = time.monotonic()
+            away_since_s = away_since_s or now_s
+            if now_s - away_since_s > _AWAY_S:
+                raise
+            tell(0.0, "(the master does not answer)")
+        time.sleep(interval_s)
+
+
+def _judge_test(session: BaseSession, number: int) -> None:
+    """Tell how a test went; what went well is not left in lists.
+
+    Raises:
+        CliError: it did not go well.
+    """
+    state = _ended_state(session, number, _TEST_POLL_S, lambda share, text: None)
+    if state != "COMPLETED":
+        raise errors.CliError(
+            f"the test ended in state {state}: see 'det experiment logs {number}'"
+        )
+    session.post(f"/api/v1/experiments/{number}/archive")
+    print(f"The test succeeded; experiment {number} is archived")
+
+
+@contextlib.contextmanager
+def _upload() -> Iterator[Callable[[int, int], None]]:
+    """What is told of each piece that was sent; the bar comes with the first one."""
+    with contextlib.ExitStack() as stack:
+        moved: Optional[transfers.Moved] = None
+        before = 0
+
+        def told(sent: int, total: int) -> None:
+            nonlocal moved, before
+            if total < submission.WORTH_TELLING_BYTES:
+                return
+            if before == 0 and moved is None:
+                moved = stack.enter_context(transfers.shown("Sending files", total))
+            if moved is not None:
+                moved(max(0, sent - before))  # what is sent again moves nothing
+            before = max(before, sent)
+
+        yield told
+
+
+def _override(args: argparse.Namespace) -> str:
+    try:
+        config: Dict[str, Any] = {}
+        if args.config_file:
+            config = config_text.load(config_file.read(args.config_file), args.config_file)
+        if args.config:
+            config_text.override(config, args.config)
+        return config_text.dump(config) if config else ""
+    except config_text.ConfigTextError as error:
+        raise errors.CliError(str(error)) from None
+
+
+def follow(session: Session, number: int, published: Sequence[publish.Published] = ()) -> None:
+    """Print the log of the first trial, once there is one; its published ports are open."""
+    print("Waiting for first trial to begin...", flush=True)
+    trial_id = commands.first_trial(session, number)
+    pause_s = 0.05
+    while trial_id is None:
+        time.sleep(pause_s)
+        pause_s = min(pause_s * 1.5, 1.0)
+        trial_id = commands.first_trial(session, number)
+        if trial_id is None and _is_over(session, number):
+            raise errors.CliError(f"experiment {number} ended without a trial")
+    print(f"Following first trial with ID {trial_id}", flush=True)
+    task_id = commands.task_of_trial(session, trial_id) if published else ""
+    with publish.open_ports(session, task_id, published):
+        log_stream.print_trial(session, trial_id, log_stream.everything())
+
+
+def _is_over(session: BaseSession, number: int) -> bool:
+    body: Dict[str, Any] = session.get(f"/api/v1/experiments/{number}").json()
+    return show.state(body["experiment"]["state"]) in _TERMINAL

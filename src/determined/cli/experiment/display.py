@@ -1,0 +1,207 @@
+"""What `det experiment` prints of experiments, their trials and their checkpoints."""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import pathlib
+from typing import Any, Dict, List, Sequence
+
+from determined.cli import connect, errors, pagination
+from determined.cli.experiment import tables
+from determined.cli.output import full_json, show
+from determined.common.api import BaseSession, Session
+
+_LIST_HEADERS = (
+    "ID",
+    "Owner",
+    "Name",
+    "Parent ID",
+    "State",
+    "Progress",
+    "Started",
+    "Ended",
+    "Resource Pool",
+)
+_TRIAL_HEADERS = ("Trial ID", "State", "H-Params", "Started", "Ended", "# of Batches")
+_CHECKPOINT_HEADERS = (
+    "Trial ID",
+    "# of Batches",
+    "State",
+    "Validation Metric",
+    "UUID",
+    "Resources",
+    "Size",
+)
+
+
+def list_experiments(args: argparse.Namespace) -> None:
+    """Print one's own experiments that are not archived, or all of everybody."""
+    session = connect.session(args)
+    params: Dict[str, Any] = {"limit": args.limit, "offset": args.offset}
+    if not args.all:
+        params.update(archived=False, users=[own_name(session)])
+    found = pagination.fetch(session, "/api/v1/experiments", "experiments", params, args.pages)
+    table(found, with_archived=args.all, with_project=args.show_project, as_csv=args.csv)
+
+
+def table(
+    found: Sequence[Dict[str, Any]],
+    *,
+    with_archived: bool,
+    with_project: bool = False,
+    as_csv: bool = False,
+) -> None:
+    """Print experiments, one a row."""
+    headers: List[str] = list(_LIST_HEADERS)
+    if with_project:
+        headers = ["Workspace", "Project", *headers]
+    if with_archived:
+        headers.append("Archived")
+    rows = [_list_row(_named(e, as_csv), with_archived, with_project) for e in found]
+    show.table(headers, rows, as_csv=as_csv)
+
+
+def own_name(session: Session) -> str:
+    """The name of the user that a session is of."""
+    return session.username or str(session.get("/api/v1/me").json()["user"]["username"])
+
+
+def list_trials(args: argparse.Namespace) -> None:
+    """Print the trials of an experiment."""
+    path = f"/api/v1/experiments/{args.experiment_id}/trials"
+    params = {"limit": args.limit, "offset": args.offset}
+    trials = pagination.fetch(connect.session(args), path, "trials", params, args.pages)
+    rows = [
+        [
+            trial["id"],
+            show.state(trial["state"]),
+            show.block(trial["hparams"]),
+            show.instant(trial["startTime"]),
+            show.instant(trial["endTime"]),
+            trial["totalBatchesProcessed"],
+        ]
+        for trial in trials
+    ]
+    show.table(_TRIAL_HEADERS, rows, as_csv=args.csv)
+
+
+def list_checkpoints(args: argparse.Namespace) -> None:
+    """Print the checkpoints of an experiment in the order of their reports, or the best N."""
+    session = connect.session(args)
+    path = f"/api/v1/experiments/{args.experiment_id}/checkpoints"
+    params = {"sortByAttr": "SORT_BY_END_TIME"}
+    found = pagination.fetch(session, path, "checkpoints", params)
+    if args.best is not None:
+        found = _best(session, args.experiment_id, found, args.best)
+    show.table(_CHECKPOINT_HEADERS, [_checkpoint_row(c) for c in found], as_csv=args.csv)
+
+
+def config(args: argparse.Namespace) -> None:
+    """Print the merged configuration as YAML."""
+    show.as_yaml(_get(connect.session(args), args.experiment_id)["config"])
+
+
+def download_model_def(args: argparse.Namespace) -> None:
+    """Write the files that the experiment was made with as one tar.gz."""
+    path = f"/api/v1/experiments/{args.experiment_id}/model_def"
+    text = connect.session(args).get(path).json()["b64Tgz"]
+    if not text:
+        raise errors.CliError(f"experiment {args.experiment_id} has no model definition")
+    folder = pathlib.Path(args.output_dir)
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / f"experiment_{args.experiment_id}_model_def.tgz"
+    target.write_bytes(base64.b64decode(text))
+    print(f"Wrote {target}")
+
+
+def describe(args: argparse.Namespace) -> None:
+    """Print experiments with their trials and workloads.
+
+    Raises:
+        CliError: an id is not a number.
+    """
+    session = connect.session(args)
+    ids = _ids(args.experiment_ids)
+    answers = [_get(session, number) for number in ids]
+    if args.json:
+        show.as_json(full_json.named("GetExperimentResponse", answers))
+        return
+    trials = [
+        trial
+        for number in ids
+        for trial in pagination.fetch(
+            session, f"/api/v1/experiments/{number}/trials", "trials", {}
+        )
+    ]
+    workloads = {trial["id"]: tables.fetch_workloads(session, trial) for trial in trials}
+    described = (
+        tables.experiments([answer["experiment"] for answer in answers]),
+        tables.trials(trials),
+        tables.workloads(workloads, args.metrics),
+    )
+    tables.put_out(described, args.csv, args.outdir)
+
+
+def _get(session: BaseSession, number: int) -> Dict[str, Any]:
+    body: Dict[str, Any] = session.get(f"/api/v1/experiments/{number}").json()
+    return body
+
+
+def _ids(text: str) -> Sequence[int]:
+    try:
+        return [int(word) for word in text.split(",")]
+    except ValueError:
+        raise errors.CliError(
+            f"experiment ids are numbers with commas between them, not {text!r}"
+        ) from None
+
+
+def _named(experiment: Dict[str, Any], as_csv: bool) -> Dict[str, Any]:
+    """With what nobody runs here told so; scripts find it by its name alone."""
+    if as_csv or not experiment.get("unmanaged"):
+        return experiment
+    return {**experiment, "name": experiment["name"] + " (unmanaged)"}
+
+
+def _list_row(experiment: Dict[str, Any], with_archived: bool, with_project: bool) -> List[Any]:
+    row = [
+        experiment["id"],
+        experiment["username"],
+        experiment["name"],
+        experiment["forkedFrom"],
+        show.state(experiment["state"]),
+        show.percent(experiment["progress"]),
+        show.instant(experiment["startTime"]),
+        show.instant(experiment["endTime"]),
+        experiment["resourcePool"],
+    ]
+    if with_project:
+        row = [experiment["workspaceName"], experiment["projectName"], *row]
+    return row + ([experiment["archived"]] if with_archived else [])
+
+
+def _best(
+    session: BaseSession, number: int, found: List[Dict[str, Any]], count: int
+) -> List[Dict[str, Any]]:
+    searcher = _get(session, number)["config"]["searcher"]
+    sign = 1.0 if searcher.get("smaller_is_better", True) else -1.0
+    scored = [c for c in found if _metric(c) is not None]
+    return sorted(scored, key=lambda c: sign * float(c["training"]["searcherMetric"]))[:count]
+
+
+def _metric(checkpoint: Dict[str, Any]) -> Any:
+    return (checkpoint.get("training") or {}).get("searcherMetric")
+
+
+def _checkpoint_row(checkpoint: Dict[str, Any]) -> List[Any]:
+    resources = checkpoint.get("resources") or {}
+    return [
+        (checkpoint.get("training") or {}).get("trialId"),
+        (checkpoint.get("metadata") or {}).get("steps_completed"),
+        show.state(checkpoint["state"]),
+        _metric(checkpoint),
+        checkpoint["uuid"],
+        "\n".join(sorted(resources)),
+        show.size(sum(int(size) for size in resources.values())),
+    ]

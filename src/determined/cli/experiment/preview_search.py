@@ -1,0 +1,40 @@
+"""`det preview-search`: what a search would do, without starting it."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from determined.cli import connect, declare
+from determined.cli.config import config_file
+from determined.cli.output import show
+
+NOUN = declare.Command(
+    "preview-search",
+    "preview search",
+    "determined.cli.experiment.preview_search:run",
+    (declare.arg("config_file", help="experiment config file (.yaml)"),),
+)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Print how many trials the search makes, and how long each of them trains."""
+    body = {"config": config_file.load(args.config_file)}
+    answer = connect.session(args).post("/api/v1/preview-hp-search", json=body).json()
+    summary = answer["summary"]
+    print("Using search configuration:")
+    show.as_yaml(summary["config"])
+    print()
+    print("This search will create a total of", _total(summary["trials"]), "trial(s).")
+    rows = [(item["count"], _length(item["unit"] or {})) for item in summary["trials"]]
+    show.table(("Trials", "Training Time"), rows)
+
+
+def _total(trials: Any) -> int:
+    return sum(item["count"] for item in trials)
+
+
+def _length(unit: Any) -> str:
+    if unit.get("maxLength") or unit.get("value") is None:
+        return "train to completion"
+    return f"train for {unit['value']} {unit['name']}"

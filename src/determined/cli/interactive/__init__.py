@@ -1,0 +1,1 @@
+"""`det command`, `notebook`, `shell` and `tensorboard`: interactive tasks."""

@@ -1,0 +1,51 @@
+"""What is done to interactive tasks of every kind: config, logs, kill, priority."""
+
+from __future__ import annotations
+
+import argparse
+
+from determined.cli import connect, declare, errors, log_stream
+from determined.cli.interactive import ids, kinds, ssh_command
+from determined.cli.output import show
+from determined.common.api import errors as api_errors
+
+
+def config(args: argparse.Namespace) -> None:
+    """Print the configuration that a task runs by."""
+    kind = kinds.kind_of(args)
+    session = connect.session(args)
+    task_id = ids.full(session, kind, getattr(args, kind.id_name))
+    show.as_yaml(session.get(kind.path_of(task_id)).json()["config"])
+
+
+def logs(args: argparse.Namespace) -> None:
+    """Print a task's log, also of one that ended so long ago that it is not listed any more."""
+    session = connect.session(args)
+    task_id = ids.full(session, kinds.kind_of(args), args.task_id)
+    log_stream.print_task(session, task_id, args)
+
+
+def kill(args: argparse.Namespace) -> None:
+    """End tasks at once; with `--force` also those behind one that cannot be killed."""
+    kind = kinds.kind_of(args)
+    session = connect.session(args)
+    for given in getattr(args, kind.id_name):
+        try:
+            task_id = ids.full(session, kind, given)
+            session.post(f"{kind.path_of(task_id)}/kill")
+        except (errors.CliError, api_errors.BadRequestException) as error:
+            if not args.force:
+                raise
+            declare.warn(f"Skipped {given}: {error}")
+        else:
+            ssh_command.forget(task_id)
+            print(f"Killed {kind.title} {task_id}", flush=True)
+
+
+def set_priority(args: argparse.Namespace) -> None:
+    """Change where a task stands in its pool's queue."""
+    kind = kinds.kind_of(args)
+    session = connect.session(args)
+    task_id = ids.full(session, kind, getattr(args, kind.id_name))
+    session.post(f"{kind.path_of(task_id)}/set_priority", json={"priority": args.priority})
+    print(f"Set priority of {kind.title} {task_id} to {args.priority}")

@@ -1,0 +1,94 @@
+"""Lists of interactive tasks, and one of them in words."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, Dict, List, Mapping
+
+from determined.cli import connect, pagination
+from determined.cli.experiment import display
+from determined.cli.interactive import ids, kinds
+from determined.cli.interactive.kinds import Kind
+from determined.cli.output import show
+from determined.cli.workspace import lookup
+from determined.common.api import BaseSession, Session
+
+_KEYS = (
+    "id",
+    "username",
+    "description",
+    "state",
+    "experimentIds",
+    "trialIds",
+    "exitStatus",
+    "resourcePool",
+    "workspaceName",
+)
+"""Columns, by the names that scripts know them by."""
+_OF_TENSORBOARDS = ("experimentIds", "trialIds")
+
+
+def list_all(args: argparse.Namespace) -> None:
+    """Print one's own tasks of a kind, or those of everybody."""
+    kind = kinds.kind_of(args)
+    session = connect.session(args)
+    found = _fetch(session, kind, args)
+    if args.quiet:
+        for task in found:
+            print(task["id"])
+        return
+    if args.json:
+        show.as_json(found)
+    else:
+        _table(kind, found, args)
+
+
+def describe(args: argparse.Namespace) -> None:
+    """Print one task as lists do."""
+    kind = kinds.kind_of(args)
+    session = connect.session(args)
+    task_id = ids.full(session, kind, getattr(args, kind.id_name))
+    task = session.get(kind.path_of(task_id)).json()[kind.word]
+    shown = _shown(task, _names(session))
+    if args.json:
+        show.as_json(shown)
+    else:
+        _table(kind, [shown], args)
+
+
+def _fetch(session: Session, kind: Kind, args: argparse.Namespace) -> List[Dict[str, Any]]:
+    params: Dict[str, Any] = {}
+    if args.workspace_name:
+        params["workspaceId"] = lookup.workspace(session, args.workspace_name)["id"]
+    if not args.all:
+        params["users"] = [display.own_name(session)]
+    found = pagination.fetch(session, kind.path, kind.many, params)
+    names = _names(session)
+    shown = [_shown(task, names) for task in found]
+    key = args.sort_by
+    return sorted(
+        shown,
+        key=lambda task: (str(task.get(key) or ""), task["id"]),
+        reverse=args.order_by == "desc",
+    )
+
+
+def _names(session: BaseSession) -> Dict[int, str]:
+    found = session.get("/api/v1/workspaces").json()["workspaces"]
+    return {workspace["id"]: workspace["name"] for workspace in found}
+
+
+def _shown(task: Mapping[str, Any], names: Mapping[int, str]) -> Dict[str, Any]:
+    """A task as scripts know it."""
+    workspace = names.get(task["workspaceId"])
+    return {**task, "state": show.state(task["state"]), "workspaceName": workspace}
+
+
+def _table(kind: Kind, tasks: List[Dict[str, Any]], args: argparse.Namespace) -> None:
+    is_board = kind is kinds.TENSORBOARD
+    keys = [key for key in _KEYS if is_board or key not in _OF_TENSORBOARDS]
+    show.table(keys, [[_cell(task[key]) for key in keys] for task in tasks], as_csv=args.csv)
+
+
+def _cell(value: Any) -> Any:
+    return ", ".join(map(str, value)) if isinstance(value, list) else value

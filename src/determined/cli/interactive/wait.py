@@ -1,0 +1,134 @@
+"""Waiting until an interactive task can be used, saying what it waits for."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Dict, Mapping, Optional
+from urllib.parse import quote
+
+from determined.cli import declare, errors, log_stream
+from determined.cli.interactive.kinds import Kind
+from determined.cli.output import progress, show
+from determined.common.api import BaseSession
+from determined.common.api import errors as api_errors
+
+_LIMIT_S = 1800.0
+"""From its machine's choice to its readiness; a pull of a large image takes minutes."""
+_AWAY_S = 120.0
+_ASK_EVERY_S = 5.0
+_LAST_LINES = 15
+_RUNS = ("RUNNING", "WAITING")
+_WORDS = {
+    "QUEUED": "waits in the queue",
+    "PULLING": "waits for its image",
+    "STARTING": "starts",
+    "WAITING": "runs, and waits for its data",
+    "RUNNING": "runs, and is not ready yet",
+    "TERMINATING": "ends",
+}
+
+
+def until_ready(session: BaseSession, kind: Kind, task: Mapping[str, Any]) -> None:
+    """Wait until a task answers; what it waits for is shown on stderr.
+
+    In the queue it may wait as long as its user does. An interrupt leaves the task as it is,
+    and says how to come back to it.
+
+    Raises:
+        CliError: it ended before, it takes longer than 30 minutes to become ready, or the
+            master is away for 2.
+    """
+    task_id = task["id"]
+    wait = _Wait(session, kind, task)
+    try:
+        with progress.status(f"{capital(kind.title)} {task_id}") as tell:
+            while not wait.is_over(tell):
+                time.sleep(wait.pause_s)
+    except KeyboardInterrupt:
+        declare.warn(
+            f"{capital(kind.title)} {task_id} goes on: 'det {kind.word} open {task_id}' comes "
+            f"back to it, 'det {kind.word} kill {task_id}' ends it"
+        )
+        raise
+
+
+def allocation_of(session: BaseSession, task_id: str) -> Optional[Dict[str, Any]]:
+    """The newest allocation of a task; None before there is one."""
+    found = session.get(f"/api/v1/tasks/{quote(task_id, safe='')}").json()["task"]["allocations"]
+    newest: Optional[Dict[str, Any]] = found[0] if found else None
+    return newest
+
+
+def capital(title: str) -> str:
+    """A kind's title where a sentence begins."""
+    return title[0].upper() + title[1:]
+
+
+class _Wait:
+    """What is known of one wait between two looks."""
+
+    def __init__(self, session: BaseSession, kind: Kind, task: Mapping[str, Any]) -> None:
+        self._session, self._kind, self._task = session, kind, task
+        self._away_since_s: Optional[float] = None
+        self._placed_at_s: Optional[float] = None
+        self._state, self._detail, self._asked_at_s = "", "", 0.0
+        self.pause_s = 0.05
+
+    def is_over(self, tell: progress.Say) -> bool:
+        """Look once, and tell what is going on; true when the task is ready."""
+        self.pause_s = min(self.pause_s * 1.3, 1.0)
+        try:
+            allocation = allocation_of(self._session, self._task["id"])
+            self._away_since_s = None
+        except api_errors.MasterNotFoundException:
+            if self._is_away_for_long():
+                raise
+            tell("the master does not answer")
+            return False
+        state = show.state(allocation["state"]) if allocation else "QUEUED"
+        if allocation and state == "TERMINATED":
+            raise self._ended(allocation)
+        if allocation and allocation.get("isReady"):
+            return True
+        tell(self._words(state))
+        return False
+
+    def _is_away_for_long(self) -> bool:
+        now_s = time.monotonic()
+        self._away_since_s = self._away_since_s or now_s
+        return now_s - self._away_since_s > _AWAY_S
+
+    def _words(self, state: str) -> str:
+        """What a state means to the one who waits, and what is known beside it."""
+        now_s = time.monotonic()
+        words = _WORDS.get(state, state)
+        if state != "QUEUED":
+            self._placed_at_s = self._placed_at_s or now_s
+            if now_s - self._placed_at_s > _LIMIT_S:
+                raise errors.CliError(
+                    f"it is not ready after {_LIMIT_S / 60:.0f} minutes (it {words}); see 'det "
+                    f"{self._kind.word} logs {self._task['id']}'"
+                )
+        if state != self._state or now_s - self._asked_at_s >= _ASK_EVERY_S:
+            # What runs is mostly ready at once: its log is looked at only when it is not.
+            is_new, self._state, self._asked_at_s = state != self._state, state, now_s
+            self._detail = self._ask_why() if state == "QUEUED" else ""
+            if state in _RUNS and not is_new:
+                self._detail = log_stream.last_text(self._session, self._task["id"])
+        return f"{words}: {self._detail}" if self._detail else words
+
+    def _ask_why(self) -> str:
+        """What the scheduler says about the wait; nothing where it cannot say."""
+        job = quote(str(self._task.get("jobId") or ""), safe="")
+        try:
+            found = self._session.get(f"/api/v1/job-queues/{job}/why").json()
+        except api_errors.BadRequestException:
+            return ""
+        return str(found["text"]) if found.get("waiting") else ""
+
+    def _ended(self, allocation: Mapping[str, Any]) -> errors.CliError:
+        task_id = self._task["id"]
+        lines = log_stream.last(self._session, task_id, _LAST_LINES)
+        reason = allocation.get("exitReason") or "no reason is known"
+        told = f". Its log ends with:\n{lines}" if lines else ""
+        return errors.CliError(f"{self._kind.title} {task_id} ended: {reason}{told}")

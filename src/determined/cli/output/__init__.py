@@ -1,0 +1,1 @@
+"""How `det` prints: tables, CSV, JSON, YAML, progress."""

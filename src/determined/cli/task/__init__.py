@@ -1,0 +1,1 @@
+"""`det task`: generic tasks, and the tasks of every type."""

@@ -1,0 +1,1 @@
+"""`det trial`, and the story of a trial or an experiment."""

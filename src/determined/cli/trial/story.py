@@ -1,0 +1,85 @@
+"""What happened to a trial or an experiment, when and why: the lines of its journal."""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import re
+import time
+from typing import Any, Dict, Iterator, List, Mapping, Tuple
+
+from determined.cli.declare import Arg, flag
+from determined.cli.output import reader
+from determined.common.api import BaseSession
+
+_PAGE = 500
+_POLL_S = 1.0
+_OVER = ("COMPLETED", "CANCELED", "ERROR")
+
+
+def arguments() -> Tuple[Arg, ...]:
+    """The options of every `story` command."""
+    return (
+        flag("--json", help="Output in JSON format, one line each"),
+        flag("-f", "--follow", help="go on with what happens next, until it is over"),
+    )
+
+
+def tell(session: BaseSession, kind: str, number: int, args: argparse.Namespace) -> None:
+    """Print the story of one `trials` or `experiments` aggregate, page by page."""
+    path = f"/api/v1/{kind}/{number}/story"
+    offset = 0
+    while True:
+        was_over = args.follow and _is_over(session, kind, number)
+        lines: List[Dict[str, Any]] = session.get(
+            path, params={"limit": _PAGE, "offset": offset}
+        ).json()["lines"]
+        for line in lines:
+            print(json.dumps(line) if args.json else _sentence(line), flush=args.follow)
+        offset += len(lines)
+        if len(lines) == _PAGE:
+            continue
+        if not args.follow or was_over:
+            return
+        reader.stop_without_reader()
+        time.sleep(_POLL_S)
+
+
+def _is_over(session: BaseSession, kind: str, number: int) -> bool:
+    body = session.get(f"/api/v1/{kind}/{number}").json()
+    state = str(body[kind[:-1]]["state"])
+    return state.rsplit("STATE_", 1)[-1] in _OVER
+
+
+def _sentence(line: Dict[str, Any]) -> str:
+    """When, to what, what, with which particulars, why, and what it led to."""
+    at = re.sub(r"(\.\d{3})\d+", r"\1", line["at"])  # to the millisecond
+    text = f"{at}  {line['aggregate']}  {line['event'].replace('_', ' ')}"
+    detail = line.get("detail")
+    if detail:
+        text += f"  {detail if isinstance(detail, str) else ' '.join(_particulars(detail))}"
+    text += f"  because of {line['cause']}"
+    names = [
+        e if isinstance(e, str) else str(e.get("type") or json.dumps(e))
+        for e in line.get("effects") or ()
+    ]
+    if names:
+        counted = collections.Counter(name.replace("_", " ") for name in names)
+        orders = (f"{name} ({count})" if count > 1 else name for name, count in counted.items())
+        text += f"  -> {', '.join(orders)}"
+    return text
+
+
+def _particulars(detail: Mapping[str, Any]) -> Iterator[str]:
+    """`name=value` of all that is set; of what is nested, the names inside."""
+    for name, value in detail.items():
+        if isinstance(value, dict):
+            yield from _particulars(value)
+        elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
+            for item in value:
+                yield from _particulars(item)
+        elif isinstance(value, list) and value:
+            yield f"{name}={json.dumps(value, separators=(',', ':'))}"
+        elif value not in (None, "", [], {}):
+            yield f"{name}={json.dumps(value)}"

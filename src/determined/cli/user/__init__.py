@@ -1,0 +1,1 @@
+"""`det user`, `user-group`, `token` and `rbac`: accounts and access."""

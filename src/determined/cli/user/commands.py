@@ -1,0 +1,200 @@
+"""`det user`: logging in and out, and the users of the cluster."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import sys
+from typing import Any, Dict
+
+from determined.cli import connect, errors, pagination, trust
+from determined.cli.declare import Command, arg, flag
+from determined.cli.output import show
+from determined.cli.user import edit
+from determined.common.api import authentication
+from determined.common.api import errors as api_errors
+
+_HERE = "determined.cli.user.commands"
+_HEADERS = (
+    "User Id",
+    "Username",
+    "Display Name",
+    "Admin",
+    "Active",
+    "Remote",
+    "Agent Uid",
+    "Agent Gid",
+    "Agent User",
+    "Agent Group",
+)
+
+NOUN = Command(
+    "user|u",
+    "manage users",
+    commands=(
+        Command(
+            "change-password",
+            "change password for user",
+            f"{_HERE}:change_password",
+            (arg("target_user", nargs="?", help="name of user to change password of"),),
+        ),
+        Command(
+            "create",
+            "create user",
+            f"{_HERE}:create",
+            (
+                arg("username", help="name of new user"),
+                flag("--admin", help="give new user admin rights"),
+                arg("--password", help="password of new user; asked for when not given"),
+                flag("--remote", help="disallow using passwords: the user signs in elsewhere"),
+            ),
+        ),
+        Command(
+            "list|ls",
+            "list users",
+            f"{_HERE}:list_users",
+            (flag("--all", "-a", help="List all active and inactive users."),),
+            is_default=True,
+        ),
+        Command(
+            "login",
+            "log in user",
+            f"{_HERE}:login",
+            (arg("username", nargs="?", help="name of user to log in as"),),
+        ),
+        Command(
+            "logout",
+            "log out user",
+            f"{_HERE}:logout",
+            (
+                flag(
+                    "--all",
+                    "-a",
+                    help="log out of all cached sessions for the current master",
+                ),
+            ),
+        ),
+        Command("whoami", "print the active user", f"{_HERE}:whoami"),
+        *edit.COMMANDS,
+    ),
+)
+
+
+def login(args: argparse.Namespace) -> None:
+    """Ask for the password, log in, and make this the active user."""
+    username = args.username or args.user or _asked_name()
+    _log_in(args, username, _password(f"Password for user '{username}': "))
+
+
+def logout(args: argparse.Namespace) -> None:
+    """End the session of the active user, or with `--all` of every user known here."""
+    store = authentication.TokenStore(connect.address_of(args))
+    active = args.user or store.active_user
+    names = store.users() if args.all else [active] if active else []
+    for name in names:
+        args.user = name
+        authentication.logout(connect.session(args), store)
+
+
+def whoami(args: argparse.Namespace) -> None:
+    """Print who commands run as, as the master sees it."""
+    user = connect.session(args).get("/api/v1/me").json()["user"]
+    print(f"You are logged in as user '{user['username']}'")
+
+
+def list_users(args: argparse.Namespace) -> None:
+    """Print the active users, or all."""
+    wanted = getattr(args, "all", False)
+    params = {} if wanted else {"active": True}
+    users = pagination.fetch(connect.session(args), "/api/v1/users", "users", params)
+    show.table(_HEADERS, [_row(user) for user in users])
+
+
+def create(args: argparse.Namespace) -> None:
+    """Make a user with a password; a blank one is refused unless the user is remote."""
+    session = connect.session(args)
+    password = args.password
+    if password is None and not args.remote:
+        password = _new_password(args.username)
+    user = {"username": args.username, "admin": args.admin, "active": True, "remote": args.remote}
+    body: Dict[str, Any] = {"user": user}
+    if password:
+        body.update(password=authentication.salt_and_hash(password), isHashed=True)
+    session.post("/api/v1/users", json=body)
+    print(f"Created user '{args.username}'")
+
+
+def change_password(args: argparse.Namespace) -> None:
+    """Set the password of a user, by default of the active one; that ends the user's sessions.
+
+    Who changes the own one is logged in again with the new one: scripts go on.
+    """
+    session = connect.session(args)
+    me = session.get("/api/v1/me").json()["user"]
+    target = args.target_user or me["username"]
+    user = me if target == me["username"] else edit.named(session, target)
+    password = _new_password(target)
+    hashed = authentication.salt_and_hash(password)
+    session.post(f"/api/v1/users/{user['id']}/password", json=hashed)
+    print(f"Changed the password of '{target}'")
+    if target == me["username"]:
+        active = authentication.TokenStore(session.master).active_user
+        _log_in(args, target, password, becomes_active=active in (None, target))
+
+
+def _log_in(
+    args: argparse.Namespace, username: str, password: str, *, becomes_active: bool = True
+) -> None:
+    master = connect.address_of(args)
+    options = authentication.Options(cert=trust.cert_of(master), max_retries=connect.RETRIES)
+    try:
+        made = authentication.login(master, username, password, options)
+    except api_errors.InvalidCredentialsException:
+        connect.check_address(args)
+        raise
+    with made as session:
+        try:
+            store = authentication.TokenStore(master)
+            store.set_token(username, session.token, becomes_active)
+        except OSError as error:
+            raise errors.CliError(
+                f"the login cannot be kept: {errors.in_words(error)}; set XDG_CONFIG_HOME to a "
+                "directory that you may write, or log in each command with DET_USER and DET_PASS"
+            ) from None
+
+
+def _asked_name() -> str:
+    try:
+        name = input("Username: ") if sys.stdin.isatty() else sys.stdin.readline().strip()
+    except EOFError:
+        name = ""
+    if not name:
+        raise errors.CliError("no user was named; write: det user login <username>")
+    return name
+
+
+def _new_password(username: str) -> str:
+    first = _password(f"New password for user '{username}': ")
+    if not first:
+        raise errors.CliError("a password cannot be blank")
+    if sys.stdin.isatty() and _password("Confirm password: ") != first:
+        raise errors.CliError("the two passwords differ; nothing was changed")
+    return first
+
+
+def _password(prompt: str) -> str:
+    """A password from the terminal without echo, else one line of standard input."""
+    try:
+        line = getpass.getpass(prompt) + "\n" if sys.stdin.isatty() else sys.stdin.readline()
+    except EOFError:
+        line = ""
+    if not line:
+        raise errors.CliError("no password was given; nothing was changed")
+    return line.rstrip("\n")
+
+
+def _row(user: Dict[str, Any]) -> Any:
+    agent = user.get("agentUserGroup") or {}
+    names = ("agentUid", "agentGid", "agentUser", "agentGroup")
+    own = [user[k] for k in ("id", "username", "displayName", "admin", "active", "remote")]
+    return own + [agent.get(name, "N/A") for name in names]

@@ -1,0 +1,265 @@
+"""`det rbac`: roles, and who has them where."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, Dict, Iterator, List, Tuple
+
+from determined.cli import connect, errors, pagination
+from determined.cli.declare import Command, arg, flag
+from determined.cli.output import full_json, show
+from determined.cli.user import user_group
+from determined.cli.workspace import lookup
+from determined.common.api import BaseSession
+
+_HERE = "determined.cli.user.rbac"
+_JSON = flag("--json", help="print as JSON")
+_ROLE = arg("role_name", help="name of the role")
+_WHOM = (
+    _ROLE,
+    arg("-w", "--workspace-name", help="the workspace that it holds in; all when not given"),
+    arg("-u", "--username-to-assign", help="the user who has it"),
+    arg("-g", "--group-name-to-assign", help="the group that has it"),
+)
+EVERYWHERE = "the whole cluster"
+MAX_PAGE = 500
+Answer = Dict[str, Any]
+
+NOUN = Command(
+    "rbac",
+    "manage roles: who may see and do what",
+    commands=(
+        Command("assign-role", "give a role", f"{_HERE}:assign_role", _WHOM),
+        Command(
+            "describe-role",
+            "describe a role and who has it",
+            f"{_HERE}:describe_role",
+            (_ROLE, _JSON),
+        ),
+        Command(
+            "list-groups-roles",
+            "list the roles of a group",
+            f"{_HERE}:list_groups_roles",
+            (arg("group_name", help="name of the group"), _JSON),
+        ),
+        Command(
+            "list-roles",
+            "list roles",
+            f"{_HERE}:list_roles",
+            (
+                flag(
+                    "--exclude-global-roles",
+                    help="leave out what cannot be given in a single workspace",
+                ),
+                _JSON,
+                *pagination.arguments(200),
+            ),
+            is_default=True,
+        ),
+        Command(
+            "list-users-roles",
+            "list the roles of a user",
+            f"{_HERE}:list_users_roles",
+            (arg("username", help="name of the user"), _JSON),
+        ),
+        Command("my-permissions", "list what I may do", f"{_HERE}:my_permissions", (_JSON,)),
+        Command("unassign-role", "take a role away", f"{_HERE}:unassign_role", _WHOM),
+    ),
+)
+
+
+def list_roles(args: argparse.Namespace) -> None:
+    """Print the roles."""
+    session = connect.session(args)
+    body = {"limit": args.limit, "offset": args.offset or 0}
+    path = "/api/v1/roles/search"
+    if args.exclude_global_roles:
+        path, body["workspaceId"] = "/api/v1/roles/search/by-assignability", 1
+    answer = user_group.search(session, path, "roles", body, args.pages)
+    if args.json:
+        show.as_json(answer)
+        return
+    rows = [
+        [
+            role["roleId"],
+            role["name"],
+            role["scopeTypeMask"]["workspace"],
+            len(role["permissions"]),
+        ]
+        for role in answer["roles"]
+    ]
+    show.table(("Role ID", "Role Name", "In Workspaces", "# Permissions"), rows)
+
+
+def describe_role(args: argparse.Namespace) -> None:
+    """Print a role, its permissions and who has it."""
+    session = connect.session(args)
+    body = {"roleIds": [_role(session, args.role_name)["roleId"]]}
+    [found] = session.post("/api/v1/roles/search/by-ids", json=body).json()["roles"]
+    if args.json:
+        show.as_json(found)
+        return
+    role, names = found["role"], _Names(session)
+    print(f"Role ID: {role['roleId']}\nRole Name: {role['name']}\n")
+    show.table(("Permission", "In Workspaces"), _permissions(role))
+    print()
+    rows = []
+    for kind, name, where in names.of(found):
+        rows.append([kind, name, where])
+    show.table(("Kind", "Name", "Where"), rows)
+
+
+def list_users_roles(args: argparse.Namespace) -> None:
+    """Print the roles of a user, by their groups too."""
+    session = connect.session(args)
+    number = user_group.user_id(session, args.username)
+    found = session.get(f"/api/v1/roles/search/by-user/{number}").json()["roles"]
+    if args.json:
+        show.as_json({"roles": found})
+        return
+    names = _Names(session)
+    rows = []
+    for one in found:
+        for kind, name, where in names.of(one):
+            rows.append([one["role"]["name"], where, "" if kind == "user" else name])
+    show.table(("Role Name", "Where", "By Group"), rows)
+
+
+def list_groups_roles(args: argparse.Namespace) -> None:
+    """Print the roles of a group."""
+    session = connect.session(args)
+    number = user_group.group_id(session, args.group_name)
+    answer = session.get(f"/api/v1/roles/search/by-group/{number}").json()
+    if args.json:
+        show.as_json(answer)
+        return
+    show.table(("Role Name", "Where"), _summary(session, answer))
+
+
+def my_permissions(args: argparse.Namespace) -> None:
+    """Print what the caller may do, and where."""
+    session = connect.session(args)
+    answer = session.get("/api/v1/permissions/summary").json()
+    if args.json:
+        show.as_json(answer)
+        return
+    if not session.get("/api/v1/master").json()["rbacEnabled"]:
+        print("Roles decide nothing here (security.authz.type is basic).")
+    show.table(("Role Name", "Where"), _summary(session, answer))
+    for role in answer["roles"]:
+        print(f"\n{role['name']}")
+        show.table(("Permission", "In Workspaces"), _permissions(role))
+
+
+def assign_role(args: argparse.Namespace) -> None:
+    """Give a role to a user or a group."""
+    print(f"Assigned role {_change(args, 'add-assignments')}")
+
+
+def unassign_role(args: argparse.Namespace) -> None:
+    """Take a role away from a user or a group."""
+    print(f"Removed role {_change(args, 'remove-assignments')}")
+
+
+def list_members(args: argparse.Namespace) -> None:
+    """Print who has a role in a workspace."""
+    session = connect.session(args)
+    number = lookup.workspace(session, args.workspace_name)["id"]
+    answer = session.get(f"/api/v1/roles/workspace/{number}").json()
+    if args.json or args.yaml:
+        told = full_json.named("GetGroupsAndUsersAssignedToWorkspaceResponse", answer)
+        (show.as_json if args.json else show.as_yaml)(told)
+        return
+    users = {user["id"]: user["username"] for user in answer["usersAssignedDirectly"]}
+    groups = {group["groupId"]: group["name"] for group in answer["groups"]}
+    rows = []
+    for one in answer["assignments"]:
+        name = one["role"]["name"]
+        rows += [[groups[g["groupId"]], "G", name] for g in one["groupRoleAssignments"]]
+        rows += [[users[u["userId"]], "U", name] for u in one["userRoleAssignments"]]
+    show.table(("User/Group Name", "User/Group", "Role Name"), rows, as_csv=args.csv)
+
+
+class _Names:
+    """Names of users, groups and workspaces by id; an id where one may not see the name."""
+
+    def __init__(self, session: BaseSession) -> None:
+        users = session.get("/api/v1/users").json()["users"]
+        body = {"limit": MAX_PAGE}
+        path = "/api/v1/groups/search"
+        groups = user_group.search(session, path, "groups", body, "all")["groups"]
+        self._users = {user["id"]: user["username"] for user in users}
+        self._groups = {one["group"]["groupId"]: one["group"]["name"] for one in groups}
+        self._workspaces = workspace_names(session)
+
+    def of(self, found: Answer) -> Iterator[Tuple[str, str, str]]:
+        """Kind, name and place of each who has a role."""
+        for one in found["userRoleAssignments"]:
+            number = one["userId"]
+            yield "user", self._users.get(number, str(number)), self._where(one)
+        for one in found["groupRoleAssignments"]:
+            number = one["groupId"]
+            yield "group", self._groups.get(number, str(number)), self._where(one)
+
+    def _where(self, one: Answer) -> str:
+        number = one["roleAssignment"].get("scopeWorkspaceId")
+        return EVERYWHERE if not number else self._workspaces.get(number, f"workspace {number}")
+
+
+def workspace_names(session: BaseSession) -> Dict[int, str]:
+    """Names of the workspaces that one sees, by id."""
+    found = session.get("/api/v1/workspaces").json()["workspaces"]
+    return {item["id"]: item["name"] for item in found}
+
+
+def _summary(session: BaseSession, answer: Answer) -> List[List[str]]:
+    """Each role with where it holds."""
+    names = {role["roleId"]: role["name"] for role in answer["roles"]}
+    workspaces = workspace_names(session)
+    rows = []
+    for one in answer["assignments"]:
+        if one["scopeCluster"]:
+            rows.append([names[one["roleId"]], EVERYWHERE])
+        for number in one["scopeWorkspaceIds"]:
+            rows.append([names[one["roleId"]], workspaces.get(number, f"workspace {number}")])
+    return rows
+
+
+def _permissions(role: Answer) -> List[List[Any]]:
+    return [[p["name"], p["scopeTypeMask"]["workspace"]] for p in role["permissions"]]
+
+
+def _role(session: BaseSession, name: str) -> Answer:
+    path, body = "/api/v1/roles/search", {"limit": MAX_PAGE}
+    found = session.post(path, json=body).json()["roles"]
+    for role in found:
+        if role["name"].lower() == name.lower():
+            chosen: Answer = role
+            return chosen
+    there = ", ".join(role["name"] for role in found)
+    raise errors.CliError(f"there is no role '{name}'; there are: {there}")
+
+
+def _change(args: argparse.Namespace, action: str) -> str:
+    """Give or take a role; what that was, in words."""
+    if bool(args.username_to_assign) == bool(args.group_name_to_assign):
+        raise errors.CliError(
+            "give one of --username-to-assign and --group-name-to-assign: whose role it is"
+        )
+    session = connect.session(args)
+    role, where = _role(session, args.role_name), EVERYWHERE
+    scope: Answer = {"role": {"roleId": role["roleId"]}, "scopeCluster": True}
+    if args.workspace_name:
+        number = lookup.workspace(session, args.workspace_name)["id"]
+        scope.update(scopeCluster=False, scopeWorkspaceId=number)
+        where = f"workspace {args.workspace_name}"
+    if args.username_to_assign:
+        whom = f"user {args.username_to_assign}"
+        one = {"userId": user_group.user_id(session, args.username_to_assign)}
+        body = {"userRoleAssignments": [{**one, "roleAssignment": scope}]}
+    else:
+        whom = f"group {args.group_name_to_assign}"
+        one = {"groupId": user_group.group_id(session, args.group_name_to_assign)}
+        body = {"groupRoleAssignments": [{**one, "roleAssignment": scope}]}
+    session.post(f"/api/v1/roles/{action}", json=body)
+    return f"{role['name']} in {where}: {whom}"

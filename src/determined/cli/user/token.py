@@ -1,0 +1,177 @@
+"""`det token`: access tokens, which scripts use in place of a password."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, Dict, List
+
+from determined.cli import connect, errors, pagination, trust
+from determined.cli.declare import Command, OneOf, arg, flag
+from determined.cli.output import full_json, show
+from determined.cli.user import user_group
+from determined.common.api import BaseSession, Session, authentication
+from determined.common.api import errors as api_errors
+
+_HERE = "determined.cli.user.token"
+_AS = OneOf(
+    (
+        flag("--json", help="Output in JSON format"),
+        flag("--yaml", help="Output in YAML format"),
+    )
+)
+_ID = arg("token_id", type=int, help="id of the access token")
+_DESCRIPTION = arg("--description", "-d", help="what the token is for")
+_HEADERS = ("ID", "User ID", "Description", "Created At", "Expires At", "Revoked", "Token Type")
+PATH = "/api/v1/tokens"
+
+NOUN = Command(
+    "token|tkn",
+    "manage access tokens",
+    commands=(
+        Command(
+            "create",
+            "create access token",
+            f"{_HERE}:create",
+            (
+                arg("username", nargs="?", help="whose token it is; one's own by default"),
+                arg(
+                    "--expiration-days",
+                    "-e",
+                    type=int,
+                    help="days that it lives; -1 for as long as is allowed",
+                ),
+                _DESCRIPTION,
+                _AS,
+            ),
+        ),
+        Command(
+            "describe",
+            "describe access tokens",
+            f"{_HERE}:describe",
+            (arg("token_id", type=int, nargs="+", help="ids of access tokens"), _AS),
+        ),
+        Command("edit", "edit access token", f"{_HERE}:edit", (_ID, _DESCRIPTION, _AS)),
+        Command(
+            "list|ls",
+            "list access tokens",
+            f"{_HERE}:list_tokens",
+            (
+                arg("username", nargs="?", help="only those of this user"),
+                flag("--show-inactive", help="also those that are revoked or expired"),
+                _AS,
+            ),
+            is_default=True,
+        ),
+        Command(
+            "login",
+            "log in with an access token",
+            f"{_HERE}:login",
+            (arg("token", help="the access token"),),
+        ),
+        Command("revoke", "revoke access token", f"{_HERE}:revoke", (_ID,)),
+    ),
+)
+
+
+def create(args: argparse.Namespace) -> None:
+    """Make a token and print it: it is never told again."""
+    session = connect.session(args)
+    if args.username:
+        number = user_group.user_id(session, args.username)
+    else:
+        number = session.get("/api/v1/me").json()["user"]["id"]
+    body: Dict[str, Any] = {"userId": number, "description": args.description or ""}
+    if args.expiration_days is not None:
+        days = args.expiration_days
+        body["lifespan"] = "-1" if days == -1 else f"{days * 24}h"
+    made = session.post(PATH, json=body).json()
+    if args.json:
+        show.as_json(made)
+    elif args.yaml:
+        show.as_yaml(made)
+    else:
+        print(f"TokenID: {made['tokenId']}\nAccess-Token: {made['token']}")
+
+
+def describe(args: argparse.Namespace) -> None:
+    """Print some tokens, revoked and expired ones too.
+
+    Raises:
+        CliError: one of them is not there, or not to be seen.
+    """
+    params = {"tokenIds": args.token_id, "showInactive": True}
+    found = pagination.fetch(connect.session(args), PATH, "tokenInfo", params)
+    missing = sorted(set(args.token_id) - {info["id"] for info in found})
+    if missing:
+        raise errors.CliError(
+            f"there is no access token {missing[0]} that you may see: see 'det token list'"
+        )
+    _show(args, found)
+
+
+def edit(args: argparse.Namespace) -> None:
+    """Change what a token is said to be for.
+
+    Raises:
+        CliError: nothing is to be changed.
+    """
+    if args.description is None:
+        raise errors.CliError("nothing to change: give --description")
+    body = {"description": args.description}
+    _show(args, [_patch(connect.session(args), args.token_id, body)])
+
+
+def list_tokens(args: argparse.Namespace) -> None:
+    """Print the tokens that are good, or all."""
+    params: Dict[str, Any] = {"showInactive": args.show_inactive}
+    if args.username:
+        params["username"] = args.username
+    _show(args, pagination.fetch(connect.session(args), PATH, "tokenInfo", params))
+
+
+def login(args: argparse.Namespace) -> None:
+    """Keep a token as that of its user, who is the active user from now on."""
+    master = connect.address_of(args)
+    with Session(master, None, args.token, trust.cert_of(master), connect.RETRIES) as session:
+        try:
+            username = session.get("/api/v1/me").json()["user"]["username"]
+        except api_errors.UnauthenticatedException:
+            raise errors.CliError(
+                f"{master} knows no such token, or it was revoked or has expired: make another "
+                "with 'det token create'"
+            ) from None
+    authentication.TokenStore(master).set_token(username, args.token)
+    print(f"Logged in as {username}")
+
+
+def revoke(args: argparse.Namespace) -> None:
+    """End a token for good."""
+    _patch(connect.session(args), args.token_id, {"setRevoked": True})
+    print(f"Revoked access token {args.token_id}")
+
+
+def _patch(session: BaseSession, number: int, body: Dict[str, Any]) -> Dict[str, Any]:
+    answer: Dict[str, Any] = session.patch(f"{PATH}/{number}", json=body).json()["tokenInfo"]
+    return answer
+
+
+def _show(args: argparse.Namespace, found: List[Dict[str, Any]]) -> None:
+    told = full_json.named("TokenInfo", found) if args.json or args.yaml else []
+    if args.json:
+        show.as_json(told)
+    elif args.yaml:
+        show.as_yaml(told)
+    else:
+        rows = [
+            [
+                info["id"],
+                info["userId"],
+                info.get("description"),
+                show.instant(info["createdAt"]),
+                show.instant(info["expiry"]),
+                info["revoked"],
+                info["tokenType"].replace("TOKEN_TYPE_", ""),
+            ]
+            for info in found
+        ]
+        show.table(_HEADERS, rows)

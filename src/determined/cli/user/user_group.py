@@ -1,0 +1,177 @@
+"""`det user-group`: users who are given roles together."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, Dict, List
+from urllib.parse import quote
+
+from determined.cli import connect, errors, pagination
+from determined.cli.confirm import YES, confirm
+from determined.cli.declare import Command, arg, flag
+from determined.cli.output import full_json, show
+from determined.common.api import BaseSession
+
+_HERE = "determined.cli.user.user_group"
+_JSON = flag("--json", help="print as JSON")
+_GROUP = arg("group_name", help="name of user group")
+_USERNAMES = arg(
+    "usernames", type=lambda text: [n for n in text.split(",") if n], help="names, with commas"
+)
+
+NOUN = Command(
+    "user-group",
+    "manage user groups",
+    commands=(
+        Command("add-user", "add users to a group", f"{_HERE}:add_users", (_GROUP, _USERNAMES)),
+        Command(
+            "change-name",
+            "change the name of a group",
+            f"{_HERE}:change_name",
+            (
+                arg("old_group_name", help="name of the group now"),
+                arg("new_group_name", help="its name from now on"),
+            ),
+        ),
+        Command(
+            "create",
+            "create a user group",
+            f"{_HERE}:create",
+            (_GROUP, arg("--add-user", action="append", help="user to add; may be repeated")),
+        ),
+        Command("delete", "delete a user group", f"{_HERE}:delete", (_GROUP, YES)),
+        Command("describe", "describe a user group", f"{_HERE}:describe", (_GROUP, _JSON)),
+        Command(
+            "list|ls",
+            "list user groups",
+            f"{_HERE}:list_groups",
+            (
+                *pagination.arguments(200),
+                arg("--groups-user-belongs-to", help="only the groups of this user"),
+                _JSON,
+            ),
+            is_default=True,
+        ),
+        Command(
+            "remove-user",
+            "remove users from a group",
+            f"{_HERE}:remove_users",
+            (_GROUP, _USERNAMES),
+        ),
+    ),
+)
+
+
+def list_groups(args: argparse.Namespace) -> None:
+    """Print the groups."""
+    session = connect.session(args)
+    body: Dict[str, Any] = {"limit": args.limit, "offset": args.offset or 0}
+    if args.groups_user_belongs_to is not None:
+        body["userId"] = user_id(session, args.groups_user_belongs_to)
+    answer = search(session, "/api/v1/groups/search", "groups", body, args.pages)
+    if args.json:
+        show.as_json(answer)
+        return
+    found = answer["groups"]
+    rows = [[g["group"]["groupId"], g["group"]["name"], g["numMembers"]] for g in found]
+    show.table(("Group ID", "Group Name", "# Users"), rows)
+
+
+def describe(args: argparse.Namespace) -> None:
+    """Print a group and its users."""
+    session = connect.session(args)
+    found = session.get(f"/api/v1/groups/{group_id(session, args.group_name)}").json()["group"]
+    if args.json:
+        show.as_json(full_json.named("GroupDetails", found))
+        return
+    print(f"Group ID: {found['groupId']}\nGroup Name: {found['name']}\n")
+    rows = [[user["id"], user["username"], user["active"]] for user in found["users"]]
+    show.table(("User ID", "Username", "Active"), rows)
+
+
+def create(args: argparse.Namespace) -> None:
+    """Make a group."""
+    session = connect.session(args)
+    body = {"name": args.group_name, "addUsers": _user_ids(session, args.add_user or [])}
+    made = session.post("/api/v1/groups", json=body).json()["group"]
+    names = ", ".join(user["username"] for user in made["users"])
+    print(f"Created user group {made['name']} with ID {made['groupId']}")
+    if names:
+        print(f"Users: {names}")
+
+
+def add_users(args: argparse.Namespace) -> None:
+    """Put users into a group."""
+    session = connect.session(args)
+    _change(session, args.group_name, {"addUsers": _user_ids(session, args.usernames)})
+    print(f"Added {', '.join(args.usernames)} to user group {args.group_name}")
+
+
+def remove_users(args: argparse.Namespace) -> None:
+    """Take users out of a group."""
+    session = connect.session(args)
+    _change(session, args.group_name, {"removeUsers": _user_ids(session, args.usernames)})
+    print(f"Removed {', '.join(args.usernames)} from user group {args.group_name}")
+
+
+def change_name(args: argparse.Namespace) -> None:
+    """Rename a group."""
+    _change(connect.session(args), args.old_group_name, {"name": args.new_group_name})
+    print(f"Renamed user group {args.old_group_name} to {args.new_group_name}")
+
+
+def delete(args: argparse.Namespace) -> None:
+    """Forget a group with the roles that it has."""
+    session = connect.session(args)
+    number = group_id(session, args.group_name)
+    confirm(
+        args,
+        f"Deleting user group {args.group_name} takes the roles that it has from its users. "
+        "Do you still want to proceed?",
+    )
+    session.delete(f"/api/v1/groups/{number}")
+    print(f"Deleted user group {args.group_name}")
+
+
+def group_id(session: BaseSession, name: str) -> int:
+    """The id of the group of that name.
+
+    Raises:
+        CliError: there is none that one may see.
+    """
+    body = {"name": name, "limit": 1}
+    found = session.post("/api/v1/groups/search", json=body).json()["groups"]
+    if not found:
+        raise errors.CliError(f"there is no user group '{name}': see `det user-group list`")
+    number: int = found[0]["group"]["groupId"]
+    return number
+
+
+def user_id(session: BaseSession, username: str) -> int:
+    """The id of the user of that name."""
+    path = f"/api/v1/users/{quote(username, safe='')}/by-username"
+    number: int = session.get(path).json()["user"]["id"]
+    return number
+
+
+def search(
+    session: BaseSession, path: str, key: str, body: Dict[str, Any], pages: str
+) -> Dict[str, Any]:
+    """The answer of a list that is asked for by POST: one page, or all there are as one."""
+    answer: Dict[str, Any] = session.post(path, json=body).json()
+    bounds = answer["pagination"]
+    while pages != "1" and bounds["endIndex"] < bounds["total"]:
+        more = session.post(path, json={**body, "offset": bounds["endIndex"]}).json()
+        if not more[key]:
+            break
+        answer[key] += more[key]
+        bounds["endIndex"] = more["pagination"]["endIndex"]
+    return answer
+
+
+def _user_ids(session: BaseSession, usernames: List[str]) -> List[int]:
+    return [user_id(session, name) for name in usernames]
+
+
+def _change(session: BaseSession, name: str, changes: Dict[str, Any]) -> None:
+    session.put(f"/api/v1/groups/{group_id(session, name)}", json=changes)

@@ -1,0 +1,1 @@
+"""`det workspace` and `det project`."""

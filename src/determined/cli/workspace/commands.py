@@ -1,0 +1,277 @@
+"""`det workspace`: what projects, and those who work on them, have in common."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, Dict, List, Optional
+
+from determined.cli import connect, errors, pagination
+from determined.cli.confirm import YES, confirm
+from determined.cli.declare import Command, OneOf, arg, flag
+from determined.cli.output import full_json, show
+from determined.cli.workspace import lookup, namespaces, project
+from determined.common import config_text
+
+_HERE = "determined.cli.workspace.commands"
+_JSON = flag("--json", help="Output in JSON format")
+_NAME = arg("workspace_name", help="name of the workspace")
+_SETTINGS = (
+    arg("--agent-uid", type=int, help="user id on agents of tasks in the workspace"),
+    arg("--agent-user", help="user on agents of tasks in the workspace"),
+    arg("--agent-gid", type=int, help="group id on agents of tasks in the workspace"),
+    arg("--agent-group", help="group on agents of tasks in the workspace"),
+    OneOf(
+        (
+            arg(
+                "--checkpoint-storage-config",
+                type=str,
+                help="storage of the workspace's checkpoints, as JSON or YAML; {} for none",
+            ),
+            arg("--checkpoint-storage-config-file", help="the same in a file"),
+        )
+    ),
+    arg("--default-compute-pool", help="resource pool of tasks with slots"),
+    arg("--default-aux-pool", help="resource pool of tasks without slots"),
+    _JSON,
+)
+
+NOUN = Command(
+    "workspace|w",
+    "manage workspaces",
+    commands=(
+        Command("archive", "archive workspace", f"{_HERE}:archive", (_NAME,)),
+        namespaces.BINDINGS,
+        Command(
+            "create",
+            "create workspace",
+            f"{_HERE}:create",
+            (
+                arg("name", help="name of the new workspace"),
+                *_SETTINGS,
+                *namespaces.OF_NEW_WORKSPACES,
+            ),
+        ),
+        Command("delete", "delete workspace", f"{_HERE}:delete", (_NAME, YES)),
+        Command("describe", "describe workspace", f"{_HERE}:describe", (_NAME, _JSON)),
+        Command(
+            "edit",
+            "edit workspace",
+            f"{_HERE}:edit",
+            (_NAME, arg("--name", help="new name of the workspace"), *_SETTINGS),
+        ),
+        Command(
+            "list|ls",
+            "list workspaces",
+            f"{_HERE}:list_workspaces",
+            project.SORTED,
+            is_default=True,
+        ),
+        Command(
+            "list-members",
+            "list who has a role in a workspace",
+            "determined.cli.user.rbac:list_members",
+            (
+                _NAME,
+                OneOf(
+                    (
+                        _JSON,
+                        flag("--yaml", help="Output in YAML format"),
+                        flag("--csv", help="Output in CSV format"),
+                    )
+                ),
+            ),
+        ),
+        Command(
+            "list-pools",
+            "list the resource pools that a workspace may use",
+            f"{_HERE}:list_pools",
+            (_NAME,),
+        ),
+        Command(
+            "list-projects",
+            "list the projects of a workspace",
+            "determined.cli.workspace.project:list_projects",
+            (_NAME, *project.SORTED),
+        ),
+        namespaces.QUOTAS,
+        Command("unarchive", "unarchive workspace", f"{_HERE}:unarchive", (_NAME,)),
+    ),
+)
+
+_HEADERS = (
+    "ID",
+    "Name",
+    "# Projects",
+    "# Experiments",
+    "Owner",
+    "Archived",
+    "Agent Uid",
+    "Agent Gid",
+    "Agent User",
+    "Agent Group",
+    "Default Compute Pool",
+    "Default Aux Pool",
+)
+
+
+def list_workspaces(args: argparse.Namespace) -> None:
+    """Print the workspaces."""
+    session = connect.session(args)
+    path, params = "/api/v1/workspaces", project.sorting(args)
+    found = pagination.fetch(session, path, "workspaces", params, "1")
+    if args.json:
+        show.as_json(full_json.named("Workspace", found))
+    else:
+        _table(found)
+
+
+def list_pools(args: argparse.Namespace) -> None:
+    """Print the names of the resource pools that a workspace may use."""
+    session = connect.session(args)
+    number = lookup.workspace(session, args.workspace_name)["id"]
+    answer = session.get(f"/api/v1/workspaces/{number}/available-resource-pools").json()
+    told = ", ".join(answer["resourcePools"])
+    show.table(("Workspace", "Available Resource Pools"), [[args.workspace_name, told]])
+
+
+def describe(args: argparse.Namespace) -> None:
+    """Print a workspace and its projects."""
+    session = connect.session(args)
+    number = lookup.workspace(session, args.workspace_name)["id"]
+    found = session.get(f"/api/v1/workspaces/{number}").json()["workspace"]
+    if args.json:
+        show.as_json(full_json.named("Workspace", found))
+        return
+    _table([found])
+    if found.get("checkpointStorageConfig"):
+        print("\nCheckpoint Storage:")
+        show.as_yaml(found["checkpointStorageConfig"])
+    print("\nAssociated Projects:")
+    path = f"/api/v1/workspaces/{number}/projects"
+    project.table(pagination.fetch(session, path, "projects", {}))
+
+
+def create(args: argparse.Namespace) -> None:
+    """Make a workspace."""
+    body = {"name": args.name, **_settings(args), **namespaces.of_new_workspace(args)}
+    answer = connect.session(args).post("/api/v1/workspaces", json=body).json()
+    _show(args, answer["workspace"])
+
+
+def edit(args: argparse.Namespace) -> None:
+    """Change a workspace.
+
+    Raises:
+        CliError: nothing is to be changed.
+    """
+    changes = _settings(args)
+    if args.name is not None:
+        changes["name"] = args.name
+    for pool in ("Compute", "Aux"):  # named so when an empty one shall count
+        if f"default{pool}Pool" in changes:
+            changes[f"default{pool}ResourcePool"] = changes[f"default{pool}Pool"]
+    if not changes:
+        raise errors.CliError("nothing to change: give --name or a setting")
+    session = connect.session(args)
+    number = lookup.workspace(session, args.workspace_name)["id"]
+    answer = session.patch(f"/api/v1/workspaces/{number}", json=changes).json()
+    _show(args, answer["workspace"])
+
+
+def archive(args: argparse.Namespace) -> None:
+    """Hide a workspace with all in it from lists."""
+    _act(args, "archive", "Archived")
+
+
+def unarchive(args: argparse.Namespace) -> None:
+    """Show an archived workspace in lists again."""
+    _act(args, "unarchive", "Unarchived")
+
+
+def delete(args: argparse.Namespace) -> None:
+    """Delete a workspace with its projects and all their experiments."""
+    session = connect.session(args)
+    found = lookup.workspace(session, args.workspace_name)
+    confirm(
+        args,
+        f"Deleting workspace '{found['name']}' deletes its {found['numProjects']} project(s) and "
+        f"{found['numExperiments']} experiment(s) with their results, logs and checkpoints for "
+        "good. Do you still want to proceed?",
+    )
+    answer = session.delete(f"/api/v1/workspaces/{found['id']}").json()
+    said = "Deleted workspace" if answer["completed"] else "Started to delete workspace"
+    print(f"{said} '{found['name']}'")
+
+
+def _act(args: argparse.Namespace, action: str, done: str) -> None:
+    session = connect.session(args)
+    found = lookup.workspace(session, args.workspace_name)
+    session.post(f"/api/v1/workspaces/{found['id']}/{action}")
+    print(f"{done} workspace '{found['name']}'")
+
+
+def _settings(args: argparse.Namespace) -> Dict[str, Any]:
+    """What is given of the settings, as the master takes it."""
+    body: Dict[str, Any] = {}
+    agent = {
+        "agentUid": args.agent_uid,
+        "agentUser": args.agent_user,
+        "agentGid": args.agent_gid,
+        "agentGroup": args.agent_group,
+    }
+    if any(value is not None for value in agent.values()):
+        body["agentUserGroup"] = {k: v for k, v in agent.items() if v is not None}
+    storage = _storage(args)
+    if storage is not None:
+        body["checkpointStorageConfig"] = storage
+    if args.default_compute_pool is not None:
+        body["defaultComputePool"] = args.default_compute_pool
+    if args.default_aux_pool is not None:
+        body["defaultAuxPool"] = args.default_aux_pool
+    return body
+
+
+def _storage(args: argparse.Namespace) -> Optional[Dict[str, Any]]:
+    text, name = args.checkpoint_storage_config, "--checkpoint-storage-config"
+    try:
+        if args.checkpoint_storage_config_file is not None:
+            name = args.checkpoint_storage_config_file
+            with open(name, encoding="utf-8") as file:
+                text = file.read()
+        if text is None:
+            return None
+        return {str(key): value for key, value in config_text.load(text, name).items()}
+    except OSError as error:
+        raise errors.CliError(f"storage config file '{name}': {error.strerror}") from None
+    except (UnicodeDecodeError, config_text.ConfigTextError) as error:
+        raise errors.CliError(str(error)) from None
+
+
+def _show(args: argparse.Namespace, found: Dict[str, Any]) -> None:
+    if args.json:
+        show.as_json(full_json.named("Workspace", found))
+    else:
+        _table([found])
+
+
+def _table(found: List[Dict[str, Any]]) -> None:
+    rows = []
+    for workspace in found:
+        agent = workspace.get("agentUserGroup") or {}
+        rows.append(
+            [
+                workspace["id"],
+                workspace["name"],
+                workspace["numProjects"],
+                workspace["numExperiments"],
+                workspace["username"],
+                workspace["archived"],
+                agent.get("agentUid"),
+                agent.get("agentGid"),
+                agent.get("agentUser"),
+                agent.get("agentGroup"),
+                workspace["defaultComputePool"],
+                workspace["defaultAuxPool"],
+            ]
+        )
+    show.table(_HEADERS, rows)

@@ -1,0 +1,53 @@
+"""Bars of transfers are for those who watch a terminal."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+
+from determined.cli.checkpoint import transfers
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_is_shown_how_far_a_transfer_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    with transfers.shown("checkpoint [x]", 3_000_000) as moved:
+        assert moved is not None
+        moved(3_000_000)
+    assert "checkpoint [x]" in screen.getvalue()
+    assert "3.0/3.0 MB" in screen.getvalue()
+
+
+def test_a_narrow_terminal_has_the_bytes_alone_in_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "60")
+    label = "checkpoint 5de279c7-715d-4ef0-b872-116b9ba4370b"
+    with transfers.shown(label, 39_000) as moved:
+        assert moved is not None
+        moved(39_000)
+    assert f"{label} " in screen.getvalue()
+    assert "39.0/39.0" in screen.getvalue()
+    assert "…" not in screen.getvalue()
+
+
+def test_nothing_is_shown_to_a_file_or_to_who_wants_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    with transfers.shown("x", 1) as moved:
+        assert moved is None
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    with transfers.shown("x", 1, is_quiet=True) as moved:
+        assert moved is None
+    assert screen.getvalue() == ""
