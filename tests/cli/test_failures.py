@@ -30,7 +30,7 @@ def test_a_refusal_of_the_master_is_told_after_what_failed(det: Det, master: Fak
 
 @pytest.mark.parametrize(
     ("flags", "who"),
-    [((), "see 'det user whoami'"), (("-u", "determined"), "not as 'determined'")],
+    [((), "see 'det user whoami'"), (("-u", "determined"), "'determined' lacks it")],
 )
 def test_who_may_not_is_told_who_could(
     det: Det, master: FakeMaster, flags: tuple[str, ...], who: str

@@ -149,32 +149,6 @@ def add_help(children: Any) -> None:
     children.add_parser("help", help=help_text, add_help=False).set_defaults(run="help")
 
 
-def at_least(least: int) -> Callable[[str], int]:
-    """The type of an option that takes a whole number from `least` on."""
-
-    def read(text: str) -> int:
-        try:
-            number = int(text)
-        except ValueError:
-            number = least - 1
-        if number < least:
-            raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} on")
-        return number
-
-    return read
-
-
-def seconds(text: str) -> float:
-    """The type of an option that takes a time to wait, in seconds, above 0."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0.0 < number < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above 0")
-    return number
-
-
 def warn(text: str) -> None:
     """Tell the user something beside the command's output."""
     print(text, file=sys.stderr)

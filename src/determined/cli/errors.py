@@ -1,4 +1,12 @@
-"""What a command raises when it cannot do what it was asked."""
+"""The error that commands raise, and the text that `det` prints for a failure."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+_ACCESS_DENIED = "user does not have permission"
+"""The master's whole answer to a caller without the permission."""
 
 
 class CliError(Exception):
@@ -9,9 +17,35 @@ class CliError(Exception):
 
 
 def in_words(error: Exception) -> str:
-    """An error's text; that of a failed call of the system as `'thing': reason`, or the reason."""
+    """The text of an error; for a failed system call `'file': reason`, or the reason alone."""
     if isinstance(error, OSError) and error.strerror:
         return (
             error.strerror if error.filename is None else f"'{error.filename}': {error.strerror}"
         )
     return str(error)
+
+
+def explain(args: argparse.Namespace, error: Exception) -> str:
+    """The text that `det` prints for a failed command, with a remedy where the error has none."""
+    if type(error).__name__ == "UnauthenticatedException" and _uses_token_variable(args):
+        return (
+            "Unauthenticated: DET_USER_TOKEN is not a valid token, or it has expired; set another "
+            "token, or unset it to run as the logged-in user"
+        )
+    text = in_words(error)
+    if text == _ACCESS_DENIED:
+        text += (
+            f": '{args.user}' lacks it" if args.user else ": see 'det user whoami'"
+        ) + "; run it as another user with det -u USER, or ask an admin"
+    return text
+
+
+def is_api_error(error: Exception) -> bool:
+    """Whether the API client raised it. The check does not import the client's module."""
+    return any(c.__module__ == "determined.common.api.errors" for c in type(error).__mro__)
+
+
+def _uses_token_variable(args: argparse.Namespace) -> bool:
+    """Whether the command authenticates with DET_USER_TOKEN."""
+    is_meant = args.user in (None, os.environ.get("DET_USER"))
+    return is_meant and bool(os.environ.get("DET_USER_TOKEN"))

@@ -9,6 +9,7 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 from urllib.parse import quote
 
 from determined.cli import declare, errors
+from determined.cli.arguments import at_least
 from determined.cli.declare import Arg, OneOf, arg, flag
 from determined.cli.output import full_json
 from determined.common.api import BaseSession
@@ -38,12 +39,12 @@ def arguments(*, of_task: bool = False) -> Tuple[Union[Arg, OneOf], ...]:
             (
                 arg(
                     "--head",
-                    type=declare.at_least(0),
+                    type=at_least(0),
                     help="number of lines to show, from the beginning",
                 ),
                 arg(
                     "--tail",
-                    type=declare.at_least(0),
+                    type=at_least(0),
                     help="number of lines to show, from the end",
                 ),
             )

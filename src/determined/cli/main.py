@@ -19,8 +19,6 @@ from typing import List, Optional, Sequence
 from determined.__version__ import __version__
 from determined.cli import declare, errors, nouns
 
-_REFUSAL = "user does not have permission"
-"""All that a master says of who may not do something."""
 _GLOBAL_WITH_VALUE = ("-u", "--user", "-m", "--master")
 
 
@@ -84,7 +82,7 @@ def _run(args: argparse.Namespace, may_ask: bool = True) -> int:
     except OSError as error:
         return _failed(args, error)
     except Exception as error:
-        if not _is_api_error(error):
+        if not errors.is_api_error(error):
             raise
         if may_ask and _is_trusted_now(args, error):
             return _run(args, may_ask=False)
@@ -113,29 +111,8 @@ def _failed(args: argparse.Namespace, error: Exception) -> int:
         raise
     except OSError:
         _drop_output()
-    text = errors.in_words(error)
-    if text == _REFUSAL:
-        text += (
-            f": not as '{args.user}'" if args.user else ": see 'det user whoami'"
-        ) + "; run it as another user with det -u USER, or ask an admin"
-    if type(error).__name__ == "UnauthenticatedException" and _is_by_variable(args):
-        text = (
-            "Unauthenticated: DET_USER_TOKEN is no valid token, or not any more: give it another, "
-            "or unset it to go on as who is logged in"
-        )
-    print(f"Failed to {args.doing}: {text}", file=sys.stderr)
+    print(f"Failed to {args.doing}: {errors.explain(args, error)}", file=sys.stderr)
     return 1
-
-
-def _is_by_variable(args: argparse.Namespace) -> bool:
-    """Whether the command ran by the token of DET_USER_TOKEN."""
-    is_meant = args.user in (None, os.environ.get("DET_USER"))
-    return is_meant and bool(os.environ.get("DET_USER_TOKEN"))
-
-
-def _is_api_error(error: Exception) -> bool:
-    """Whether the API's client raised it; its module is not imported to find out."""
-    return any(c.__module__ == "determined.common.api.errors" for c in type(error).__mro__)
 
 
 def _parse(words: List[str]) -> argparse.Namespace:

@@ -6,6 +6,7 @@ import argparse
 from typing import Any, Dict
 
 from determined.cli import connect, declare, errors, log_stream
+from determined.cli.arguments import at_least
 from determined.cli.declare import Command, OneOf, arg, flag
 from determined.cli.output import full_json, show
 
@@ -105,7 +106,7 @@ NOUN = Command(
                 flag("-f", "--follow", help="follow the logs of master, similar to tail -f"),
                 arg(
                     "--tail",
-                    type=declare.at_least(0),
+                    type=at_least(0),
                     help="number of lines to show, counting from the end of the log"
                     " (default is all)",
                 ),

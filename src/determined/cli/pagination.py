@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Tuple, Union
 
-from determined.cli.declare import Arg, arg, at_least
+from determined.cli.arguments import at_least
+from determined.cli.declare import Arg, arg
 from determined.common.api import BaseSession
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from determined.cli import errors
+from determined.cli import declare, errors
 from determined.cli.declare import Arg, arg
 from determined.cli.output import show
 from determined.common import context
 
 WORTH_TELLING_BYTES = 1 << 20
 """Below that, nobody waits."""
+_WARNINGS = {
+    "LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED": "more slots are asked for than the cluster has now; "
+    "the {} waits until agents with enough of them have joined",
+}
 
 
 def arguments() -> Tuple[Arg, Arg]:
@@ -43,6 +47,17 @@ def files(root: Optional[str], includes: Sequence[str]) -> List[Dict[str, Any]]:
         return context.read(root, includes, progress=_Progress())
     except context.ContextError as error:
         raise errors.CliError(str(error)) from None
+
+
+def print_warnings(answer: Mapping[str, Any], launched: str) -> None:
+    """Print the warnings of a launch's answer.
+
+    Args:
+        answer: with `warnings`, names of them.
+        launched: what was launched, such as `experiment`.
+    """
+    for warning in answer.get("warnings") or ():
+        declare.warn(f"Warning: {_WARNINGS.get(warning, warning).format(launched)}")
 
 
 class _Progress:

@@ -98,7 +98,7 @@ def test_a_token_of_the_environment_that_is_refused_is_told_to_be_from_there(
     nobody.routes[("GET", "/api/v1/me")] = refusal
     outcome = det("user", "whoami")
     assert outcome.status == 1
-    assert "DET_USER_TOKEN is no valid token" in outcome.err
+    assert "DET_USER_TOKEN is not a valid token" in outcome.err
     assert "det user login" not in outcome.err
 
 

@@ -6,8 +6,8 @@ import argparse
 from typing import List, Optional
 
 from determined.cli import connect, errors
+from determined.cli.arguments import YES, confirm
 from determined.cli.checkpoint import transfers
-from determined.cli.confirm import YES, confirm
 from determined.cli.declare import Command, arg, flag
 from determined.cli.output import show
 from determined.common.experimental import checkpoint as sdk

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import os
 import pathlib
+import shutil
 import time
 from typing import Dict, List, Optional
 
 from determined.cli import errors
 from determined.cli.deploy import layout
-from determined.cli.output import reader
+from determined.cli.output import show
 
 _PAUSE_S = 0.2
 
@@ -32,8 +34,31 @@ def logs(args: argparse.Namespace) -> None:
                     print(f"[{path.stem}] {line}", flush=not args.no_follow)
         if args.no_follow:
             return
-        reader.stop_without_reader()
+        show.stop_without_reader()
         time.sleep(_PAUSE_S)
+
+
+def rotate(log: str, limit_bytes: int, keep: int) -> bool:
+    """Move a log past `limit_bytes` to `<log>.1`, older ones up to `<log>.<keep>`.
+
+    The writer has the file open for appending, so it is copied and then emptied in place;
+    lines written in between (a few, once a file) are lost from the log, never from a task.
+
+    Returns:
+        Whether the log was over its limit.
+    """
+    try:
+        if os.stat(log).st_size <= limit_bytes:
+            return False
+    except FileNotFoundError:
+        return False
+    for number in range(keep - 1, 0, -1):
+        if os.path.exists(f"{log}.{number}"):
+            os.replace(f"{log}.{number}", f"{log}.{number + 1}")
+    shutil.copyfile(log, f"{log}.1")
+    os.chmod(f"{log}.1", 0o600)
+    os.truncate(log, 0)
+    return True
 
 
 class _Reader:

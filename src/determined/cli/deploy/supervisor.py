@@ -19,7 +19,7 @@ import sys
 import time
 from typing import Dict, List, Optional
 
-from determined.cli.deploy import layout, processes, rotation, specs
+from determined.cli.deploy import layout, logs, processes, specs
 
 _TICK_S = 0.5
 _SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
@@ -159,7 +159,7 @@ class Supervisor:
     def _start_due(self) -> None:
         now_s = time.monotonic()
         for child in sorted(self._children.values(), key=lambda c: (c.spec.order, c.spec.name)):
-            rotation.rotate(child.spec.log, child.spec.log_bytes, child.spec.keep_logs)
+            logs.rotate(child.spec.log, child.spec.log_bytes, child.spec.keep_logs)
             due = child.next_start_s is not None and child.next_start_s <= now_s
             if due and child.process is None and child.kill_at_s is None and not self._leaving:
                 child.process = _spawn(child.spec, self._cluster)

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from determined.cli import connect
-from determined.cli.confirm import YES, confirm
+from determined.cli.arguments import YES, confirm
 from determined.cli.declare import Command, arg, flag
 from determined.cli.experiment import log_retention
 from determined.cli.workspace import lookup

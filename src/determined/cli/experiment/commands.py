@@ -6,8 +6,9 @@ import argparse
 from typing import Optional
 
 from determined.cli import connect, log_stream, pagination, publish
+from determined.cli.arguments import at_least, seconds
 from determined.cli.checkpoint import transfers
-from determined.cli.declare import Command, OneOf, arg, at_least, flag, seconds
+from determined.cli.declare import Command, OneOf, arg, flag
 from determined.cli.experiment import change
 from determined.cli.trial import story
 from determined.common.api import BaseSession

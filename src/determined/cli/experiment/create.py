@@ -13,14 +13,14 @@ from determined.cli import (
     connect,
     declare,
     errors,
-    launch_warnings,
     log_stream,
     publish,
     submission,
 )
 from determined.cli.checkpoint import transfers
 from determined.cli.config import config_file
-from determined.cli.experiment import commands, test_mode
+from determined.cli.experiment import test_mode
+from determined.cli.experiment.commands import first_trial, task_of_trial
 from determined.cli.output import progress, show
 from determined.common import config_text, submit
 from determined.common.api import BaseSession, Session
@@ -62,7 +62,7 @@ def create(args: argparse.Namespace) -> None:
         answer = submit.create(session, new, uploaded)
     for warning in answer["configWarnings"]:
         declare.warn(f"Warning: {warning}")
-    launch_warnings.tell(answer, "experiment")
+    submission.print_warnings(answer, "experiment")
     number = answer["experiment"]["id"]
     print(f"Created experiment {number}", flush=True)
     if args.test_mode:
@@ -183,16 +183,16 @@ def _override(args: argparse.Namespace) -> str:
 def follow(session: Session, number: int, published: Sequence[publish.Published] = ()) -> None:
     """Print the log of the first trial, once there is one; its published ports are open."""
     print("Waiting for first trial to begin...", flush=True)
-    trial_id = commands.first_trial(session, number)
+    trial_id = first_trial(session, number)
     pause_s = 0.05
     while trial_id is None:
         time.sleep(pause_s)
         pause_s = min(pause_s * 1.5, 1.0)
-        trial_id = commands.first_trial(session, number)
+        trial_id = first_trial(session, number)
         if trial_id is None and _is_over(session, number):
             raise errors.CliError(f"experiment {number} ended without a trial")
     print(f"Following first trial with ID {trial_id}", flush=True)
-    task_id = commands.task_of_trial(session, trial_id) if published else ""
+    task_id = task_of_trial(session, trial_id) if published else ""
     with publish.open_ports(session, task_id, published):
         log_stream.print_trial(session, trial_id, log_stream.everything())
 

@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
 
-from determined.cli import connect, errors, launch_warnings, publish, submission
+from determined.cli import connect, errors, publish, submission
 from determined.cli.config import config_file
 from determined.cli.interactive import kinds
 from determined.cli.interactive.kinds import Kind
@@ -49,7 +49,7 @@ def launch(
     if args.workspace_name:
         body["workspaceId"] = lookup.workspace(session, args.workspace_name)["id"]
     answer: Dict[str, Any] = session.post(kind.path, json=body, timeout=600.0).json()
-    launch_warnings.tell(answer, kind.title)
+    submission.print_warnings(answer, kind.title)
     return session, answer
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import shutil
 import sys
 from typing import Any, Optional, Sequence
@@ -61,6 +62,18 @@ def size(count_bytes: float) -> str:
             return f"{count_bytes:.1f}{unit}B"
         count_bytes /= 1024.0
     return f"{count_bytes:.1f}EB"
+
+
+def stop_without_reader() -> None:
+    """Raise BrokenPipeError once nobody reads our output; who writes nothing would not see it."""
+    try:
+        output = sys.stdout.fileno()
+    except (AttributeError, ValueError):  # a stand-in without a descriptor
+        return
+    watch = select.poll()
+    watch.register(output, 0)
+    if any(event & select.POLLERR for _, event in watch.poll(0)):
+        raise BrokenPipeError
 
 
 def _csv(headers: Sequence[str], rows: Rows) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, Dict
 
-from determined.cli import connect, launch_warnings, log_stream, submission
+from determined.cli import connect, log_stream, submission
 from determined.cli.config import config_file
 from determined.common.api import BaseSession
 
@@ -32,7 +32,7 @@ def fork(args: argparse.Namespace) -> None:
 
 def _start(session: BaseSession, body: Dict[str, Any], follow: bool) -> None:
     answer = session.post("/api/v1/generic-tasks", json=body, timeout=600.0).json()
-    launch_warnings.tell(answer, "task")
+    submission.print_warnings(answer, "task")
     print(f"Created task {answer['taskId']}", flush=True)
     if follow:
         log_stream.print_task(session, answer["taskId"], log_stream.everything(of_task=True))

@@ -10,7 +10,7 @@ import time
 from typing import Any, Dict, Iterator, List, Mapping, Tuple
 
 from determined.cli.declare import Arg, flag
-from determined.cli.output import reader
+from determined.cli.output import show
 from determined.common.api import BaseSession
 
 _PAGE = 500
@@ -42,7 +42,7 @@ def tell(session: BaseSession, kind: str, number: int, args: argparse.Namespace)
             continue
         if not args.follow or was_over:
             return
-        reader.stop_without_reader()
+        show.stop_without_reader()
         time.sleep(_POLL_S)
 
 

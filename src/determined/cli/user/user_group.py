@@ -7,7 +7,7 @@ from typing import Any, Dict, List
 from urllib.parse import quote
 
 from determined.cli import connect, errors, pagination
-from determined.cli.confirm import YES, confirm
+from determined.cli.arguments import YES, confirm
 from determined.cli.declare import Command, arg, flag
 from determined.cli.output import full_json, show
 from determined.common.api import BaseSession

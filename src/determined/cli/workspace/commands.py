@@ -6,7 +6,7 @@ import argparse
 from typing import Any, Dict, List, Optional
 
 from determined.cli import connect, errors, pagination
-from determined.cli.confirm import YES, confirm
+from determined.cli.arguments import YES, confirm
 from determined.cli.declare import Command, OneOf, arg, flag
 from determined.cli.output import full_json, show
 from determined.cli.workspace import lookup, namespaces, project
