@@ -80,7 +80,7 @@ def port_of_the_cluster() -> int:
     """The port that was asked for, that of the cluster if it still runs, or a free one."""
     if os.environ.get("DEMO_PORT"):
         return int(os.environ["DEMO_PORT"])
-    cluster = layout.layout_of(CLUSTER)
+    cluster = layout.cluster_layout(CLUSTER)
     if running_master.is_up(cluster):
         return int(cluster.address.read_text().rpartition(":")[2])
     return free_port(8080)

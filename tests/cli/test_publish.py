@@ -11,7 +11,7 @@ from tests.cli.conftest import Det
 from tests.cli.fake_master import FakeMaster
 
 from determined.cli import errors, publish
-from determined.cli.publish import Published
+from determined.cli.publish import PublishedPort
 from determined.common import config_text
 
 ENDED = canned_tasks.allocation("TERMINATED", statusCode=0)
@@ -25,9 +25,9 @@ def declared(config: str, *ports: str) -> Any:
 
 def test_a_port_is_the_same_here_unless_another_is_named() -> None:
     assert publish.parse(["80", "8080:81", "0:82"]) == [
-        Published(80, 80),
-        Published(8080, 81),
-        Published(0, 82),
+        PublishedPort(80, 80),
+        PublishedPort(8080, 81),
+        PublishedPort(0, 82),
     ]
 
 

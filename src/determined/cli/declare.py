@@ -136,7 +136,7 @@ def add_children(parser: argparse.ArgumentParser, depth: int) -> Any:
 
 def add_child(children: Any, command: Command) -> argparse.ArgumentParser:
     """An empty parser for one subcommand."""
-    options: Dict[str, Any] = {"help": command.help, "formatter_class": Formatter}
+    options: Dict[str, Any] = {"help": command.help, "formatter_class": HelpFormatter}
     parser: argparse.ArgumentParser = children.add_parser(
         command.name, aliases=command.aliases, description=command.help, **options
     )
@@ -161,7 +161,7 @@ def load(run: str) -> Run:
     return found
 
 
-class Formatter(argparse.HelpFormatter):
+class HelpFormatter(argparse.HelpFormatter):
     """Tells a default in the help where there is one to tell."""
 
     def _get_help_string(self, action: argparse.Action) -> str:

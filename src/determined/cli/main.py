@@ -129,7 +129,7 @@ def _parser(loaded: Sequence[declare.Command]) -> argparse.ArgumentParser:
     parser = declare.Parser(
         prog="det",
         description="Determined command-line client",
-        formatter_class=declare.Formatter,
+        formatter_class=declare.HelpFormatter,
     )
     address = os.environ.get("DET_MASTER") or "localhost:8080"
     parser.add_argument("-u", "--user", metavar="username", help="run as the given user")

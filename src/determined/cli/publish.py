@@ -12,7 +12,7 @@ from determined.common.api import Session, tunnels
 from determined.common.api.certs import Cert
 
 
-class Published(NamedTuple):
+class PublishedPort(NamedTuple):
     """One port of a task and where it is reached."""
 
     local: int
@@ -31,7 +31,7 @@ def argument(of_what: str) -> Arg:
     )
 
 
-def parse(texts: Sequence[str]) -> List[Published]:
+def parse(texts: Sequence[str]) -> List[PublishedPort]:
     """Read `PORT` and `LOCAL:PORT`; a local port of 0 is any that is free.
 
     Raises:
@@ -48,7 +48,7 @@ def parse(texts: Sequence[str]) -> List[Published]:
     return found
 
 
-def with_ports(config: str, ports: Sequence[Published]) -> str:
+def with_ports(config: str, ports: Sequence[PublishedPort]) -> str:
     """A config that declares the published ports as raw tunnels, beside its own.
 
     Raises:
@@ -61,7 +61,7 @@ def with_ports(config: str, ports: Sequence[Published]) -> str:
     return config_text.dump(loaded)
 
 
-def add(config: Dict[str, Any], ports: Sequence[Published]) -> None:
+def add(config: Dict[str, Any], ports: Sequence[PublishedPort]) -> None:
     """Declare the published ports in a config; what is wrong in it, the master says.
 
     Raises:
@@ -80,7 +80,7 @@ def add(config: Dict[str, Any], ports: Sequence[Published]) -> None:
 
 
 @contextlib.contextmanager
-def open_ports(session: Session, task_id: str, ports: Sequence[Published]) -> Iterator[None]:
+def open_ports(session: Session, task_id: str, ports: Sequence[PublishedPort]) -> Iterator[None]:
     """Listen at the local ports while this lasts.
 
     Raises:
@@ -98,7 +98,7 @@ def open_ports(session: Session, task_id: str, ports: Sequence[Published]) -> It
         yield
 
 
-def _listen(way: tunnels.Way, service: str, published: Published) -> tunnels.Listener:
+def _listen(way: tunnels.Way, service: str, published: PublishedPort) -> tunnels.Listener:
     tell: Callable[[str], None] = declare.warn
     try:
         return tunnels.Listener(way, service, published.local, tell)
@@ -109,18 +109,18 @@ def _listen(way: tunnels.Way, service: str, published: Published) -> tunnels.Lis
         ) from None
 
 
-def _parsed(text: str) -> Published:
+def _parsed(text: str) -> PublishedPort:
     local, colon, port = text.rpartition(":")
     numbers = [port, *([local] if colon else [])]
     if not all(n.isascii() and n.isdigit() and len(n) < 10 for n in numbers):
         raise errors.CliError(f"--publish {text}: give PORT or LOCAL:PORT, such as 8080:80")
-    parsed = Published(int(local) if colon else int(port), int(port))
+    parsed = PublishedPort(int(local) if colon else int(port), int(port))
     if not 0 < parsed.port < 65536 or parsed.local > 65535:
         raise errors.CliError(f"--publish {text}: ports are 1 to 65535")
     return parsed
 
 
-def _missing(declared: Any, ports: Sequence[Published]) -> List[Any]:
+def _missing(declared: Any, ports: Sequence[PublishedPort]) -> List[Any]:
     own = {d.get("proxy_port"): d for d in declared if isinstance(d, dict)}
     for published in ports:
         there = own.get(published.port)

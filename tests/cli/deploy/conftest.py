@@ -13,7 +13,7 @@ from tests.free_ports import free_port
 
 from determined.cli.deploy import extras, layout, processes, specs, start, supervisor_client
 
-Clusters = Callable[[str], layout.Layout]
+Clusters = Callable[[str], layout.ClusterLayout]
 STAND_IN = Path(__file__).with_name("stand_in.py")
 
 
@@ -40,7 +40,7 @@ def up(det: Det, port: int, *more: str, name: str = "c1") -> str:
     return outcome.out
 
 
-def running(cluster: layout.Layout) -> set[str]:
+def running(cluster: layout.ClusterLayout) -> set[str]:
     """Names of the processes that run in it."""
     known = specs.list_status(cluster.status)
     return {name for name, status in known.items() if status.process is not None}
@@ -59,11 +59,11 @@ def clusters(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     monkeypatch.setenv("PYTHONPATH", ":".join(sys.path))
     monkeypatch.setattr(extras, "check", lambda roles: None)
     monkeypatch.setattr(start, "_command", stand_in_command)
-    made: dict[str, layout.Layout] = {}
+    made: dict[str, layout.ClusterLayout] = {}
 
-    def get(name: str) -> layout.Layout:
+    def get(name: str) -> layout.ClusterLayout:
         if name not in made:
-            made[name] = layout.layout_of(name)
+            made[name] = layout.cluster_layout(name)
             made[name].create()
         return made[name]
 
@@ -76,7 +76,7 @@ def clusters(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 @pytest.fixture
-def cluster(clusters: Clusters) -> layout.Layout:
+def cluster(clusters: Clusters) -> layout.ClusterLayout:
     """The layout of a cluster named `c1`."""
     return clusters("c1")
 

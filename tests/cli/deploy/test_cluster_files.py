@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_what_a_cluster_writes_is_its_owners_alone(
-    det: Det, cluster: layout.Layout, port: int
+    det: Det, cluster: layout.ClusterLayout, port: int
 ) -> None:
     up(det, port)
     for path in cluster.root.rglob("*"):
@@ -30,7 +30,7 @@ def test_what_a_cluster_writes_is_its_owners_alone(
 
 @pytest.mark.parametrize("text", ["db:", "db: x", "security:", "security: x", "security: {tls: }"])
 def test_sections_that_are_none_are_left_to_the_master_to_judge(
-    det: Det, cluster: layout.Layout, port: int, tmp_path: Path, text: str
+    det: Det, cluster: layout.ClusterLayout, port: int, tmp_path: Path, text: str
 ) -> None:
     config = tmp_path / "own.yaml"
     config.write_text(text + "\n")
@@ -43,7 +43,7 @@ def test_sections_that_are_none_are_left_to_the_master_to_judge(
 
 
 def test_the_users_config_is_merged_below_the_flags(
-    det: Det, cluster: layout.Layout, port: int, tmp_path: Path
+    det: Det, cluster: layout.ClusterLayout, port: int, tmp_path: Path
 ) -> None:
     config = tmp_path / "own.yaml"
     config.write_text("port: 1\nlog:\n  level: debug\ndb:\n  x: y\n")
@@ -56,7 +56,7 @@ def test_the_users_config_is_merged_below_the_flags(
 
 
 def test_checkpoints_go_where_the_user_says(
-    det: Det, cluster: layout.Layout, port: int, tmp_path: Path
+    det: Det, cluster: layout.ClusterLayout, port: int, tmp_path: Path
 ) -> None:
     storage = tmp_path / "elsewhere"
     up(det, port, "--agents", "0", "--storage-host-path", str(storage))
@@ -65,7 +65,7 @@ def test_checkpoints_go_where_the_user_says(
 
 
 def test_a_given_first_password_is_used_and_not_kept(
-    det: Det, cluster: layout.Layout, port: int
+    det: Det, cluster: layout.ClusterLayout, port: int
 ) -> None:
     up(det, port, "--agents", "0", "--initial-user-password", "Given12345")
     assert cluster.initial_passwords[0].read_text() == "Given12345\n"
@@ -73,7 +73,9 @@ def test_a_given_first_password_is_used_and_not_kept(
     assert not any("Given12345" in text for text in kept)
 
 
-def test_a_second_start_needs_no_password(det: Det, cluster: layout.Layout, port: int) -> None:
+def test_a_second_start_needs_no_password(
+    det: Det, cluster: layout.ClusterLayout, port: int
+) -> None:
     up(det, port)
     det("deploy", "local", "cluster-down", "--cluster-name", "c1")
     cluster.initial_passwords[0].write_text("not this one any more\n")
@@ -81,7 +83,7 @@ def test_a_second_start_needs_no_password(det: Det, cluster: layout.Layout, port
 
 
 def test_on_loopback_agents_are_given_the_join_token_where_it_is_asked_for(
-    det: Det, cluster: layout.Layout, port: int, tmp_path: Path
+    det: Det, cluster: layout.ClusterLayout, port: int, tmp_path: Path
 ) -> None:
     config = tmp_path / "own.yaml"
     config.write_text("security: {agent_join: token}\n")
@@ -92,7 +94,7 @@ def test_on_loopback_agents_are_given_the_join_token_where_it_is_asked_for(
 
 
 def test_agents_of_a_start_are_not_given_the_token_of_the_one_before(
-    det: Det, cluster: layout.Layout, port: int, tmp_path: Path
+    det: Det, cluster: layout.ClusterLayout, port: int, tmp_path: Path
 ) -> None:
     cluster.join_token.write_text("of a database that is gone")
     config = tmp_path / "own.yaml"
@@ -105,7 +107,7 @@ def test_agents_of_a_start_are_not_given_the_token_of_the_one_before(
 
 
 def test_beyond_loopback_agents_are_given_the_join_token(
-    det: Det, cluster: layout.Layout, port: int
+    det: Det, cluster: layout.ClusterLayout, port: int
 ) -> None:
     up(det, port, "--listen", "0.0.0.0")
     assert cluster.join_token.read_text() == "join"

@@ -17,7 +17,9 @@ from determined.cli.deploy import extras, layout, supervisor_client
 pytestmark = pytest.mark.slow
 
 
-def test_a_busy_port_is_refused_before_anything_starts(det: Det, cluster: layout.Layout) -> None:
+def test_a_busy_port_is_refused_before_anything_starts(
+    det: Det, cluster: layout.ClusterLayout
+) -> None:
     with socket.create_server(("127.0.0.1", 0)) as held:
         port = held.getsockname()[1]
         words = ("--cluster-name", "c1", "--master-port", str(port))
@@ -29,7 +31,9 @@ def test_a_busy_port_is_refused_before_anything_starts(det: Det, cluster: layout
 
 
 @pytest.mark.parametrize("value", ["99999", "0", "-1"])
-def test_a_number_that_is_no_port_is_refused(det: Det, cluster: layout.Layout, value: str) -> None:
+def test_a_number_that_is_no_port_is_refused(
+    det: Det, cluster: layout.ClusterLayout, value: str
+) -> None:
     words = ("--cluster-name", "c1", "--master-port", value)
     outcome = det("deploy", "local", "cluster-up", *words)
     assert outcome.status == 1
@@ -37,7 +41,7 @@ def test_a_number_that_is_no_port_is_refused(det: Det, cluster: layout.Layout, v
 
 
 def test_a_config_file_that_cannot_be_read_is_told_with_its_name(
-    det: Det, cluster: layout.Layout, tmp_path: Path
+    det: Det, cluster: layout.ClusterLayout, tmp_path: Path
 ) -> None:
     config = tmp_path / "own.yaml"
     words = ("--cluster-name", "c1", "--master-config-path", str(config))
@@ -53,7 +57,7 @@ def test_a_config_file_that_cannot_be_read_is_told_with_its_name(
 
 
 def test_another_port_for_a_running_cluster_is_refused(
-    det: Det, cluster: layout.Layout, port: int
+    det: Det, cluster: layout.ClusterLayout, port: int
 ) -> None:
     up(det, port)
     words = ("--cluster-name", "c1", "--master-port", str(port + 1))
@@ -63,7 +67,7 @@ def test_another_port_for_a_running_cluster_is_refused(
 
 
 def test_options_that_a_running_master_cannot_take_are_named(
-    det: Det, cluster: layout.Layout, port: int, tmp_path: Path
+    det: Det, cluster: layout.ClusterLayout, port: int, tmp_path: Path
 ) -> None:
     config = tmp_path / "own.yaml"
     config.write_text("cluster_name: other\n")
@@ -83,7 +87,7 @@ def test_options_that_a_running_master_cannot_take_are_named(
 
 
 def test_a_first_password_for_a_database_that_is_there_changes_nothing_and_says_so(
-    det: Det, cluster: layout.Layout, port: int
+    det: Det, cluster: layout.ClusterLayout, port: int
 ) -> None:
     up(det, port)
     det("d", "local", "cluster-down", "--cluster-name", "c1")
@@ -93,7 +97,7 @@ def test_a_first_password_for_a_database_that_is_there_changes_nothing_and_says_
     assert "--initial-user-password is for a new database" in outcome.err
 
 
-def test_a_blank_first_password_is_refused(det: Det, cluster: layout.Layout) -> None:
+def test_a_blank_first_password_is_refused(det: Det, cluster: layout.ClusterLayout) -> None:
     words = ("--cluster-name", "c1", "--initial-user-password", "")
     outcome = det("d", "local", "cluster-up", *words)
     assert outcome.status == 1
@@ -102,7 +106,7 @@ def test_a_blank_first_password_is_refused(det: Det, cluster: layout.Layout) -> 
 
 
 def test_a_directory_for_checkpoints_that_cannot_be_made_is_named(
-    det: Det, cluster: layout.Layout, port: int, tmp_path: Path
+    det: Det, cluster: layout.ClusterLayout, port: int, tmp_path: Path
 ) -> None:
     file = tmp_path / "file"
     file.touch()
@@ -126,7 +130,7 @@ def test_a_place_where_no_cluster_can_be_kept_is_named(
 
 
 def test_a_name_that_is_no_address_is_told_with_the_option(
-    det: Det, cluster: layout.Layout
+    det: Det, cluster: layout.ClusterLayout
 ) -> None:
     words = ("--cluster-name", "c1", "--listen", "192.0.2.1")  # of no machine
     outcome = det("d", "local", "cluster-up", *words)
@@ -136,7 +140,7 @@ def test_a_name_that_is_no_address_is_told_with_the_option(
 
 
 def test_what_an_earlier_start_has_said_is_no_reason_of_this_one(
-    det: Det, cluster: layout.Layout, port: int, tmp_path: Path
+    det: Det, cluster: layout.ClusterLayout, port: int, tmp_path: Path
 ) -> None:
     config = tmp_path / "own.yaml"
     words = ("--cluster-name", "c1", "--master-port", str(port))
@@ -148,7 +152,7 @@ def test_what_an_earlier_start_has_said_is_no_reason_of_this_one(
 
 
 def test_a_master_that_cannot_start_is_told_with_the_end_of_its_log(
-    det: Det, cluster: layout.Layout, port: int, tmp_path: Path
+    det: Det, cluster: layout.ClusterLayout, port: int, tmp_path: Path
 ) -> None:
     config = tmp_path / "own.yaml"
     config.write_text("misbehave: 7\n")
@@ -162,7 +166,7 @@ def test_a_master_that_cannot_start_is_told_with_the_end_of_its_log(
 
 
 def test_who_interrupts_a_start_leaves_nothing_running(
-    det: Det, cluster: layout.Layout, port: int, tmp_path: Path
+    det: Det, cluster: layout.ClusterLayout, port: int, tmp_path: Path
 ) -> None:
     config = tmp_path / "master.yaml"
     config.write_text("mute: 1\n")
@@ -190,7 +194,7 @@ def test_who_interrupts_a_start_leaves_nothing_running(
 
 
 def test_https_is_left_to_those_who_run_the_servers_themselves(
-    det: Det, cluster: layout.Layout, tmp_path: Path
+    det: Det, cluster: layout.ClusterLayout, tmp_path: Path
 ) -> None:
     config = tmp_path / "own.yaml"
     config.write_text("security: {tls: {cert: c, key: k}}\n")

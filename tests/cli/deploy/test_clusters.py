@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_up_starts_master_and_agents_and_logs_in(
-    det: Det, cluster: layout.Layout, port: int
+    det: Det, cluster: layout.ClusterLayout, port: int
 ) -> None:
     out = up(det, port, "--agents", "2")
     address = f"http://127.0.0.1:{port}"
@@ -36,7 +36,9 @@ def test_up_starts_master_and_agents_and_logs_in(
         assert (store.active_user, store.token_of("determined")) == ("determined", "token")
 
 
-def test_up_again_says_so_and_changes_nothing(det: Det, cluster: layout.Layout, port: int) -> None:
+def test_up_again_says_so_and_changes_nothing(
+    det: Det, cluster: layout.ClusterLayout, port: int
+) -> None:
     up(det, port)
     before = specs.list_status(cluster.status)
     assert f"cluster 'c1' is already up at http://127.0.0.1:{port}" in up(det, port)
@@ -44,7 +46,7 @@ def test_up_again_says_so_and_changes_nothing(det: Det, cluster: layout.Layout, 
 
 
 def test_down_leaves_nothing_and_down_again_says_so(
-    det: Det, cluster: layout.Layout, port: int
+    det: Det, cluster: layout.ClusterLayout, port: int
 ) -> None:
     up(det, port)
     left = [status.process for status in specs.list_status(cluster.status).values()]
@@ -65,7 +67,7 @@ def test_two_clusters_run_side_by_side(det: Det, clusters: Clusters, port: int) 
 
 
 def test_more_agents_join_the_master_that_runs_wherever_it_listens(
-    det: Det, cluster: layout.Layout, port: int
+    det: Det, cluster: layout.ClusterLayout, port: int
 ) -> None:
     up(det, port)
     before = cluster.master_config.read_text()
@@ -81,7 +83,7 @@ def test_help_tells_a_default_of_one(det: Det, home: Path) -> None:
 
 
 def test_a_killed_supervisor_does_not_keep_a_cluster_from_stopping(
-    det: Det, cluster: layout.Layout, port: int
+    det: Det, cluster: layout.ClusterLayout, port: int
 ) -> None:
     up(det, port)
     supervisor = supervisor_client.find_supervisor(cluster)
@@ -94,7 +96,7 @@ def test_a_killed_supervisor_does_not_keep_a_cluster_from_stopping(
 
 
 def test_up_after_a_killed_supervisor_keeps_the_master(
-    det: Det, cluster: layout.Layout, port: int
+    det: Det, cluster: layout.ClusterLayout, port: int
 ) -> None:
     up(det, port)
     supervisor = supervisor_client.find_supervisor(cluster)
@@ -107,7 +109,7 @@ def test_up_after_a_killed_supervisor_keeps_the_master(
     assert supervisor_client.find_supervisor(cluster) is not None
 
 
-def test_a_left_database_is_stopped_only_if_it_is_one(cluster: layout.Layout) -> None:
+def test_a_left_database_is_stopped_only_if_it_is_one(cluster: layout.ClusterLayout) -> None:
     data = cluster.database / "data"
     data.mkdir(parents=True)
     code = (
@@ -129,7 +131,7 @@ def test_a_left_database_is_stopped_only_if_it_is_one(cluster: layout.Layout) ->
 
 
 def test_tasks_left_by_agents_end_with_the_cluster(
-    det: Det, cluster: layout.Layout, port: int
+    det: Det, cluster: layout.ClusterLayout, port: int
 ) -> None:
     up(det, port)
     folder = cluster.agents / "c1-agent-0" / "container"
@@ -153,7 +155,7 @@ def test_tasks_left_by_agents_end_with_the_cluster(
 
 
 def test_deleting_the_database_keeps_checkpoints_and_forgets_logins(
-    det: Det, cluster: layout.Layout, port: int
+    det: Det, cluster: layout.ClusterLayout, port: int
 ) -> None:
     up(det, port, "--agents", "0")
     (cluster.checkpoints / "kept").write_text("x")
@@ -166,8 +168,8 @@ def test_deleting_the_database_keeps_checkpoints_and_forgets_logins(
 
 
 @covers("agent-config 6.deploy_local")
-def test_master_and_agents_come_and_continue_their_own(
-    det: Det, cluster: layout.Layout, port: int
+def test_master_and_agents_come_and_go_on_their_own(
+    det: Det, cluster: layout.ClusterLayout, port: int
 ) -> None:
     local = ("deploy", "local")
     name = ("--cluster-name", "c1")
@@ -186,7 +188,7 @@ def test_master_and_agents_come_and_continue_their_own(
 
 
 def test_an_agent_without_a_master_is_started_and_told_that_none_answers(
-    det: Det, cluster: layout.Layout, port: int
+    det: Det, cluster: layout.ClusterLayout, port: int
 ) -> None:
     words = ("--cluster-name", "c1", "--master-port", str(port), "--no-gpu")
     outcome = det("d", "local", "agent-up", "127.0.0.1", *words)
@@ -194,7 +196,7 @@ def test_an_agent_without_a_master_is_started_and_told_that_none_answers(
     assert f"no master answers at 127.0.0.1:{port} yet" in outcome.out
 
 
-def test_logs_show_master_and_agents(det: Det, cluster: layout.Layout, port: int) -> None:
+def test_logs_show_master_and_agents(det: Det, cluster: layout.ClusterLayout, port: int) -> None:
     up(det, port)
     until(lambda: "joined" in cluster.log("c1-agent-0").read_text())
     out = det("deploy", "local", "logs", "--cluster-name", "c1", "--no-follow").out
@@ -203,7 +205,7 @@ def test_logs_show_master_and_agents(det: Det, cluster: layout.Layout, port: int
 
 
 def test_following_logs_ends_when_nobody_reads_them_any_more(
-    det: Det, cluster: layout.Layout, port: int
+    det: Det, cluster: layout.ClusterLayout, port: int
 ) -> None:
     up(det, port)
     following = subprocess.Popen(

@@ -18,23 +18,25 @@ SLEEP = "import time; time.sleep(3600)"
 pytestmark = pytest.mark.slow
 
 
-def spec(cluster: layout.Layout, name: str, code: str = SLEEP, **options: object) -> specs.Spec:
+def spec(
+    cluster: layout.ClusterLayout, name: str, code: str = SLEEP, **options: object
+) -> specs.ProcessSpec:
     argv = [sys.executable, "-S", "-c", code]
     quick = {"stop_grace_s": 30.0, "backoff_first_s": 0.05}
-    return specs.Spec(name, argv, str(cluster.log(name)), **{**quick, **options})  # type: ignore[arg-type]
+    return specs.ProcessSpec(name, argv, str(cluster.log(name)), **{**quick, **options})  # type: ignore[arg-type]
 
 
-def status(cluster: layout.Layout, name: str) -> specs.Status:
+def status(cluster: layout.ClusterLayout, name: str) -> specs.ProcessStatus:
     return specs.list_status(cluster.status)[name]
 
 
-def kill(cluster: layout.Layout, name: str) -> int:
+def kill(cluster: layout.ClusterLayout, name: str) -> int:
     pid = status(cluster, name).pid
     os.kill(pid, signal.SIGKILL)
     return pid
 
 
-def test_a_killed_process_is_started_again(cluster: layout.Layout) -> None:
+def test_a_killed_process_is_started_again(cluster: layout.ClusterLayout) -> None:
     supervisor_client.apply(cluster, [spec(cluster, "a")])
     pid = kill(cluster, "a")
     until(lambda: status(cluster, "a").pid not in (0, pid))
@@ -42,7 +44,7 @@ def test_a_killed_process_is_started_again(cluster: layout.Layout) -> None:
     assert (found.state, found.restarts, found.exit_code) == ("running", 1, -signal.SIGKILL)
 
 
-def test_each_further_restart_waits_longer(cluster: layout.Layout) -> None:
+def test_each_further_restart_waits_longer(cluster: layout.ClusterLayout) -> None:
     stamp = "import time; print(time.monotonic(), flush=True); raise SystemExit(3)"
     supervisor_client.apply(cluster, [spec(cluster, "a", stamp, backoff_first_s=0.1)])
     until(lambda: len(cluster.log("a").read_text().split()) >= 4)
@@ -54,7 +56,9 @@ def test_each_further_restart_waits_longer(cluster: layout.Layout) -> None:
     assert status(cluster, "a").exit_code == 3
 
 
-def test_without_autorestart_an_end_is_final_until_asked_again(cluster: layout.Layout) -> None:
+def test_without_autorestart_an_end_is_final_until_asked_again(
+    cluster: layout.ClusterLayout,
+) -> None:
     once = spec(cluster, "a", autorestart=False)
     supervisor_client.apply(cluster, [once, spec(cluster, "b")])
     kill(cluster, "a")
@@ -65,7 +69,7 @@ def test_without_autorestart_an_end_is_final_until_asked_again(cluster: layout.L
 
 
 def test_a_killed_supervisor_leaves_its_processes_and_the_next_takes_them_over(
-    cluster: layout.Layout,
+    cluster: layout.ClusterLayout,
 ) -> None:
     supervisor_client.apply(cluster, [spec(cluster, "a")])
     first = supervisor_client.find_supervisor(cluster)
@@ -81,7 +85,7 @@ def test_a_killed_supervisor_leaves_its_processes_and_the_next_takes_them_over(
     until(lambda: status(cluster, "a").pid not in (0, pid))
 
 
-def test_what_is_withdrawn_stops_and_the_rest_continues(cluster: layout.Layout) -> None:
+def test_what_is_withdrawn_stops_and_the_rest_goes_on(cluster: layout.ClusterLayout) -> None:
     supervisor_client.apply(cluster, [spec(cluster, "a"), spec(cluster, "b")])
     gone, kept = status(cluster, "a").process, status(cluster, "b").process
     assert supervisor_client.withdraw(cluster, ["a", "nosuch"]) == {"a"}
@@ -91,14 +95,14 @@ def test_what_is_withdrawn_stops_and_the_rest_continues(cluster: layout.Layout) 
     assert processes.is_alive(kept)
 
 
-def test_the_supervisor_leaves_when_nothing_is_left(cluster: layout.Layout) -> None:
+def test_the_supervisor_leaves_when_nothing_is_left(cluster: layout.ClusterLayout) -> None:
     supervisor_client.apply(cluster, [spec(cluster, "a")])
     supervisor_client.withdraw(cluster, ["a"])
     until(lambda: supervisor_client.find_supervisor(cluster) is None)
     assert specs.list_status(cluster.status) == {}
 
 
-def test_a_process_that_does_not_leave_is_killed(cluster: layout.Layout) -> None:
+def test_a_process_that_does_not_leave_is_killed(cluster: layout.ClusterLayout) -> None:
     deaf = (
         "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
         "print('deaf', flush=True); time.sleep(3600)"
@@ -111,7 +115,7 @@ def test_a_process_that_does_not_leave_is_killed(cluster: layout.Layout) -> None
     assert not processes.is_alive(process)
 
 
-def test_asked_to_leave_it_stops_the_last_started_first(cluster: layout.Layout) -> None:
+def test_asked_to_leave_it_stops_the_last_started_first(cluster: layout.ClusterLayout) -> None:
     slow_end = (  # whole lines: unbuffered, print() may be interrupted before its line break
         "import os, signal, sys, time; "
         "signal.signal(signal.SIGTERM, lambda *_: (time.sleep(0.2), "
@@ -129,14 +133,16 @@ def test_asked_to_leave_it_stops_the_last_started_first(cluster: layout.Layout) 
     assert high + 0.15 < low
 
 
-def test_a_command_that_cannot_be_started_is_told_in_its_log(cluster: layout.Layout) -> None:
-    wanted = specs.Spec("a", ["/nosuch/program"], str(cluster.log("a")), autorestart=False)
+def test_a_command_that_cannot_be_started_is_told_in_its_log(
+    cluster: layout.ClusterLayout,
+) -> None:
+    wanted = specs.ProcessSpec("a", ["/nosuch/program"], str(cluster.log("a")), autorestart=False)
     supervisor_client.apply(cluster, [wanted])
     until(lambda: status(cluster, "a").state == "exited")
     assert "could not start a (/nosuch/program)" in cluster.log("a").read_text()
 
 
-def test_the_supervisor_is_nobodys_child_and_small(cluster: layout.Layout) -> None:
+def test_the_supervisor_is_nobodys_child_and_small(cluster: layout.ClusterLayout) -> None:
     supervisor_client.apply(cluster, [spec(cluster, "a")])
     supervisor = supervisor_client.find_supervisor(cluster)
     assert supervisor is not None
@@ -149,13 +155,13 @@ def test_the_supervisor_is_nobodys_child_and_small(cluster: layout.Layout) -> No
 def test_a_pid_that_now_is_another_process_is_left_alone() -> None:
     here = processes.identify(os.getpid())
     assert here is not None
-    stale = processes.Identity(here.pid, "1")
+    stale = processes.ProcessIdentity(here.pid, "1")
     assert not processes.is_alive(stale)
     assert processes.end([stale], grace_s=0.0) == []
     assert here == processes.identify(os.getpid())
 
 
-def test_descendants_are_found_by_parent_and_by_session(cluster: layout.Layout) -> None:
+def test_descendants_are_found_by_parent_and_by_session(cluster: layout.ClusterLayout) -> None:
     family = (
         "import subprocess, sys, time; "
         "subprocess.Popen([sys.executable, '-S', '-c', 'import time; time.sleep(3600)'], "
@@ -183,7 +189,9 @@ def test_a_log_over_its_limit_is_moved_away_and_old_ones_dropped(tmp_path: Path)
     assert not logs.rotate(str(tmp_path / "none"), limit_bytes=10, keep=3)
 
 
-def test_a_running_process_continues_writing_after_its_log_moved(cluster: layout.Layout) -> None:
+def test_a_running_process_goes_on_writing_after_its_log_moved(
+    cluster: layout.ClusterLayout,
+) -> None:
     writer = "import time\nwhile True: print('x' * 99, flush=True); time.sleep(0.005)"
     supervisor_client.apply(cluster, [spec(cluster, "a", writer, log_bytes=2000)])
     moved = Path(f"{cluster.log('a')}.1")

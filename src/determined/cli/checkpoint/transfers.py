@@ -8,7 +8,7 @@ from typing import Callable, Iterator, Optional
 
 from determined.cli.declare import flag
 
-Moved = Callable[[int], None]
+BytesMoved = Callable[[int], None]
 _BAR_AND_TIMES = 50
 """Columns of a terminal that a bar, bytes, speed and time take besides the label."""
 NO_VERIFY = flag(
@@ -18,7 +18,7 @@ NO_VERIFY = flag(
 
 
 @contextlib.contextmanager
-def shown(label: str, total: int, is_quiet: bool = False) -> Iterator[Optional[Moved]]:
+def shown(label: str, total: int, is_quiet: bool = False) -> Iterator[Optional[BytesMoved]]:
     """A bar on stderr while the block runs.
 
     Args:

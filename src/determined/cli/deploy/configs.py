@@ -27,7 +27,7 @@ class MasterOptions:
     work_dir: Optional[str] = None
 
 
-def of_master(cluster: layout.Layout, options: MasterOptions) -> Dict[str, Any]:
+def of_master(cluster: layout.ClusterLayout, options: MasterOptions) -> Dict[str, Any]:
     """A master's settings: our values, below those of the user's file, below those of flags.
 
     The directory for checkpoints is made, where they name none of their own.
@@ -69,13 +69,13 @@ def of_master(cluster: layout.Layout, options: MasterOptions) -> Dict[str, Any]:
     return config
 
 
-def asks_for_tokens(config: Dict[str, Any]) -> bool:
+def needs_join_token(config: Dict[str, Any]) -> bool:
     """Whether a master of these settings lets agents in by its join token alone."""
     said = _section(config, "security").get("agent_join")
     return said == "token" or config["host"] not in LOOPBACK
 
 
-def write_master(cluster: layout.Layout, config: Dict[str, Any]) -> None:
+def write_master(cluster: layout.ClusterLayout, config: Dict[str, Any]) -> None:
     """Write `master.yaml`."""
     specs.write_private(cluster.master_config, plain_yaml.dump(config) + "\n")
 
@@ -93,7 +93,7 @@ class AgentOptions:
     config_path: Optional[str] = None
 
 
-def write_agent(cluster: layout.Layout, options: AgentOptions) -> Dict[str, Any]:
+def write_agent(cluster: layout.ClusterLayout, options: AgentOptions) -> Dict[str, Any]:
     """Write the agent's own YAML file, and return it; the user's file wins over our values.
 
     Raises:
@@ -173,7 +173,7 @@ def _section(config: Dict[str, Any], key: str) -> Dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _make_storage(cluster: layout.Layout, path: pathlib.Path) -> None:
+def _make_storage(cluster: layout.ClusterLayout, path: pathlib.Path) -> None:
     # A checkpoint's directory is everybody's to write, so that any task may collect it; who
     # is no task of this cluster cannot find out its name.
     mode = 0o711 if path == cluster.checkpoints else 0o777

@@ -12,7 +12,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*\Z")
 
 
 @dataclasses.dataclass(frozen=True)
-class Layout:
+class ClusterLayout:
     """The directory of one cluster and the names in it. Standard library only.
 
     `specs` holds one JSON file for each process that should run, `status` one for each
@@ -106,7 +106,7 @@ class Layout:
             ) from None
 
 
-def layout_of(cluster: str) -> Layout:
+def cluster_layout(cluster: str) -> ClusterLayout:
     """The layout of a cluster by its name.
 
     `DET_DEPLOY_DIR` names another parent directory than `$XDG_DATA_HOME/determined`
@@ -116,7 +116,7 @@ def layout_of(cluster: str) -> Layout:
         CliError: the name could not be a directory's name.
     """
     check_name("cluster name", cluster)
-    return Layout(cluster=cluster, root=_parent() / cluster)
+    return ClusterLayout(cluster=cluster, root=_parent() / cluster)
 
 
 def check_name(what: str, name: str) -> None:

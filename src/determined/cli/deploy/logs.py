@@ -22,14 +22,14 @@ def logs(args: argparse.Namespace) -> None:
     Raises:
         CliError: this machine has no such cluster.
     """
-    cluster = layout.layout_of(args.cluster_name)
+    cluster = layout.cluster_layout(args.cluster_name)
     if not cluster.logs.exists():
         raise errors.CliError(cluster.missing())
-    readers: Dict[str, _Reader] = {}
+    readers: Dict[str, _LogReader] = {}
     while True:
         for path in sorted(cluster.logs.glob("*.log"), key=_master_first):
             if path.stem != "supervisor":
-                log = readers.setdefault(path.stem, _Reader(path))
+                log = readers.setdefault(path.stem, _LogReader(path))
                 for line in log.lines():
                     print(f"[{path.stem}] {line}", flush=not args.no_follow)
         if args.no_follow:
@@ -61,7 +61,7 @@ def rotate(log: str, limit_bytes: int, keep: int) -> bool:
     return True
 
 
-class _Reader:
+class _LogReader:
     """New whole lines of a file that may be emptied meanwhile."""
 
     def __init__(self, path: pathlib.Path) -> None:

@@ -19,29 +19,29 @@ _GONE_S = 30.0
 
 
 @dataclasses.dataclass(frozen=True)
-class Identity:
+class ProcessIdentity:
     """One process: `start` is the kernel's start time as text, its unit is the system's."""
 
     pid: int
     start: str
 
 
-def identify(pid: int) -> Optional[Identity]:
+def identify(pid: int) -> Optional[ProcessIdentity]:
     """The identity of a live process; None when there is none, or only its corpse."""
     if not _PROC.joinpath("self", "stat").exists():
         return _identify_by_ps(pid)
     fields = _stat(pid)
     if fields is None or fields[0] in ("Z", "X"):
         return None
-    return Identity(pid, fields[19])
+    return ProcessIdentity(pid, fields[19])
 
 
-def is_alive(process: Identity) -> bool:
+def is_alive(process: ProcessIdentity) -> bool:
     """Whether this very process still runs."""
     return identify(process.pid) == process
 
 
-def end(processes: Iterable[Identity], grace_s: float) -> List[Identity]:
+def end(processes: Iterable[ProcessIdentity], grace_s: float) -> List[ProcessIdentity]:
     """Ask processes to leave, and kill those that have not after `grace_s` seconds.
 
     Returns:
@@ -57,14 +57,14 @@ def end(processes: Iterable[Identity], grace_s: float) -> List[Identity]:
     return left
 
 
-def send(process: Identity, number: int) -> None:
+def send(process: ProcessIdentity, number: int) -> None:
     """Signal a process if it is still the same one."""
     if is_alive(process):
         with contextlib.suppress(ProcessLookupError):
             os.kill(process.pid, number)
 
 
-def wait_gone(processes: Iterable[Identity], limit_s: float) -> List[Identity]:
+def wait_gone(processes: Iterable[ProcessIdentity], limit_s: float) -> List[ProcessIdentity]:
     """Wait until none lives, at most `limit_s` seconds; returns those that still do."""
     deadline = time.monotonic() + limit_s
     left = [p for p in processes if is_alive(p)]
@@ -74,7 +74,7 @@ def wait_gone(processes: Iterable[Identity], limit_s: float) -> List[Identity]:
     return left
 
 
-def descendants(roots: Iterable[Identity]) -> List[Identity]:
+def descendants(roots: Iterable[ProcessIdentity]) -> List[ProcessIdentity]:
     """All live processes below `roots`, by parent and by session, without the roots."""
     parents: Dict[int, int] = {}
     sessions: Dict[int, int] = {}
@@ -93,7 +93,7 @@ def descendants(roots: Iterable[Identity]) -> List[Identity]:
     return [process for process in named if process is not None]
 
 
-def naming(needle: str) -> List[Identity]:
+def find_by_command_line(needle: str) -> List[ProcessIdentity]:
     """Live processes, this one excepted, whose command line holds `needle`."""
     found = []
     for pid in all_pids():
@@ -130,9 +130,9 @@ def _stat(pid: int) -> Optional[List[str]]:
     return text[text.rindex(")") + 2 :].split()
 
 
-def _identify_by_ps(pid: int) -> Optional[Identity]:
+def _identify_by_ps(pid: int) -> Optional[ProcessIdentity]:
     command = ["ps", "-o", "stat=,lstart=", "-p", str(pid)]
     words = subprocess.run(command, capture_output=True, text=True, check=False).stdout.split()
     if not words or words[0].startswith("Z"):
         return None
-    return Identity(pid, " ".join(words[1:]))
+    return ProcessIdentity(pid, " ".join(words[1:]))

@@ -19,28 +19,30 @@ _LOG_LINES = 15
 _NO_RETRIES = RetryPolicy(total=0)
 
 
-class Failed(errors.CliError):
+class ProcessEndedError(errors.CliError):
     """A process of the cluster ended while it was waited for."""
 
 
-Said = Mapping[str, int]
+LogSizes = Mapping[str, int]
 """How long the logs of processes were, by name, when these were started."""
 
 
-def said_by(cluster: layout.Layout, names: Sequence[str]) -> Said:
+def log_sizes(cluster: layout.ClusterLayout, names: Sequence[str]) -> LogSizes:
     """How long their logs are now."""
     logs = ((name, cluster.log(name)) for name in names)
     return {name: log.stat().st_size for name, log in logs if log.exists()}
 
 
-def wait_master(cluster: layout.Layout, address: str, limit_s: float, before: Said) -> None:
+def wait_master(
+    cluster: layout.ClusterLayout, address: str, limit_s: float, before: LogSizes
+) -> None:
     """Wait until the master answers.
 
     Args:
         before: what the logs held before its start.
 
     Raises:
-        Failed: it ended first; the end of what it has said is in the text.
+        ProcessEndedError: it ended first; the end of what it has said is in the text.
         CliError: it took longer than `limit_s` seconds.
     """
     deadline = time.monotonic() + limit_s
@@ -55,7 +57,7 @@ def wait_master(cluster: layout.Layout, address: str, limit_s: float, before: Sa
         time.sleep(_PAUSE_S)
 
 
-def sign_in(cluster: layout.Layout, address: str, username: str, password: str) -> Session:
+def sign_in(cluster: layout.ClusterLayout, address: str, username: str, password: str) -> Session:
     """A session of a user: by the token stored from before, else by password.
 
     Args:
@@ -104,14 +106,14 @@ def stores_of(address: str) -> List[authentication.TokenStore]:
     return [authentication.TokenStore(name) for name in names]
 
 
-def sign_in_admin(cluster: layout.Layout, address: str, password: str) -> None:
+def sign_in_admin(cluster: layout.ClusterLayout, address: str, password: str) -> None:
     """Let whoever made the cluster act as its admin (`det -u admin …`), once and if possible."""
     if authentication.TokenStore(address).token_of(ADMIN) is None:
         with contextlib.suppress(errors.CliError):
             sign_in(cluster, address, ADMIN, password).close()
 
 
-def initial_password(cluster: layout.Layout) -> str:
+def initial_password(cluster: layout.ClusterLayout) -> str:
     """The random password of the cluster's first start; "" when there is none."""
     for path in cluster.initial_passwords:
         try:
@@ -122,16 +124,16 @@ def initial_password(cluster: layout.Layout) -> str:
 
 
 def wait_agents(
-    cluster: layout.Layout,
+    cluster: layout.ClusterLayout,
     session: Session,
     names: Sequence[str],
     limit_s: float,
-    before: Said,
+    before: LogSizes,
 ) -> List[Dict[str, Any]]:
     """Wait until agents are connected and their slots listed; returns them.
 
     Raises:
-        Failed: master or agent ended first.
+        ProcessEndedError: master or agent ended first.
         CliError: it took longer than `limit_s` seconds.
     """
     deadline = time.monotonic() + limit_s
@@ -149,20 +151,20 @@ def wait_agents(
         time.sleep(_PAUSE_S)
 
 
-def check_alive(cluster: layout.Layout, names: Sequence[str], before: Said) -> None:
-    """Raise `Failed` for a process that has ended since its start."""
+def check_alive(cluster: layout.ClusterLayout, names: Sequence[str], before: LogSizes) -> None:
+    """Raise `ProcessEndedError` for a process that has ended since its start."""
     known = specs.list_status(cluster.status)
     for name in names:
         status = known.get(name)
         if status is None or (status.state == "running" and status.restarts == 0):
             continue
-        raise Failed(
+        raise ProcessEndedError(
             f"{name} ended with exit code {status.exit_code} while it started. The end of "
             f"{cluster.log(name)}:\n{log_end(cluster, name, before.get(name, 0))}"
         )
 
 
-def log_end(cluster: layout.Layout, name: str, start: int) -> str:
+def log_end(cluster: layout.ClusterLayout, name: str, start: int) -> str:
     """The last lines of a process's log, of those from byte `start` on."""
     try:
         log = cluster.log(name).read_bytes()

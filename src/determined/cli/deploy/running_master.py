@@ -10,7 +10,7 @@ from typing import Any, Dict
 from determined.cli import declare
 from determined.cli.deploy import configs, layout, specs
 
-_ASKED = (
+_SETTINGS_OPTIONS = (
     "master_config_path",
     "storage_host_path",
     "initial_user_password",
@@ -20,7 +20,7 @@ _ASKED = (
 )
 
 
-def is_up(cluster: layout.Layout) -> bool:
+def is_up(cluster: layout.ClusterLayout) -> bool:
     """Whether the master's process lives."""
     master = specs.list_status(cluster.status).get("master")
     return master is not None and master.process is not None
@@ -37,12 +37,12 @@ def options_of(args: argparse.Namespace) -> configs.MasterOptions:
     )
 
 
-def warn_of_ignored(cluster: layout.Layout, args: argparse.Namespace) -> None:
+def warn_of_ignored(cluster: layout.ClusterLayout, args: argparse.Namespace) -> None:
     """Name the options that a running master keeps from having an effect.
 
     One that only says what is so already is not named.
     """
-    asked = [name for name in _ASKED if getattr(args, name)]
+    asked = [name for name in _SETTINGS_OPTIONS if getattr(args, name)]
     if not asked:
         return
     current = configs.read(str(cluster.master_config))
@@ -57,7 +57,7 @@ def warn_of_ignored(cluster: layout.Layout, args: argparse.Namespace) -> None:
 
 
 def _holds(
-    name: str, args: argparse.Namespace, cluster: layout.Layout, current: Dict[str, Any]
+    name: str, args: argparse.Namespace, cluster: layout.ClusterLayout, current: Dict[str, Any]
 ) -> bool:
     value = getattr(args, name)
     if name == "listen":

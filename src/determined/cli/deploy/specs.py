@@ -13,7 +13,7 @@ from determined.cli.deploy import processes
 
 
 @dataclasses.dataclass(frozen=True)
-class Spec:
+class ProcessSpec:
     """One process that should run.
 
     `order` is the place at start; stopping goes the other way. `stop_grace_s` is how long it
@@ -37,7 +37,7 @@ class Spec:
 
 
 @dataclasses.dataclass(frozen=True)
-class Status:
+class ProcessStatus:
     """What the supervisor last knew of one process.
 
     `state` is "running", "waiting" (for its next start), "exited" (and not to be started
@@ -52,20 +52,20 @@ class Status:
     exit_code: Optional[int] = None
 
     @property
-    def process(self) -> Optional[processes.Identity]:
+    def process(self) -> Optional[processes.ProcessIdentity]:
         """The process while it lives, also when its supervisor is dead."""
-        identity = processes.Identity(self.pid, self.start)
+        identity = processes.ProcessIdentity(self.pid, self.start)
         return identity if self.pid and processes.is_alive(identity) else None
 
 
-def write_spec(directory: pathlib.Path, spec: Spec) -> None:
+def write_spec(directory: pathlib.Path, spec: ProcessSpec) -> None:
     """Store a spec under its name; its environment may hold secrets, so 0600."""
     write_private(directory / f"{spec.name}.json", json.dumps(dataclasses.asdict(spec), indent=1))
 
 
-def list_specs(directory: pathlib.Path) -> List[Spec]:
+def list_specs(directory: pathlib.Path) -> List[ProcessSpec]:
     """All specs in their order of start."""
-    found = [Spec(**document) for document in _documents(directory)]
+    found = [ProcessSpec(**document) for document in _documents(directory)]
     return sorted(found, key=lambda spec: (spec.order, spec.name))
 
 
@@ -74,13 +74,13 @@ def delete_spec(directory: pathlib.Path, name: str) -> bool:
     return _unlink(directory / f"{name}.json")
 
 
-def write_status(directory: pathlib.Path, status: Status) -> None:
+def write_status(directory: pathlib.Path, status: ProcessStatus) -> None:
     write_private(directory / f"{status.name}.json", json.dumps(dataclasses.asdict(status)))
 
 
-def list_status(directory: pathlib.Path) -> Dict[str, Status]:
+def list_status(directory: pathlib.Path) -> Dict[str, ProcessStatus]:
     """The last known status of each process by its name."""
-    found = (Status(**document) for document in _documents(directory))
+    found = (ProcessStatus(**document) for document in _documents(directory))
     return {status.name: status for status in found}
 
 

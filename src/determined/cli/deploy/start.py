@@ -26,7 +26,7 @@ from determined.cli.deploy import (
 _START_LIMIT_S = 120.0
 _AGENT_LIMIT_S = 60.0
 _AGENT_ORDER = 10
-_WITHOUT_MEANING = ("det_version", "db_password", "image_repo_prefix", "enterprise_edition")
+_IGNORED_OPTIONS = ("det_version", "db_password", "image_repo_prefix", "enterprise_edition")
 
 
 def cluster_up(args: argparse.Namespace) -> None:
@@ -44,10 +44,10 @@ def cluster_up(args: argparse.Namespace) -> None:
             return
         config = _configure_master(cluster, args)
         _configure_agents(cluster, config, names, args.gpu)
-        with _nothing_half_up(cluster):
+        with _stop_on_failure(cluster):
             before = _start(cluster, args, ["master", *names])
             agents = _finish(cluster, config, names, args, before)
-    _tell(cluster, agents, time.monotonic() - started_s)
+    _print_summary(cluster, agents, time.monotonic() - started_s)
 
 
 def master_up(args: argparse.Namespace) -> None:
@@ -58,10 +58,10 @@ def master_up(args: argparse.Namespace) -> None:
         if _is_up(cluster, ["master"], args):
             return
         config = _configure_master(cluster, args)
-        with _nothing_half_up(cluster):
+        with _stop_on_failure(cluster):
             before = _start(cluster, args, ["master"])
             _finish(cluster, config, [], args, before)
-    _tell(cluster, [], time.monotonic() - started_s)
+    _print_summary(cluster, [], time.monotonic() - started_s)
 
 
 def agent_up(args: argparse.Namespace) -> None:
@@ -91,7 +91,7 @@ def agent_up(args: argparse.Namespace) -> None:
 
 
 @contextlib.contextmanager
-def _nothing_half_up(cluster: layout.Layout) -> Iterator[None]:
+def _stop_on_failure(cluster: layout.ClusterLayout) -> Iterator[None]:
     """Stop everything again when a process ends while it starts, or the user has had enough.
 
     What ran before stays.
@@ -99,7 +99,7 @@ def _nothing_half_up(cluster: layout.Layout) -> Iterator[None]:
     was_up = running_master.is_up(cluster)
     try:
         yield
-    except (ready.Failed, KeyboardInterrupt) as error:
+    except (ready.ProcessEndedError, KeyboardInterrupt) as error:
         if not was_up:
             if isinstance(error, KeyboardInterrupt):
                 declare.warn("interrupted: stopping what was started")
@@ -107,22 +107,22 @@ def _nothing_half_up(cluster: layout.Layout) -> Iterator[None]:
         raise
 
 
-def _prepare(args: argparse.Namespace, roles: Sequence[str]) -> layout.Layout:
+def _prepare(args: argparse.Namespace, roles: Sequence[str]) -> layout.ClusterLayout:
     extras.check(roles)
     if getattr(args, "initial_user_password", None) == "":
         raise errors.CliError(
             "--initial-user-password is blank: give one, or leave the option out for a random one"
         )
-    for name in _WITHOUT_MEANING:
+    for name in _IGNORED_OPTIONS:
         value = getattr(args, name, None)
         if value and value not in ("postgres", "determinedai"):
             declare.warn(f"--{name.replace('_', '-')} has no meaning here: what is installed runs")
-    cluster = layout.layout_of(args.cluster_name)
+    cluster = layout.cluster_layout(args.cluster_name)
     cluster.create()
     return cluster
 
 
-def _is_up(cluster: layout.Layout, names: Sequence[str], args: argparse.Namespace) -> bool:
+def _is_up(cluster: layout.ClusterLayout, names: Sequence[str], args: argparse.Namespace) -> bool:
     """Whether all of these run already; says so, and what else was asked for in vain.
 
     Raises:
@@ -146,7 +146,7 @@ def _is_up(cluster: layout.Layout, names: Sequence[str], args: argparse.Namespac
     return True
 
 
-def _configure_master(cluster: layout.Layout, args: argparse.Namespace) -> Dict[str, Any]:
+def _configure_master(cluster: layout.ClusterLayout, args: argparse.Namespace) -> Dict[str, Any]:
     """The settings of the master that runs, or those of the one to be started, written down."""
     if running_master.is_up(cluster):
         return configs.read(str(cluster.master_config))
@@ -165,9 +165,9 @@ def _configure_master(cluster: layout.Layout, args: argparse.Namespace) -> Dict[
 
 
 def _configure_agents(
-    cluster: layout.Layout, config: Dict[str, Any], names: Sequence[str], with_gpus: bool
+    cluster: layout.ClusterLayout, config: Dict[str, Any], names: Sequence[str], with_gpus: bool
 ) -> None:
-    if not configs.asks_for_tokens(config):
+    if not configs.needs_join_token(config):
         cluster.join_token.unlink(missing_ok=True)  # none is asked for, and none will be told
     elif running_master.is_up(cluster):
         cluster.join_token.touch(mode=0o600)
@@ -179,8 +179,10 @@ def _configure_agents(
         configs.write_agent(cluster, options)
 
 
-def _start(cluster: layout.Layout, args: argparse.Namespace, names: Sequence[str]) -> ready.Said:
-    before = ready.said_by(cluster, names)
+def _start(
+    cluster: layout.ClusterLayout, args: argparse.Namespace, names: Sequence[str]
+) -> ready.LogSizes:
+    before = ready.log_sizes(cluster, names)
     known = specs.list_status(cluster.status)
     for name in names:
         if name in known and known[name].process is None:
@@ -194,18 +196,18 @@ def _start(cluster: layout.Layout, args: argparse.Namespace, names: Sequence[str
 
 
 def _finish(
-    cluster: layout.Layout,
+    cluster: layout.ClusterLayout,
     config: Dict[str, Any],
     names: Sequence[str],
     args: argparse.Namespace,
-    before: ready.Said,
+    before: ready.LogSizes,
 ) -> List[Dict[str, Any]]:
     address = cluster.address.read_text()
     password = args.initial_user_password or ""
     ready.wait_master(cluster, address, _START_LIMIT_S, before)
     with ready.sign_in(cluster, address, ready.USER, password) as session:
-        if configs.asks_for_tokens(config):
-            _hand_out_join_token(cluster, address, password)
+        if configs.needs_join_token(config):
+            _write_join_token(cluster, address, password)
         agents = ready.wait_agents(cluster, session, names, _AGENT_LIMIT_S, before)
     ready.sign_in_admin(cluster, address, password)
     if password:
@@ -214,17 +216,17 @@ def _finish(
     return agents
 
 
-def _hand_out_join_token(cluster: layout.Layout, address: str, password: str) -> None:
+def _write_join_token(cluster: layout.ClusterLayout, address: str, password: str) -> None:
     with ready.sign_in(cluster, address, ready.ADMIN, password) as admin:
         answer = admin.get("/api/v1/agents/join-token").json()
     specs.write_private(cluster.join_token, answer["token"])
 
 
 def _master_spec(
-    cluster: layout.Layout, args: argparse.Namespace, password: Any = None
-) -> specs.Spec:
+    cluster: layout.ClusterLayout, args: argparse.Namespace, password: Any = None
+) -> specs.ProcessSpec:
     first = args.initial_user_password if password is None else password
-    return specs.Spec(
+    return specs.ProcessSpec(
         name="master",
         argv=_command("determined_master.main", str(cluster.master_config)),
         log=str(cluster.log("master")),
@@ -234,8 +236,10 @@ def _master_spec(
     )
 
 
-def _agent_spec(cluster: layout.Layout, name: str, args: argparse.Namespace) -> specs.Spec:
-    return specs.Spec(
+def _agent_spec(
+    cluster: layout.ClusterLayout, name: str, args: argparse.Namespace
+) -> specs.ProcessSpec:
+    return specs.ProcessSpec(
         name=name,
         argv=_command("determined_agent.main", str(cluster.agent_config(name))),
         log=str(cluster.log(name)),
@@ -248,7 +252,9 @@ def _command(module: str, config: str) -> List[str]:
     return [sys.executable, "-m", module, "--config-file", config]
 
 
-def _tell(cluster: layout.Layout, agents: Sequence[Dict[str, Any]], took_s: float) -> None:
+def _print_summary(
+    cluster: layout.ClusterLayout, agents: Sequence[Dict[str, Any]], took_s: float
+) -> None:
     name = "" if cluster.cluster == "determined" else f" --cluster-name {cluster.cluster}"
     address = cluster.address.read_text()
     slots = sum(len(agent["slots"]) for agent in agents)

@@ -20,7 +20,7 @@ _KILL_TASK = getattr(signal, "SIGRTMIN", signal.SIGKILL)
 
 def cluster_down(args: argparse.Namespace) -> None:
     """Stop agents, tasks, master and database, in this order."""
-    cluster = layout.layout_of(args.cluster_name)
+    cluster = layout.cluster_layout(args.cluster_name)
     if not cluster.root.exists():
         print(cluster.missing())
         return
@@ -36,7 +36,7 @@ def cluster_down(args: argparse.Namespace) -> None:
 
 def master_down(args: argparse.Namespace) -> None:
     """Stop the master and its database; agents of this machine go on and wait for it."""
-    cluster = layout.layout_of(args.cluster_name)
+    cluster = layout.cluster_layout(args.cluster_name)
     if not cluster.root.exists():
         print(cluster.missing())
         return
@@ -54,7 +54,7 @@ def agent_down(args: argparse.Namespace) -> None:
     Raises:
         CliError: there is no such agent.
     """
-    cluster = layout.layout_of(args.cluster_name)
+    cluster = layout.cluster_layout(args.cluster_name)
     names = [name for name in _names(cluster) if name != "master"]
     if not cluster.root.exists():
         raise errors.CliError(cluster.missing())
@@ -76,7 +76,7 @@ def agent_down(args: argparse.Namespace) -> None:
             print(f"agent '{name}' stopped")
 
 
-def stop_all(cluster: layout.Layout, say: Say) -> bool:
+def stop_all(cluster: layout.ClusterLayout, say: Say) -> bool:
     """Stop everything of a cluster; True when anything ran.
 
     Agents go first: tasks that end after them are not reported as failed, and the next start
@@ -111,7 +111,11 @@ def end_tasks(folder: pathlib.Path) -> int:
     A task's parent process names its directory on its command line. It is asked first to pass
     the end on, then to kill what is below it, and at last killed with all that is left.
     """
-    parents = [p for p in processes.naming(f"{folder}/") if "shim" in processes.command_of(p.pid)]
+    parents = [
+        p
+        for p in processes.find_by_command_line(f"{folder}/")
+        if "shim" in processes.command_of(p.pid)
+    ]
     below = processes.descendants(parents)
     for number, grace_s in ((signal.SIGTERM, _TASK_GRACE_S), (_KILL_TASK, _TASK_GRACE_S)):
         for process in parents:
@@ -122,7 +126,7 @@ def end_tasks(folder: pathlib.Path) -> int:
     return len(parents)
 
 
-def stop_database(cluster: layout.Layout) -> bool:
+def stop_database(cluster: layout.ClusterLayout) -> bool:
     """Stop a PostgreSQL of this cluster that its master did not; False when none runs."""
     server = _find_database(cluster)
     if server is None:
@@ -135,7 +139,7 @@ def stop_database(cluster: layout.Layout) -> bool:
     return True
 
 
-def _find_database(cluster: layout.Layout) -> Optional[processes.Identity]:
+def _find_database(cluster: layout.ClusterLayout) -> Optional[processes.ProcessIdentity]:
     """The server by its own pid file, if that process is a PostgreSQL on this directory."""
     for folder in (cluster.database / "data", cluster.database):
         try:
@@ -150,12 +154,12 @@ def _find_database(cluster: layout.Layout) -> Optional[processes.Identity]:
     return None
 
 
-def _names(cluster: layout.Layout) -> List[str]:
+def _names(cluster: layout.ClusterLayout) -> List[str]:
     named = {spec.name for spec in specs.list_specs(cluster.specs)}
     return sorted(named | set(specs.list_status(cluster.status)))
 
 
-def _delete_database(cluster: layout.Layout) -> None:
+def _delete_database(cluster: layout.ClusterLayout) -> None:
     shutil.rmtree(cluster.database, ignore_errors=True)
     for path in (*cluster.initial_passwords, cluster.join_token):
         path.unlink(missing_ok=True)

@@ -25,10 +25,10 @@ _TICK_S = 0.5
 _SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
 
 
-class _Child:
+class _ChildProcess:
     """One spec and the process made from it."""
 
-    def __init__(self, spec: specs.Spec, known: Optional[specs.Status]) -> None:
+    def __init__(self, spec: specs.ProcessSpec, known: Optional[specs.ProcessStatus]) -> None:
         self.spec = spec
         self.process = known.process if known else None
         self.adopted = self.process is not None
@@ -40,7 +40,7 @@ class _Child:
         self.kill_at_s: Optional[float] = None
 
     @property
-    def status(self) -> specs.Status:
+    def status(self) -> specs.ProcessStatus:
         if self.kill_at_s is not None:
             state = "stopping"
         elif self.process is not None:
@@ -49,15 +49,15 @@ class _Child:
             state = "exited" if self.next_start_s is None else "waiting"
         pid, start = (self.process.pid, self.process.start) if self.process else (0, "")
         name = self.spec.name
-        return specs.Status(name, state, pid, start, self.restarts, self.exit_code)
+        return specs.ProcessStatus(name, state, pid, start, self.restarts, self.exit_code)
 
 
 class Supervisor:
     """Children by name, and one loop that waits for signals, exits and due starts."""
 
-    def __init__(self, cluster: layout.Layout) -> None:
+    def __init__(self, cluster: layout.ClusterLayout) -> None:
         self._cluster = cluster
-        self._children: Dict[str, _Child] = {}
+        self._children: Dict[str, _ChildProcess] = {}
         self._reload = True
         self._leaving = False
 
@@ -91,9 +91,9 @@ class Supervisor:
         for name, spec in wanted.items():
             held = self._children.get(name)
             if held is None:
-                self._children[name] = _Child(spec, known.get(name))
+                self._children[name] = _ChildProcess(spec, known.get(name))
             elif held.process is None and held.kill_at_s is None:
-                self._children[name] = _Child(spec, None)  # it had ended: try at once
+                self._children[name] = _ChildProcess(spec, None)  # it had ended: try at once
             else:
                 held.spec = spec
             self._record(self._children[name])
@@ -115,7 +115,7 @@ class Supervisor:
             if child.adopted and child.process and not processes.is_alive(child.process):
                 self._ended(child, None)
 
-    def _ended(self, child: _Child, exit_code: Optional[int]) -> None:
+    def _ended(self, child: _ChildProcess, exit_code: Optional[int]) -> None:
         ran_s = time.monotonic() - child.started_s
         child.process, child.adopted, child.exit_code = None, False, exit_code
         if child.kill_at_s is not None:
@@ -149,7 +149,7 @@ class Supervisor:
                 processes.send(child.process, signal.SIGKILL)
                 child.kill_at_s = now_s + 1.0
 
-    def _stop(self, child: _Child) -> None:
+    def _stop(self, child: _ChildProcess) -> None:
         if child.kill_at_s is None:
             child.kill_at_s = time.monotonic() + child.spec.stop_grace_s
             if child.process is not None:
@@ -173,16 +173,16 @@ class Supervisor:
         limit_s = 0.05 if quick and self._leaving else _TICK_S
         return max(0.0, min(soonest - time.monotonic(), limit_s))
 
-    def _record(self, child: _Child) -> None:
+    def _record(self, child: _ChildProcess) -> None:
         specs.write_status(self._cluster.status, child.status)
 
 
-def _spawn(spec: specs.Spec, cluster: layout.Layout) -> processes.Identity:
+def _spawn(spec: specs.ProcessSpec, cluster: layout.ClusterLayout) -> processes.ProcessIdentity:
     """Start a process in a session of its own, its output appended to its log."""
     pid = os.fork()
     if pid:
         identity = processes.identify(pid)
-        return identity or processes.Identity(pid, "")
+        return identity or processes.ProcessIdentity(pid, "")
     try:
         os.setsid()
         for number in (*_SIGNALS, signal.SIGPIPE):
@@ -199,7 +199,7 @@ def _spawn(spec: specs.Spec, cluster: layout.Layout) -> processes.Identity:
         os._exit(127)
 
 
-def take_lock(cluster: layout.Layout) -> Optional[int]:
+def take_lock(cluster: layout.ClusterLayout) -> Optional[int]:
     """The open lock file with this pid in it; None when another supervisor has it."""
     handle = os.open(str(cluster.supervisor_lock), os.O_RDWR | os.O_CREAT, 0o600)
     try:
@@ -218,7 +218,7 @@ def _say(text: str) -> None:
     sys.stderr.flush()
 
 
-def _hear_signals() -> int:
+def _watch_signals() -> int:
     """Make signals readable from the descriptor returned."""
     wake, waker = os.pipe()
     for end in (wake, waker):
@@ -236,8 +236,8 @@ def main(arguments: List[str]) -> int:
         os._exit(0)
     os.setsid()
     os.chdir(str(root))
-    wake = _hear_signals()
-    cluster = layout.Layout(root.name, root)
+    wake = _watch_signals()
+    cluster = layout.ClusterLayout(root.name, root)
     if take_lock(cluster) is None:
         return 0
     _say(f"supervisor {os.getpid()} serves {root}")

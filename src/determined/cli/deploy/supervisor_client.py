@@ -16,7 +16,7 @@ _START_LIMIT_S = 10.0
 
 
 @contextlib.contextmanager
-def only_command(cluster: layout.Layout, limit_s: float = 120.0) -> Iterator[None]:
+def only_command(cluster: layout.ClusterLayout, limit_s: float = 120.0) -> Iterator[None]:
     """Hold off other `det deploy local` commands on this cluster.
 
     Raises:
@@ -37,7 +37,7 @@ def only_command(cluster: layout.Layout, limit_s: float = 120.0) -> Iterator[Non
         os.close(handle)
 
 
-def find_supervisor(cluster: layout.Layout) -> Optional[processes.Identity]:
+def find_supervisor(cluster: layout.ClusterLayout) -> Optional[processes.ProcessIdentity]:
     """The supervisor that serves this cluster; None when there is none."""
     try:
         handle = os.open(str(cluster.supervisor_lock), os.O_RDWR)
@@ -52,7 +52,7 @@ def find_supervisor(cluster: layout.Layout) -> Optional[processes.Identity]:
     return processes.identify(int(text)) if text.isdigit() else None
 
 
-def apply(cluster: layout.Layout, wanted: Iterable[specs.Spec]) -> None:
+def apply(cluster: layout.ClusterLayout, wanted: Iterable[specs.ProcessSpec]) -> None:
     """Have these processes run besides those that do: write their specs, tell the supervisor.
 
     A process whose last end was final (`--no-autorestart`) is started again.
@@ -82,7 +82,9 @@ def apply(cluster: layout.Layout, wanted: Iterable[specs.Spec]) -> None:
             )
 
 
-def withdraw(cluster: layout.Layout, names: Iterable[str], limit_s: float = 60.0) -> Set[str]:
+def withdraw(
+    cluster: layout.ClusterLayout, names: Iterable[str], limit_s: float = 60.0
+) -> Set[str]:
     """Stop some processes and forget them; the supervisor leaves when none is left.
 
     Returns:
@@ -98,9 +100,9 @@ def withdraw(cluster: layout.Layout, names: Iterable[str], limit_s: float = 60.0
     return found
 
 
-def end_left_behind(cluster: layout.Layout, names: Iterable[str]) -> None:
+def end_left_behind(cluster: layout.ClusterLayout, names: Iterable[str]) -> None:
     """End processes whose supervisor is dead, by their status files; highest order first."""
-    known: Dict[str, specs.Status] = specs.list_status(cluster.status)
+    known: Dict[str, specs.ProcessStatus] = specs.list_status(cluster.status)
     for name in names:
         status = known.get(name)
         if status is not None and status.process is not None:
@@ -108,13 +110,13 @@ def end_left_behind(cluster: layout.Layout, names: Iterable[str]) -> None:
         specs.delete_status(cluster.status, name)
 
 
-def _has_started(cluster: layout.Layout, names: Set[str]) -> bool:
+def _has_started(cluster: layout.ClusterLayout, names: Set[str]) -> bool:
     known = specs.list_status(cluster.status)
     seen = (known.get(name) for name in names)
     return all(s is not None and (s.pid or s.exit_code is not None) for s in seen)
 
 
-def _start(cluster: layout.Layout) -> None:
+def _start(cluster: layout.ClusterLayout) -> None:
     command = [sys.executable, "-m", "determined.cli.deploy.supervisor", str(cluster.root)]
     cluster.log("supervisor").touch(mode=0o600)
     with open(cluster.log("supervisor"), "ab") as log:

@@ -32,7 +32,7 @@ COMMANDS = (
     Command(
         "continue",
         "continue or recover experiment",
-        "determined.cli.experiment.create:go_on",
+        "determined.cli.experiment.create:continue_experiment",
         (
             _ID,
             arg("--config-file", help="experiment config file (.yaml) with what changes"),

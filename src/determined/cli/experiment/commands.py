@@ -160,7 +160,7 @@ NOUN = Command(
         Command(
             "story",
             "tell what happened to an experiment",
-            f"{_HERE}:tell",
+            f"{_HERE}:print_story",
             (_ID, *story.arguments()),
         ),
         Command("unarchive", "unarchive experiment", f"{_HERE}:unarchive", (_ID,)),
@@ -222,9 +222,9 @@ def logs(args: argparse.Namespace) -> None:
     log_stream.print_trial(session, trial_id, args)
 
 
-def tell(args: argparse.Namespace) -> None:
+def print_story(args: argparse.Namespace) -> None:
     """Print what happened to the experiment, when and why."""
-    story.tell(connect.session(args), "experiments", args.experiment_id, args)
+    story.print_story(connect.session(args), "experiments", args.experiment_id, args)
 
 
 def first_trial(session: BaseSession, experiment_id: int) -> Optional[int]:

@@ -72,7 +72,7 @@ def create(args: argparse.Namespace) -> None:
         follow(session, number, ports)
 
 
-def go_on(args: argparse.Namespace) -> None:
+def continue_experiment(args: argparse.Namespace) -> None:
     """Let an ended experiment go on; with `-f` follow its first trial's log."""
     session = connect.session(args)
     number = args.experiment_id
@@ -114,7 +114,9 @@ def _check_order(config: str, model_def: Optional[str]) -> None:
         )
 
 
-def _ended_state(session: BaseSession, number: int, interval_s: float, tell: progress.Tell) -> str:
+def _ended_state(
+    session: BaseSession, number: int, interval_s: float, tell: progress.ProgressCallback
+) -> str:
     away_since_s: Optional[float] = None
     while True:
         try:
@@ -152,7 +154,7 @@ def _judge_test(session: BaseSession, number: int) -> None:
 def _upload() -> Iterator[Callable[[int, int], None]]:
     """What is told of each piece that was sent; the bar comes with the first one."""
     with contextlib.ExitStack() as stack:
-        moved: Optional[transfers.Moved] = None
+        moved: Optional[transfers.BytesMoved] = None
         before = 0
 
         def told(sent: int, total: int) -> None:
@@ -180,7 +182,7 @@ def _override(args: argparse.Namespace) -> str:
         raise errors.CliError(str(error)) from None
 
 
-def follow(session: Session, number: int, published: Sequence[publish.Published] = ()) -> None:
+def follow(session: Session, number: int, published: Sequence[publish.PublishedPort] = ()) -> None:
     """Print the log of the first trial, once there is one; its published ports are open."""
     print("Waiting for first trial to begin...", flush=True)
     trial_id = first_trial(session, number)

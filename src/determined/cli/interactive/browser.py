@@ -9,7 +9,7 @@ from typing import Any, Mapping
 from determined.cli import connect, declare, log_stream, publish
 from determined.cli.declare import Arg, flag
 from determined.cli.interactive import ids, kinds, launch, wait
-from determined.cli.interactive.kinds import Kind
+from determined.cli.interactive.kinds import TaskKind
 from determined.common.api import Session
 
 
@@ -29,7 +29,7 @@ def start(args: argparse.Namespace, more: Mapping[str, Any]) -> None:
             `no_browser_argument` declare, and perhaps `publish.argument`.
         more: fields of this kind's request.
     """
-    kind = kinds.kind_of(args)
+    kind = kinds.kind_from_args(args)
     session, answer = launch.launch(args, more=more)
     task = answer[kind.word]
     if args.detach:
@@ -51,14 +51,14 @@ def start(args: argparse.Namespace, more: Mapping[str, Any]) -> None:
 
 def open_one(args: argparse.Namespace) -> None:
     """Open the page of a task, once it is ready."""
-    kind = kinds.kind_of(args)
+    kind = kinds.kind_from_args(args)
     session = connect.session(args)
     task_id = ids.full(session, kind, getattr(args, kind.id_name))
     task = session.get(kind.path_of(task_id)).json()[kind.word]
     _open(session, kind, task, is_wanted=True)
 
 
-def _open(session: Session, kind: Kind, task: Mapping[str, Any], *, is_wanted: bool) -> None:
+def _open(session: Session, kind: TaskKind, task: Mapping[str, Any], *, is_wanted: bool) -> None:
     wait.until_ready(session, kind, task)
     address = f"{session.master}{task['serviceAddress']}"
     print(f"{wait.capital(kind.title)} is running at: {address}", flush=True)

@@ -12,7 +12,7 @@ from determined.common.api import errors as api_errors
 
 def config(args: argparse.Namespace) -> None:
     """Print the configuration that a task runs by."""
-    kind = kinds.kind_of(args)
+    kind = kinds.kind_from_args(args)
     session = connect.session(args)
     task_id = ids.full(session, kind, getattr(args, kind.id_name))
     show.as_yaml(session.get(kind.path_of(task_id)).json()["config"])
@@ -21,13 +21,13 @@ def config(args: argparse.Namespace) -> None:
 def logs(args: argparse.Namespace) -> None:
     """Print a task's log, also of one that ended so long ago that it is not listed any more."""
     session = connect.session(args)
-    task_id = ids.full(session, kinds.kind_of(args), args.task_id)
+    task_id = ids.full(session, kinds.kind_from_args(args), args.task_id)
     log_stream.print_task(session, task_id, args)
 
 
 def kill(args: argparse.Namespace) -> None:
     """End tasks at once; with `--force` also those behind one that cannot be killed."""
-    kind = kinds.kind_of(args)
+    kind = kinds.kind_from_args(args)
     session = connect.session(args)
     for given in getattr(args, kind.id_name):
         try:
@@ -44,7 +44,7 @@ def kill(args: argparse.Namespace) -> None:
 
 def set_priority(args: argparse.Namespace) -> None:
     """Change where a task stands in its pool's queue."""
-    kind = kinds.kind_of(args)
+    kind = kinds.kind_from_args(args)
     session = connect.session(args)
     task_id = ids.full(session, kind, getattr(args, kind.id_name))
     session.post(f"{kind.path_of(task_id)}/set_priority", json={"priority": args.priority})

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 from determined.cli import errors, pagination
-from determined.cli.interactive.kinds import Kind
+from determined.cli.interactive.kinds import TaskKind
 from determined.common.api import BaseSession
 
 _FULL = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-def full(session: BaseSession, kind: Kind, given: str) -> str:
+def full(session: BaseSession, kind: TaskKind, given: str) -> str:
     """The id that begins as given.
 
     Returns:

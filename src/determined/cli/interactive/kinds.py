@@ -22,7 +22,7 @@ SORT_KEYS = (
     "workspaceName",
     "startTime",
 )
-FORMS = OneOf(
+OUTPUT_FORMATS = OneOf(
     (
         flag("--json", help="Output in JSON format"),
         flag("--csv", help="Output in CSV format"),
@@ -31,7 +31,7 @@ FORMS = OneOf(
 
 
 @dataclasses.dataclass(frozen=True)
-class Kind:
+class TaskKind:
     """One kind of interactive task.
 
     `word` is its noun, and its key in answers; `title` is what sentences call it.
@@ -60,25 +60,25 @@ class Kind:
         return f"{self.path}/{quote(task_id, safe='')}"
 
 
-COMMAND = Kind("command", "command")
-NOTEBOOK = Kind("notebook", "notebook")
-SHELL = Kind("shell", "shell")
-TENSORBOARD = Kind("tensorboard", "TensorBoard")
+COMMAND = TaskKind("command", "command")
+NOTEBOOK = TaskKind("notebook", "notebook")
+SHELL = TaskKind("shell", "shell")
+TENSORBOARD = TaskKind("tensorboard", "TensorBoard")
 _BY_NOUN = {kind.word: kind for kind in (COMMAND, NOTEBOOK, SHELL, TENSORBOARD)}
 _BY_NOUN["cmd"] = COMMAND
 
 
-def kind_of(args: argparse.Namespace) -> Kind:
+def kind_from_args(args: argparse.Namespace) -> TaskKind:
     """The kind whose noun a command line names."""
     return _BY_NOUN[args.command]
 
 
-def id_argument(kind: Kind) -> Arg:
+def id_argument(kind: TaskKind) -> Arg:
     """The argument that names one task of a kind."""
     return arg(kind.id_name, help=f"{kind.title} ID, or the beginning of one")
 
 
-def shared_commands(kind: Kind) -> Tuple[Command, ...]:
+def shared_commands(kind: TaskKind) -> Tuple[Command, ...]:
     """What each kind's noun has beside what starts and opens it."""
     name = kind.title
     one = id_argument(kind)
@@ -93,7 +93,9 @@ def shared_commands(kind: Kind) -> Tuple[Command, ...]:
     )
     return (
         Command("config", f"display {name} config", f"{_CONTROL}:config", (one,)),
-        Command("describe", f"display {name} metadata", f"{_LIST}:describe", (one, FORMS)),
+        Command(
+            "describe", f"display {name} metadata", f"{_LIST}:describe", (one, OUTPUT_FORMATS)
+        ),
         Command("kill", f"kill {name}", f"{_CONTROL}:kill", (several, force)),
         Command("list|ls", f"list {name}s", f"{_LIST}:list_all", _of_list(kind), is_default=True),
         Command("logs", f"fetch {name} logs", f"{_CONTROL}:logs", logs),
@@ -101,7 +103,9 @@ def shared_commands(kind: Kind) -> Tuple[Command, ...]:
     )
 
 
-def launch_arguments(kind: Kind, *, with_volumes: bool = True) -> Tuple[Union[Arg, OneOf], ...]:
+def launch_arguments(
+    kind: TaskKind, *, with_volumes: bool = True
+) -> Tuple[Union[Arg, OneOf], ...]:
     """The options of the command that starts one; a TensorBoard has no volumes, no template."""
     template = arg("--template", help=f"template that the {kind.title}'s config is laid over")
     volume = arg(
@@ -133,12 +137,12 @@ def detach_argument() -> Arg:
     return flag("-d", "--detach", help="print the ID and leave it to itself")
 
 
-def _of_list(kind: Kind) -> Tuple[Union[Arg, OneOf], ...]:
+def _of_list(kind: TaskKind) -> Tuple[Union[Arg, OneOf], ...]:
     return (
         arg("--sort-by", choices=SORT_KEYS, default="startTime", help="sort by this field"),
         arg("--order-by", choices=("asc", "desc"), default="asc", help="in this order"),
         flag("-q", "--quiet", help="only print the IDs"),
         arg("-w", "--workspace-name", help="only those of this workspace"),
         flag("--all", "-a", help=f"show all {kind.title}s (including other users')"),
-        FORMS,
+        OUTPUT_FORMATS,
     )

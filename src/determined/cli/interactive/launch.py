@@ -9,7 +9,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
 from determined.cli import connect, errors, publish, submission
 from determined.cli.config import config_file
 from determined.cli.interactive import kinds
-from determined.cli.interactive.kinds import Kind
+from determined.cli.interactive.kinds import TaskKind
 from determined.cli.workspace import lookup
 from determined.common import config_text
 from determined.common.api import Session
@@ -36,7 +36,7 @@ def launch(
     Raises:
         CliError: a file, an option or the workspace cannot be used.
     """
-    kind = kinds.kind_of(args)
+    kind = kinds.kind_from_args(args)
     body: Dict[str, Any] = {
         "config": _config(args, entrypoint),
         "files": submission.files(args.context, args.include),
@@ -53,7 +53,7 @@ def launch(
     return session, answer
 
 
-def published(args: argparse.Namespace) -> List[publish.Published]:
+def published(args: argparse.Namespace) -> List[publish.PublishedPort]:
     """The ports that are to be reached here while the command runs.
 
     Raises:
@@ -68,7 +68,7 @@ def published(args: argparse.Namespace) -> List[publish.Published]:
     return ports
 
 
-def announce(kind: Kind, task: Mapping[str, Any]) -> None:
+def announce(kind: TaskKind, task: Mapping[str, Any]) -> None:
     """Say what was started; scripts read the ID from it."""
     print(f"Launched {kind.title} (id: {task['id']}, name: {task['description']}).", flush=True)
 

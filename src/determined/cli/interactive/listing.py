@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Mapping
 from determined.cli import connect, pagination
 from determined.cli.experiment import display
 from determined.cli.interactive import ids, kinds
-from determined.cli.interactive.kinds import Kind
+from determined.cli.interactive.kinds import TaskKind
 from determined.cli.output import show
 from determined.cli.workspace import lookup
 from determined.common.api import BaseSession, Session
@@ -30,7 +30,7 @@ _OF_TENSORBOARDS = ("experimentIds", "trialIds")
 
 def list_all(args: argparse.Namespace) -> None:
     """Print one's own tasks of a kind, or those of everybody."""
-    kind = kinds.kind_of(args)
+    kind = kinds.kind_from_args(args)
     session = connect.session(args)
     found = _fetch(session, kind, args)
     if args.quiet:
@@ -45,7 +45,7 @@ def list_all(args: argparse.Namespace) -> None:
 
 def describe(args: argparse.Namespace) -> None:
     """Print one task as lists do."""
-    kind = kinds.kind_of(args)
+    kind = kinds.kind_from_args(args)
     session = connect.session(args)
     task_id = ids.full(session, kind, getattr(args, kind.id_name))
     task = session.get(kind.path_of(task_id)).json()[kind.word]
@@ -56,7 +56,7 @@ def describe(args: argparse.Namespace) -> None:
         _table(kind, [shown], args)
 
 
-def _fetch(session: Session, kind: Kind, args: argparse.Namespace) -> List[Dict[str, Any]]:
+def _fetch(session: Session, kind: TaskKind, args: argparse.Namespace) -> List[Dict[str, Any]]:
     params: Dict[str, Any] = {}
     if args.workspace_name:
         params["workspaceId"] = lookup.workspace(session, args.workspace_name)["id"]
@@ -84,7 +84,7 @@ def _shown(task: Mapping[str, Any], names: Mapping[int, str]) -> Dict[str, Any]:
     return {**task, "state": show.state(task["state"]), "workspaceName": workspace}
 
 
-def _table(kind: Kind, tasks: List[Dict[str, Any]], args: argparse.Namespace) -> None:
+def _table(kind: TaskKind, tasks: List[Dict[str, Any]], args: argparse.Namespace) -> None:
     is_board = kind is kinds.TENSORBOARD
     keys = [key for key in _KEYS if is_board or key not in _OF_TENSORBOARDS]
     show.table(keys, [[_cell(task[key]) for key in keys] for task in tasks], as_csv=args.csv)

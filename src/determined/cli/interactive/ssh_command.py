@@ -19,14 +19,14 @@ _KEY, _CERT = "key", "master.pem"
 
 
 @dataclasses.dataclass(frozen=True)
-class Files:
+class SshFiles:
     """Where the key of a shell lies, and the certificates to trust: a path, or `noverify`."""
 
     key: pathlib.Path
     cert: Optional[str]
 
 
-def write_files(folder: pathlib.Path, shell: Mapping[str, Any], cert: Optional[Cert]) -> Files:
+def write_files(folder: pathlib.Path, shell: Mapping[str, Any], cert: Optional[Cert]) -> SshFiles:
     """Write the key of a shell, and the certificates that its master is trusted by.
 
     Args:
@@ -38,17 +38,17 @@ def write_files(folder: pathlib.Path, shell: Mapping[str, Any], cert: Optional[C
     key = folder / _KEY
     _write(key, shell["privateKey"])
     if cert is not None and cert.noverify:
-        return Files(key, NOVERIFY)
+        return SshFiles(key, NOVERIFY)
     if cert is None or not cert.cert_pem:
-        return Files(key, None)
+        return SshFiles(key, None)
     _write(folder / _CERT, cert.cert_pem)
-    return Files(key, str(folder / _CERT))
+    return SshFiles(key, str(folder / _CERT))
 
 
 def words(
     session: Session,
     shell: Mapping[str, Any],
-    files: Files,
+    files: SshFiles,
     options: Sequence[str],
     *,
     has_terminal: bool = True,
@@ -93,7 +93,7 @@ def forget(task_id: str) -> None:
     shutil.rmtree(kept_folder(task_id), ignore_errors=True)
 
 
-def _tunnel(session: Session, files: Files) -> str:
+def _tunnel(session: Session, files: SshFiles) -> str:
     """What ssh lets a POSIX shell start; it talks with the shell's sshd on stdin and stdout."""
     program = [sys.executable, "-m", "determined.cli.tunnel", session.master]
     trust = ["--cert-file", files.cert] if files.cert else []

@@ -7,7 +7,7 @@ from typing import Any, Dict, Mapping, Optional
 from urllib.parse import quote
 
 from determined.cli import declare, errors, log_stream
-from determined.cli.interactive.kinds import Kind
+from determined.cli.interactive.kinds import TaskKind
 from determined.cli.output import progress, show
 from determined.common.api import BaseSession
 from determined.common.api import errors as api_errors
@@ -28,7 +28,7 @@ _WORDS = {
 }
 
 
-def until_ready(session: BaseSession, kind: Kind, task: Mapping[str, Any]) -> None:
+def until_ready(session: BaseSession, kind: TaskKind, task: Mapping[str, Any]) -> None:
     """Wait until a task answers; what it waits for is shown on stderr.
 
     In the queue it may wait as long as its user does. An interrupt leaves the task as it is,
@@ -39,7 +39,7 @@ def until_ready(session: BaseSession, kind: Kind, task: Mapping[str, Any]) -> No
             master is away for 2.
     """
     task_id = task["id"]
-    wait = _Wait(session, kind, task)
+    wait = _ReadinessWait(session, kind, task)
     try:
         with progress.status(f"{capital(kind.title)} {task_id}") as tell:
             while not wait.is_over(tell):
@@ -64,17 +64,17 @@ def capital(title: str) -> str:
     return title[0].upper() + title[1:]
 
 
-class _Wait:
+class _ReadinessWait:
     """What is known of one wait between two looks."""
 
-    def __init__(self, session: BaseSession, kind: Kind, task: Mapping[str, Any]) -> None:
+    def __init__(self, session: BaseSession, kind: TaskKind, task: Mapping[str, Any]) -> None:
         self._session, self._kind, self._task = session, kind, task
         self._away_since_s: Optional[float] = None
         self._placed_at_s: Optional[float] = None
         self._state, self._detail, self._asked_at_s = "", "", 0.0
         self.pause_s = 0.05
 
-    def is_over(self, tell: progress.Say) -> bool:
+    def is_over(self, tell: progress.StatusCallback) -> bool:
         """Look once, and tell what is going on; true when the task is ready."""
         self.pause_s = min(self.pause_s * 1.3, 1.0)
         try:

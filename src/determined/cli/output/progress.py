@@ -6,12 +6,12 @@ import contextlib
 import sys
 from typing import Callable, Iterator
 
-Tell = Callable[[float, str], None]
-Say = Callable[[str], None]
+ProgressCallback = Callable[[float, str], None]
+StatusCallback = Callable[[str], None]
 
 
 @contextlib.contextmanager
-def shown(doing: str) -> Iterator[Tell]:
+def shown(doing: str) -> Iterator[ProgressCallback]:
     """A bar while the block runs, to be told the share, 0 to 1, and what is going on.
 
     Where standard error is no terminal, nothing.
@@ -35,7 +35,7 @@ def shown(doing: str) -> Iterator[Tell]:
 
 
 @contextlib.contextmanager
-def status(about: str) -> Iterator[Say]:
+def status(about: str) -> Iterator[StatusCallback]:
     """One line that changes while the block runs; without a terminal, a line for each change."""
     if not sys.stderr.isatty():
         said = ""

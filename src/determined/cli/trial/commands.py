@@ -84,7 +84,10 @@ NOUN = Command(
             ),
         ),
         Command(
-            "story", "tell what happened to a trial", f"{_HERE}:tell", (_ID, *story.arguments())
+            "story",
+            "tell what happened to a trial",
+            f"{_HERE}:print_story",
+            (_ID, *story.arguments()),
         ),
     ),
 )
@@ -137,9 +140,9 @@ def logs(args: argparse.Namespace) -> None:
     log_stream.print_trial(connect.session(args), args.trial_id, args)
 
 
-def tell(args: argparse.Namespace) -> None:
+def print_story(args: argparse.Namespace) -> None:
     """Print what happened to the trial, when and why."""
-    story.tell(connect.session(args), "trials", args.trial_id, args)
+    story.print_story(connect.session(args), "trials", args.trial_id, args)
 
 
 def _row(trial: Dict[str, Any]) -> List[Any]:

@@ -26,7 +26,7 @@ def arguments() -> Tuple[Arg, ...]:
     )
 
 
-def tell(session: BaseSession, kind: str, number: int, args: argparse.Namespace) -> None:
+def print_story(session: BaseSession, kind: str, number: int, args: argparse.Namespace) -> None:
     """Print the story of one `trials` or `experiments` aggregate, page by page."""
     path = f"/api/v1/{kind}/{number}/story"
     offset = 0

@@ -99,7 +99,7 @@ def describe_role(args: argparse.Namespace) -> None:
     if args.json:
         show.as_json(found)
         return
-    role, names = found["role"], _Names(session)
+    role, names = found["role"], _NameLookup(session)
     print(f"Role ID: {role['roleId']}\nRole Name: {role['name']}\n")
     show.table(("Permission", "In Workspaces"), _permissions(role))
     print()
@@ -117,7 +117,7 @@ def list_users_roles(args: argparse.Namespace) -> None:
     if args.json:
         show.as_json({"roles": found})
         return
-    names = _Names(session)
+    names = _NameLookup(session)
     rows = []
     for one in found:
         for kind, name, where in names.of(one):
@@ -180,7 +180,7 @@ def list_members(args: argparse.Namespace) -> None:
     show.table(("User/Group Name", "User/Group", "Role Name"), rows, as_csv=args.csv)
 
 
-class _Names:
+class _NameLookup:
     """Names of users, groups and workspaces by id; an id where one may not see the name."""
 
     def __init__(self, session: BaseSession) -> None:
