@@ -128,7 +128,7 @@ def test_logging_in_without_a_name_says_how_to_give_one(det: Det, master: FakeMa
     outcome = det("user", "login", stdin="")
     assert outcome.status == 1
     assert outcome.err == (
-        "Failed to log in user: no user was named; write: det user login <username>\n"
+        "Failed to log in user: no username given; run: det user login <username>\n"
     )
 
 
@@ -136,7 +136,7 @@ def test_logging_in_without_a_name_says_how_to_give_one(det: Det, master: FakeMa
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("user", "login", "determined"), "no password was given"),
+        (("user", "login", "determined"), "no password given"),
         (("-u", "other", "e", "list"), "'other' is not logged in"),
     ],
 )
@@ -173,7 +173,7 @@ def test_a_login_that_cannot_be_kept_is_told_with_the_remedy(
     (home / "config").write_text("a file where a directory should be")
     outcome = det("user", "login", "determined", stdin="Secret123\n")
     assert outcome.status == 1
-    assert f"the login cannot be kept: '{home / 'config'}" in outcome.err
+    assert f"the login cannot be stored: '{home / 'config'}" in outcome.err
     assert "XDG_CONFIG_HOME" in outcome.err
     assert "Errno" not in outcome.err
 
@@ -194,7 +194,7 @@ def test_a_count_below_zero_is_wrong_usage(
 ) -> None:
     outcome = det(*words)
     assert outcome.status == 2
-    assert f"'{words[-1].split('=')[1]}' is no whole number from 0 on" in outcome.err
+    assert f"'{words[-1].split('=')[1]}' is not a whole number of at least 0" in outcome.err
     assert master.calls == []
 
 
@@ -202,7 +202,7 @@ def test_a_count_below_zero_is_wrong_usage(
 def test_a_pause_that_is_none_is_wrong_usage(det: Det, master: FakeMaster, interval: str) -> None:
     outcome = det("e", "wait", "7", f"--polling-interval={interval}")
     assert outcome.status == 2
-    assert f"'{interval}' is no number of seconds above 0" in outcome.err
+    assert f"'{interval}' is not a positive number of seconds" in outcome.err
     assert master.calls == []
 
 

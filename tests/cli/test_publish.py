@@ -66,7 +66,7 @@ def test_without_published_ports_a_config_is_sent_as_it_is() -> None:
 
 
 def test_a_port_that_is_declared_as_http_cannot_be_published() -> None:
-    with pytest.raises(errors.CliError, match="port 80 stands in"):
+    with pytest.raises(errors.CliError, match="port 80 is in"):
         declared(CONFIG + "environment: {proxy_ports: [{proxy_port: 80}]}", "80")
 
 
@@ -83,7 +83,7 @@ def test_what_runs_interactively_publishes_ports_while_its_log_is_followed(
     (call,) = master.made("POST", f"/api/v1/{kind}s")
     declared = [{"proxy_port": 1}, {"proxy_port": 80, "proxy_tcp": True}]
     assert call.json["config"]["environment"] == {"proxy_ports": declared}
-    told = outcome.out.index("Port 80 of the task is reached at 127.0.0.1:")
+    told = outcome.out.index("Port 80 of the task is available at 127.0.0.1:")
     assert told < outcome.out.index("INFO: first")
 
 
@@ -92,7 +92,7 @@ def test_ports_of_a_paused_experiment_are_refused(
 ) -> None:
     (tmp_path / "c.yaml").write_text(CONFIG)
     outcome = det("e", "create", str(tmp_path / "c.yaml"), "--paused", "-p", "80")
-    assert "--paused keeps it from running: leave one of them out" in outcome.err
+    assert "--paused does not start it: leave one of them out" in outcome.err
     assert master.calls == []
 
 

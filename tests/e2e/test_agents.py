@@ -152,7 +152,7 @@ def test_the_command_line_drains_agents_and_names_what_still_runs(pair: Cluster)
     pair.post(f"/api/v1/experiments/{experiment}/kill")
     assert pair.wait(experiment) == "CANCELED"
     until(lambda: not running_on(pair), what="an idle cluster")
-    assert "Nothing runs there any more." in det(pair, "agent", "disable", place, "--drain")
+    assert "No tasks are running on them." in det(pair, "agent", "disable", place, "--drain")
     det(pair, "agent", "enable", "--all")
     assert [a["enabled"] for a in pair.get("/api/v1/agents")["agents"]] == [True, True]
     assert "name one agent, or give --all" in det(pair, "agent", "disable", code=1)

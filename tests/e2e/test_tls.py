@@ -201,7 +201,7 @@ def test_a_person_may_accept_a_certificate_once_and_for_all(
     finally:
         os.close(terminal)
         os.close(typed)
-    assert f"The master at {cluster.address} shows a certificate" in said.stderr
+    assert f"the certificate of the master at {cluster.address}." in said.stderr
     assert re.search(r"fingerprint is ([0-9a-f]{2}:){31}[0-9a-f]{2}\n", said.stderr)
     assert ("clusterId" in said.stdout) == (answer == "y")
     again = det(*info, home=tmp_path, code=code)

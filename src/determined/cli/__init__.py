@@ -1,1 +1,1 @@
-"""The `det` command: a file a noun, loaded only when the noun is named."""
+"""The `det` command: a module or package for each noun, imported only when that noun runs."""

@@ -1,4 +1,4 @@
-"""Arguments that many commands share: bounded numbers, and `--yes` with its question."""
+"""Arguments that many commands share: bounded numbers, and `--yes` with its prompt."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from determined.cli import errors
 from determined.cli.declare import flag
 
 YES = flag("--yes", help="automatically answer yes to prompts")
-"""The option of every command that asks."""
+"""The option of every command that asks for confirmation."""
 
 
 def at_least(least: int) -> Callable[[str], int]:
-    """The type of an option that takes a whole number from `least` on."""
+    """The type of an option that takes a whole number of at least `least`."""
 
     def read(text: str) -> int:
         try:
@@ -22,25 +22,25 @@ def at_least(least: int) -> Callable[[str], int]:
         except ValueError:
             number = least - 1
         if number < least:
-            raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} on")
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least {least}")
         return number
 
     return read
 
 
 def seconds(text: str) -> float:
-    """The type of an option that takes a time to wait, in seconds, above 0."""
+    """The type of an option that takes a positive number of seconds."""
     try:
         number = float(text)
     except ValueError:
         number = 0.0
     if not 0.0 < number < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number of seconds")
     return number
 
 
 def confirm(args: argparse.Namespace, question: str) -> None:
-    """Ask, unless `--yes` was given.
+    """Ask for confirmation, unless `--yes` is given.
 
     Raises:
         CliError: the answer is not yes.

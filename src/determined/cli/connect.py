@@ -1,4 +1,4 @@
-"""The session with the master that a command works over."""
+"""The connection of a command to the master: sessions, retries, the address."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def _tell_late(master: str) -> None:
 
 
 RETRIES = _retry.RetryPolicy(total=1, backoff_max_s=0.5, away_for_s=5.0, tell_late=_tell_late)
-"""A person waits: one more try, then say that the master is not there; some for one that is
-there and says that its database will be, too."""
+"""A person waits for the command, so it retries an unreachable master only once. A master that
+reports its database as unavailable gets more retries."""
 
 
 def address_of(args: argparse.Namespace) -> str:
-    """The master's address in its one form.
+    """The canonical form of the master's address.
 
     Raises:
-        CliError: it cannot be an address.
+        CliError: the text is not a valid address.
     """
     try:
         return canonicalize_master_url(args.master)
@@ -50,8 +50,8 @@ def session(args: argparse.Namespace) -> Session:
     """A session of the user that the command runs as; closed when the command ends.
 
     Raises:
-        UnauthenticatedException: nobody is logged in there, and nobody can be asked.
-        MasterNotFoundException: there is no master to log in at.
+        UnauthenticatedException: no user is logged in, and there is no terminal to ask at.
+        MasterNotFoundException: no master answers at the address.
     """
     address = address_of(args)
     try:
@@ -62,22 +62,22 @@ def session(args: argparse.Namespace) -> Session:
             options=authentication.Options(cert=trust.cert_of(address), max_retries=RETRIES),
         )
     except errors_of_api.UnauthenticatedException:
-        check_address(args)  # a wrong address is the likelier mistake, and told first
+        check_address(args)  # report a wrong address first: it is the likelier mistake
         raise
     return cast(Session, args.closing.enter_context(made))
 
 
 def check_address(args: argparse.Namespace) -> None:
-    """Do nothing when a master answers there.
+    """Check that a master answers at the address.
 
     Raises:
-        MasterNotFoundException, APIException: nothing answers, or something else does.
-        CliError: the address has a path below which no master is.
+        MasterNotFoundException, APIException: nothing answers, or another program does.
+        CliError: no master answers below the path of the address.
     """
     try:
         anonymous(args).get("/info")
     except errors_of_api.UnauthenticatedException:
         raise errors.CliError(
-            f"{address_of(args)}/info asks for a login, which a master's never does: is the path "
-            "of the address right? Set it with -m or DET_MASTER"
+            f"{address_of(args)}/info asks for a login, which a master never does; check the path "
+            "of the address, and set it with -m or DET_MASTER"
         ) from None

@@ -1,4 +1,4 @@
-"""How a noun states its commands, and the argument parser made from the statement."""
+"""Declarations of commands and arguments, and the argument parser built from them."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _ELSEWHERE = {
     for noun, command in _OF_AN_EXPERIMENT.items()
     for verb in ("list", "ls")
 }
-"""What is listed by another noun than one would think."""
+"""The command that lists trials or checkpoints, for the hint after a wrong one."""
 _LEVELS = ("command", "subcommand", "subsubcommand", "subsubsubcommand")
 Run = Callable[[argparse.Namespace], Optional[int]]
-"""What a command does; its exit status where that is not 0."""
+"""The function of a command; it returns an exit status, or None for 0."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Arg:
 
 @dataclasses.dataclass(frozen=True)
 class OneOf:
-    """Options that exclude each other."""
+    """Mutually exclusive options."""
 
     args: Tuple[Arg, ...]
 
@@ -53,9 +53,9 @@ class OneOf:
 class Command:
     """A command, or a group of commands when it has `commands`.
 
-    `names` are the name and its aliases with `|` between them. `help` also ends the sentence
+    `names` holds the name and its aliases, separated by `|`. `help` also completes the sentence
     "Failed to …". `run` is `module:function`, imported when the command runs. `is_default`
-    marks the command that its group stands for when none is named.
+    marks the command that a group runs when the command line names none.
     """
 
     names: str
@@ -85,16 +85,16 @@ def flag(*flags: str, **options: Any) -> Arg:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser, as all of its subparsers are, that names what a mistyped word may have meant."""
+    """A parser that suggests the nearest known word for a mistyped one. Its subparsers do too."""
 
     def refuse(self, unknown: Sequence[str]) -> NoReturn:
-        """End with the usage, and what options there are like the unknown ones."""
+        """Exit with the usage and the known options nearest to the unknown ones."""
         flags = [word.partition("=")[0] for word in unknown if word.startswith("-")]
         near = map(self._option_like, flags)
         self.error(f"unrecognized arguments: {' '.join(unknown)}{_hint(near)}")
 
     def _option_like(self, flag: str) -> str:
-        """The option whose beginning is like it: a beginning is enough to name one."""
+        """The option with the most similar prefix: a prefix is enough to select one."""
         names = (name for action in self._actions for name in action.option_strings)
         known = {name[: len(flag) + 1]: name for name in names}
         return known.get(_nearest(flag, known), "")
@@ -129,7 +129,7 @@ def add(parser: argparse.ArgumentParser, command: Command, depth: int = 0) -> No
 
 
 def add_children(parser: argparse.ArgumentParser, depth: int) -> Any:
-    """The place for the subcommands of a parser, `depth` levels below `det`."""
+    """The subparsers action of a parser `depth` levels below `det`."""
     level = _LEVELS[depth]
     return parser.add_subparsers(dest=level, metavar=level, title="commands")
 
@@ -144,13 +144,13 @@ def add_child(children: Any, command: Command) -> argparse.ArgumentParser:
 
 
 def add_help(children: Any) -> None:
-    """Every group knows `help`: its own help text."""
+    """Add the `help` subcommand, which prints the help of its group."""
     help_text = "show help for this command"
     children.add_parser("help", help=help_text, add_help=False).set_defaults(run="help")
 
 
 def warn(text: str) -> None:
-    """Tell the user something beside the command's output."""
+    """Print a message on stderr."""
     print(text, file=sys.stderr)
 
 
@@ -162,13 +162,13 @@ def load(run: str) -> Run:
 
 
 class HelpFormatter(argparse.HelpFormatter):
-    """Tells a default in the help where there is one to tell."""
+    """Appends the default value to the help of an option, if it has one."""
 
     def _get_help_string(self, action: argparse.Action) -> str:
         text = action.help or ""
-        # By identity: 1 and 0 are equal to True and False, and are told.
-        untold = (None, False, True, argparse.SUPPRESS)
-        silent = any(action.default is value for value in untold) or action.default == []
+        # Compare by identity: the defaults 1 and 0 equal True and False, but must be shown.
+        hidden = (None, False, True, argparse.SUPPRESS)
+        silent = any(action.default is value for value in hidden) or action.default == []
         if silent or "%(default)" in text:
             return text
         return text + " (default: %(default)s)"
@@ -179,7 +179,7 @@ def _default_of(command: Command) -> str:
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:
-    import difflib  # only a mistake pays for it
+    import difflib  # imported only after a mistake
 
     names = list(known)
     begun = [name for name in names if word and name.startswith(word)]

@@ -6,7 +6,7 @@ import argparse
 import os
 
 _ACCESS_DENIED = "user does not have permission"
-"""The master's whole answer to a caller without the permission."""
+"""The whole error text of the master for a missing permission."""
 
 
 class CliError(Exception):

@@ -1,4 +1,4 @@
-"""`det job`: the queues of the resource pools, and why a job waits."""
+"""`det job`: the job queues of the resource pools, and the reason why a job waits."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ NOUN = Command(
                         ),
                         arg("-w", "--weight", type=float, help="the new weight"),
                         arg("--resource-pool", help="the resource pool to move the job to"),
-                        arg("--ahead-of", help="the job that it shall be directly ahead of"),
-                        arg("--behind-of", help="the job that it shall be directly behind"),
+                        arg("--ahead-of", help="the job to move it directly ahead of"),
+                        arg("--behind-of", help="the job to move it directly behind"),
                     )
                 ),
             ),
@@ -78,7 +78,7 @@ NOUN = Command(
         ),
         Command(
             "why",
-            "tell why job waits",
+            "explain why a job waits",
             f"{_HERE}:why",
             (
                 arg("id", help="job ID, experiment ID or allocation ID"),
@@ -102,8 +102,8 @@ def list_jobs(args: argparse.Namespace) -> None:
     found = {p["name"]: _fetch(session, p["name"], args) for p in pools}
     every = [job for jobs in found.values() for job in jobs]
     if args.json or args.yaml:
-        told = {"jobs": full_json.named("Job", every)}
-        (show.as_json if args.json else show.as_yaml)(told)
+        shown = {"jobs": full_json.named("Job", every)}
+        (show.as_json if args.json else show.as_yaml)(shown)
         return
     if args.csv:
         _csv(every, pools)
@@ -117,7 +117,6 @@ def list_jobs(args: argparse.Namespace) -> None:
 
 
 def update(args: argparse.Namespace) -> None:
-    """Change one job."""
     changed: Dict[str, Any] = {
         "priority": args.priority,
         "weight": args.weight,
@@ -135,12 +134,11 @@ def update(args: argparse.Namespace) -> None:
 
 
 def update_batch(args: argparse.Namespace) -> None:
-    """Change several jobs."""
     _send(connect.session(args), [_parse(text) for text in args.operation])
 
 
 def why(args: argparse.Namespace) -> None:
-    """Tell what holds a job: what it needs, what is free, who is ahead, what frees next."""
+    """Print why a job waits: its request, the free slots, the jobs ahead, the next ends."""
     path = f"/api/v1/job-queues/{quote(args.id, safe='')}/why"
     found = connect.session(args).get(path).json()
     if args.json:
@@ -206,7 +204,7 @@ def _headers(by_priority: bool) -> Sequence[str]:
 
 
 def _csv(jobs: List[Dict[str, Any]], pools: List[Dict[str, Any]]) -> None:
-    """One table for programs: types and states by their names on the wire, times as ISO 8601."""
+    """One table for scripts: wire names of types and states, times in ISO 8601."""
     chief = next((p for p in pools if p["defaultComputePool"]), pools[0])
     by_priority = _is_by_priority(chief)
     rows = []
@@ -239,7 +237,7 @@ def _row(job: Dict[str, Any], by_priority: bool) -> List[Any]:
 
 
 def _parse(text: str) -> Dict[str, Any]:
-    """The update that `<job>.<operation>=<value>` stands for."""
+    """Parse `<job>.<operation>=<value>` into an update."""
     target, equals, value = text.partition("=")
     job_id, dot, operation = target.rpartition(".")
     if not (equals and dot and job_id and value):

@@ -1,4 +1,4 @@
-"""Streams of the master: one JSON object a line, `{"result": …}`; and tasks' logs over them."""
+"""Streams of the master (one JSON object a line, `{"result": …}`), and the logs of tasks."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from determined.common.api import BaseSession
 from determined.common.api import errors as api_errors
 
 QUIET_S = 24 * 3600.0
-"""How long a followed stream may say nothing; keep-alives find a dead connection sooner."""
+"""The longest silence of a followed stream; keep-alives detect a dead connection sooner."""
 _LEVELS = ("UNSPECIFIED", "TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 _AWAY_S = 60.0
 _LOST = (OSError, api_errors.MasterNotFoundException)
 
 
 def arguments(*, of_task: bool = False) -> Tuple[Union[Arg, OneOf], ...]:
-    """The options of every command that prints a log; `of_task` for those that name a task."""
+    """The options of every command that prints a log; `of_task` if it takes a task ID."""
     many = "(repeat for multiple values)"
     levels: Sequence[str] = _LEVELS
     more: Tuple[Arg, ...] = ()
@@ -61,31 +61,31 @@ def arguments(*, of_task: bool = False) -> Tuple[Union[Arg, OneOf], ...]:
 
 
 def everything(*, of_task: bool = False) -> argparse.Namespace:
-    """The arguments of a followed log without filters."""
+    """The arguments to follow a log without filters."""
     parser = argparse.ArgumentParser()
     declare.add(parser, declare.Command("logs", "fetch logs", "", arguments(of_task=of_task)))
     return parser.parse_args(["--follow"])
 
 
 def print_trial(session: BaseSession, trial_id: int, args: argparse.Namespace) -> None:
-    """Print a trial's log as `arguments` ask, and say how to open it again."""
+    """Print a trial's log as selected by `arguments`, and the command that reopens it."""
     again = f"Trial log stream ended. To reopen log stream, run: det trial logs -f {trial_id}"
     _print(session, f"/api/v1/trials/{trial_id}/logs", args, again)
 
 
 def print_task(session: BaseSession, task_id: str, args: argparse.Namespace) -> bool:
-    """The same for any task; whether it was read to its end, that is: not interrupted."""
+    """Print a task's log in the same way. Return False if an interrupt stopped it."""
     again = f"Task log stream ended. To reopen log stream, run: det task logs -f {task_id}"
     return _print(session, f"/api/v1/tasks/{quote(task_id, safe='')}/logs", args, again)
 
 
 def last(session: BaseSession, task_id: str, count: int) -> str:
-    """The last lines of a task's log, as logs show them."""
+    """The last lines of a task's log, formatted as in `logs`."""
     return "".join(line["message"] for line in _last(session, task_id, count)).rstrip()
 
 
 def last_text(session: BaseSession, task_id: str) -> str:
-    """What the last line of a task's log says; empty when there is none."""
+    """The text of the last line of a task's log, without its prefix; empty if there is none."""
     return "".join(line.get("log") or "" for line in _last(session, task_id, 1)).strip()
 
 
@@ -107,7 +107,7 @@ def _print(session: BaseSession, path: str, args: argparse.Namespace, again: str
     except KeyboardInterrupt:
         is_whole = False
     except api_errors.APIException:
-        raise  # refused before it began: there is nothing to open again
+        raise  # the master refused the request: there is no stream to reopen
     except Exception:
         print(again)
         raise
@@ -131,7 +131,7 @@ def messages(response: Any) -> Iterator[Dict[str, Any]]:
                 raise errors.CliError(str(error.get("message") or error.get("error") or error))
             yield body["result"]
     finally:
-        response.close()  # nobody reads on
+        response.close()  # also when the caller stops early
 
 
 def _lines(session: BaseSession, path: str, args: argparse.Namespace) -> Iterator[Dict[str, Any]]:
@@ -150,7 +150,7 @@ def _lines(session: BaseSession, path: str, args: argparse.Namespace) -> Iterato
 def _followed(
     session: BaseSession, path: str, params: Dict[str, Any], last: int
 ) -> Iterator[Dict[str, Any]]:
-    """The log behind line `last`, taken up again where it broke when the master restarts."""
+    """The log after line `last`; resumes where it broke when the master restarts."""
     lost_at_s: Optional[float] = None
     while True:
         try:

@@ -1,8 +1,8 @@
-"""`det`: finds the command that was meant, runs it, and says how it failed.
+"""`det`: parses the command line, runs the command, and prints its failure.
 
-Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted; that of the program where a
-command stands for one. Only the module of the noun that is named is imported, so a command
-costs what it needs.
+Exit status: 0 success, 1 failure, 2 wrong usage, 130 interrupt. A command that runs a program
+returns the exit status of that program. Only the module of the given noun is imported, which
+keeps `det` fast.
 """
 
 # PYTHON_ARGCOMPLETE_OK
@@ -23,10 +23,10 @@ _GLOBAL_WITH_VALUE = ("-u", "--user", "-m", "--master")
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
-    """Run one command line (this process's own when None); returns the exit status.
+    """Run one command line (by default that of this process) and return the exit status.
 
     Raises:
-        SystemExit: help was asked for, or the usage is wrong (status 2).
+        SystemExit: the command line asks for help, or its usage is wrong (status 2).
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     if "_ARGCOMPLETE" in os.environ:
@@ -39,18 +39,18 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # The reader of our output has left; nothing more may be written, also not at exit.
+        # The reader closed the pipe: write nothing more, not even at exit.
         _drop_output()
         return 1
 
 
 def build_parser(noun: Optional[declare.Command]) -> argparse.ArgumentParser:
-    """The parser of `det` with the arguments of one noun, and the names of all."""
+    """The parser of `det`, with the arguments of one noun and the names of all nouns."""
     return _parser([noun] if noun is not None else [])
 
 
 def _open_streams() -> None:
-    """Read and write nothing where a stream is closed (`det … >&-`): then Python has none."""
+    """Open /dev/null in place of a closed stream (`det … >&-`), for which Python sets None."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             nothing = os.open(os.devnull, os.O_RDONLY if mode == "r" else os.O_WRONLY)
@@ -58,11 +58,11 @@ def _open_streams() -> None:
 
 
 def _allow_any_text() -> None:
-    """Write what the output's encoding lacks as `\\u…`: names may be in any script."""
+    """Escape characters that the output's encoding lacks as `\\u…`: names may use any script."""
     for stream in (sys.stdout, sys.stderr):
         if not isinstance(stream, io.TextIOWrapper):
             continue
-        # The C locale brings "surrogateescape" along, which lacks letters just the same.
+        # The C locale sets "surrogateescape", which fails on missing characters too.
         if stream.errors == "strict" or stream.encoding.lower() != "utf-8":
             stream.reconfigure(errors="backslashreplace")
 
@@ -74,7 +74,7 @@ def _run(args: argparse.Namespace, may_ask: bool = True) -> int:
     try:
         with contextlib.ExitStack() as args.closing:
             status = declare.load(args.run)(args)
-        sys.stdout.flush()  # what cannot be written is told as any other failure
+        sys.stdout.flush()  # report a write error like any other failure
     except errors.CliError as error:
         return _failed(args, error)
     except BrokenPipeError:
@@ -91,7 +91,7 @@ def _run(args: argparse.Namespace, may_ask: bool = True) -> int:
 
 
 def _is_trusted_now(args: argparse.Namespace, error: Exception) -> bool:
-    """Whether it failed for a certificate alone, which the user has now accepted."""
+    """Whether only an untrusted certificate caused the failure, and the user now accepts it."""
     if error.__cause__ is None or not hasattr(error.__cause__, "verify_code"):
         return False
     from determined.cli import connect, trust
@@ -100,7 +100,7 @@ def _is_trusted_now(args: argparse.Namespace, error: Exception) -> bool:
 
 
 def _drop_output() -> None:
-    """Let what is still to be written go nowhere, also at exit."""
+    """Discard buffered output, also at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -165,7 +165,7 @@ def _named(words: Sequence[str]) -> Optional[declare.Command]:
 
 
 def _complete() -> None:
-    import argcomplete  # only a shell that completes pays for it
+    import argcomplete  # imported only for shell completion
 
     argcomplete.autocomplete(_parser(nouns.load_all()))
 

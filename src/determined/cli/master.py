@@ -1,4 +1,4 @@
-"""`det master`: what the master says about itself."""
+"""`det master`: information, configuration, log and cluster message of the master."""
 
 from __future__ import annotations
 
@@ -24,13 +24,19 @@ NOUN = Command(
     commands=(
         Command(
             "cluster-message",
-            "manage the message that everybody on the cluster is shown",
+            "manage the message shown to all users",
             commands=(
                 Command(
                     "clear",
                     "clear cluster message",
                     f"{_HERE}:clear_message",
-                    (flag("-c", "--clear", help="what this command does in any case"),),
+                    (
+                        flag(
+                            "-c",
+                            "--clear",
+                            help="accepted for older scripts: the command always clears",
+                        ),
+                    ),
                 ),
                 Command(
                     "get",
@@ -47,11 +53,11 @@ NOUN = Command(
                         arg(
                             "-s",
                             "--start",
-                            help="when it is shown first (RFC 3339); now if not given",
+                            help="when it is first shown (RFC 3339; default: now)",
                         ),
                         OneOf(
                             (
-                                arg("-e", "--end", help="when it is shown no more (RFC 3339)"),
+                                arg("-e", "--end", help="when it is last shown (RFC 3339)"),
                                 arg(
                                     "-d",
                                     "--duration",
@@ -117,18 +123,18 @@ NOUN = Command(
 
 
 def info(args: argparse.Namespace) -> None:
-    """Print what the master says of itself to anyone."""
+    """Print the public information of the master; needs no login."""
     found = connect.anonymous(args).get("/api/v1/master").json()
     _show(args, full_json.named("GetMasterResponse", found))
 
 
 def show_config(args: argparse.Namespace) -> None:
-    """Print the whole configuration of the master, its secrets masked; for admins."""
+    """Print the configuration of the master with its secrets masked; for admins."""
     _show(args, connect.session(args).get("/api/v1/master/config").json()["config"])
 
 
 def set_config(args: argparse.Namespace) -> None:
-    """Change the level or the colour of the master's log while it runs."""
+    """Change the level or the colour of the log of the running master."""
     log: Dict[str, Any] = {}
     if args.log_level:
         log["level"] = f"LOG_LEVEL_{args.log_level}"
@@ -142,7 +148,7 @@ def set_config(args: argparse.Namespace) -> None:
 
 
 def get_message(args: argparse.Namespace) -> None:
-    """Print the message with its times, or that there is none."""
+    """Print the cluster message with its times."""
     found = connect.session(args).get("/api/v1/master/cluster_message").json()
     if found.get("clusterMessage") is None and not (args.json or args.yaml):
         print("No cluster message is set")
@@ -151,10 +157,10 @@ def get_message(args: argparse.Namespace) -> None:
 
 
 def set_message(args: argparse.Namespace) -> None:
-    """Show everybody a message in place of the one there is; for admins.
+    """Replace the cluster message; for admins.
 
     Raises:
-        CliError: there is no message.
+        CliError: the option -m is missing.
     """
     if not args.message:
         raise errors.CliError("give the text of the message with -m")
@@ -170,13 +176,11 @@ def set_message(args: argparse.Namespace) -> None:
 
 
 def clear_message(args: argparse.Namespace) -> None:
-    """Show no message any more; for admins."""
     connect.session(args).delete("/api/v1/master/cluster_message")
     print("Cleared cluster message")
 
 
 def logs(args: argparse.Namespace) -> None:
-    """Print the master's own log."""
     params = {"follow": args.follow, "offset": -args.tail if args.tail else None}
     session = connect.session(args)
     response = session.get(

@@ -1,4 +1,4 @@
-"""`det model`: named models and the checkpoints registered as their versions."""
+"""`det model`: the model registry."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ NOUN = Command(
             (
                 _NAME,
                 _JSON,
-                arg("--version", type=int, default=-1, help="version, -1 for the newest"),
+                arg("--version", type=int, default=-1, help="version, -1 for the latest"),
             ),
         ),
         Command(
@@ -76,13 +76,13 @@ NOUN = Command(
                     "--sort-by",
                     choices=_SORTS,
                     default="last_updated_time",
-                    help="what to sort by",
+                    help="sort by this field",
                 ),
                 arg(
                     "--order-by",
                     choices=("asc", "desc"),
                     default="asc",
-                    help="which end comes first",
+                    help="sort order",
                 ),
                 _JSON,
             ),
@@ -114,7 +114,6 @@ NOUN = Command(
 
 
 def create(args: argparse.Namespace) -> None:
-    """Make a model."""
     body: Dict[str, Any] = {"name": args.name}
     if args.description is not None:
         body["description"] = args.description
@@ -122,13 +121,12 @@ def create(args: argparse.Namespace) -> None:
         body["workspaceName"] = args.workspace_name
     model = connect.session(args).post("/api/v1/models", json=body).json()["model"]
     if args.json:
-        show.as_json(_told(model))
+        show.as_json(_with_old_names(model))
     else:
         _print_models([model])
 
 
 def delete(args: argparse.Namespace) -> None:
-    """Forget a model with its versions."""
     connect.session(args).delete(_path(args.name))
     print(f"Deleted model {args.name}")
 
@@ -139,7 +137,7 @@ def describe(args: argparse.Namespace) -> None:
     model = session.get(_path(args.name)).json()["model"]
     version = _version(session, args.name, args.version)
     if args.json:
-        show.as_json({**_told(model), "modelVersion": version})
+        show.as_json({**_with_old_names(model), "modelVersion": version})
         return
     _print_models([model])
     if version is not None:
@@ -148,7 +146,6 @@ def describe(args: argparse.Namespace) -> None:
 
 
 def list_models(args: argparse.Namespace) -> None:
-    """Print models."""
     names = [name.strip() for name in (args.workspace_names or "").split(",")]
     params = {
         "sortBy": f"SORT_BY_{args.sort_by.upper()}",
@@ -157,13 +154,13 @@ def list_models(args: argparse.Namespace) -> None:
     }
     found = list(lists.iterate(connect.session(args), "/api/v1/models", "models", params))
     if args.json:
-        show.as_json([_told(model) for model in found])
+        show.as_json([_with_old_names(model) for model in found])
     else:
         _print_models(found)
 
 
 def list_versions(args: argparse.Namespace) -> None:
-    """Print the versions of a model, the newest first."""
+    """Print the versions of a model, the latest first."""
     session = connect.session(args)
     model = session.get(_path(args.name)).json()["model"]
     params = {"orderBy": "ORDER_BY_DESC"}
@@ -178,7 +175,6 @@ def list_versions(args: argparse.Namespace) -> None:
 
 
 def move(args: argparse.Namespace) -> None:
-    """Bring a model into another workspace."""
     session = connect.session(args)
     params = {"nameCaseSensitive": args.workspace_name}
     found = session.get("/api/v1/workspaces", params=params).json()["workspaces"]
@@ -190,7 +186,6 @@ def move(args: argparse.Namespace) -> None:
 
 
 def register_version(args: argparse.Namespace) -> None:
-    """Register a checkpoint."""
     session = connect.session(args)
     model = session.get(_path(args.name)).json()["model"]
     body = {"checkpointUuid": args.uuid, "modelName": args.name}
@@ -204,8 +199,8 @@ def register_version(args: argparse.Namespace) -> None:
     _print_versions([version])
 
 
-def _told(model: Dict[str, Any]) -> Dict[str, Any]:
-    """A model as programs know it from commands: its times by their older names as well."""
+def _with_old_names(model: Dict[str, Any]) -> Dict[str, Any]:
+    """A model with its times under the names of 0.38.1 as well, which scripts read."""
     times = {"creation_time": "creationTime", "last_updated_time": "lastUpdatedTime"}
     older = {name: f"{model[camel][:19]}+00:00" for name, camel in times.items()}
     return {**model, **older}
@@ -216,7 +211,7 @@ def _path(name: str) -> str:
 
 
 def _version(session: BaseSession, name: str, number: int) -> Any:
-    """One version, -1 for the newest; None for a model that has none yet."""
+    """One version, -1 for the latest; None for a model without versions."""
     if number != -1:
         try:
             return session.get(f"{_path(name)}/versions/{number}").json()["modelVersion"]

@@ -21,7 +21,7 @@ _TABLE: Tuple[Tuple[str, str, str], ...] = (
     ("notebook", "manage notebooks", "determined.cli.interactive.notebook"),
     ("preview-search", "preview search", "determined.cli.experiment.preview_search"),
     ("project|p", "manage projects", "determined.cli.workspace.project"),
-    ("rbac", "manage roles: who may see and do what", "determined.cli.user.rbac"),
+    ("rbac", "manage roles and their permissions", "determined.cli.user.rbac"),
     ("resource-pool|rp", "manage resource pools", "determined.cli.agent.resource_pool"),
     ("resources|res", "query historical resource allocation", "determined.cli.agent.resources"),
     ("shell", "manage shells", "determined.cli.interactive.shell"),
@@ -41,7 +41,7 @@ HEADS = tuple(declare.Command(names, help_text) for names, help_text, _ in _TABL
 
 
 def load(word: str) -> Optional[declare.Command]:
-    """The noun that a word names, with its commands; None for an unknown word."""
+    """The noun of that name or alias, with its commands; None for an unknown word."""
     for names, _, module in _TABLE:
         if word in names.split("|"):
             command: declare.Command = importlib.import_module(module).NOUN

@@ -1,4 +1,4 @@
-"""Lists that the master gives out page by page."""
+"""Paginated lists of the master, and the options that select pages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def fetch(
     params: Mapping[str, Any],
     pages: Union[str, int] = "all",
 ) -> List[Dict[str, Any]]:
-    """The items under `key`, from `params["offset"]` on: one page, or all there are."""
+    """The items under `key`, starting at `params["offset"]`: one page, or all pages."""
     items: List[Dict[str, Any]] = []
     offset = params.get("offset") or 0
     while True:

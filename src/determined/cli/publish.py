@@ -1,4 +1,4 @@
-"""`-p/--publish`: ports of a task, reached at ports of this machine while the command runs."""
+"""`-p/--publish`: forwards local ports to ports of a task while the command runs."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from determined.common.api.certs import Cert
 
 
 class PublishedPort(NamedTuple):
-    """One port of a task and where it is reached."""
+    """A port of a task and the local port that forwards to it."""
 
     local: int
     port: int
 
 
 def argument(of_what: str) -> Arg:
-    """The option that names them. `of_what` says whose ports they are."""
+    """The option `-p/--publish`; `of_what` names the owner of the ports in its help."""
     return arg(
         "-p",
         "--publish",
         action="append",
         default=[],
         metavar="[LOCAL:]PORT",
-        help=f"reach a port of {of_what} at a port of this machine",
+        help=f"forward a port of this machine to a port of {of_what}",
     )
 
 
 def parse(texts: Sequence[str]) -> List[PublishedPort]:
-    """Read `PORT` and `LOCAL:PORT`; a local port of 0 is any that is free.
+    """Parse `PORT` and `LOCAL:PORT`; a local port of 0 selects any free port.
 
     Raises:
-        CliError: something else, or a port twice.
+        CliError: a text has another form, or a port occurs twice.
     """
     found = [_parsed(text) for text in texts]
     for name, ports in (
@@ -49,10 +49,10 @@ def parse(texts: Sequence[str]) -> List[PublishedPort]:
 
 
 def with_ports(config: str, ports: Sequence[PublishedPort]) -> str:
-    """A config that declares the published ports as raw tunnels, beside its own.
+    """A config with the published ports added to its proxy ports, as raw TCP tunnels.
 
     Raises:
-        CliError: it has one of them already, as something else.
+        CliError: the config declares one of these ports already, for HTTP.
     """
     if not ports:
         return config
@@ -62,10 +62,10 @@ def with_ports(config: str, ports: Sequence[PublishedPort]) -> str:
 
 
 def add(config: Dict[str, Any], ports: Sequence[PublishedPort]) -> None:
-    """Declare the published ports in a config; what is wrong in it, the master says.
+    """Add the published ports to the proxy ports of a config. The master validates the config.
 
     Raises:
-        CliError: it has one of them already, as something else.
+        CliError: the config declares one of these ports already, for HTTP.
     """
     if not ports:
         return
@@ -81,7 +81,7 @@ def add(config: Dict[str, Any], ports: Sequence[PublishedPort]) -> None:
 
 @contextlib.contextmanager
 def open_ports(session: Session, task_id: str, ports: Sequence[PublishedPort]) -> Iterator[None]:
-    """Listen at the local ports while this lasts.
+    """Listen on the local ports while the context is open.
 
     Raises:
         CliError: one of them is in use.
@@ -92,7 +92,7 @@ def open_ports(session: Session, task_id: str, ports: Sequence[PublishedPort]) -
             listener = _listen(way, f"{task_id}:{published.port}", published)
             stack.callback(listener.close)
             print(
-                f"Port {published.port} of the task is reached at 127.0.0.1:{listener.port}",
+                f"Port {published.port} of the task is available at 127.0.0.1:{listener.port}",
                 flush=True,
             )
         yield
@@ -104,7 +104,7 @@ def _listen(way: tunnels.Way, service: str, published: PublishedPort) -> tunnels
         return tunnels.Listener(way, service, published.local, tell)
     except OSError as error:
         raise errors.CliError(
-            f"port {published.local} of this machine cannot be listened at: {error.strerror}; "
+            f"port {published.local} of this machine cannot be opened: {error.strerror}; "
             f"choose another with --publish LOCAL:{published.port}"
         ) from None
 
@@ -126,7 +126,7 @@ def _missing(declared: Any, ports: Sequence[PublishedPort]) -> List[Any]:
         there = own.get(published.port)
         if there is not None and not there.get("proxy_tcp"):
             raise errors.CliError(
-                f"port {published.port} stands in environment.proxy_ports as HTTP, and --publish "
-                "makes a raw tunnel: set its proxy_tcp to true, or publish another port"
+                f"port {published.port} is in environment.proxy_ports as HTTP, but --publish "
+                "needs a TCP tunnel: set its proxy_tcp to true, or publish another port"
             )
     return [{"proxy_port": p.port, "proxy_tcp": True} for p in ports if p.port not in own]

@@ -1,4 +1,4 @@
-"""The files that go with what is launched: read with words about how far that is."""
+"""Submitting a task: its files, with progress, and the warnings in the master's answer."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from determined.cli.declare import Arg, arg
 from determined.cli.output import show
 from determined.common import context
 
-WORTH_TELLING_BYTES = 1 << 20
-"""Below that, nobody waits."""
+PROGRESS_STEP_BYTES = 1 << 20
+"""Smaller uploads show no progress."""
 _WARNINGS = {
-    "LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED": "more slots are asked for than the cluster has now; "
-    "the {} waits until agents with enough of them have joined",
+    "LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED": "it requests more slots than the cluster has now; "
+    "the {} waits until enough agents join",
 }
 
 
@@ -38,10 +38,10 @@ def arguments() -> Tuple[Arg, Arg]:
 
 
 def files(root: Optional[str], includes: Sequence[str]) -> List[Dict[str, Any]]:
-    """A directory and included files as the master takes them.
+    """The files of a directory and the included files, in the form of the REST API.
 
     Raises:
-        CliError: something cannot be sent; names it and the remedy.
+        CliError: a file cannot be sent; the text names it and the remedy.
     """
     try:
         return context.read(root, includes, progress=_Progress())
@@ -50,24 +50,24 @@ def files(root: Optional[str], includes: Sequence[str]) -> List[Dict[str, Any]]:
 
 
 def print_warnings(answer: Mapping[str, Any], launched: str) -> None:
-    """Print the warnings of a launch's answer.
+    """Print the warnings in the answer to a launch request.
 
     Args:
-        answer: with `warnings`, names of them.
-        launched: what was launched, such as `experiment`.
+        answer: holds the names of warnings in `warnings`.
+        launched: the launched thing, such as `experiment`.
     """
     for warning in answer.get("warnings") or ():
         declare.warn(f"Warning: {_WARNINGS.get(warning, warning).format(launched)}")
 
 
 class _Progress:
-    """Tells how much was read, once it is enough to be waited for."""
+    """Reports on stderr how much was read, once per `PROGRESS_STEP_BYTES`."""
 
     def __init__(self) -> None:
-        self._told_bytes = 0
+        self._reported_bytes = 0
 
     def __call__(self, read_bytes: int, items: int) -> None:
-        if read_bytes - self._told_bytes >= WORTH_TELLING_BYTES:
-            self._told_bytes = read_bytes
+        if read_bytes - self._reported_bytes >= PROGRESS_STEP_BYTES:
+            self._reported_bytes = read_bytes
             text = f"Preparing files to send to master... {show.size(read_bytes)}, {items} files"
             print(text, file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Certificates of masters that a user has decided to trust: one file each, and the question."""
+"""Trusted certificates of masters: asks the user, and stores one file for each master."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from determined.cli import errors
 from determined.common.api import _address, authentication, certs
 
 _UNTRUSTED = (18, 19, 20, 21)
-"""What OpenSSL calls certificates that nobody trusted has signed."""
+"""OpenSSL's error codes for a certificate without a trusted issuer."""
 
 
 def cert_of(address: str) -> certs.Cert:
-    """The trust put in the master at this address.
+    """The certificate settings for the master at this address.
 
-    DET_MASTER_CERT_FILE wins over what the user has accepted before.
+    DET_MASTER_CERT_FILE wins over a certificate that the user accepted.
 
     Raises:
         CliError: the file that DET_MASTER_CERT_FILE names cannot be used.
-        OSError: the file of before cannot be read.
+        OSError: the stored certificate cannot be read.
     """
     accepted = file_of(address)
     if os.environ.get("DET_MASTER_CERT_FILE") or not accepted.exists():
@@ -33,10 +33,10 @@ def cert_of(address: str) -> certs.Cert:
 
 
 def is_accepted(address: str, error: BaseException) -> bool:
-    """Ask whether to trust a certificate that made a command fail; keep it if so.
+    """Ask whether to trust the certificate that made a command fail, and store it if so.
 
-    Only a person at a terminal is asked, and only about a certificate that nobody trusted has
-    signed: one that has expired, or carries another name, is no matter of trust.
+    Asks only at a terminal, and only about a certificate without a trusted issuer. An expired
+    certificate or a wrong host name stays an error.
     """
     is_untrusted = getattr(error.__cause__, "verify_code", None) in _UNTRUSTED
     if not is_untrusted or not sys.stdin.isatty() or os.environ.get("DET_MASTER_CERT_FILE"):
@@ -51,9 +51,9 @@ def is_accepted(address: str, error: BaseException) -> bool:
     digest = hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem)).hexdigest()
     shown = ":".join(digest[i : i + 2] for i in range(0, len(digest), 2))
     print(
-        f"The master at {address} shows a certificate that nobody whom this machine trusts has "
-        f"signed.\nIts SHA-256 fingerprint is {shown}\n"
-        "Ask its admin for the fingerprint: if they differ, somebody else answers.\n"
+        f"This machine does not trust the issuer of the certificate of the master at {address}."
+        f"\nIts SHA-256 fingerprint is {shown}\n"
+        "Compare it with the fingerprint that the admin has: if they differ, do not trust it.\n"
         "Trust it from now on? [y/N]: ",
         end="",
         file=sys.stderr,
@@ -68,7 +68,7 @@ def is_accepted(address: str, error: BaseException) -> bool:
 
 
 def file_of(address: str) -> pathlib.Path:
-    """Where the accepted certificate of one master is kept."""
+    """The file of the accepted certificate of one master."""
     where = _address.parse_address(address)
     host = where.host.replace(":", "_")
     return authentication.config_path() / "certificates" / f"{host}_{where.port}.pem"

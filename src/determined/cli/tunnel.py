@@ -1,6 +1,6 @@
-"""`python -m determined.cli.tunnel`: carries bytes to a TCP service of a task.
+"""`python -m determined.cli.tunnel`: a tunnel to a TCP service of a task.
 
-Without `--listener` it copies standard input and output, as ssh's ProxyCommand wants it.
+Without `--listener` it forwards standard input and output, as ssh's ProxyCommand requires.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from determined.common.api.errors import APIException
 
 
 def main(argv: Optional[List[str]] = None) -> int:
-    """Run the command; its exit code."""
+    """Run the tunnel and return its exit status."""
     args = _parser().parse_args(argv)
     try:
         way = _way(args)
@@ -34,15 +34,15 @@ def main(argv: Optional[List[str]] = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m determined.cli.tunnel", description="reach a TCP service of a task"
+        prog="python -m determined.cli.tunnel", description="tunnel to a TCP service of a task"
     )
     parser.add_argument("master", help="address of the master")
-    parser.add_argument("service", help="id of the service: TASK or TASK:PORT")
+    parser.add_argument("service", help="ID of the service: TASK or TASK:PORT")
     parser.add_argument("--cert-file", help="certificates to trust, or 'noverify'")
-    parser.add_argument("--cert-name", help="the name that the master's certificate carries")
-    parser.add_argument("--listener", type=int, metavar="PORT", help="listen at a local port")
-    parser.add_argument("-u", "--user", help="whose token --auth adds")
-    parser.add_argument("--auth", action="store_true", help="add the token of who is logged in")
+    parser.add_argument("--cert-name", help="host name in the master's certificate")
+    parser.add_argument("--listener", type=int, metavar="PORT", help="listen on a local port")
+    parser.add_argument("-u", "--user", help="the user for --auth")
+    parser.add_argument("--auth", action="store_true", help="send the token of the logged-in user")
     return parser
 
 
@@ -61,7 +61,7 @@ def _way(args: argparse.Namespace) -> tunnels.Way:
 
 def _listen(way: tunnels.Way, service: str, port: int) -> None:
     listener = tunnels.Listener(way, service, port, _tell)
-    _tell(f"{service} is reached at 127.0.0.1:{listener.port}")
+    _tell(f"{service} is available at 127.0.0.1:{listener.port}")
     try:
         listener.wait()
     finally:

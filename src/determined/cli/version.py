@@ -13,7 +13,7 @@ NOUN = declare.Command("version", "show version information", run="determined.cl
 
 
 def run(args: argparse.Namespace) -> None:
-    """Print both versions; a master that is not there has an empty one, and a hint is given."""
+    """Print both versions. The version of an unreachable master is empty, and a hint follows."""
     master = {"cluster_id": "", "master_id": "", "version": ""}
     hint = ""
     try:

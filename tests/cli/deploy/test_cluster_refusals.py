@@ -79,8 +79,8 @@ def test_options_that_a_running_master_cannot_take_are_named(
     outcome = det(*words, *asked)
     assert outcome.status == 0
     assert outcome.err == (
-        "the master of cluster 'c1' runs already, and --master-config-path, "
-        "--initial-user-password, --delete-db changed nothing; stop it first with 'det deploy "
+        "the master of cluster 'c1' is already running, so --master-config-path, "
+        "--initial-user-password, --delete-db had no effect; stop it first with 'det deploy "
         "local cluster-down --cluster-name c1'\n"
     )
     assert "already up" in outcome.out
@@ -94,7 +94,7 @@ def test_a_first_password_for_a_database_that_is_there_changes_nothing_and_says_
     (cluster.database / "data").mkdir(parents=True, exist_ok=True)
     words = ("--cluster-name", "c1", "--master-port", str(port), "--no-gpu")
     outcome = det("d", "local", "cluster-up", *words, "--initial-user-password", "Secret-1234")
-    assert "--initial-user-password is for a new database" in outcome.err
+    assert "--initial-user-password applies to a new database" in outcome.err
 
 
 def test_a_blank_first_password_is_refused(det: Det, cluster: layout.ClusterLayout) -> None:
@@ -113,7 +113,7 @@ def test_a_directory_for_checkpoints_that_cannot_be_made_is_named(
     words = ("--cluster-name", "c1", "--master-port", str(port))
     outcome = det("d", "local", "cluster-up", *words, "--storage-host-path", str(file))
     assert outcome.status == 1
-    assert f"directory for checkpoints {file} cannot be made: it is a file" in outcome.err
+    assert f"checkpoint directory {file} cannot be created: it is a file" in outcome.err
     assert "--storage-host-path" in outcome.err
 
 
@@ -125,7 +125,7 @@ def test_a_place_where_no_cluster_can_be_kept_is_named(
     monkeypatch.setattr(extras, "check", lambda roles: None)
     outcome = det("d", "local", "cluster-up")
     assert outcome.status == 1
-    assert f"the cluster's directory {tmp_path}/file/determined cannot be made" in outcome.err
+    assert f"the cluster directory {tmp_path}/file/determined cannot be created" in outcome.err
     assert "set DET_DEPLOY_DIR" in outcome.err
 
 
@@ -188,7 +188,7 @@ def test_who_interrupts_a_start_leaves_nothing_running(
     outcome = det("deploy", "local", "cluster-up", "--no-gpu", *words)
     watching.join()
     assert outcome.status == 130
-    assert outcome.err == "interrupted: stopping what was started\n"
+    assert outcome.err == "interrupted: stopping the started processes\n"
     assert running(cluster) == set()
     assert supervisor_client.find_supervisor(cluster) is None
 
@@ -201,7 +201,7 @@ def test_https_is_left_to_those_who_run_the_servers_themselves(
     words = ("--cluster-name", "c1", "--master-config-path", str(config))
     outcome = det("deploy", "local", "cluster-up", *words)
     assert outcome.status == 1
-    assert "for HTTPS run determined-master and determined-agent themselves" in outcome.err
+    assert "for HTTPS run determined-master and determined-agent yourself" in outcome.err
 
 
 def test_agents_of_a_cluster_that_never_was_cannot_be_stopped(

@@ -182,7 +182,7 @@ def test_master_and_agents_come_and_go_on_their_own(
     assert running(cluster) == {"extra"}
     outcome = det(*local, "agent-down", *name, "--agent-name", "nosuch")
     assert outcome.status == 1
-    assert "(there: extra)" in outcome.err
+    assert "(it has: extra)" in outcome.err
     assert det(*local, "agent-down", *name, "--all").out == "agent 'extra' stopped\n"
     assert running(cluster) == set()
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.cli.deploy.conftest import until
 
-from determined.cli.deploy import layout, logs, processes, specs, supervisor_client
+from determined.cli.deploy import layout, processes, specs, supervisor, supervisor_client
 
 SLEEP = "import time; time.sleep(3600)"
 
@@ -180,13 +180,13 @@ def test_a_log_over_its_limit_is_moved_away_and_old_ones_dropped(tmp_path: Path)
     log = tmp_path / "x.log"
     for number in range(5):
         log.write_text(str(number) * 20)
-        assert logs.rotate(str(log), limit_bytes=10, keep=3)
+        assert supervisor.rotate(str(log), limit_bytes=10, keep=3)
     assert log.read_text() == ""
     kept = {path.name: path.read_text()[0] for path in tmp_path.glob("x.log.*")}
     assert kept == {"x.log.1": "4", "x.log.2": "3", "x.log.3": "2"}
     log.write_text("short")
-    assert not logs.rotate(str(log), limit_bytes=10, keep=3)
-    assert not logs.rotate(str(tmp_path / "none"), limit_bytes=10, keep=3)
+    assert not supervisor.rotate(str(log), limit_bytes=10, keep=3)
+    assert not supervisor.rotate(str(tmp_path / "none"), limit_bytes=10, keep=3)
 
 
 def test_a_running_process_goes_on_writing_after_its_log_moved(

@@ -45,7 +45,7 @@ def test_curl_gets_address_and_login_without_the_token_on_its_command_line(
 def test_a_whole_address_is_no_path(det: Det, master: FakeMaster) -> None:
     outcome = det("dev", "curl", "http://elsewhere/api")
     assert outcome.status == 1
-    assert "'http://elsewhere/api' is a whole address" in outcome.err
+    assert "'http://elsewhere/api' is a full URL" in outcome.err
     assert master.calls == []
 
 
@@ -83,7 +83,7 @@ def test_a_body_is_json(det: Det, master: FakeMaster) -> None:
         (("nothing",), "there is no function 'nothing'"),
         (("pauseexperiment", "1"), "name one of: post_PauseExperiment, post_PauseExperiments"),
         (("get_GetUser",), "get_GetUser needs userId"),
-        (("get_GetUser", "ann"), "userId takes a value of the form int"),
+        (("get_GetUser", "ann"), "userId takes a value of type int"),
         (("get_GetUser", "1", "2"), "get_GetUser takes 1 arguments, not 2"),
     ],
 )

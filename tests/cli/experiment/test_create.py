@@ -141,7 +141,7 @@ def test_swapped_arguments_are_told_with_how_to_write_them(
     assert outcome.status == 1
     assert outcome.err == (
         "Failed to create experiment: config file 'my code' is a directory and model directory "
-        "'c.yaml' is a file: the two look swapped, write: "
+        "'c.yaml' is a file: the arguments are swapped; run: "
         "det experiment create c.yaml 'my code'\n"
     )
     assert master.calls == []
@@ -175,5 +175,5 @@ def test_warnings_of_the_master_are_told(det: Det, master: FakeMaster, model: Pa
     master.sent_headers["X-Determined-Config-Warnings"] = '["line 5: this is a text"]'
     said = det("e", "create", "c.yaml").err
     assert "Warning: LOOK\n" in said
-    assert "Warning: more slots are asked for than the cluster has now" in said
+    assert "Warning: it requests more slots than the cluster has now" in said
     assert "Warning: line 5: this is a text\n" in said

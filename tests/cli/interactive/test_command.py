@@ -49,5 +49,5 @@ def test_an_interrupt_leaves_the_program(
     monkeypatch.setattr(Response, "iter_lines", interrupt)
     outcome = det("cmd", "run", "sleep", "1")
     assert outcome.status == 130
-    assert f"'det command kill {ID}' ends it" in outcome.err
+    assert f"Stop: det command kill {ID}" in outcome.err
     assert master.made("POST", f"/api/v1/commands/{ID}/kill") == []

@@ -99,10 +99,10 @@ def test_options_of_a_program_are_its_own(sent: Sent) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("cmd", "run"), "Failed to run command: there is nothing to run"),
-        (("tensorboard", "start"), "Failed to start TensorBoard: there is nothing to show"),
-        (("notebook", "start", "-v", "/data"), "--volume '/data' is not of the form"),
-        (("notebook", "start", "-v", "/data:/d:ro"), "is not of the form"),
+        (("cmd", "run"), "Failed to run command: nothing to run"),
+        (("tensorboard", "start"), "Failed to start TensorBoard: nothing to show"),
+        (("notebook", "start", "-v", "/data"), "--volume '/data' must have the form"),
+        (("notebook", "start", "-v", "/data:/d:ro"), "must have the form"),
         (("notebook", "start", "--config", "slots"), "is not of the form key=value"),
         (("notebook", "start", "--config-file", "none"), "No such file"),
         (("shell", "start", "-c", "nowhere"), "'nowhere' does not exist"),
@@ -135,7 +135,7 @@ def test_a_warning_of_the_master_is_told(det: Det, master: FakeMaster) -> None:
     warnings = ["LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED"]
     answer = {"shell": canned_tasks.task("shell"), "config": {}, "warnings": warnings}
     master.routes["POST", "/api/v1/shells"] = (200, answer)
-    assert "the shell waits until agents" in det("shell", "start", "-d").err
+    assert "the shell waits until enough agents join" in det("shell", "start", "-d").err
 
 
 def test_a_preview_prints_the_config_and_starts_nothing(det: Det, master: FakeMaster) -> None:

@@ -59,7 +59,7 @@ def test_open_runs_ssh_through_the_master_and_ends_as_it(
     outcome = det("shell", "open", ID, "--", "-L", "80:h:80", "ls")
     assert outcome.status == 7
     assert outcome.out == ""
-    assert f"'det shell open {ID}' comes back" in outcome.err
+    assert f"Reconnect: det shell open {ID}." in outcome.err
     called = ssh.called()
     words = called["words"]
     proxy = f"ProxyCommand={sys.executable} -m determined.cli.tunnel {master.url} %h"

@@ -50,10 +50,10 @@ def test_each_change_is_told_until_it_is_ready(
         f"Notebook is running at: {address}\n"
     )
     assert outcome.err.splitlines() == [
-        f"Notebook {ID}: waits in the queue: 2 slots are needed, 1 is free",
-        f"Notebook {ID}: waits for its image",
-        f"Notebook {ID}: starts",
-        f"Notebook {ID}: runs, and is not ready yet",
+        f"Notebook {ID}: queued: 2 slots are needed, 1 is free",
+        f"Notebook {ID}: pulling its image",
+        f"Notebook {ID}: starting",
+        f"Notebook {ID}: running, not ready yet",
     ]
     assert opened == [address]
 
@@ -65,7 +65,7 @@ def test_what_takes_long_to_become_ready_is_told_from_its_log(
     canned_tasks.serve(master, "tensorboard", allocation("WAITING"), allocation("WAITING"), READY)
     newest = canned.Stream([canned.log_line(9, "no files are there yet")])
     master.routes["GET", f"/api/v1/tasks/{ID}/logs"] = (200, newest)
-    waits = f"TensorBoard {ID}: runs, and waits for its data"
+    waits = f"TensorBoard {ID}: running, waiting for its data"
     said = det("tensorboard", "open", ID).err.splitlines()
     assert said == [waits, f"{waits}: no files are there yet"]
 
@@ -133,8 +133,8 @@ def test_an_interrupt_leaves_it_and_says_how_to_come_back(
     monkeypatch.setattr(time, "sleep", interrupt)
     outcome = det("notebook", "start")
     assert outcome.status == 130
-    assert f"'det notebook open {ID}' comes back to it" in outcome.err
-    assert f"'det notebook kill {ID}' ends it" in outcome.err
+    assert f"Reconnect: det notebook open {ID}." in outcome.err
+    assert f"Stop: det notebook kill {ID}" in outcome.err
     assert master.made("POST", f"/api/v1/notebooks/{ID}/kill") == []
 
 
@@ -151,4 +151,4 @@ def test_a_terminal_shows_what_is_waited_for(
     monkeypatch.setattr(sys, "stdin", io.StringIO())
     with contextlib.redirect_stderr(shown), contextlib.redirect_stdout(io.StringIO()):
         assert main.main(["notebook", "open", ID]) == 0
-    assert "waits in the queue" in shown.getvalue()
+    assert "queued" in shown.getvalue()

@@ -95,6 +95,6 @@ def test_roles_and_ones_own_permissions_are_listed(person: Person) -> None:
     assert len(person.det("rbac", "list-roles", "--limit", 2, "--json").json()["roles"]) == 9
     assert "there is no role 'Cook'" in person.det("rbac", "describe-role", "Cook", code=1).err
     told = person.det("rbac", "my-permissions").out
-    assert told.startswith("Roles decide nothing here")
+    assert told.startswith("Roles have no effect on this cluster")
     assert "create experiment" in told
     assert person.det("rbac", "my-permissions", "--json").json()["assignments"]

@@ -65,7 +65,7 @@ def test_a_session_runs_in_the_task_and_ends_as_its_command(person: Person, shel
         person, "shell", "open", shell, "--", "echo $DET_TASK_TYPE $DET_TASK_ID; exit 5", code=5
     )
     assert said.stdout.split() == ["SHELL", shell]
-    assert f"'det shell kill {shell}' ends it" in said.stderr
+    assert f"Stop: det shell kill {shell}" in said.stderr
 
 
 @live("shell show-ssh-command", "shell show_ssh_command", "shell kill")

@@ -26,7 +26,7 @@ def test_a_token_is_made_used_and_revoked(person: Person, monkeypatch: pytest.Mo
     assert number not in person.det("token", "list").out.split()
     assert "weekly" in person.det("token", "list", "--show-inactive").out
     refused = person.det("token", "login", token, code=1).err
-    assert "it was revoked or has expired: make another" in refused
+    assert "revoked or expired: create another" in refused
     assert "no access token 99999" in person.det("token", "describe", 99999, code=1).err
     own = person.det("token", "create", "--json").json()
     person.det("token", "revoke", own["tokenId"])

@@ -1,4 +1,4 @@
-"""`det agent`: the machines of the cluster."""
+"""`det agent`: list, enable and disable agents."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NOUN = Command(
             (
                 _AGENT,
                 flag("--all", help="disable all agents"),
-                flag("--drain", help="let running tasks finish, take no new ones"),
+                flag("--drain", help="let running tasks finish, and start no new ones"),
                 _FORMAT,
             ),
         ),
@@ -36,7 +36,7 @@ NOUN = Command(
             (_AGENT, flag("--all", help="enable all agents")),
         ),
         Command("list|ls", "list agents", f"{_HERE}:list_agents", (_FORMAT,), is_default=True),
-        Command("token", "print the token that agents join with", f"{_HERE}:token"),
+        Command("token", "print the join token of agents", f"{_HERE}:token"),
     ),
 )
 
@@ -66,35 +66,35 @@ def list_agents(args: argparse.Namespace) -> None:
 
 
 def enable(args: argparse.Namespace) -> None:
-    """Let an agent, or all, take tasks again."""
+    """Let an agent, or all agents, take tasks again."""
     _change(args, "enable", None)
 
 
 def disable(args: argparse.Namespace) -> None:
-    """Give no tasks to an agent, or to any; without `--drain` its tasks are stopped."""
+    """Start no more tasks on an agent, or on all. Without `--drain`, stop their tasks."""
     names = _change(args, "disable", {"drain": args.drain})
     if args.drain:
-        _show_what_runs_on(args, names)
+        _print_tasks_of(args, names)
 
 
 def token(args: argparse.Namespace) -> None:
-    """Print the join token; for admins.
+    """Print the token that agents join with; for admins.
 
     Raises:
-        CliError: the master has no such token.
+        CliError: the master uses no join token.
     """
     try:
         body = connect.session(args).get("/api/v1/agents/join-token").json()
     except api_errors.NotFoundException:
         raise errors.CliError(
-            "this master needs no join token (security.agent_join is 'open'), or is older than "
-            "this command"
+            "this master needs no join token (security.agent_join is 'open'), or it is older "
+            "than this command"
         ) from None
     print(body["token"])
 
 
-def _show_what_runs_on(args: argparse.Namespace, agents: List[str]) -> None:
-    """Print what has to end before the agents are empty."""
+def _print_tasks_of(args: argparse.Namespace, agents: List[str]) -> None:
+    """Print the tasks that still run on draining agents."""
     tasks = connect.session(args).get("/api/v1/tasks").json()["allocationIdToSummary"]
     rows = [
         {
@@ -112,10 +112,10 @@ def _show_what_runs_on(args: argparse.Namespace, agents: List[str]) -> None:
         show.as_json(rows)
         return
     if not (rows or args.csv):
-        print("Nothing runs there any more.")
+        print("No tasks are running on them.")
         return
     if not args.csv:
-        print("These tasks go on until they end by themselves:")
+        print("These tasks keep running until they end:")
     headers = ["Agent ID", "Task ID", "Allocation ID", "Task Name"]
     show.table(headers, [list(row.values()) for row in rows], as_csv=args.csv)
 

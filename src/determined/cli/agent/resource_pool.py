@@ -1,4 +1,4 @@
-"""`det resource-pool`: the pools, and which workspaces they are kept for."""
+"""`det resource-pool`: resource pools, and their bindings to workspaces."""
 
 from __future__ import annotations
 
@@ -80,7 +80,6 @@ _HEADERS = (
 
 
 def list_pools(args: argparse.Namespace) -> None:
-    """Print the resource pools."""
     session = connect.session(args)
     found = pagination.fetch(session, "/api/v1/resource-pools", "resourcePools", {})
     if args.json:
@@ -95,24 +94,22 @@ def list_workspaces(args: argparse.Namespace) -> None:
     bound = pagination.fetch(session, _path(args), "workspaceIds", {})
     path = "/api/v1/workspaces"
     names = {w["id"]: w["name"] for w in pagination.fetch(session, path, "workspaces", {})}
-    told = ", ".join(names[number] for number in bound if number in names)
-    show.table(("resource pool", "workspaces"), [[args.pool_name, told]])
+    bound_names = ", ".join(names[number] for number in bound if number in names)
+    show.table(("resource pool", "workspaces"), [[args.pool_name, bound_names]])
 
 
 def add(args: argparse.Namespace) -> None:
-    """Bind a pool to workspaces, beside those that it is bound to."""
+    """Bind a pool to more workspaces."""
     connect.session(args).post(_path(args), json=_named(args))
     print(f"Bound resource pool '{args.pool_name}' to {_list(args.workspace_names)}")
 
 
 def remove(args: argparse.Namespace) -> None:
-    """Take bindings away."""
     connect.session(args).delete(_path(args), json=_named(args))
     print(f"Unbound resource pool '{args.pool_name}' from {_list(args.workspace_names)}")
 
 
 def replace(args: argparse.Namespace) -> None:
-    """Bind a pool to these workspaces and no others."""
     connect.session(args).put(_path(args), json=_named(args))
     print(f"Resource pool '{args.pool_name}' is now bound to {_list(args.workspace_names)}")
 

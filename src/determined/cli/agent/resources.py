@@ -1,4 +1,4 @@
-"""`det resources`: reports on how much was used."""
+"""`det resources`: reports of past resource usage."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from determined.cli.output import show
 _HERE = "determined.cli.agent.resources"
 _JSON = flag("--json", help="Output in JSON format")
 _INSTANTS = (
-    arg("timestamp_after", help="from when on, in UTC: 2026-01-31T00:00:00Z"),
-    arg("timestamp_before", help="until when, in UTC: 2026-02-01T00:00:00Z"),
+    arg("timestamp_after", help="start of the period, in UTC: 2026-01-31T00:00:00Z"),
+    arg("timestamp_before", help="end of the period, in UTC: 2026-02-01T00:00:00Z"),
 )
 _PERIODS = "RESOURCE_ALLOCATION_AGGREGATION_PERIOD_"
 
@@ -27,7 +27,7 @@ NOUN = Command(
             f"{_HERE}:aggregated",
             (
                 arg("start_date", help="the first day, YYYY-MM-DD; YYYY-MM with --monthly"),
-                arg("end_date", help="the last day or month, which is included"),
+                arg("end_date", help="the last day or month, inclusive"),
                 _JSON,
                 flag("--monthly", help="sum up by month instead of by day"),
             ),
@@ -40,7 +40,7 @@ NOUN = Command(
         ),
         Command(
             "raw",
-            "get what trials did and which agents were there between two instants",
+            "get the workloads of trials and the agents between two instants",
             f"{_HERE}:raw",
             (*_INSTANTS, _JSON),
         ),
@@ -49,19 +49,18 @@ NOUN = Command(
 
 
 def aggregated(args: argparse.Namespace) -> None:
-    """Print sums of days or months."""
+    """Print slot-seconds by day or month."""
     period = "MONTHLY" if args.monthly else "DAILY"
     dates = {"start_date": args.start_date, "end_date": args.end_date}
     _report(args, "aggregated", {**dates, "period": f"{_PERIODS}{period}"}, args.json)
 
 
 def allocations(args: argparse.Namespace) -> None:
-    """Print the allocations between two instants."""
     _report(args, "allocations-csv", _instants(args))
 
 
 def raw(args: argparse.Namespace) -> None:
-    """Print what trials did and which agents were there between two instants."""
+    """Print the workloads of trials and the agents between two instants."""
     _report(args, "raw", _instants(args), args.json)
 
 

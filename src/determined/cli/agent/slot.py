@@ -1,4 +1,4 @@
-"""`det slot`: the devices of the agents, and what runs on them."""
+"""`det slot`: the slots of the agents, and the allocations on them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOUN = Command(
             "disable",
             "disable slot on agent",
             f"{_HERE}:disable",
-            (*_WHICH, flag("--drain", help="let a running task finish, take no new one")),
+            (*_WHICH, flag("--drain", help="let a running task finish, and start no new one")),
         ),
         Command("enable", "enable slot on agent", f"{_HERE}:enable", _WHICH),
         Command(
@@ -47,7 +47,7 @@ _HEADERS = {
 
 
 def list_slots(args: argparse.Namespace) -> None:
-    """Print every slot with the allocation on it, or FREE."""
+    """Print every slot with its allocation, or FREE."""
     session = connect.session(args)
     tasks = session.get("/api/v1/tasks").json()["allocationIdToSummary"]
     agents = session.get("/api/v1/agents").json()["agents"]
@@ -70,7 +70,7 @@ def enable(args: argparse.Namespace) -> None:
 
 
 def disable(args: argparse.Namespace) -> None:
-    """Give no tasks to a slot; without `--drain` its task is stopped."""
+    """Start no more tasks on a slot. Without `--drain`, stop its task."""
     _change(args, "disable", {"drain": args.drain})
 
 
@@ -81,7 +81,7 @@ def _change(args: argparse.Namespace, action: str, body: Any = None) -> None:
 
 
 def _containers(tasks: Dict[str, Any]) -> Iterator[Any]:
-    """Pairs of a container's id and the allocation that runs in it."""
+    """Pairs of a container ID and its allocation."""
     for allocation in tasks.values():
         for resources in allocation.get("resources", ()):
             for key in ("containerId", "resourcesId"):

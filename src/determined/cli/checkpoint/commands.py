@@ -1,4 +1,4 @@
-"""`det checkpoint`: what a trial saved, and getting it."""
+"""`det checkpoint`: describe, download and delete checkpoints."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ NOUN = Command(
                     choices=[mode.value for mode in sdk.DownloadMode],
                     default=sdk.DownloadMode.AUTO.value,
                     help="'direct': from checkpoint storage; 'master': through the master; "
-                    "'auto': direct, and through the master where that fails",
+                    "'auto': direct, or through the master if that fails",
                 ),
                 transfers.NO_VERIFY,
             ),
@@ -57,8 +57,7 @@ NOUN = Command(
                 arg(
                     "--glob",
                     action="append",
-                    help="pattern of the files to remove, such as 'optimizer/**'; may be given "
-                    "again",
+                    help="pattern of the files to remove, such as 'optimizer/**'; may be repeated",
                 ),
                 YES,
             ),
@@ -82,7 +81,6 @@ _HEADERS = (
 
 
 def describe(args: argparse.Namespace) -> None:
-    """Print one checkpoint."""
     path = f"/api/v1/checkpoints/{args.uuid}"
     found = connect.session(args).get(path).json()["checkpoint"]
     training, metadata = found.get("training") or {}, found.get("metadata") or {}
@@ -99,7 +97,7 @@ def describe(args: argparse.Namespace) -> None:
 
 
 def delete(args: argparse.Namespace) -> None:
-    """Delete checkpoints with all their files."""
+    """Delete checkpoints with all of their files."""
     uuids = _uuids(args)
     confirm(
         args,
@@ -111,7 +109,7 @@ def delete(args: argparse.Namespace) -> None:
 
 
 def remove_files(args: argparse.Namespace) -> None:
-    """Delete those files of checkpoints that match a pattern."""
+    """Delete the files of checkpoints that match the patterns."""
     uuids, globs = _uuids(args), args.glob or []
     if globs:
         confirm(
@@ -126,13 +124,13 @@ def remove_files(args: argparse.Namespace) -> None:
 
 
 def download(args: argparse.Namespace) -> None:
-    """Copy a checkpoint's files here."""
+    """Download a checkpoint into a local directory."""
     checkpoint = sdk.Checkpoint(connect.session(args), args.uuid)
     _fetch(checkpoint, args, sdk.DownloadMode(args.mode))
 
 
 def download_of_trial(args: argparse.Namespace) -> None:
-    """Copy the files of a trial's best, latest or named checkpoint here."""
+    """Download the best, latest or named checkpoint of a trial."""
     from determined.common.experimental import trial as sdk_trial
 
     smaller = truth(args.smaller_is_better, "--smaller-is-better")
@@ -153,9 +151,7 @@ def download_of_trial(args: argparse.Namespace) -> None:
 def _uuids(args: argparse.Namespace) -> List[str]:
     uuids = [uuid.strip() for uuid in args.checkpoints_uuids.split(",") if uuid.strip()]
     if not uuids:
-        raise errors.CliError(
-            "no checkpoint UUID was given: give one, or several with commas between"
-        )
+        raise errors.CliError("no checkpoint UUID given: give one, or several separated by commas")
     return uuids
 
 
@@ -173,10 +169,10 @@ def fetch(
     args: argparse.Namespace,
     mode: sdk.DownloadMode = sdk.DownloadMode.AUTO,
 ) -> str:
-    """Copy a checkpoint's files into a directory, with a bar unless `--quiet`; the directory.
+    """Download a checkpoint and return its directory. Shows progress unless `--quiet` is given.
 
     Raises:
-        CliError: they cannot be had.
+        CliError: the download failed.
     """
     checkpoint.reload()
     total = sum((checkpoint.resources or {}).values())
@@ -192,10 +188,10 @@ def fetch(
 
 
 def truth(text: Optional[str], option: str) -> Optional[bool]:
-    """What an option says that is `true` or `false`; None when it is not given.
+    """The value of an option that takes `true` or `false`; None if it is not given.
 
     Raises:
-        CliError: it says something else.
+        CliError: the value is neither.
     """
     if text is None:
         return None

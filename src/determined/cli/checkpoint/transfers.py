@@ -1,4 +1,4 @@
-"""What commands that move files share: an option, and bars for those who watch a terminal."""
+"""Options and progress bars of commands that upload or download files."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from determined.cli.declare import flag
 
 BytesMoved = Callable[[int], None]
 _BAR_AND_TIMES = 50
-"""Columns of a terminal that a bar, bytes, speed and time take besides the label."""
+"""Columns of a terminal that the bar, bytes, speed and time take beside the label."""
 NO_VERIFY = flag(
     "--no-verify",
-    help="take files that differ from what was stored; else each is compared with its hash",
+    help="do not compare the downloaded files with their stored hashes",
 )
 
 
 @contextlib.contextmanager
 def shown(label: str, total: int, is_quiet: bool = False) -> Iterator[Optional[BytesMoved]]:
-    """A bar on stderr while the block runs.
+    """Show a progress bar on stderr while the context is open.
 
     Args:
-        label: what is moved.
-        total: its bytes.
+        label: the name of the transferred thing.
+        total: its size in bytes.
         is_quiet: show nothing.
 
     Returns:
-        To be called with how many more bytes were moved, from any thread; None when nothing is
-        shown, which is so where stderr is no terminal.
+        A callback for the number of newly transferred bytes, safe in any thread. None if no bar
+        is shown, as when stderr is not a terminal.
     """
     if is_quiet or not sys.stderr.isatty():
         yield None

@@ -1,4 +1,4 @@
-"""Files of configurations that commands send, with what the command line sets in them."""
+"""Reading config files, and applying the overrides of `--config`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from determined.common import config_text
 
 
 def read(path: str, what: str = "config file") -> str:
-    """The text of a file that the user has named. Raises CliError."""
+    """The text of a file that the user names. Raises CliError."""
     try:
         with open(path, encoding="utf-8") as file:
             return file.read()
@@ -25,7 +25,7 @@ def read(path: str, what: str = "config file") -> str:
 
 
 def load(path: str, what: str = "config file") -> Any:
-    """What the file says, as JSON can hold it. Raises CliError."""
+    """The content of a YAML file as plain JSON data. Raises CliError."""
     try:
         return json.loads(json.dumps(config_text.load(read(path, what), path)))
     except config_text.ConfigTextError as error:
@@ -33,10 +33,10 @@ def load(path: str, what: str = "config file") -> Any:
 
 
 def text_of(path: str, overrides: Sequence[str]) -> str:
-    """The text to send: the file's own, or with the overrides of `--config` set in it.
+    """The text of a config file with the overrides of `--config` applied; unchanged without any.
 
     Raises:
-        CliError: there is no such file, it is no YAML, or an override cannot be read.
+        CliError: the file is missing or not YAML, or an override is invalid.
     """
     text = read(path)
     try:

@@ -1,4 +1,4 @@
-"""`det config-policies`: what admins decide over the heads of users."""
+"""`det config-policies`: config policies of the cluster and of workspaces."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _WORKLOADS = {"experiment": "EXPERIMENT", "tasks": "NTSC"}
 _WORKLOAD = arg(
     "workload_type",
     choices=list(_WORKLOADS),
-    help="what the policies are about: experiments, or notebooks, TensorBoards, shells, commands "
-    "and generic tasks",
+    help="the workloads that the policies apply to: experiments, or tasks (notebooks, "
+    "TensorBoards, shells, commands and generic tasks)",
 )
 _WORKSPACE = arg(
-    "-w", "--workspace-name", help="workspace that they hold for; the whole cluster if not given"
+    "-w", "--workspace-name", help="workspace that they apply to (default: the whole cluster)"
 )
 
 NOUN = Command(
@@ -38,7 +38,7 @@ NOUN = Command(
                 OneOf(
                     (
                         flag("--json", help="print in JSON format"),
-                        flag("--yaml", help="print in YAML format, as if not given"),
+                        flag("--yaml", help="print in YAML format (the default)"),
                     )
                 ),
             ),
@@ -57,34 +57,33 @@ NOUN = Command(
 def describe(args: argparse.Namespace) -> None:
     """Print the policies of the cluster or of a workspace."""
     session = connect.session(args)
-    path, whose = _target(session, args)
+    path, scope = _target(session, args)
     found = session.get(path).json().get("configPolicies")
     if not found and not args.json:
-        print(f"No {args.workload_type} config policies are set for {whose}")
+        print(f"No {args.workload_type} config policies are set for {scope}")
         return
     _show(found, args.json)
 
 
 def set_policies(args: argparse.Namespace) -> None:
-    """Set policies in place of all that were set."""
+    """Replace the policies of the cluster or of a workspace."""
     text = config_file.read(args.config_file)
     session = connect.session(args)
-    path, whose = _target(session, args)
+    path, scope = _target(session, args)
     stored = session.put(path, json={"configPolicies": text}).json()["configPolicies"]
-    print(f"Set {args.workload_type} config policies for {whose}:")
+    print(f"Set {args.workload_type} config policies for {scope}:")
     show.as_yaml(stored)
 
 
 def delete(args: argparse.Namespace) -> None:
-    """Forget the policies of the cluster or of a workspace."""
     session = connect.session(args)
-    path, whose = _target(session, args)
+    path, scope = _target(session, args)
     session.delete(path)
-    print(f"Deleted {args.workload_type} config policies of {whose}")
+    print(f"Deleted {args.workload_type} config policies of {scope}")
 
 
 def _target(session: BaseSession, args: argparse.Namespace) -> Tuple[str, str]:
-    """The path of the policies, and whose they are."""
+    """The route of the policies, and the name of their scope."""
     workload = _WORKLOADS[args.workload_type]
     if args.workspace_name is None:
         return f"/api/v1/config-policies/global/{workload}", "the cluster"

@@ -1,4 +1,4 @@
-"""`det template`: named parts of configurations that experiments and tasks build on."""
+"""`det template`: named config templates that experiments and tasks apply."""
 
 from __future__ import annotations
 
@@ -59,7 +59,6 @@ NOUN = Command(
 
 
 def create(args: argparse.Namespace) -> None:
-    """Store a new template."""
     config = config_file.load(args.template_file, "template file")
     session = connect.session(args)
     workspace_id = (
@@ -70,13 +69,11 @@ def create(args: argparse.Namespace) -> None:
 
 
 def describe(args: argparse.Namespace) -> None:
-    """Print a template's configuration."""
     found = connect.session(args).get(_path(args.template_name)).json()["template"]
     show.as_yaml(found["config"])
 
 
 def list_templates(args: argparse.Namespace) -> None:
-    """Print all templates."""
     session = connect.session(args)
     names = _workspace_names(session)
     headers = ["Name", "Workspace"] + (["Config"] if args.details else [])
@@ -89,13 +86,12 @@ def list_templates(args: argparse.Namespace) -> None:
 
 
 def remove(args: argparse.Namespace) -> None:
-    """Forget a template."""
     connect.session(args).delete(_path(args.template_name))
     print(f"Removed template {args.template_name}")
 
 
 def set_template(args: argparse.Namespace) -> None:
-    """Store a template, new or in place of the one that has the name."""
+    """Create a template, or replace the one of that name."""
     config = config_file.load(args.template_file, "template file")
     session = connect.session(args)
     try:
@@ -108,7 +104,7 @@ def set_template(args: argparse.Namespace) -> None:
 
 
 def set_config(args: argparse.Namespace) -> None:
-    """Replace the configuration of a template that there is."""
+    """Replace the config of an existing template."""
     config = config_file.load(args.template_file, "template file")
     connect.session(args).patch(_path(args.template_name), json=config)
     print(f"Set template {args.template_name}")

@@ -1,4 +1,4 @@
-"""What the commands of `det deploy` are called."""
+"""`det deploy`: declarations of its commands."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from determined.cli.declare import Command, OneOf, arg, flag
 
 _HERE = "determined.cli.deploy"
 _CLUSTER = arg("--cluster-name", default="determined", help="name for the cluster resources")
-_VERSION = arg("--det-version", help="accepted for older scripts: what is installed runs")
+_VERSION = arg("--det-version", help="accepted for older scripts: the installed version runs")
 _EDITION = flag("--enterprise-edition", help="accepted for older scripts: there is one edition")
 _RESTART = flag("--no-autorestart", help="disable auto-restart (for local development)")
 _IMAGES = arg(
-    "--image-repo-prefix", default="determinedai", help="accepted for older scripts: no images"
+    "--image-repo-prefix",
+    default="determinedai",
+    help="accepted for older scripts: no images",
 )
 _DELETE_DB = flag("--delete-db", help="remove current master database")
 _GPU = (
@@ -32,7 +34,11 @@ _MASTER = (
     arg("--listen", metavar="ADDRESS", help="address to listen on (default: 127.0.0.1)"),
     _CLUSTER,
     _VERSION,
-    arg("--db-password", default="postgres", help="accepted for older scripts: made at random"),
+    arg(
+        "--db-password",
+        default="postgres",
+        help="accepted for older scripts: it is random",
+    ),
     _DELETE_DB,
     _RESTART,
     arg("--auto-work-dir", help="the default work dir, used for interactive jobs"),

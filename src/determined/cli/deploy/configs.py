@@ -1,4 +1,4 @@
-"""The configuration files of a local cluster, made from flags and the user's own files."""
+"""The config files of a local cluster, built from options and the user's own files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 @dataclasses.dataclass(frozen=True)
 class MasterOptions:
-    """How a master was asked for on the command line; None where nothing was said."""
+    """The options of a master on the command line; None if not given."""
 
     port: Optional[int] = None
     host: Optional[str] = None
@@ -28,16 +28,16 @@ class MasterOptions:
 
 
 def of_master(cluster: layout.ClusterLayout, options: MasterOptions) -> Dict[str, Any]:
-    """A master's settings: our values, below those of the user's file, below those of flags.
+    """The settings of a master. Options win over the user's file, which wins over our defaults.
 
-    The directory for checkpoints is made, where they name none of their own.
+    Creates the checkpoint directory, unless the file sets its own checkpoint storage.
 
     Returns:
-        `host` and `port` are always in it.
+        The settings, always with `host` and `port`.
 
     Raises:
-        CliError: the user's file cannot be read as a mapping, the port is none, or the directory
-            cannot be made.
+        CliError: the user's file is not a mapping, the port is invalid, or the directory cannot
+            be created.
     """
     config: Dict[str, Any] = {
         "host": LOOPBACK[0],
@@ -59,18 +59,18 @@ def of_master(cluster: layout.ClusterLayout, options: MasterOptions) -> Dict[str
     if _section(_section(config, "security"), "tls").get("cert"):
         raise errors.CliError(
             "security.tls: a cluster of 'det deploy local' serves plain HTTP; for HTTPS run "
-            "determined-master and determined-agent themselves"
+            "determined-master and determined-agent yourself"
         )
     if options.work_dir:
         config = merged(config, {"task_container_defaults": {"work_dir": options.work_dir}})
     if config["host"] not in LOOPBACK:
-        # The agents of `det deploy local` run tasks as processes, wherever the master listens.
+        # Agents of `det deploy local` run tasks as processes, whatever address the master uses.
         config = merged({"security": {"allow_process_runtime": True}}, config)
     return config
 
 
 def needs_join_token(config: Dict[str, Any]) -> bool:
-    """Whether a master of these settings lets agents in by its join token alone."""
+    """Whether a master with these settings requires its join token from agents."""
     said = _section(config, "security").get("agent_join")
     return said == "token" or config["host"] not in LOOPBACK
 
@@ -82,7 +82,7 @@ def write_master(cluster: layout.ClusterLayout, config: Dict[str, Any]) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class AgentOptions:
-    """How an agent was asked for; `visible_gpus` None for all that there are."""
+    """The options of an agent; `visible_gpus` None means all GPUs."""
 
     name: str
     master_host: str
@@ -94,10 +94,10 @@ class AgentOptions:
 
 
 def write_agent(cluster: layout.ClusterLayout, options: AgentOptions) -> Dict[str, Any]:
-    """Write the agent's own YAML file, and return it; the user's file wins over our values.
+    """Write the config file of an agent and return its content. The user's file wins.
 
     Raises:
-        CliError: the user's file cannot be read as a mapping.
+        CliError: the user's file is not a mapping.
     """
     config: Dict[str, Any] = {
         "master_host": options.master_host,
@@ -114,17 +114,17 @@ def write_agent(cluster: layout.ClusterLayout, options: AgentOptions) -> Dict[st
     if options.pool:
         config["resource_pool"] = options.pool
     given = read(options.config_path) if options.config_path else {}
-    # JSON is YAML too, and an agent reads it without a YAML library in its memory.
+    # JSON is valid YAML, and an agent reads it without loading a YAML library.
     config = merged(config, given)
     specs.write_private(cluster.agent_config(options.name), json.dumps(config, indent=2) + "\n")
     return config
 
 
 def share_gpus(count: int, with_gpus: bool) -> List[AgentOptions]:
-    """How `count` agents of one machine divide its GPUs: no GPU is two agents' slot.
+    """Divide the GPUs of a machine among `count` agents, so that no GPU has two agents.
 
     Returns:
-        Options of which only `slot_type` and `visible_gpus` matter, one an agent.
+        One set of options per agent, in which only `slot_type` and `visible_gpus` are set.
     """
     if not with_gpus:
         return [AgentOptions("", "", 0, "cpu") for _ in range(count)]
@@ -141,7 +141,7 @@ def share_gpus(count: int, with_gpus: bool) -> List[AgentOptions]:
 
 
 def merged(lower: Dict[str, Any], higher: Dict[str, Any]) -> Dict[str, Any]:
-    """Two nested mappings in one; where both have a value, that of `higher`; null is none."""
+    """Merge two nested mappings. Values of `higher` win, except null, which counts as unset."""
     out = dict(lower)
     for key, value in higher.items():
         if value is None:
@@ -152,12 +152,12 @@ def merged(lower: Dict[str, Any], higher: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def read(path: str) -> Dict[str, Any]:
-    """A YAML file of the user's as plain data.
+    """Read the user's YAML file as plain data.
 
     Raises:
-        CliError: it is not there, not YAML, or no mapping.
+        CliError: the file is missing, not YAML, or not a mapping.
     """
-    from determined.cli.config import config_file  # 80 ms, and few give a file
+    from determined.cli.config import config_file  # takes 80 ms, and is rarely needed
     from determined.common import config_text
 
     text = config_file.read(path)
@@ -168,22 +168,22 @@ def read(path: str) -> Dict[str, Any]:
 
 
 def _section(config: Dict[str, Any], key: str) -> Dict[str, Any]:
-    """A section; what is none is empty here, and refused by the master with its path."""
+    """A section, or an empty one for another type, which the master refuses with its path."""
     value = config.get(key)
     return value if isinstance(value, dict) else {}
 
 
 def _make_storage(cluster: layout.ClusterLayout, path: pathlib.Path) -> None:
-    # A checkpoint's directory is everybody's to write, so that any task may collect it; who
-    # is no task of this cluster cannot find out its name.
+    # Any task may write to a checkpoint's directory, so that any task may delete it. Other
+    # processes cannot list the parent directory and do not know its name.
     mode = 0o711 if path == cluster.checkpoints else 0o777
     try:
         path.mkdir(mode=mode, parents=True, exist_ok=True)
     except OSError as error:
         reason = "it is a file" if path.is_file() else error.strerror
         raise errors.CliError(
-            f"the directory for checkpoints {path} cannot be made: {reason}; name one that you "
-            "may write with --storage-host-path"
+            f"the checkpoint directory {path} cannot be created: {reason}; choose a writable "
+            "directory with --storage-host-path"
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""Whether master and agent are installed beside the command line."""
+"""Checks that the extras `master` and `agent` are installed."""
 
 import importlib.util
 import sys
@@ -13,16 +13,16 @@ _NEEDS = {
 
 
 def check(roles: Sequence[str]) -> None:
-    """Refuse to start what is not installed.
+    """Check that the packages of the roles are installed.
 
     Raises:
-        CliError: names what is missing and the command that installs it.
+        CliError: a package is missing; the text names it and the command that installs it.
     """
     if sys.version_info < (3, 11):
         running = ".".join(str(part) for part in sys.version_info[:3])
         raise errors.CliError(
-            f"a local {' and '.join(roles)} needs Python 3.11 or newer, this is {running}: "
-            "install determined into an environment of a newer Python"
+            f"a local {' and '.join(roles)} needs Python 3.11 or newer, but this is {running}: "
+            "install determined into an environment with a newer Python"
         )
     missing = [name for role in roles for name in _NEEDS[role] if not _is_there(name)]
     if missing:

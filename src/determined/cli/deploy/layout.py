@@ -1,4 +1,4 @@
-"""Where the files of a local cluster are."""
+"""The files and directories of a local cluster."""
 
 import dataclasses
 import os
@@ -13,10 +13,10 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*\Z")
 
 @dataclasses.dataclass(frozen=True)
 class ClusterLayout:
-    """The directory of one cluster and the names in it. Standard library only.
+    """The directory of one cluster and its files. Uses the standard library only.
 
-    `specs` holds one JSON file for each process that should run, `status` one for each
-    process that the supervisor has started.
+    `specs` holds a JSON file for each process to run, `status` one for each process that the
+    supervisor has started.
     """
 
     cluster: str
@@ -36,12 +36,12 @@ class ClusterLayout:
 
     @property
     def initial_passwords(self) -> Tuple[pathlib.Path, ...]:
-        """Where a master writes the password of its first start, by its settings."""
+        """The files to which a master may write the password of its first start."""
         return (self.root / "initial-password", self.database / "initial-password")
 
     @property
     def address(self) -> pathlib.Path:
-        """The file with the address of the master that was started last."""
+        """The file with the address of the last started master."""
         return self.root / "address"
 
     @property
@@ -73,26 +73,26 @@ class ClusterLayout:
 
     @property
     def agents(self) -> pathlib.Path:
-        """The agents' work directory: a directory an agent, in it one a task."""
+        """The work directory of the agents: a directory per agent, and in it one per task."""
         return self.root / "agents"
 
     def log(self, name: str) -> pathlib.Path:
         return self.logs / f"{name}.log"
 
     def missing(self) -> str:
-        """What is said of a cluster that was never brought up here."""
+        """The message for a cluster that does not exist on this machine."""
         return (
             f"there is no cluster '{self.cluster}' on this machine (no {self.root}); "
             "name yours with --cluster-name"
         )
 
     def create(self) -> None:
-        """Make the directories; what they hold is nobody else's to read.
+        """Create the directories, unreadable for other users.
 
-        Root's may be passed through: PostgreSQL and tasks run as other users below it.
+        Those of root can be traversed: PostgreSQL and tasks run as other users below them.
 
         Raises:
-            CliError: they cannot be made.
+            CliError: they cannot be created.
         """
         mode = 0o711 if os.geteuid() == 0 else 0o700
         try:
@@ -101,26 +101,26 @@ class ClusterLayout:
                 path.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             raise errors.CliError(
-                f"the cluster's directory {self.root} cannot be made: {errors.in_words(error)}; "
-                "set DET_DEPLOY_DIR to a directory that you may write"
+                f"the cluster directory {self.root} cannot be created: {errors.in_words(error)}; "
+                "set DET_DEPLOY_DIR to a writable directory"
             ) from None
 
 
 def cluster_layout(cluster: str) -> ClusterLayout:
-    """The layout of a cluster by its name.
+    """The layout of the cluster of that name.
 
-    `DET_DEPLOY_DIR` names another parent directory than `$XDG_DATA_HOME/determined`
+    `DET_DEPLOY_DIR` overrides the parent directory, by default `$XDG_DATA_HOME/determined`
     (for root `/var/lib/determined`).
 
     Raises:
-        CliError: the name could not be a directory's name.
+        CliError: the name is not valid for a directory.
     """
     check_name("cluster name", cluster)
     return ClusterLayout(cluster=cluster, root=_parent() / cluster)
 
 
 def check_name(what: str, name: str) -> None:
-    """Refuse a name that could not be a file's, with `CliError`."""
+    """Raise `CliError` for a name that is not valid for a file."""
     if not _NAME.match(name):
         raise errors.CliError(
             f"{what} {name!r} is not valid: use letters, digits, '.', '_' and '-', beginning "

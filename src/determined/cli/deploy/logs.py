@@ -1,11 +1,9 @@
-"""`det deploy local logs`: the logs of a cluster's processes, one line after the other."""
+"""`det deploy local logs`: prints the logs of a cluster's processes."""
 
 from __future__ import annotations
 
 import argparse
-import os
 import pathlib
-import shutil
 import time
 from typing import Dict, List, Optional
 
@@ -17,10 +15,10 @@ _PAUSE_S = 0.2
 
 
 def logs(args: argparse.Namespace) -> None:
-    """Print the logs of master and agents, and unless `--no-follow` what comes to them.
+    """Print the logs of master and agents, and follow them unless `--no-follow` is given.
 
     Raises:
-        CliError: this machine has no such cluster.
+        CliError: the cluster does not exist on this machine.
     """
     cluster = layout.cluster_layout(args.cluster_name)
     if not cluster.logs.exists():
@@ -38,31 +36,8 @@ def logs(args: argparse.Namespace) -> None:
         time.sleep(_PAUSE_S)
 
 
-def rotate(log: str, limit_bytes: int, keep: int) -> bool:
-    """Move a log past `limit_bytes` to `<log>.1`, older ones up to `<log>.<keep>`.
-
-    The writer has the file open for appending, so it is copied and then emptied in place;
-    lines written in between (a few, once a file) are lost from the log, never from a task.
-
-    Returns:
-        Whether the log was over its limit.
-    """
-    try:
-        if os.stat(log).st_size <= limit_bytes:
-            return False
-    except FileNotFoundError:
-        return False
-    for number in range(keep - 1, 0, -1):
-        if os.path.exists(f"{log}.{number}"):
-            os.replace(f"{log}.{number}", f"{log}.{number + 1}")
-    shutil.copyfile(log, f"{log}.1")
-    os.chmod(f"{log}.1", 0o600)
-    os.truncate(log, 0)
-    return True
-
-
 class _LogReader:
-    """New whole lines of a file that may be emptied meanwhile."""
+    """Reads new complete lines of a file, which may be truncated meanwhile."""
 
     def __init__(self, path: pathlib.Path) -> None:
         self._path = path

@@ -1,4 +1,4 @@
-"""Which ports of this machine are taken, and by whom."""
+"""Ports of this machine: which are in use, and by which process."""
 
 import errno
 import os
@@ -13,10 +13,10 @@ _LISTEN = "0A"
 
 
 def check_free(host: str, port: int, option: str) -> None:
-    """Refuse a port that another process listens on.
+    """Check that no other process listens on a port.
 
     Raises:
-        CliError: names the owner and the next free port, to be given with `option`.
+        CliError: the port is in use; the text names the process and a free port for `option`.
     """
     if is_free(host, port):
         return
@@ -26,7 +26,7 @@ def check_free(host: str, port: int, option: str) -> None:
 
 
 def is_free(host: str, port: int) -> bool:
-    """Whether one could listen there now."""
+    """Whether the port can be opened now."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -43,7 +43,7 @@ def is_free(host: str, port: int) -> bool:
 
 
 def answers(host: str, port: int, limit_s: float = 2.0) -> bool:
-    """Whether somebody takes connections there now."""
+    """Whether a process accepts connections there now."""
     try:
         socket.create_connection((host, port), limit_s).close()
     except OSError:
@@ -52,7 +52,7 @@ def answers(host: str, port: int, limit_s: float = 2.0) -> bool:
 
 
 def next_free(host: str, first: int) -> Optional[int]:
-    """The lowest free port from `first` on, among the next hundred."""
+    """The lowest free port among the hundred ports from `first`."""
     for port in range(first, min(first + 100, 65536)):
         if is_free(host, port):
             return port
@@ -60,14 +60,14 @@ def next_free(host: str, first: int) -> Optional[int]:
 
 
 def owner_of(port: int) -> str:
-    """Who listens on a port, in words: pid and command where they may be read."""
+    """The process that listens on a port, as text: pid and command if they are readable."""
     inode, uid = _listening_socket(port)
     if inode is None:
         return "another process"
     for pid in processes.all_pids():
         if inode in _sockets_of(pid):
             return f"pid {pid} ({processes.command_of(pid)})"
-    return f"a process of the user with id {uid}"
+    return f"a process of the user with UID {uid}"
 
 
 def _listening_socket(port: int) -> Tuple[Optional[str], str]:

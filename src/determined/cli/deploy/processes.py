@@ -1,7 +1,6 @@
-"""Processes of this machine: which live, which are whose, and how to end them for certain.
+"""Processes of this machine: finds, identifies and ends them.
 
-A pid alone may be another process by tomorrow, so a process is known by its pid and the
-instant it started.
+The kernel reuses pids, so a pid and the start time together identify a process.
 """
 
 import contextlib
@@ -15,19 +14,19 @@ from typing import Dict, Iterable, List, Optional, Set
 
 _PROC = pathlib.Path("/proc")
 _GONE_S = 30.0
-"""Who is killed goes at once, on a machine that is very busy when its turn comes."""
+"""The limit for a killed process to disappear; it is near this only on a busy machine."""
 
 
 @dataclasses.dataclass(frozen=True)
 class ProcessIdentity:
-    """One process: `start` is the kernel's start time as text, its unit is the system's."""
+    """One process; `start` is the kernel's start time as text, in units of the system."""
 
     pid: int
     start: str
 
 
 def identify(pid: int) -> Optional[ProcessIdentity]:
-    """The identity of a live process; None when there is none, or only its corpse."""
+    """The identity of a live process; None if there is none, or only a zombie."""
     if not _PROC.joinpath("self", "stat").exists():
         return _identify_by_ps(pid)
     fields = _stat(pid)
@@ -37,12 +36,12 @@ def identify(pid: int) -> Optional[ProcessIdentity]:
 
 
 def is_alive(process: ProcessIdentity) -> bool:
-    """Whether this very process still runs."""
+    """Whether the process still runs."""
     return identify(process.pid) == process
 
 
 def end(processes: Iterable[ProcessIdentity], grace_s: float) -> List[ProcessIdentity]:
-    """Ask processes to leave, and kill those that have not after `grace_s` seconds.
+    """Terminate processes, and kill those that still run after `grace_s` seconds.
 
     Returns:
         The processes that had to be killed.
@@ -65,7 +64,7 @@ def send(process: ProcessIdentity, number: int) -> None:
 
 
 def wait_gone(processes: Iterable[ProcessIdentity], limit_s: float) -> List[ProcessIdentity]:
-    """Wait until none lives, at most `limit_s` seconds; returns those that still do."""
+    """Wait at most `limit_s` seconds until all have ended, and return those that still run."""
     deadline = time.monotonic() + limit_s
     left = [p for p in processes if is_alive(p)]
     while left and time.monotonic() < deadline:
@@ -75,7 +74,7 @@ def wait_gone(processes: Iterable[ProcessIdentity], limit_s: float) -> List[Proc
 
 
 def descendants(roots: Iterable[ProcessIdentity]) -> List[ProcessIdentity]:
-    """All live processes below `roots`, by parent and by session, without the roots."""
+    """All live descendants of `roots`, found by parent and by session."""
     parents: Dict[int, int] = {}
     sessions: Dict[int, int] = {}
     for pid in all_pids():
@@ -94,7 +93,7 @@ def descendants(roots: Iterable[ProcessIdentity]) -> List[ProcessIdentity]:
 
 
 def find_by_command_line(needle: str) -> List[ProcessIdentity]:
-    """Live processes, this one excepted, whose command line holds `needle`."""
+    """The live processes, except this one, with `needle` in their command line."""
     found = []
     for pid in all_pids():
         if pid != os.getpid() and needle in command_of(pid):
@@ -105,7 +104,7 @@ def find_by_command_line(needle: str) -> List[ProcessIdentity]:
 
 
 def command_of(pid: int) -> str:
-    """The command line of a process with blanks between its words; "" when unreadable."""
+    """The command line of a process, joined by blanks; "" if it is unreadable."""
     try:
         raw = _PROC.joinpath(str(pid), "cmdline").read_bytes()
     except OSError:
@@ -114,7 +113,7 @@ def command_of(pid: int) -> str:
 
 
 def all_pids() -> List[int]:
-    """Every pid of this machine that may be seen; none where /proc is missing."""
+    """Every visible pid of this machine; none if /proc is missing."""
     try:
         return [int(name) for name in os.listdir(str(_PROC)) if name.isdigit()]
     except OSError:

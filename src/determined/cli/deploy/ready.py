@@ -1,4 +1,4 @@
-"""Waiting for a cluster that was just started, and logging its caller in."""
+"""Waits until a started cluster is ready, and logs the caller in."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _NO_RETRIES = RetryPolicy(total=0)
 
 
 class ProcessEndedError(errors.CliError):
-    """A process of the cluster ended while it was waited for."""
+    """A process of the cluster ended before it was ready."""
 
 
 LogSizes = Mapping[str, int]
-"""How long the logs of processes were, by name, when these were started."""
+"""The sizes of the logs, by name of process, at the start of these processes."""
 
 
 def log_sizes(cluster: layout.ClusterLayout, names: Sequence[str]) -> LogSizes:
-    """How long their logs are now."""
+    """The current sizes of the logs of processes."""
     logs = ((name, cluster.log(name)) for name in names)
     return {name: log.stat().st_size for name, log in logs if log.exists()}
 
@@ -39,10 +39,10 @@ def wait_master(
     """Wait until the master answers.
 
     Args:
-        before: what the logs held before its start.
+        before: the sizes of the logs before its start.
 
     Raises:
-        ProcessEndedError: it ended first; the end of what it has said is in the text.
+        ProcessEndedError: it ended first; the text has the end of its log.
         CliError: it took longer than `limit_s` seconds.
     """
     deadline = time.monotonic() + limit_s
@@ -51,20 +51,20 @@ def wait_master(
         if time.monotonic() > deadline:
             raise errors.CliError(
                 f"the master does not answer at {address} after {limit_s:.0f} s; "
-                f"its log is {cluster.log('master')}. It is still being started: look there, or "
-                "end it with 'det deploy local cluster-down' and begin anew"
+                f"its log is {cluster.log('master')}. It is still starting: see the log, or stop "
+                "it with 'det deploy local cluster-down' and start again"
             )
         time.sleep(_PAUSE_S)
 
 
 def sign_in(cluster: layout.ClusterLayout, address: str, username: str, password: str) -> Session:
-    """A session of a user: by the token stored from before, else by password.
+    """A session of a user: by a stored token, or else by password.
 
     Args:
-        password: as given on the command line; "" for that of the cluster's first start.
+        password: from the command line; "" selects the initial password of the cluster.
 
     Raises:
-        CliError: no token and no password fits; the text says how to log in.
+        CliError: neither a token nor the password is valid; the text says how to log in.
     """
     stores = stores_of(address)
     store = stores[0]
@@ -86,8 +86,8 @@ def sign_in(cluster: layout.ClusterLayout, address: str, username: str, password
         session = authentication.login(address, username, known, options)
     except api_errors.UnauthenticatedException:
         raise errors.CliError(
-            f"the password of '{username}' is not that of the first start any more; the cluster "
-            f"runs, log in with: det -m {address} user login {username}"
+            f"the initial password of '{username}' has been changed; the cluster is running, log "
+            f"in with: det -m {address} user login {username}"
         ) from None
     for each in stores:
         each.set_token(username, session.token, is_active=username == USER)
@@ -95,10 +95,10 @@ def sign_in(cluster: layout.ClusterLayout, address: str, username: str, password
 
 
 def stores_of(address: str) -> List[authentication.TokenStore]:
-    """Where the tokens of a cluster at `address` are kept, that address first.
+    """The stores for tokens of a cluster at `address`, starting with that address.
 
-    Commands that name no master mean `localhost`, which is another key in the file than
-    127.0.0.1: without both, `det experiment list` right after `cluster-up` finds nobody logged in.
+    The default master of commands is `localhost`, a different key in the file than 127.0.0.1.
+    Without both, `det experiment list` right after `cluster-up` finds no login.
     """
     names = [address]
     if address.startswith("http://127.0.0.1:"):
@@ -107,14 +107,14 @@ def stores_of(address: str) -> List[authentication.TokenStore]:
 
 
 def sign_in_admin(cluster: layout.ClusterLayout, address: str, password: str) -> None:
-    """Let whoever made the cluster act as its admin (`det -u admin …`), once and if possible."""
+    """Log the creator of the cluster in as its admin (`det -u admin …`) as well, if possible."""
     if authentication.TokenStore(address).token_of(ADMIN) is None:
         with contextlib.suppress(errors.CliError):
             sign_in(cluster, address, ADMIN, password).close()
 
 
 def initial_password(cluster: layout.ClusterLayout) -> str:
-    """The random password of the cluster's first start; "" when there is none."""
+    """The random initial password of the cluster; "" if there is none."""
     for path in cluster.initial_passwords:
         try:
             return path.read_text().strip()
@@ -130,10 +130,10 @@ def wait_agents(
     limit_s: float,
     before: LogSizes,
 ) -> List[Dict[str, Any]]:
-    """Wait until agents are connected and their slots listed; returns them.
+    """Wait until the agents are connected, and return them.
 
     Raises:
-        ProcessEndedError: master or agent ended first.
+        ProcessEndedError: the master or an agent ended first.
         CliError: it took longer than `limit_s` seconds.
     """
     deadline = time.monotonic() + limit_s
@@ -152,7 +152,7 @@ def wait_agents(
 
 
 def check_alive(cluster: layout.ClusterLayout, names: Sequence[str], before: LogSizes) -> None:
-    """Raise `ProcessEndedError` for a process that has ended since its start."""
+    """Raise `ProcessEndedError` if a process has ended since its start."""
     known = specs.list_status(cluster.status)
     for name in names:
         status = known.get(name)
@@ -165,7 +165,7 @@ def check_alive(cluster: layout.ClusterLayout, names: Sequence[str], before: Log
 
 
 def log_end(cluster: layout.ClusterLayout, name: str, start: int) -> str:
-    """The last lines of a process's log, of those from byte `start` on."""
+    """The last lines of a process's log after byte `start`."""
     try:
         log = cluster.log(name).read_bytes()
     except OSError:
@@ -175,7 +175,7 @@ def log_end(cluster: layout.ClusterLayout, name: str, start: int) -> str:
 
 
 def _answers(address: str) -> bool:
-    """Whether the master serves; it may accept a connection well before, and let it wait."""
+    """Whether the master answers requests; it accepts connections earlier."""
     try:
         with UnauthSession(address, max_retries=_NO_RETRIES) as session:
             session.get("/info", timeout=_ANSWER_S)
@@ -185,6 +185,6 @@ def _answers(address: str) -> bool:
 
 
 def reachable(host: str) -> str:
-    """The host under which this machine reaches a master that listens on `host`."""
+    """The host by which this machine connects to a master that listens on `host`."""
     everywhere: Optional[str] = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host)
     return everywhere or host

@@ -1,4 +1,4 @@
-"""What a command asks of a master that runs already, and does not get."""
+"""Warns of options that have no effect because the master already runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def is_up(cluster: layout.ClusterLayout) -> bool:
 
 
 def options_of(args: argparse.Namespace) -> configs.MasterOptions:
-    """What the command line says of a master's settings."""
+    """The options of a master on the command line."""
     return configs.MasterOptions(
         port=args.master_port,
         host=args.listen,
@@ -38,9 +38,9 @@ def options_of(args: argparse.Namespace) -> configs.MasterOptions:
 
 
 def warn_of_ignored(cluster: layout.ClusterLayout, args: argparse.Namespace) -> None:
-    """Name the options that a running master keeps from having an effect.
+    """Warn of the options that have no effect on a running master.
 
-    One that only says what is so already is not named.
+    Options that match its current settings are not named.
     """
     asked = [name for name in _SETTINGS_OPTIONS if getattr(args, name)]
     if not asked:
@@ -50,8 +50,8 @@ def warn_of_ignored(cluster: layout.ClusterLayout, args: argparse.Namespace) -> 
     if ignored:
         flags = ", ".join(f"--{name.replace('_', '-')}" for name in ignored)
         declare.warn(
-            f"the master of cluster '{cluster.cluster}' runs already, and {flags} changed "
-            "nothing; stop it first with 'det deploy local cluster-down"
+            f"the master of cluster '{cluster.cluster}' is already running, so {flags} had no "
+            "effect; stop it first with 'det deploy local cluster-down"
             + ("'" if cluster.cluster == "determined" else f" --cluster-name {cluster.cluster}'")
         )
 

@@ -1,6 +1,6 @@
-"""What should run in a cluster, and what does: JSON files between commands and supervisor.
+"""The JSON files by which commands and supervisor share the processes to run and their status.
 
-Standard library only, and little of it: the supervisor stays resident.
+Imports little of the standard library and nothing else: the supervisor stays resident.
 """
 
 import dataclasses
@@ -14,12 +14,12 @@ from determined.cli.deploy import processes
 
 @dataclasses.dataclass(frozen=True)
 class ProcessSpec:
-    """One process that should run.
+    """One process to run.
 
-    `order` is the place at start; stopping goes the other way. `stop_grace_s` is how long it
-    may take to leave before it is killed. The first restart waits `backoff_first_s`, each
-    further one twice as long up to `backoff_max_s`; a process that ran `healthy_after_s`
-    begins anew. The log moves to `<log>.1` (to `.2`, …, `keep_logs` files) past `log_bytes`.
+    Processes start in ascending `order` and stop in descending order. A process that does not
+    end within `stop_grace_s` is killed. The back-off of restarts doubles from `backoff_first_s`
+    to `backoff_max_s`, and resets after a run of `healthy_after_s`. A log larger than
+    `log_bytes` is rotated to `<log>.1`, `<log>.2`, … with at most `keep_logs` files.
     """
 
     name: str
@@ -38,10 +38,10 @@ class ProcessSpec:
 
 @dataclasses.dataclass(frozen=True)
 class ProcessStatus:
-    """What the supervisor last knew of one process.
+    """The last known status of one process.
 
-    `state` is "running", "waiting" (for its next start), "exited" (and not to be started
-    again) or "stopping"; `exit_code` is of its last end: negative for a signal, None before.
+    `state` is "running", "waiting" (for the next start), "exited" (no restart follows) or
+    "stopping". `exit_code` is that of the last end: negative for a signal, None before it.
     """
 
     name: str
@@ -53,24 +53,24 @@ class ProcessStatus:
 
     @property
     def process(self) -> Optional[processes.ProcessIdentity]:
-        """The process while it lives, also when its supervisor is dead."""
+        """The live process, even if its supervisor is dead; None after its end."""
         identity = processes.ProcessIdentity(self.pid, self.start)
         return identity if self.pid and processes.is_alive(identity) else None
 
 
 def write_spec(directory: pathlib.Path, spec: ProcessSpec) -> None:
-    """Store a spec under its name; its environment may hold secrets, so 0600."""
+    """Store a spec under its name, with mode 0600, as its environment may hold secrets."""
     write_private(directory / f"{spec.name}.json", json.dumps(dataclasses.asdict(spec), indent=1))
 
 
 def list_specs(directory: pathlib.Path) -> List[ProcessSpec]:
-    """All specs in their order of start."""
+    """All specs in order of start."""
     found = [ProcessSpec(**document) for document in _documents(directory)]
     return sorted(found, key=lambda spec: (spec.order, spec.name))
 
 
 def delete_spec(directory: pathlib.Path, name: str) -> bool:
-    """Forget a process; False when there was no such spec."""
+    """Delete a spec. False if it did not exist."""
     return _unlink(directory / f"{name}.json")
 
 
@@ -89,7 +89,7 @@ def delete_status(directory: pathlib.Path, name: str) -> bool:
 
 
 def write_private(path: pathlib.Path, text: str) -> None:
-    """Replace a file at once: readers see the old text or the new one, never a part."""
+    """Replace a file atomically: readers see the old or the new text, never a part."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     handle = os.open(str(draft), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "w") as file:

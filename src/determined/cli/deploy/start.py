@@ -1,4 +1,4 @@
-"""Starting clusters, masters and agents on this machine."""
+"""`det deploy local`: starts clusters, masters and agents on this machine."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _IGNORED_OPTIONS = ("det_version", "db_password", "image_repo_prefix", "enterpri
 
 
 def cluster_up(args: argparse.Namespace) -> None:
-    """Start a master and agents, wait until an experiment could start, log the caller in.
+    """Start a master and agents, wait until they are ready, and log the caller in.
 
-    A cluster that is up already is left as it is.
+    A cluster that is already up is not changed.
     """
     started_s = time.monotonic()
     if args.agents < 0:
@@ -51,7 +51,7 @@ def cluster_up(args: argparse.Namespace) -> None:
 
 
 def master_up(args: argparse.Namespace) -> None:
-    """Start a master without agents, wait until it answers, log the caller in."""
+    """Start a master without agents, wait until it answers, and log the caller in."""
     started_s = time.monotonic()
     cluster = _prepare(args, ("master",))
     with supervisor_client.only_command(cluster):
@@ -84,17 +84,17 @@ def agent_up(args: argparse.Namespace) -> None:
         )
         config = configs.write_agent(cluster, options)
         supervisor_client.apply(cluster, [_agent_spec(cluster, name, args)])
-    print(f"agent '{name}' runs; its log is {cluster.log(name)}")
+    print(f"agent '{name}' is running; its log is {cluster.log(name)}")
     if not ports.answers(config["master_host"], config["master_port"]):
         where = f"{config['master_host']}:{config['master_port']}"
-        print(f"  no master answers at {where} yet: the agent goes on trying")
+        print(f"  no master answers at {where} yet: the agent keeps trying")
 
 
 @contextlib.contextmanager
 def _stop_on_failure(cluster: layout.ClusterLayout) -> Iterator[None]:
-    """Stop everything again when a process ends while it starts, or the user has had enough.
+    """Stop all processes again if one ends while it starts, or on an interrupt.
 
-    What ran before stays.
+    Leaves a cluster alone that was up before.
     """
     was_up = running_master.is_up(cluster)
     try:
@@ -102,7 +102,7 @@ def _stop_on_failure(cluster: layout.ClusterLayout) -> Iterator[None]:
     except (ready.ProcessEndedError, KeyboardInterrupt) as error:
         if not was_up:
             if isinstance(error, KeyboardInterrupt):
-                declare.warn("interrupted: stopping what was started")
+                declare.warn("interrupted: stopping the started processes")
             stop.stop_all(cluster, say=_silent)
         raise
 
@@ -111,30 +111,30 @@ def _prepare(args: argparse.Namespace, roles: Sequence[str]) -> layout.ClusterLa
     extras.check(roles)
     if getattr(args, "initial_user_password", None) == "":
         raise errors.CliError(
-            "--initial-user-password is blank: give one, or leave the option out for a random one"
+            "--initial-user-password is blank: give one, or omit the option for a random one"
         )
     for name in _IGNORED_OPTIONS:
         value = getattr(args, name, None)
         if value and value not in ("postgres", "determinedai"):
-            declare.warn(f"--{name.replace('_', '-')} has no meaning here: what is installed runs")
+            declare.warn(f"--{name.replace('_', '-')} has no effect: the installed version runs")
     cluster = layout.cluster_layout(args.cluster_name)
     cluster.create()
     return cluster
 
 
 def _is_up(cluster: layout.ClusterLayout, names: Sequence[str], args: argparse.Namespace) -> bool:
-    """Whether all of these run already; says so, and what else was asked for in vain.
+    """Whether all of these processes run already. Prints so, and warns of ignored options.
 
     Raises:
-        CliError: the cluster runs at another port than the one asked for.
+        CliError: the cluster runs at another port than the given one.
     """
     if not running_master.is_up(cluster):
         return False
     address = cluster.address.read_text()
     if args.master_port is not None and not address.endswith(f":{args.master_port}"):
         raise errors.CliError(
-            f"cluster '{cluster.cluster}' is already up at {address}; stop it first, or name "
-            "another one with --cluster-name"
+            f"cluster '{cluster.cluster}' is already up at {address}; stop it first, or choose "
+            "another name with --cluster-name"
         )
     running_master.warn_of_ignored(cluster, args)
     known = specs.list_status(cluster.status)
@@ -147,7 +147,7 @@ def _is_up(cluster: layout.ClusterLayout, names: Sequence[str], args: argparse.N
 
 
 def _configure_master(cluster: layout.ClusterLayout, args: argparse.Namespace) -> Dict[str, Any]:
-    """The settings of the master that runs, or those of the one to be started, written down."""
+    """The settings of the running master, or the settings of a new one, written to its file."""
     if running_master.is_up(cluster):
         return configs.read(str(cluster.master_config))
     config = configs.of_master(cluster, running_master.options_of(args))
@@ -157,7 +157,7 @@ def _configure_master(cluster: layout.ClusterLayout, args: argparse.Namespace) -
         stop.stop_database(cluster)
         shutil.rmtree(cluster.database, ignore_errors=True)
     if args.initial_user_password and (cluster.database / "data").exists():
-        declare.warn("--initial-user-password is for a new database: nobody's password changes")
+        declare.warn("--initial-user-password applies to a new database only: no password changes")
     host = ready.reachable(config["host"])
     origin = f"[{host}]" if ":" in host else host
     specs.write_private(cluster.address, f"http://{origin}:{config['port']}")
@@ -168,10 +168,10 @@ def _configure_agents(
     cluster: layout.ClusterLayout, config: Dict[str, Any], names: Sequence[str], with_gpus: bool
 ) -> None:
     if not configs.needs_join_token(config):
-        cluster.join_token.unlink(missing_ok=True)  # none is asked for, and none will be told
+        cluster.join_token.unlink(missing_ok=True)  # the master needs none and returns none
     elif running_master.is_up(cluster):
         cluster.join_token.touch(mode=0o600)
-    else:  # agents wait until the master tells it: another one's, with a new database
+    else:  # agents wait for the new master's token; a new database has a new one
         specs.write_private(cluster.join_token, "")
     for name, share in zip(names, configs.share_gpus(len(names), with_gpus)):
         host, port = ready.reachable(config["host"]), int(config["port"])
@@ -186,7 +186,7 @@ def _start(
     known = specs.list_status(cluster.status)
     for name in names:
         if name in known and known[name].process is None:
-            specs.delete_status(cluster.status, name)  # of an earlier time
+            specs.delete_status(cluster.status, name)  # of an earlier start
     wanted = [
         _master_spec(cluster, args) if name == "master" else _agent_spec(cluster, name, args)
         for name in names
@@ -211,7 +211,7 @@ def _finish(
         agents = ready.wait_agents(cluster, session, names, _AGENT_LIMIT_S, before)
     ready.sign_in_admin(cluster, address, password)
     if password:
-        # It was for the first start; no file needs to keep it.
+        # Only the first start needs it, so no file keeps it.
         specs.write_spec(cluster.specs, _master_spec(cluster, args, password=""))
     return agents
 
@@ -260,7 +260,7 @@ def _print_summary(
     slots = sum(len(agent["slots"]) for agent in agents)
     there = f"{len(agents)} with {slots} slot{'' if slots == 1 else 's'}"
     lines: List[Tuple[str, str]] = [
-        ("agents", there if agents else "none: experiments wait until one joins"),
+        ("agents", there if agents else "none: experiments wait until an agent joins"),
         ("logs", f"det deploy local logs{name}"),
         ("stop", f"det deploy local cluster-down{name}"),
         ("data", str(cluster.root)),

@@ -1,4 +1,4 @@
-"""Stopping clusters, masters and agents, also when what watched over them is dead."""
+"""`det deploy local`: stops clusters, masters and agents, even without their supervisor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Say = Callable[[str], None]
 _TASK_GRACE_S = 5.0
 _DATABASE_GRACE_S = 30.0
 _KILL_TASK = getattr(signal, "SIGRTMIN", signal.SIGKILL)
-"""What a task's parent process kills everything below it on."""
+"""The signal on which the shim of a task kills all processes below it."""
 
 
 def cluster_down(args: argparse.Namespace) -> None:
@@ -35,7 +35,7 @@ def cluster_down(args: argparse.Namespace) -> None:
 
 
 def master_down(args: argparse.Namespace) -> None:
-    """Stop the master and its database; agents of this machine go on and wait for it."""
+    """Stop the master and its database. Agents keep running and wait for the master."""
     cluster = layout.cluster_layout(args.cluster_name)
     if not cluster.root.exists():
         print(cluster.missing())
@@ -49,10 +49,10 @@ def master_down(args: argparse.Namespace) -> None:
 
 
 def agent_down(args: argparse.Namespace) -> None:
-    """Stop one agent with its tasks, or with `--all` every agent of the cluster.
+    """Stop one agent and its tasks; with `--all`, every agent of the cluster.
 
     Raises:
-        CliError: there is no such agent.
+        CliError: the cluster has no such agent.
     """
     cluster = layout.cluster_layout(args.cluster_name)
     names = [name for name in _names(cluster) if name != "master"]
@@ -62,8 +62,8 @@ def agent_down(args: argparse.Namespace) -> None:
         if args.agent_name not in names:
             there = ", ".join(names) or "none"
             raise errors.CliError(
-                f"no agent '{args.agent_name}' in cluster '{cluster.cluster}' (there: {there}); "
-                "name one of them with --agent-name, or give --all"
+                f"no agent '{args.agent_name}' in cluster '{cluster.cluster}' (it has: {there}); "
+                "name one with --agent-name, or give --all"
             )
         names = [args.agent_name]
     if not names:
@@ -77,10 +77,10 @@ def agent_down(args: argparse.Namespace) -> None:
 
 
 def stop_all(cluster: layout.ClusterLayout, say: Say) -> bool:
-    """Stop everything of a cluster; True when anything ran.
+    """Stop all processes of a cluster. True if any process ran.
 
-    Agents go first: tasks that end after them are not reported as failed, and the next start
-    finds them gone and lets their trials go on from their checkpoints.
+    Stops the agents first: then no task is reported as failed, and the next start continues the
+    trials from their checkpoints.
     """
     supervisor = supervisor_client.find_supervisor(cluster)
     names = _names(cluster)
@@ -98,7 +98,7 @@ def stop_all(cluster: layout.ClusterLayout, say: Say) -> bool:
         say("stopping master")
         supervisor_client.withdraw(cluster, ["master"])
     if stop_database(cluster):
-        say("stopped the database that its master had left")
+        say("stopped the database, which had outlived its master")
         running = True
     if supervisor is not None:
         processes.end([supervisor], grace_s=10.0)
@@ -106,10 +106,10 @@ def stop_all(cluster: layout.ClusterLayout, say: Say) -> bool:
 
 
 def end_tasks(folder: pathlib.Path) -> int:
-    """End the tasks whose directories lie below `folder`; returns how many there were.
+    """End the tasks with directories below `folder`, and return their number.
 
-    A task's parent process names its directory on its command line. It is asked first to pass
-    the end on, then to kill what is below it, and at last killed with all that is left.
+    The shim of a task has the task's directory on its command line. The first signal asks the
+    shim to end the task, the second to kill it. Finally all remaining processes are killed.
     """
     parents = [
         p
@@ -127,11 +127,11 @@ def end_tasks(folder: pathlib.Path) -> int:
 
 
 def stop_database(cluster: layout.ClusterLayout) -> bool:
-    """Stop a PostgreSQL of this cluster that its master did not; False when none runs."""
+    """Stop a PostgreSQL that outlived the master of this cluster. False if none runs."""
     server = _find_database(cluster)
     if server is None:
         return False
-    processes.send(server, signal.SIGINT)  # its fast shutdown: sessions end, nothing is lost
+    processes.send(server, signal.SIGINT)  # fast shutdown: ends sessions, loses no data
     if processes.wait_gone([server], _DATABASE_GRACE_S):
         processes.send(server, signal.SIGQUIT)
         processes.wait_gone([server], 5.0)
@@ -140,7 +140,7 @@ def stop_database(cluster: layout.ClusterLayout) -> bool:
 
 
 def _find_database(cluster: layout.ClusterLayout) -> Optional[processes.ProcessIdentity]:
-    """The server by its own pid file, if that process is a PostgreSQL on this directory."""
+    """The server by its pid file, if that process is a PostgreSQL on this directory."""
     for folder in (cluster.database / "data", cluster.database):
         try:
             lines = (folder / "postmaster.pid").read_text().splitlines()

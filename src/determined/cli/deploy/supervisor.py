@@ -1,32 +1,33 @@
-"""Keeps the processes of one local cluster running.
+"""The supervisor: keeps the processes of one local cluster running.
 
-Started as `python -m determined.cli.deploy.supervisor DIR`, it leaves the terminal's session,
-takes the directory's lock and then makes what runs equal to what the spec files say:
+Started as `python -m determined.cli.deploy.supervisor DIR`, it detaches from the terminal, takes
+the lock of the directory, and runs the processes of the spec files:
 
-- SIGHUP: read the specs again, start what is new, stop what is gone.
-- SIGTERM, SIGINT: stop everything in reverse order, then leave.
+- SIGHUP: read the specs again, start new processes, stop removed ones.
+- SIGTERM, SIGINT: stop all processes in reverse order, then exit.
 
-It leaves of itself when there is nothing to run. When it is killed its processes go on; the
-next supervisor finds them by their status files and takes them over.
+It exits when no process is left. When it is killed, its processes keep running; the next
+supervisor finds them by their status files and adopts them.
 """
 
 import fcntl
 import os
 import pathlib
 import select
+import shutil
 import signal
 import sys
 import time
 from typing import Dict, List, Optional
 
-from determined.cli.deploy import layout, logs, processes, specs
+from determined.cli.deploy import layout, processes, specs
 
 _TICK_S = 0.5
 _SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
 
 
 class _ChildProcess:
-    """One spec and the process made from it."""
+    """One spec and its process."""
 
     def __init__(self, spec: specs.ProcessSpec, known: Optional[specs.ProcessStatus]) -> None:
         self.spec = spec
@@ -53,7 +54,7 @@ class _ChildProcess:
 
 
 class Supervisor:
-    """Children by name, and one loop that waits for signals, exits and due starts."""
+    """Holds the processes by name, and runs a loop on signals, exits and due starts."""
 
     def __init__(self, cluster: layout.ClusterLayout) -> None:
         self._cluster = cluster
@@ -62,7 +63,7 @@ class Supervisor:
         self._leaving = False
 
     def run(self, wake: int) -> None:
-        """Serve until everything is stopped. `wake` is readable after a signal."""
+        """Serve until all processes are stopped. `wake` is readable after a signal."""
         while True:
             if self._reload:
                 self._reload = False
@@ -93,7 +94,7 @@ class Supervisor:
             if held is None:
                 self._children[name] = _ChildProcess(spec, known.get(name))
             elif held.process is None and held.kill_at_s is None:
-                self._children[name] = _ChildProcess(spec, None)  # it had ended: try at once
+                self._children[name] = _ChildProcess(spec, None)  # it has ended: start it at once
             else:
                 held.spec = spec
             self._record(self._children[name])
@@ -119,7 +120,7 @@ class Supervisor:
         ran_s = time.monotonic() - child.started_s
         child.process, child.adopted, child.exit_code = None, False, exit_code
         if child.kill_at_s is not None:
-            return  # asked to stop; _advance_stops forgets it
+            return  # it is stopping; _advance_stops removes it
         child.failures = 0 if ran_s >= child.spec.healthy_after_s else child.failures + 1
         child.next_start_s = None
         if child.spec.autorestart:
@@ -127,7 +128,7 @@ class Supervisor:
             pause = min(child.spec.backoff_first_s * 2**doublings, child.spec.backoff_max_s)
             child.next_start_s = time.monotonic() + pause
             child.restarts += 1
-        _say(f"{child.spec.name} ended with {exit_code} after {ran_s:.1f} s")
+        _log(f"{child.spec.name} ended with {exit_code} after {ran_s:.1f} s")
         self._record(child)
 
     def _advance_stops(self) -> None:
@@ -145,7 +146,7 @@ class Supervisor:
                 del self._children[name]
                 specs.delete_status(self._cluster.status, name)
             elif now_s >= child.kill_at_s:
-                _say(f"{name} did not leave in {child.spec.stop_grace_s} s: killed")
+                _log(f"{name} did not stop within {child.spec.stop_grace_s} s: killed")
                 processes.send(child.process, signal.SIGKILL)
                 child.kill_at_s = now_s + 1.0
 
@@ -159,7 +160,7 @@ class Supervisor:
     def _start_due(self) -> None:
         now_s = time.monotonic()
         for child in sorted(self._children.values(), key=lambda c: (c.spec.order, c.spec.name)):
-            logs.rotate(child.spec.log, child.spec.log_bytes, child.spec.keep_logs)
+            rotate(child.spec.log, child.spec.log_bytes, child.spec.keep_logs)
             due = child.next_start_s is not None and child.next_start_s <= now_s
             if due and child.process is None and child.kill_at_s is None and not self._leaving:
                 child.process = _spawn(child.spec, self._cluster)
@@ -178,7 +179,7 @@ class Supervisor:
 
 
 def _spawn(spec: specs.ProcessSpec, cluster: layout.ClusterLayout) -> processes.ProcessIdentity:
-    """Start a process in a session of its own, its output appended to its log."""
+    """Start a process in its own session, with its output appended to its log."""
     pid = os.fork()
     if pid:
         identity = processes.identify(pid)
@@ -199,8 +200,31 @@ def _spawn(spec: specs.ProcessSpec, cluster: layout.ClusterLayout) -> processes.
         os._exit(127)
 
 
+def rotate(log: str, limit_bytes: int, keep: int) -> bool:
+    """Move a log past `limit_bytes` to `<log>.1`, older ones up to `<log>.<keep>`.
+
+    The writer has the file open for appending, so the file is copied and then truncated. The log
+    may lose the few lines written in between; logs of tasks are not rotated here.
+
+    Returns:
+        Whether the log was larger than the limit.
+    """
+    try:
+        if os.stat(log).st_size <= limit_bytes:
+            return False
+    except FileNotFoundError:
+        return False
+    for number in range(keep - 1, 0, -1):
+        if os.path.exists(f"{log}.{number}"):
+            os.replace(f"{log}.{number}", f"{log}.{number + 1}")
+    shutil.copyfile(log, f"{log}.1")
+    os.chmod(f"{log}.1", 0o600)
+    os.truncate(log, 0)
+    return True
+
+
 def take_lock(cluster: layout.ClusterLayout) -> Optional[int]:
-    """The open lock file with this pid in it; None when another supervisor has it."""
+    """The open lock file, with this pid written to it; None if another supervisor holds it."""
     handle = os.open(str(cluster.supervisor_lock), os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -212,14 +236,14 @@ def take_lock(cluster: layout.ClusterLayout) -> Optional[int]:
     return handle
 
 
-def _say(text: str) -> None:
+def _log(text: str) -> None:
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     sys.stderr.write(f"{stamp} {text}\n")
     sys.stderr.flush()
 
 
 def _watch_signals() -> int:
-    """Make signals readable from the descriptor returned."""
+    """Return a descriptor that becomes readable on a signal."""
     wake, waker = os.pipe()
     for end in (wake, waker):
         os.set_blocking(end, False)
@@ -230,7 +254,7 @@ def _watch_signals() -> int:
 
 
 def main(arguments: List[str]) -> int:
-    """Detach, take the lock and serve. Exit 0 also when another one serves already."""
+    """Detach, take the lock and serve. Returns 0 also if another supervisor already serves."""
     root = pathlib.Path(arguments[0])
     if os.fork():
         os._exit(0)
@@ -240,9 +264,9 @@ def main(arguments: List[str]) -> int:
     cluster = layout.ClusterLayout(root.name, root)
     if take_lock(cluster) is None:
         return 0
-    _say(f"supervisor {os.getpid()} serves {root}")
+    _log(f"supervisor {os.getpid()} serves {root}")
     Supervisor(cluster).run(wake)
-    _say("supervisor leaves: nothing to run")
+    _log("supervisor exits: nothing to run")
     return 0
 
 

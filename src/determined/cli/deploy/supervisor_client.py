@@ -1,4 +1,4 @@
-"""The commands' side of a supervisor: is it there, start it, tell it, stop it."""
+"""The client of the supervisor: finds, starts and signals it."""
 
 import contextlib
 import fcntl
@@ -17,10 +17,10 @@ _START_LIMIT_S = 10.0
 
 @contextlib.contextmanager
 def only_command(cluster: layout.ClusterLayout, limit_s: float = 120.0) -> Iterator[None]:
-    """Hold off other `det deploy local` commands on this cluster.
+    """Lock out other `det deploy local` commands on this cluster.
 
     Raises:
-        CliError: another one still works after `limit_s` seconds.
+        CliError: another command still holds the lock after `limit_s` seconds.
     """
     handle = os.open(str(cluster.command_lock), os.O_RDWR | os.O_CREAT, 0o600)
     deadline = time.monotonic() + limit_s
@@ -29,7 +29,7 @@ def only_command(cluster: layout.ClusterLayout, limit_s: float = 120.0) -> Itera
             if time.monotonic() > deadline:
                 raise errors.CliError(
                     f"another 'det deploy local' command has been working on cluster "
-                    f"{cluster.cluster!r} for {limit_s:.0f} s; wait for it or end it"
+                    f"{cluster.cluster!r} for {limit_s:.0f} s; wait for it or stop it"
                 )
             time.sleep(0.05)
         yield
@@ -38,7 +38,7 @@ def only_command(cluster: layout.ClusterLayout, limit_s: float = 120.0) -> Itera
 
 
 def find_supervisor(cluster: layout.ClusterLayout) -> Optional[processes.ProcessIdentity]:
-    """The supervisor that serves this cluster; None when there is none."""
+    """The supervisor of this cluster; None if none runs."""
     try:
         handle = os.open(str(cluster.supervisor_lock), os.O_RDWR)
     except FileNotFoundError:
@@ -53,26 +53,26 @@ def find_supervisor(cluster: layout.ClusterLayout) -> Optional[processes.Process
 
 
 def apply(cluster: layout.ClusterLayout, wanted: Iterable[specs.ProcessSpec]) -> None:
-    """Have these processes run besides those that do: write their specs, tell the supervisor.
+    """Start processes: write their specs and signal the supervisor.
 
-    A process whose last end was final (`--no-autorestart`) is started again.
+    Also restarts a process that has ended for good (`--no-autorestart`).
 
     Raises:
-        CliError: no supervisor came up; its log is named.
+        CliError: the supervisor did not start; the text names its log.
     """
     names = set()
     for spec in wanted:
         specs.write_spec(cluster.specs, spec)
         names.add(spec.name)
     deadline = time.monotonic() + _START_LIMIT_S
-    told = False
+    signalled = False
     while True:
         supervisor = find_supervisor(cluster)
         if supervisor is None:
             _start(cluster)
-        elif not told:
+        elif not signalled:
             processes.send(supervisor, signal.SIGHUP)
-            told = True
+            signalled = True
         if _wait(lambda: _has_started(cluster, names), 1.0):
             return
         if time.monotonic() > deadline:
@@ -85,10 +85,10 @@ def apply(cluster: layout.ClusterLayout, wanted: Iterable[specs.ProcessSpec]) ->
 def withdraw(
     cluster: layout.ClusterLayout, names: Iterable[str], limit_s: float = 60.0
 ) -> Set[str]:
-    """Stop some processes and forget them; the supervisor leaves when none is left.
+    """Stop processes and delete their specs. The supervisor exits when none is left.
 
     Returns:
-        The names that were there: specified, or still running.
+        The names that existed: specified, or still running.
     """
     known = specs.list_status(cluster.status)
     found = {n for n in names if specs.delete_spec(cluster.specs, n) or n in known}
@@ -101,7 +101,7 @@ def withdraw(
 
 
 def end_left_behind(cluster: layout.ClusterLayout, names: Iterable[str]) -> None:
-    """End processes whose supervisor is dead, by their status files; highest order first."""
+    """End processes left by a dead supervisor, by their status files."""
     known: Dict[str, specs.ProcessStatus] = specs.list_status(cluster.status)
     for name in names:
         status = known.get(name)
@@ -120,7 +120,7 @@ def _start(cluster: layout.ClusterLayout) -> None:
     command = [sys.executable, "-m", "determined.cli.deploy.supervisor", str(cluster.root)]
     cluster.log("supervisor").touch(mode=0o600)
     with open(cluster.log("supervisor"), "ab") as log:
-        # It forks and its first process leaves at once, so this waits for nothing long.
+        # It forks and its first process exits at once, so this does not block.
         subprocess.run(
             command,
             stdin=subprocess.DEVNULL,
@@ -133,7 +133,7 @@ def _start(cluster: layout.ClusterLayout) -> None:
 
 
 def _environment() -> Dict[str, str]:
-    """What servers inherit: nothing of `DET_*`, which is about this command; paths are whole."""
+    """The environment of servers: without `DET_*`, and with absolute paths."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("DET_")}
     if kept.get("PYTHONPATH"):
         parts = kept["PYTHONPATH"].split(os.pathsep)

@@ -1,4 +1,4 @@
-"""`det dev bindings`: the functions of `determined.common.api.bindings` from the command line."""
+"""`det dev bindings`: calls the functions of `determined.common.api.bindings`."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ Parameters = Mapping[str, inspect.Parameter]
 
 
 def list_calls(args: argparse.Namespace) -> None:
-    """Print every function with its parameters, those that are needed first."""
+    """Print every function with its parameters, required ones first."""
     for name in _names():
-        told = ", ".join(str(p) for p in _parameters(name).values())
-        print(f"{name} <= {told}" if told else name)
+        listed = ", ".join(str(p) for p in _parameters(name).values())
+        print(f"{name} <= {listed}" if listed else name)
 
 
 def call(args: argparse.Namespace) -> None:
-    """Call one function and print what it answers.
+    """Call one function and print its result.
 
     Raises:
-        CliError: there is no such function, or it takes other arguments.
+        CliError: the function does not exist, or the arguments do not fit.
     """
     name = _named(args.name, args.auto_confirm)
     values = _values(name, args.args)
@@ -42,12 +42,12 @@ def _names() -> List[str]:
     return sorted(filter(_CALL.match, dir(bindings)))
 
 
-def _named(word: str, takes_likeness: bool) -> str:
+def _named(word: str, accepts_match: bool) -> str:
     names = _names()
     if word in names:
         return word
     near = [name for name in names if word.lower() in name.lower()]
-    if len(near) == 1 and takes_likeness:
+    if len(near) == 1 and accepts_match:
         return near[0]
     if not near:
         raise errors.CliError(f"there is no function {word!r}: see det dev bindings list")
@@ -55,7 +55,7 @@ def _named(word: str, takes_likeness: bool) -> str:
 
 
 def _parameters(name: str) -> Parameters:
-    """By their names on the wire; without the session and the time-out."""
+    """Parameters by wire name, without the session and the timeout."""
     signature = inspect.signature(getattr(bindings, name))
     found = [p for p in signature.parameters.values() if p.name not in ("session", "timeout")]
     found.sort(key=lambda p: p.default is not inspect.Parameter.empty)
@@ -98,8 +98,8 @@ def _value(parameter: inspect.Parameter, text: str) -> Any:
         return text if with_enums else json.loads(text)
     except (ValueError, KeyError):
         raise errors.CliError(
-            f"{parameter.name} takes a value of the form {kind}, as JSON where it is none of "
-            f"text, number and true or false; not {text!r}"
+            f"{parameter.name} takes a value of type {kind} (JSON unless it is text, a number or "
+            f"a boolean), not {text!r}"
         ) from None
 
 

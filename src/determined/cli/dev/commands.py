@@ -1,4 +1,4 @@
-"""`det dev`: the REST API from the command line, with the login that `det` has."""
+"""`det dev`: calls of the REST API with the login of `det`."""
 
 from __future__ import annotations
 
@@ -30,12 +30,16 @@ NOUN = Command(
                     "call a function of the bindings",
                     f"{_CALLS}:call",
                     (
-                        arg("name", help="name of the function, or a part that only it has"),
-                        flag("-y", "--auto-confirm", help="take the one whose name is like it"),
+                        arg("name", help="name of the function, or a unique part of it"),
+                        flag(
+                            "-y",
+                            "--auto-confirm",
+                            help="accept the only function with a matching name",
+                        ),
                         arg(
                             "args",
                             nargs="*",
-                            help="arguments in order or as name=value; bodies and lists are JSON",
+                            help="arguments in order or as name=value; bodies and lists as JSON",
                         ),
                     ),
                 ),
@@ -43,19 +47,24 @@ NOUN = Command(
                     "list|ls",
                     "list the functions of the bindings",
                     f"{_CALLS}:list_calls",
-                    (flag("--show-unusable", help="accepted for older scripts: all are usable"),),
+                    (
+                        flag(
+                            "--show-unusable",
+                            help="accepted for older scripts: every function is usable",
+                        ),
+                    ),
                     is_default=True,
                 ),
             ),
         ),
         Command(
             "curl|c",
-            "run curl with the login and the address of the master",
+            "run curl with the login and the master address of det",
             f"{_HERE}:curl",
             (
-                flag("-x", help="print the command before it runs, with the token"),
+                flag("-x", help="print the command, including the token, before it runs"),
                 arg("path", help="path of the request, such as /api/v1/me"),
-                arg("curl_args", nargs=argparse.REMAINDER, help="further arguments of curl"),
+                arg("curl_args", nargs=argparse.REMAINDER, help="more arguments for curl"),
             ),
         ),
     ),
@@ -63,31 +72,30 @@ NOUN = Command(
 
 
 def auth_token(args: argparse.Namespace) -> None:
-    """Print the token of the user that commands run as."""
     print(connect.session(args).token)
 
 
 def curl(args: argparse.Namespace) -> int:
-    """Run curl; its exit status.
+    """Run curl and return its exit status.
 
     Raises:
-        CliError: there is no curl, or the path is a whole address.
+        CliError: curl is not installed, or the path is a full URL.
     """
     if shutil.which("curl") is None:
-        raise errors.CliError("there is no curl on this machine: install it")
+        raise errors.CliError("curl is not installed: install it")
     parts = urlsplit(args.path)
     if parts.scheme or parts.netloc:
         raise errors.CliError(
-            f"{args.path!r} is a whole address: give the path alone, and the master's address "
+            f"{args.path!r} is a full URL: give the path alone, and the master's address "
             "with -m or DET_MASTER"
         )
     session = connect.session(args)
     header = f"Authorization: Bearer {session.token}"
-    rest = [f"{session.master}/{args.path.lstrip('/')}", *_trusting(session.master)]
+    rest = [f"{session.master}/{args.path.lstrip('/')}", *_tls_options(session.master)]
     rest += ["--silent", "--globoff", *args.curl_args]
     if args.x:
         print(shlex.join(["curl", "-H", header, *rest]), flush=True)
-    # By a pipe: what stands on a command line can be read by everybody on the machine.
+    # Pass the token by a pipe: every user of the machine can read command lines.
     reader, writer = os.pipe()
     with os.fdopen(writer, "w", encoding="utf-8") as pipe:
         pipe.write(f'header = "{header}"\n')
@@ -98,8 +106,8 @@ def curl(args: argparse.Namespace) -> int:
         os.close(reader)
 
 
-def _trusting(master: str) -> List[str]:
-    """What tells curl whom to trust, as `det` does."""
+def _tls_options(master: str) -> List[str]:
+    """The options that make curl trust the same certificates as `det`."""
     cert = trust.cert_of(master)
     if cert is None or not (cert.noverify or cert.cert_pem):
         return []

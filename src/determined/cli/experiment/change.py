@@ -1,4 +1,4 @@
-"""`det experiment`: the commands that change an experiment that there is."""
+"""`det experiment`: the commands that change an existing experiment."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ COMMANDS = (
         "determined.cli.experiment.create:continue_experiment",
         (
             _ID,
-            arg("--config-file", help="experiment config file (.yaml) with what changes"),
+            arg("--config-file", help="experiment config file (.yaml) with the changed settings"),
             arg("--config", action="append", default=[], help=_CONFIG_HELP),
             flag("-f", "--follow-first-trial", help="follow the logs of the first trial"),
         ),
@@ -98,7 +98,7 @@ COMMANDS = (
 
 
 def delete(args: argparse.Namespace) -> None:
-    """Delete an experiment with all its results and checkpoints."""
+    """Delete an experiment with its results, logs and checkpoints."""
     number = args.experiment_id
     confirm(
         args,
@@ -107,7 +107,7 @@ def delete(args: argparse.Namespace) -> None:
     )
     connect.session(args).delete(_path(number))
     print(f"Delete of experiment {number} is in progress")
-    print(f"(det experiment story {number} tells how far it is, and what it waits for)")
+    print(f"(det experiment story {number} shows its progress)")
 
 
 def delete_tb_files(args: argparse.Namespace) -> None:
@@ -118,7 +118,6 @@ def delete_tb_files(args: argparse.Namespace) -> None:
 
 
 def move(args: argparse.Namespace) -> None:
-    """Put an experiment into another project."""
     session = connect.session(args)
     target = lookup.project(session, args.workspace_name, args.project_name)
     number = args.experiment_id
@@ -131,7 +130,6 @@ def move(args: argparse.Namespace) -> None:
 
 
 def add_label(args: argparse.Namespace) -> None:
-    """Give an experiment a label more."""
     session = connect.session(args)
     labels = _labels(session, args.experiment_id)
     if args.label not in labels:
@@ -140,7 +138,6 @@ def add_label(args: argparse.Namespace) -> None:
 
 
 def remove_label(args: argparse.Namespace) -> None:
-    """Take a label from an experiment."""
     session = connect.session(args)
     labels = _labels(session, args.experiment_id)
     if args.label in labels:
@@ -149,19 +146,17 @@ def remove_label(args: argparse.Namespace) -> None:
 
 
 def set_name(args: argparse.Namespace) -> None:
-    """Name an experiment."""
     _patch(connect.session(args), args, name=args.name)
     print(f"Set name of experiment {args.experiment_id} to '{args.name}'")
 
 
 def set_description(args: argparse.Namespace) -> None:
-    """Describe an experiment."""
     _patch(connect.session(args), args, description=args.description)
     print(f"Set description of experiment {args.experiment_id} to '{args.description}'")
 
 
 def set_priority(args: argparse.Namespace) -> None:
-    """Change how urgent an experiment is."""
+    """Change the queue priority of an experiment."""
     _set_resource(args, "priority", args.priority)
 
 
@@ -171,12 +166,12 @@ def set_weight(args: argparse.Namespace) -> None:
 
 
 def set_max_slots(args: argparse.Namespace) -> None:
-    """Limit the slots of all trials of an experiment together."""
+    """Limit the total slots of all trials of an experiment."""
     _set_resource(args, "max_slots", args.max_slots)
 
 
 def set_gc_policy(args: argparse.Namespace) -> None:
-    """Change which checkpoints are kept, and delete the others of an ended experiment."""
+    """Change the GC policy. For an ended experiment this also deletes checkpoints."""
     number = args.experiment_id
     session = connect.session(args)
     policy = {
@@ -197,7 +192,6 @@ def set_gc_policy(args: argparse.Namespace) -> None:
 
 
 def set_log_retention(args: argparse.Namespace) -> None:
-    """Change how long an experiment's logs are kept."""
     days = log_retention.days(args)
     number = args.experiment_id
     body = {"experimentId": number, "numDays": days}

@@ -1,4 +1,4 @@
-"""`det experiment`: what its commands are called, and those that only tell the master."""
+"""`det experiment`: declarations of its commands, and the simple state changes."""
 
 from __future__ import annotations
 
@@ -84,10 +84,12 @@ _SHOWING = (
                 "-o",
                 "--output-dir",
                 default="checkpoints",
-                help="directory that gets one directory a checkpoint",
+                help="directory that receives one directory for each checkpoint",
             ),
             arg("--top-n", type=int, default=1, metavar="N", help="the best N checkpoints"),
-            arg("--sort-by", help="the validation metric to choose by, not the searcher's"),
+            arg(
+                "--sort-by", help="validation metric to choose by (default: that of the searcher)"
+            ),
             arg("--smaller-is-better", help="whether a smaller --sort-by metric is better"),
             flag("-q", "--quiet", help="only print the paths of the checkpoints"),
             transfers.NO_VERIFY,
@@ -159,7 +161,7 @@ NOUN = Command(
         Command("pause", "pause experiment", f"{_HERE}:pause", (_ID,)),
         Command(
             "story",
-            "tell what happened to an experiment",
+            "show the story of an experiment",
             f"{_HERE}:print_story",
             (_ID, *story.arguments()),
         ),
@@ -183,7 +185,7 @@ NOUN = Command(
 
 
 def activate(args: argparse.Namespace) -> None:
-    """Let a paused experiment go on."""
+    """Resume a paused experiment."""
     _act(args, "activate", "Activated")
 
 
@@ -198,22 +200,21 @@ def unarchive(args: argparse.Namespace) -> None:
 
 
 def pause(args: argparse.Namespace) -> None:
-    """Ask every trial to checkpoint and give its slots back."""
+    """Ask every trial to checkpoint and free its slots."""
     _act(args, "pause", "Paused")
 
 
 def cancel(args: argparse.Namespace) -> None:
-    """End an experiment once its trials have checkpointed."""
+    """Stop an experiment after its trials have checkpointed."""
     _act(args, "cancel", "Canceled")
 
 
 def kill(args: argparse.Namespace) -> None:
-    """End an experiment and its trials at once."""
+    """Stop an experiment and its trials immediately."""
     _act(args, "kill", "Killed")
 
 
 def logs(args: argparse.Namespace) -> None:
-    """Print the log of the experiment's first trial."""
     session = connect.session(args)
     trial_id = first_trial(session, args.experiment_id)
     if trial_id is None:
@@ -223,19 +224,19 @@ def logs(args: argparse.Namespace) -> None:
 
 
 def print_story(args: argparse.Namespace) -> None:
-    """Print what happened to the experiment, when and why."""
+    """Print the events of the experiment with their times and causes."""
     story.print_story(connect.session(args), "experiments", args.experiment_id, args)
 
 
 def first_trial(session: BaseSession, experiment_id: int) -> Optional[int]:
-    """The id of the first trial; None while there is none."""
+    """The ID of the first trial; None before it exists."""
     path = f"/api/v1/experiments/{experiment_id}/trials"
     trials = session.get(path, params={"limit": 1}).json()["trials"]
     return trials[0]["id"] if trials else None
 
 
 def task_of_trial(session: BaseSession, trial_id: int) -> str:
-    """The task that runs a trial; all of its runs are of the same one."""
+    """The task ID of a trial, which all of its runs share."""
     return str(session.get(f"/api/v1/trials/{trial_id}").json()["trial"]["taskId"])
 
 

@@ -1,4 +1,4 @@
-"""`det experiment create` and `wait`: hand in an experiment, follow it to its end."""
+"""`det experiment create`, `continue` and `wait`."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ _TEST_POLL_S = 0.5
 
 
 def create(args: argparse.Namespace) -> None:
-    """Submit a config with its files; with `-f` follow the first trial's log.
+    """Submit a config with its files; with `-f`, follow the log of the first trial.
 
     Raises:
-        CliError: an option or a file cannot be used, or the test of `-t` failed.
+        CliError: an option or a file is invalid, or the experiment of `-t` failed.
     """
     _check_order(args.config_file, args.model_def)
     ports = publish.parse(args.publish)
     if ports and args.paused:
         raise errors.CliError(
-            "--publish holds ports open while the experiment runs, and --paused keeps it from "
-            "running: leave one of them out"
+            "--publish opens ports while the experiment runs, but --paused does not start it: "
+            "leave one of them out"
         )
     config = publish.with_ports(config_file.text_of(args.config_file, args.config), ports)
     if args.local:
@@ -67,13 +67,13 @@ def create(args: argparse.Namespace) -> None:
     print(f"Created experiment {number}", flush=True)
     if args.test_mode:
         follow(session, number, ports)
-        _judge_test(session, number)
+        _report_test(session, number)
     elif args.follow_first_trial or ports:
         follow(session, number, ports)
 
 
 def continue_experiment(args: argparse.Namespace) -> None:
-    """Let an ended experiment go on; with `-f` follow its first trial's log."""
+    """Continue an ended experiment; with `-f`, follow the log of its first trial."""
     session = connect.session(args)
     number = args.experiment_id
     body = {"id": number, "overrideConfig": _override(args)}
@@ -84,18 +84,18 @@ def continue_experiment(args: argparse.Namespace) -> None:
 
 
 def wait(args: argparse.Namespace) -> None:
-    """Wait for the end of an experiment, also over a restart of the master.
+    """Wait until an experiment ends, also across a restart of the master.
 
     Raises:
-        CliError: it ended in another state than COMPLETED, or is paused.
+        CliError: it ended in a state other than COMPLETED, or it is paused.
     """
     session = connect.session(args)
     with progress.shown(f"Experiment {args.experiment_id}") as tell:
         state = _ended_state(session, args.experiment_id, args.polling_interval, tell)
     if state == _PAUSED:
         raise errors.CliError(
-            f"experiment {args.experiment_id} is PAUSED, and may be so for ever: activate it with "
-            f"'det experiment activate {args.experiment_id}'"
+            f"experiment {args.experiment_id} is PAUSED and does not end by itself: "
+            f"activate it with 'det experiment activate {args.experiment_id}'"
         )
     if state != "COMPLETED":
         raise errors.CliError(
@@ -105,12 +105,12 @@ def wait(args: argparse.Namespace) -> None:
 
 
 def _check_order(config: str, model_def: Optional[str]) -> None:
-    """Do nothing unless a directory and a file each stand where the other belongs."""
+    """Refuse a config file and a model directory in swapped order."""
     if model_def and os.path.isdir(config) and os.path.isfile(model_def):
-        rightly = shlex.join(("det", "experiment", "create", model_def, config))
+        swapped = shlex.join(("det", "experiment", "create", model_def, config))
         raise errors.CliError(
             f"config file '{config}' is a directory and model directory '{model_def}' is a file: "
-            f"the two look swapped, write: {rightly}"
+            f"the arguments are swapped; run: {swapped}"
         )
 
 
@@ -135,11 +135,11 @@ def _ended_state(
         time.sleep(interval_s)
 
 
-def _judge_test(session: BaseSession, number: int) -> None:
-    """Tell how a test went; what went well is not left in lists.
+def _report_test(session: BaseSession, number: int) -> None:
+    """Print the result of a test, and archive the experiment of a successful one.
 
     Raises:
-        CliError: it did not go well.
+        CliError: the test failed.
     """
     state = _ended_state(session, number, _TEST_POLL_S, lambda share, text: None)
     if state != "COMPLETED":
@@ -152,22 +152,22 @@ def _judge_test(session: BaseSession, number: int) -> None:
 
 @contextlib.contextmanager
 def _upload() -> Iterator[Callable[[int, int], None]]:
-    """What is told of each piece that was sent; the bar comes with the first one."""
+    """The progress callback of an upload; the bar appears with the first part of a large one."""
     with contextlib.ExitStack() as stack:
         moved: Optional[transfers.BytesMoved] = None
         before = 0
 
-        def told(sent: int, total: int) -> None:
+        def report(sent: int, total: int) -> None:
             nonlocal moved, before
-            if total < submission.WORTH_TELLING_BYTES:
+            if total < submission.PROGRESS_STEP_BYTES:
                 return
             if before == 0 and moved is None:
                 moved = stack.enter_context(transfers.shown("Sending files", total))
             if moved is not None:
-                moved(max(0, sent - before))  # what is sent again moves nothing
+                moved(max(0, sent - before))  # a repeated part is no progress
             before = max(before, sent)
 
-        yield told
+        yield report
 
 
 def _override(args: argparse.Namespace) -> str:
@@ -183,7 +183,7 @@ def _override(args: argparse.Namespace) -> str:
 
 
 def follow(session: Session, number: int, published: Sequence[publish.PublishedPort] = ()) -> None:
-    """Print the log of the first trial, once there is one; its published ports are open."""
+    """Wait for the first trial, open its published ports, and print its log."""
     print("Waiting for first trial to begin...", flush=True)
     trial_id = first_trial(session, number)
     pause_s = 0.05

@@ -1,4 +1,4 @@
-"""What `det experiment` prints of experiments, their trials and their checkpoints."""
+"""`det experiment`: the commands that print experiments, trials and checkpoints."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _CHECKPOINT_HEADERS = (
 
 
 def list_experiments(args: argparse.Namespace) -> None:
-    """Print one's own experiments that are not archived, or all of everybody."""
+    """Print the user's own experiments that are not archived, or all experiments."""
     session = connect.session(args)
     params: Dict[str, Any] = {"limit": args.limit, "offset": args.offset}
     if not args.all:
@@ -52,7 +52,7 @@ def table(
     with_project: bool = False,
     as_csv: bool = False,
 ) -> None:
-    """Print experiments, one a row."""
+    """Print experiments, one per row."""
     headers: List[str] = list(_LIST_HEADERS)
     if with_project:
         headers = ["Workspace", "Project", *headers]
@@ -63,12 +63,11 @@ def table(
 
 
 def own_name(session: Session) -> str:
-    """The name of the user that a session is of."""
+    """The name of the session's user."""
     return session.username or str(session.get("/api/v1/me").json()["user"]["username"])
 
 
 def list_trials(args: argparse.Namespace) -> None:
-    """Print the trials of an experiment."""
     path = f"/api/v1/experiments/{args.experiment_id}/trials"
     params = {"limit": args.limit, "offset": args.offset}
     trials = pagination.fetch(connect.session(args), path, "trials", params, args.pages)
@@ -87,7 +86,7 @@ def list_trials(args: argparse.Namespace) -> None:
 
 
 def list_checkpoints(args: argparse.Namespace) -> None:
-    """Print the checkpoints of an experiment in the order of their reports, or the best N."""
+    """Print the checkpoints of an experiment in order of report time, or the best N."""
     session = connect.session(args)
     path = f"/api/v1/experiments/{args.experiment_id}/checkpoints"
     params = {"sortByAttr": "SORT_BY_END_TIME"}
@@ -103,7 +102,7 @@ def config(args: argparse.Namespace) -> None:
 
 
 def download_model_def(args: argparse.Namespace) -> None:
-    """Write the files that the experiment was made with as one tar.gz."""
+    """Write the model definition of the experiment as a tar.gz file."""
     path = f"/api/v1/experiments/{args.experiment_id}/model_def"
     text = connect.session(args).get(path).json()["b64Tgz"]
     if not text:
@@ -119,7 +118,7 @@ def describe(args: argparse.Namespace) -> None:
     """Print experiments with their trials and workloads.
 
     Raises:
-        CliError: an id is not a number.
+        CliError: an ID is not a number.
     """
     session = connect.session(args)
     ids = _ids(args.experiment_ids)
@@ -140,7 +139,7 @@ def describe(args: argparse.Namespace) -> None:
         tables.trials(trials),
         tables.workloads(workloads, args.metrics),
     )
-    tables.put_out(described, args.csv, args.outdir)
+    tables.output(described, args.csv, args.outdir)
 
 
 def _get(session: BaseSession, number: int) -> Dict[str, Any]:
@@ -153,12 +152,12 @@ def _ids(text: str) -> Sequence[int]:
         return [int(word) for word in text.split(",")]
     except ValueError:
         raise errors.CliError(
-            f"experiment ids are numbers with commas between them, not {text!r}"
+            f"experiment IDs must be numbers separated by commas, not {text!r}"
         ) from None
 
 
 def _named(experiment: Dict[str, Any], as_csv: bool) -> Dict[str, Any]:
-    """With what nobody runs here told so; scripts find it by its name alone."""
+    """Mark an unmanaged experiment in its name, except in CSV, which scripts read."""
     if as_csv or not experiment.get("unmanaged"):
         return experiment
     return {**experiment, "name": experiment["name"] + " (unmanaged)"}

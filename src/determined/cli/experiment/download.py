@@ -1,4 +1,4 @@
-"""`det experiment download`: the best checkpoints of an experiment."""
+"""`det experiment download`: downloads the best checkpoints of an experiment."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from determined.common.experimental.experiment import Experiment
 
 
 def download(args: argparse.Namespace) -> None:
-    """Copy the files of the best checkpoints, each into a directory of its own.
+    """Download the best checkpoints, each into its own directory.
 
     Raises:
-        CliError: there is no such checkpoint, or its files cannot be had.
+        CliError: the experiment has no such checkpoint, or a download failed.
     """
     if args.top_n < 1:
         raise errors.CliError(f"--top-n is {args.top_n}: it must be 1 or more")
@@ -26,8 +26,8 @@ def download(args: argparse.Namespace) -> None:
         raise errors.CliError(str(error)) from None
     if not best:
         raise errors.CliError(
-            f"experiment {args.experiment_id} has no checkpoint with a validation: see "
-            f"'det experiment list-checkpoints {args.experiment_id}' for others"
+            f"experiment {args.experiment_id} has no checkpoint with a validation; "
+            f"'det experiment list-checkpoints {args.experiment_id}' lists all checkpoints"
         )
     if not args.quiet:
         print("Local checkpoint paths:")

@@ -1,4 +1,4 @@
-"""How long logs are kept, as `set log-retention` of experiments and trials takes it."""
+"""The options of `set log-retention` of experiments and trials."""
 
 from __future__ import annotations
 
@@ -9,26 +9,25 @@ from determined.cli.declare import OneOf, arg, flag
 
 OPTIONS = OneOf(
     (
-        arg("--days", type=int, help="days for which the logs are kept after the end"),
-        flag("--forever", help="keep the logs for ever"),
+        arg("--days", type=int, help="days to keep the logs after the end"),
+        flag("--forever", help="keep the logs forever"),
     )
 )
 
 
 def days(args: argparse.Namespace) -> int:
-    """The number of days; -1 is for ever.
+    """The number of days; -1 means forever.
 
     Raises:
-        CliError: none is given, or it cannot be.
+        CliError: no option is given, or the number is invalid.
     """
     if args.days is None and not args.forever:
         raise errors.CliError("give --days or --forever")
     number = -1 if args.forever else int(args.days)
     if number < -1:
-        raise errors.CliError(f"--days is {number}: it must be -1 (for ever), 0 or more")
+        raise errors.CliError(f"--days is {number}: it must be -1 (forever), 0 or more")
     return number
 
 
 def said(number: int) -> str:
-    """The same in words."""
-    return "for ever" if number == -1 else f"for {number} days"
+    return "forever" if number == -1 else f"for {number} days"

@@ -1,4 +1,4 @@
-"""`det preview-search`: what a search would do, without starting it."""
+"""`det preview-search`: simulates a search without starting it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOUN = declare.Command(
 
 
 def run(args: argparse.Namespace) -> None:
-    """Print how many trials the search makes, and how long each of them trains."""
+    """Print the number of trials of the search and their training lengths."""
     body = {"config": config_file.load(args.config_file)}
     answer = connect.session(args).post("/api/v1/preview-hp-search", json=body).json()
     summary = answer["summary"]

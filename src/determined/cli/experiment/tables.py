@@ -1,4 +1,4 @@
-"""The tables in which `describe` shows experiments, trials and workloads."""
+"""The tables of `describe`: experiments, trials and workloads."""
 
 from __future__ import annotations
 
@@ -22,13 +22,12 @@ class Table(NamedTuple):
 
 
 def fetch_workloads(session: BaseSession, trial: Dict[str, Any]) -> List[Dict[str, Any]]:
-    """All workloads of a trial in the order of their steps."""
+    """All workloads of a trial in order of their steps."""
     path = f"/api/v1/trials/{trial['id']}/workloads"
     return pagination.fetch(session, path, "workloads", {"limit": 500})
 
 
 def experiments(found: Iterable[Dict[str, Any]]) -> Table:
-    """One row an experiment."""
     headers = (
         "Experiment ID",
         "State",
@@ -60,7 +59,6 @@ def experiments(found: Iterable[Dict[str, Any]]) -> Table:
 
 
 def trials(found: Iterable[Dict[str, Any]]) -> Table:
-    """One row a trial."""
     headers = ("Trial ID", "Experiment ID", "State", "Started", "Ended", "H-Params")
     rows = [
         [
@@ -77,7 +75,7 @@ def trials(found: Iterable[Dict[str, Any]]) -> Table:
 
 
 def workloads(by_trial: Dict[int, List[Dict[str, Any]]], with_metrics: bool) -> Table:
-    """One row a trial and step: what was trained, checkpointed and validated there."""
+    """One row per trial and step, with its training, checkpoint and validation."""
     steps = {
         (trial_id, step): parts
         for trial_id, found in by_trial.items()
@@ -117,7 +115,7 @@ def workloads(by_trial: Dict[int, List[Dict[str, Any]]], with_metrics: bool) -> 
     return Table("Workloads", "workloads", headers, rows)
 
 
-def put_out(tables: Sequence[Table], as_csv: bool, outdir: Optional[str]) -> None:
+def output(tables: Sequence[Table], as_csv: bool, outdir: Optional[str]) -> None:
     """Print tables under their titles, or write each as a CSV file into a directory."""
     if outdir is None:
         for number, table in enumerate(tables):

@@ -1,4 +1,4 @@
-"""Trying a config and a model directory: as a very small experiment, or on this machine."""
+"""`det experiment create -t` and `--local`: tests a config and a model directory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PREFIX = "[test-mode]"
 
 
 def small(text: str) -> str:
-    """The config of an experiment that trains one batch of one trial and is never restarted."""
+    """The config of an experiment that trains one batch of one trial, without restarts."""
     config = config_text.load(text, "config")
     searcher = config.get("searcher")
     given = searcher if isinstance(searcher, dict) else {}
@@ -27,17 +27,17 @@ def small(text: str) -> str:
 
 
 def run_here(text: str, model_def: Optional[str]) -> None:
-    """Run the entrypoint of a config in a model directory, without any cluster.
+    """Run the entrypoint of a config in a model directory on this machine, without a cluster.
 
     Raises:
-        CliError: there is no entrypoint, or it ended with another status than 0.
+        CliError: the config has no entrypoint, or its exit status is not 0.
     """
     entrypoint: Any = config_text.load(text, "config").get("entrypoint")
     if not entrypoint:
-        raise errors.CliError("the config has no entrypoint to run: set it to the command")
+        raise errors.CliError("the config has no entrypoint: set it to the command to run")
     words = ["sh", "-c", entrypoint] if isinstance(entrypoint, str) else list(map(str, entrypoint))
     folder = model_def or os.curdir
-    # What tells the harness of a cluster must not come from a shell that has it set.
+    # DET_* variables of the shell would make the harness look for a cluster.
     kept = {k: v for k, v in os.environ.items() if not k.startswith("DET_")}
     path = os.pathsep.join([os.path.abspath(folder), *filter(None, [kept.get("PYTHONPATH")])])
     try:
@@ -45,4 +45,4 @@ def run_here(text: str, model_def: Optional[str]) -> None:
     except OSError as error:
         raise errors.CliError(f"'{words[0]}' in '{folder}': {error.strerror}") from None
     if status:
-        raise errors.CliError(f"the entrypoint ended with status {status}")
+        raise errors.CliError(f"the entrypoint exited with status {status}")

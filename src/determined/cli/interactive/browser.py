@@ -1,4 +1,4 @@
-"""Interactive tasks that are pages of a browser: notebooks and TensorBoards."""
+"""Starting and opening tasks with a web page: notebooks and TensorBoards."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from determined.common.api import Session
 
 
 def no_browser_argument() -> Arg:
-    """The option to open nothing."""
-    return flag("--no-browser", help="print the address when it is ready, and open nothing")
+    """The option `--no-browser`."""
+    return flag("--no-browser", help="print the address when it is ready, but open no browser")
 
 
 def start(args: argparse.Namespace, more: Mapping[str, Any]) -> None:
     """Start a task, and open its page when it is ready.
 
-    With published ports it stays and follows the task's log until the task's end or an
-    interrupt, which leaves the task running.
+    With published ports, it then follows the task's log until the task ends. An interrupt stops
+    the command and leaves the task running.
 
     Args:
-        args: with what `kinds.launch_arguments`, `detach_argument` and
-            `no_browser_argument` declare, and perhaps `publish.argument`.
-        more: fields of this kind's request.
+        args: holds the arguments of `kinds.launch_arguments`, `detach_argument`,
+            `no_browser_argument`, and optionally `publish.argument`.
+        more: extra fields of the request of this kind.
     """
     kind = kinds.kind_from_args(args)
     session, answer = launch.launch(args, more=more)
@@ -44,13 +44,13 @@ def start(args: argparse.Namespace, more: Mapping[str, Any]) -> None:
         everything = log_stream.everything(of_task=True)
         if not log_stream.print_task(session, task["id"], everything):
             declare.warn(
-                f"The {kind.title} goes on, its ports are closed: "
-                f"'det {kind.word} kill {task['id']}' ends it"
+                f"The {kind.title} is still running, but its ports are closed. "
+                f"Stop: det {kind.word} kill {task['id']}"
             )
 
 
 def open_one(args: argparse.Namespace) -> None:
-    """Open the page of a task, once it is ready."""
+    """Wait until a task is ready, and open its page."""
     kind = kinds.kind_from_args(args)
     session = connect.session(args)
     task_id = ids.full(session, kind, getattr(args, kind.id_name))
@@ -63,4 +63,4 @@ def _open(session: Session, kind: TaskKind, task: Mapping[str, Any], *, is_wante
     address = f"{session.master}{task['serviceAddress']}"
     print(f"{wait.capital(kind.title)} is running at: {address}", flush=True)
     if is_wanted and not webbrowser.open(address):
-        declare.warn("There is no browser to open here: open the address yourself")
+        declare.warn("No browser is available here: open the address yourself")

@@ -1,4 +1,4 @@
-"""`det command`: a program on the cluster, with its output here."""
+"""`det command`: runs a program on the cluster and prints its output."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOUN = Command(
                 arg(
                     "entrypoint",
                     nargs=argparse.REMAINDER,
-                    help="program and arguments; one word alone is read by a shell",
+                    help="program and arguments; a shell interprets a single word",
                 ),
                 *kinds.launch_arguments(_KIND),
                 publish.argument("the command"),
@@ -43,16 +43,16 @@ NOUN = Command(
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run a program and print its output; ends with the program's own exit status.
+    """Run a program, print its output, and return its exit status.
 
-    An interrupt leaves the program running and says how to come back to it.
+    An interrupt leaves the program running and prints how to reconnect.
 
     Raises:
-        CliError: it ended without an exit status of its own, such as by a kill.
+        CliError: the program ended without an exit status, such as by a kill.
     """
     entrypoint = _entrypoint(args.entrypoint)
     if not entrypoint and not args.config_file and not args.config:
-        raise errors.CliError("there is nothing to run: give a program and its arguments")
+        raise errors.CliError("nothing to run: give a program and its arguments")
     session, answer = launch.launch(args, entrypoint=entrypoint)
     task = answer[_KIND.word]
     task_id = task["id"]
@@ -64,8 +64,8 @@ def run(args: argparse.Namespace) -> int:
         is_over = log_stream.print_task(session, task_id, log_stream.everything(of_task=True))
     if not is_over:
         declare.warn(
-            f"The command goes on: 'det command logs -f {task_id}' comes back to it, "
-            f"'det command kill {task_id}' ends it"
+            f"Command {task_id} is still running. Reconnect: det command logs -f {task_id}. "
+            f"Stop: det command kill {task_id}"
         )
         return _INTERRUPTED
     sys.stdout.flush()
@@ -77,16 +77,18 @@ def _entrypoint(words: List[str]) -> List[str]:
 
 
 def _status_of(session: BaseSession, task_id: str) -> int:
-    """The exit status of the program.
+    """The exit status of the program, once the task has ended.
 
     Raises:
-        CliError: it has none; says how the task ended.
+        CliError: the program has no exit status; the text says how the task ended.
     """
     deadline_s = time.monotonic() + _END_LIMIT_S
     allocation = wait.allocation_of(session, task_id)
     while allocation is None or show.state(allocation["state"]) != "TERMINATED":
         if time.monotonic() > deadline_s:
-            raise errors.CliError(f"its log has ended, and command {task_id} has not")
+            raise errors.CliError(
+                f"the log of command {task_id} has ended, but the command has not"
+            )
         time.sleep(0.1)
         allocation = wait.allocation_of(session, task_id)
     status = allocation.get("statusCode")

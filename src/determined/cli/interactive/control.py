@@ -1,4 +1,4 @@
-"""What is done to interactive tasks of every kind: config, logs, kill, priority."""
+"""The commands `config`, `logs`, `kill` and `set priority` of interactive tasks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from determined.common.api import errors as api_errors
 
 
 def config(args: argparse.Namespace) -> None:
-    """Print the configuration that a task runs by."""
     kind = kinds.kind_from_args(args)
     session = connect.session(args)
     task_id = ids.full(session, kind, getattr(args, kind.id_name))
@@ -19,14 +18,14 @@ def config(args: argparse.Namespace) -> None:
 
 
 def logs(args: argparse.Namespace) -> None:
-    """Print a task's log, also of one that ended so long ago that it is not listed any more."""
+    """Print a task's log, even of an old task that lists no longer show."""
     session = connect.session(args)
     task_id = ids.full(session, kinds.kind_from_args(args), args.task_id)
     log_stream.print_task(session, task_id, args)
 
 
 def kill(args: argparse.Namespace) -> None:
-    """End tasks at once; with `--force` also those behind one that cannot be killed."""
+    """Kill tasks; with `--force`, continue past failures."""
     kind = kinds.kind_from_args(args)
     session = connect.session(args)
     for given in getattr(args, kind.id_name):
@@ -43,7 +42,7 @@ def kill(args: argparse.Namespace) -> None:
 
 
 def set_priority(args: argparse.Namespace) -> None:
-    """Change where a task stands in its pool's queue."""
+    """Change the queue priority of a task."""
     kind = kinds.kind_from_args(args)
     session = connect.session(args)
     task_id = ids.full(session, kind, getattr(args, kind.id_name))

@@ -1,4 +1,4 @@
-"""Interactive tasks by the beginning of their ids."""
+"""Completes prefixes of task IDs."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _FULL = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def full(session: BaseSession, kind: TaskKind, given: str) -> str:
-    """The id that begins as given.
+    """The full ID that starts with `given`.
 
     Returns:
-        What was given where it is a full id, or where nothing listed begins so: the master
-        then says that there is no such task.
+        `given` itself if it is a full ID, or if no listed ID matches: then the master reports
+        that the task does not exist.
 
     Raises:
-        CliError: several begin so; they are named.
+        CliError: several IDs match; the text lists them.
     """
     if _FULL.fullmatch(given):
         return given
@@ -27,7 +27,7 @@ def full(session: BaseSession, kind: TaskKind, given: str) -> str:
     found = sorted(task_id for task_id in listed if task_id.startswith(given))
     if len(found) > 1:
         raise errors.CliError(
-            f"{len(found)} {kind.title}s begin with '{given}': {', '.join(found[:10])}; "
-            "give more of the ID"
+            f"{len(found)} {kind.title} IDs start with '{given}': {', '.join(found[:10])}; "
+            "give a longer prefix"
         )
     return found[0] if found else given

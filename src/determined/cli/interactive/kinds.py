@@ -1,4 +1,4 @@
-"""The kinds of interactive tasks, and the commands that all of them have."""
+"""The kinds of interactive tasks, and the commands that they share."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ OUTPUT_FORMATS = OneOf(
 class TaskKind:
     """One kind of interactive task.
 
-    `word` is its noun, and its key in answers; `title` is what sentences call it.
+    `word` is its noun and its key in the REST API; `title` is its name in messages.
     """
 
     word: str
@@ -42,21 +42,21 @@ class TaskKind:
 
     @property
     def many(self) -> str:
-        """Its key in the answers of lists."""
+        """The key of a list of them in the REST API."""
         return f"{self.word}s"
 
     @property
     def path(self) -> str:
-        """The route of all of them."""
+        """The route of the list."""
         return f"/api/v1/{self.word}s"
 
     @property
     def id_name(self) -> str:
-        """The argument that names one."""
+        """The name of the ID argument."""
         return f"{self.word}_id"
 
     def path_of(self, task_id: str) -> str:
-        """The route of one."""
+        """The route of one task."""
         return f"{self.path}/{quote(task_id, safe='')}"
 
 
@@ -69,21 +69,21 @@ _BY_NOUN["cmd"] = COMMAND
 
 
 def kind_from_args(args: argparse.Namespace) -> TaskKind:
-    """The kind whose noun a command line names."""
+    """The kind that the noun of the command line names."""
     return _BY_NOUN[args.command]
 
 
 def id_argument(kind: TaskKind) -> Arg:
-    """The argument that names one task of a kind."""
-    return arg(kind.id_name, help=f"{kind.title} ID, or the beginning of one")
+    """The argument that takes the ID of a task."""
+    return arg(kind.id_name, help=f"{kind.title} ID, or a unique prefix of it")
 
 
 def shared_commands(kind: TaskKind) -> Tuple[Command, ...]:
-    """What each kind's noun has beside what starts and opens it."""
+    """The commands of every kind, besides those that start and open a task."""
     name = kind.title
     one = id_argument(kind)
     logs = (arg("task_id", help=one.options["help"]), *log_stream.arguments(of_task=True))
-    force = flag("-f", "--force", help="go on behind those that cannot be killed")
+    force = flag("-f", "--force", help="continue past failures")
     several = arg(kind.id_name, nargs="+", help=one.options["help"])
     priority = Command(
         "priority",
@@ -106,43 +106,43 @@ def shared_commands(kind: TaskKind) -> Tuple[Command, ...]:
 def launch_arguments(
     kind: TaskKind, *, with_volumes: bool = True
 ) -> Tuple[Union[Arg, OneOf], ...]:
-    """The options of the command that starts one; a TensorBoard has no volumes, no template."""
-    template = arg("--template", help=f"template that the {kind.title}'s config is laid over")
+    """The options of the command that starts a task. A TensorBoard has no volumes or template."""
+    template = arg("--template", help=f"template to apply to the {kind.title}'s config")
     volume = arg(
         "-v",
         "--volume",
         action="append",
         default=[],
-        help="<host path>:<container path>: a directory of the agent's machine, and where the "
-        "task sees it; repeat for several",
+        help="<host path>:<container path>: mount a directory of the agent's machine into the "
+        "task; may be repeated",
     )
     return (
         arg("--config-file", help=f"{kind.title} config file (.yaml)"),
-        arg("-w", "--workspace-name", help="workspace that it belongs to"),
+        arg("-w", "--workspace-name", help="workspace to start it in"),
         *((volume,) if with_volumes else ()),
         *submission.arguments(),
         arg(
             "--config",
             action="append",
             default=[],
-            help="a setting over those of the file, as `key=value`; dots in the key name nested "
-            "keys, commas in the value make a list, and JSON is read as such",
+            help="override a setting of the file, as `key=value`; dots in the key name nested "
+            "keys, commas in the value separate list items, and the value may be JSON",
         ),
         *((template,) if with_volumes else ()),
     )
 
 
 def detach_argument() -> Arg:
-    """The option to start without waiting."""
-    return flag("-d", "--detach", help="print the ID and leave it to itself")
+    """The option to start a task and not wait for it."""
+    return flag("-d", "--detach", help="print the ID and exit")
 
 
 def _of_list(kind: TaskKind) -> Tuple[Union[Arg, OneOf], ...]:
     return (
         arg("--sort-by", choices=SORT_KEYS, default="startTime", help="sort by this field"),
-        arg("--order-by", choices=("asc", "desc"), default="asc", help="in this order"),
+        arg("--order-by", choices=("asc", "desc"), default="asc", help="sort order"),
         flag("-q", "--quiet", help="only print the IDs"),
-        arg("-w", "--workspace-name", help="only those of this workspace"),
+        arg("-w", "--workspace-name", help="list only this workspace"),
         flag("--all", "-a", help=f"show all {kind.title}s (including other users')"),
         OUTPUT_FORMATS,
     )

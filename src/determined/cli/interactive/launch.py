@@ -1,4 +1,4 @@
-"""Starting an interactive task: its config from file and options, its files, one request."""
+"""Starts an interactive task: builds its config, packs its files, sends the request."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ def launch(
     """Start a task of the kind that the command line names.
 
     Args:
-        args: with what `kinds.launch_arguments` declare, and perhaps
+        args: holds the arguments of `kinds.launch_arguments`, and optionally
             `publish.argument`.
-        entrypoint: of the command line; None where the kind has its own.
-        more: fields of this kind's request.
+        entrypoint: from the command line; None if the kind has its own.
+        more: extra fields of the request of this kind.
 
     Returns:
-        The session that it was started over, and the master's answer: the task under its
-        kind's word, `config`, `warnings`.
+        The session, and the master's answer with the task (under the word of its kind),
+        `config` and `warnings`.
 
     Raises:
-        CliError: a file, an option or the workspace cannot be used.
+        CliError: a file, an option or the workspace is invalid.
     """
     kind = kinds.kind_from_args(args)
     body: Dict[str, Any] = {
@@ -54,27 +54,27 @@ def launch(
 
 
 def published(args: argparse.Namespace) -> List[publish.PublishedPort]:
-    """The ports that are to be reached here while the command runs.
+    """The ports to forward while the command runs.
 
     Raises:
-        CliError: they cannot be, such as because the command does not stay.
+        CliError: a port is invalid, or `--detach` is given.
     """
     ports = publish.parse(getattr(args, "publish", ()))
     if ports and args.detach:
         raise errors.CliError(
-            "--publish holds ports open while the command runs, and --detach ends it at once: "
+            "--publish forwards ports while the command runs, but --detach ends it at once: "
             "leave one of them out"
         )
     return ports
 
 
 def announce(kind: TaskKind, task: Mapping[str, Any]) -> None:
-    """Say what was started; scripts read the ID from it."""
+    """Print the started task. Scripts read the ID from this line."""
     print(f"Launched {kind.title} (id: {task['id']}, name: {task['description']}).", flush=True)
 
 
 def _config(args: argparse.Namespace, entrypoint: Optional[List[str]]) -> Dict[str, Any]:
-    """What the file says, what `--config` sets in it, volumes, the entrypoint."""
+    """The config file with the overrides, volumes, entrypoint and ports of the options."""
     config: Dict[str, Any] = config_file.load(args.config_file) if args.config_file else {}
     try:
         config_text.override(config, args.config)
@@ -93,7 +93,7 @@ def _mounts(config: Mapping[str, Any]) -> Iterable[Any]:
     mounts = config.get("bind_mounts") or []
     if not isinstance(mounts, list):
         raise errors.CliError(
-            f"bind_mounts is {json.dumps(mounts)}, and --volume adds to it: it has to be a list"
+            f"bind_mounts is {json.dumps(mounts)}, but it must be a list for --volume"
         )
     return mounts
 
@@ -102,7 +102,7 @@ def _mount(volume: str) -> Dict[str, str]:
     host_path, colon, container_path = volume.partition(":")
     if not (host_path and colon and container_path) or ":" in container_path:
         raise errors.CliError(
-            f"--volume {volume!r} is not of the form <host path>:<container path>, such as "
+            f"--volume {volume!r} must have the form <host path>:<container path>, such as "
             "/data/images:/images"
         )
     return {"host_path": host_path, "container_path": container_path}

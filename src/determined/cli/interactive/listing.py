@@ -1,4 +1,4 @@
-"""Lists of interactive tasks, and one of them in words."""
+"""The commands `list` and `describe` of interactive tasks."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _KEYS = (
     "resourcePool",
     "workspaceName",
 )
-"""Columns, by the names that scripts know them by."""
-_OF_TENSORBOARDS = ("experimentIds", "trialIds")
+"""Columns, with the names that scripts read."""
+_TENSORBOARD_KEYS = ("experimentIds", "trialIds")
 
 
 def list_all(args: argparse.Namespace) -> None:
-    """Print one's own tasks of a kind, or those of everybody."""
+    """Print the user's own tasks of a kind, or those of all users."""
     kind = kinds.kind_from_args(args)
     session = connect.session(args)
     found = _fetch(session, kind, args)
@@ -44,7 +44,7 @@ def list_all(args: argparse.Namespace) -> None:
 
 
 def describe(args: argparse.Namespace) -> None:
-    """Print one task as lists do."""
+    """Print one task in the format of `list`."""
     kind = kinds.kind_from_args(args)
     session = connect.session(args)
     task_id = ids.full(session, kind, getattr(args, kind.id_name))
@@ -79,14 +79,14 @@ def _names(session: BaseSession) -> Dict[int, str]:
 
 
 def _shown(task: Mapping[str, Any], names: Mapping[int, str]) -> Dict[str, Any]:
-    """A task as scripts know it."""
+    """A task with the fields that scripts read."""
     workspace = names.get(task["workspaceId"])
     return {**task, "state": show.state(task["state"]), "workspaceName": workspace}
 
 
 def _table(kind: TaskKind, tasks: List[Dict[str, Any]], args: argparse.Namespace) -> None:
-    is_board = kind is kinds.TENSORBOARD
-    keys = [key for key in _KEYS if is_board or key not in _OF_TENSORBOARDS]
+    is_tensorboard = kind is kinds.TENSORBOARD
+    keys = [key for key in _KEYS if is_tensorboard or key not in _TENSORBOARD_KEYS]
     show.table(keys, [[_cell(task[key]) for key in keys] for task in tasks], as_csv=args.csv)
 
 

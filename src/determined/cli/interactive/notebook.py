@@ -1,4 +1,4 @@
-"""`det notebook`: JupyterLab on the cluster."""
+"""`det notebook`: starts and opens JupyterLab on the cluster."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOUN = Command(
                 publish.argument("the notebook"),
                 browser.no_browser_argument(),
                 kinds.detach_argument(),
-                flag("--preview", help="print the config that it would have, and start nothing"),
+                flag("--preview", help="print the resulting config, but start nothing"),
             ),
         ),
     ),
@@ -35,7 +35,7 @@ NOUN = Command(
 
 
 def start(args: argparse.Namespace) -> None:
-    """Start a notebook and open it in a browser when it is ready; stay for published ports."""
+    """Start a notebook and open it when it is ready; keep running while ports are published."""
     if args.preview:
         _, answer = launch.launch(args, more={"preview": True})
         show.as_yaml(answer["config"])

@@ -1,4 +1,4 @@
-"""`det shell`: an SSH session in a container of the cluster."""
+"""`det shell`: SSH sessions in containers of the cluster."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _KIND = kinds.SHELL
 _SSH_OPTIONS = arg(
     "ssh_opts",
     nargs="*",
-    help="options for ssh, and a command for it to run, behind `--`",
+    help="options for ssh and a remote command, after `--`",
 )
-_SHOW = flag("--show-ssh-command", help="also print the ssh command, such as for an editor")
+_SHOW = flag("--show-ssh-command", help="also print the ssh command, for example for an editor")
 
 NOUN = Command(
     "shell",
@@ -56,7 +56,7 @@ NOUN = Command(
 
 
 def start(args: argparse.Namespace) -> int:
-    """Start a shell and open it when it is ready; ends as ssh does."""
+    """Start a shell, open it when it is ready, and return the exit status of ssh."""
     session, answer = launch.launch(args)
     shell = answer[_KIND.word]
     if args.detach:
@@ -67,13 +67,13 @@ def start(args: argparse.Namespace) -> int:
 
 
 def open_one(args: argparse.Namespace) -> int:
-    """Open a shell, once it is ready; ends as ssh does."""
+    """Open a shell when it is ready, and return the exit status of ssh."""
     session = connect.session(args)
     return _open(session, ids.full(session, _KIND, args.shell_id), args)
 
 
 def show_ssh_command(args: argparse.Namespace) -> None:
-    """Print the command that reaches a shell, once it is ready; its key is kept for it."""
+    """Print the ssh command of a shell when it is ready, and store the key that it uses."""
     session = connect.session(args)
     shell = _ready(session, ids.full(session, _KIND, args.shell_id))
     print(_kept_command(session, shell, args.ssh_opts), flush=True)
@@ -85,29 +85,29 @@ def _open(session: Session, task_id: str, args: argparse.Namespace) -> int:
         print(_kept_command(session, shell, args.ssh_opts), flush=True)
     with tempfile.TemporaryDirectory(prefix="determined-shell-") as folder:
         files = ssh_command.write_files(pathlib.Path(folder), shell, session.cert)
-        has_terminal = sys.stdin.isatty()  # else what is read and written stays as it is
+        has_terminal = sys.stdin.isatty()  # a pipe needs unmodified input and output
         command = ssh_command.words(
             session, shell, files, args.ssh_opts, has_terminal=has_terminal
         )
         status = _run(command)
     declare.warn(
-        f"Shell {task_id} goes on: 'det shell open {task_id}' comes back to it, "
-        f"'det shell kill {task_id}' ends it"
+        f"Shell {task_id} is still running. Reconnect: det shell open {task_id}. "
+        f"Stop: det shell kill {task_id}"
     )
     return status
 
 
 def _run(command: Sequence[str]) -> int:
-    """Run ssh to its end; interrupts are for what runs in it.
+    """Run ssh and return its exit status. ssh handles interrupts, this process ignores them.
 
     Raises:
-        CliError: there is no ssh on this machine.
+        CliError: ssh is not installed.
     """
     try:
         process = subprocess.Popen(command)
     except FileNotFoundError:
         raise errors.CliError(
-            f"there is no program '{command[0]}' on this machine: install the OpenSSH client"
+            f"the program '{command[0]}' is not installed: install the OpenSSH client"
         ) from None
     while True:
         try:
@@ -124,7 +124,7 @@ def _kept_command(session: Session, shell: Mapping[str, Any], options: Sequence[
 
 
 def _ready(session: Session, task_id: str) -> Mapping[str, Any]:
-    """A shell once it is ready; whose account it is, its agent may have decided."""
+    """The shell, fetched again when it is ready: its agent may have changed its user."""
     found: Mapping[str, Any] = session.get(_KIND.path_of(task_id)).json()[_KIND.word]
     wait.until_ready(session, _KIND, found)
     found = session.get(_KIND.path_of(task_id)).json()[_KIND.word]

@@ -1,4 +1,4 @@
-"""The `ssh` command that reaches a shell through the master, and the files that it needs."""
+"""The `ssh` command that connects to a shell through the master, and its files."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _KEY, _CERT = "key", "master.pem"
 
 @dataclasses.dataclass(frozen=True)
 class SshFiles:
-    """Where the key of a shell lies, and the certificates to trust: a path, or `noverify`."""
+    """The key file of a shell, and the trusted certificates: a path, or `noverify`."""
 
     key: pathlib.Path
     cert: Optional[str]
 
 
 def write_files(folder: pathlib.Path, shell: Mapping[str, Any], cert: Optional[Cert]) -> SshFiles:
-    """Write the key of a shell, and the certificates that its master is trusted by.
+    """Write the key of a shell and the trusted certificates of its master.
 
     Args:
-        folder: where; made if need be, for nobody but this user.
-        shell: as the master shows it.
-        cert: the trust in the master.
+        folder: the target directory; created with mode 0700 if missing.
+        shell: the shell in the REST API's form.
+        cert: the certificate settings for the master.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     key = folder / _KEY
@@ -53,14 +53,14 @@ def words(
     *,
     has_terminal: bool = True,
 ) -> List[str]:
-    """The command, word by word.
+    """The ssh command as a list of words.
 
     Args:
-        session: with the master that the shell is at.
-        shell: as the master shows it.
-        files: as `write_files` wrote them.
-        options: of the user, for ssh; they stand last.
-        has_terminal: whether what runs there gets a terminal, too.
+        session: a session with the shell's master.
+        shell: the shell in the REST API's form.
+        files: the result of `write_files`.
+        options: the user's options for ssh; they come last.
+        has_terminal: whether the remote program gets a terminal.
     """
     user = (shell.get("agentUserGroup") or {}).get("user") or "root"
     return [
@@ -76,12 +76,12 @@ def words(
 
 
 def text_of(command: Sequence[str]) -> str:
-    """A command as shells and editors read it: what needs quotes is in double ones."""
+    """A command as one line for shells and editors, with double quotes where needed."""
     return " ".join(map(_quoted, command))
 
 
 def kept_folder(task_id: str) -> pathlib.Path:
-    """Where the files of a shell stay whose command was shown."""
+    """The directory of the files that a printed ssh command uses."""
     home = pathlib.Path.home()
     usual = home / "Library" / "Caches" if sys.platform == "darwin" else home / ".cache"
     cache = os.environ.get("XDG_CACHE_HOME") or str(usual)
@@ -89,12 +89,12 @@ def kept_folder(task_id: str) -> pathlib.Path:
 
 
 def forget(task_id: str) -> None:
-    """Remove the files that were kept for a shell, if there are any."""
+    """Remove the stored files of a shell, if there are any."""
     shutil.rmtree(kept_folder(task_id), ignore_errors=True)
 
 
 def _tunnel(session: Session, files: SshFiles) -> str:
-    """What ssh lets a POSIX shell start; it talks with the shell's sshd on stdin and stdout."""
+    """The ProxyCommand, run by a POSIX shell: connects ssh to the sshd by stdin and stdout."""
     program = [sys.executable, "-m", "determined.cli.tunnel", session.master]
     trust = ["--cert-file", files.cert] if files.cert else []
     if session.cert is not None and session.cert.name:
@@ -110,7 +110,7 @@ def _quoted(word: str) -> str:
 
 
 def _write(path: pathlib.Path, text: str) -> None:
-    """Write what nobody else may read; ssh refuses a key that others can."""
+    """Write a file with mode 0600: ssh refuses a key that others can read."""
     path.unlink(missing_ok=True)
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(text if text.endswith("\n") else f"{text}\n")

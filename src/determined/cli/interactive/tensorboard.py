@@ -1,4 +1,4 @@
-"""`det tensorboard`: TensorBoard over the metrics of experiments and trials."""
+"""`det tensorboard`: starts TensorBoards for experiments and trials."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NOUN = Command(
                     "experiment_ids",
                     type=int,
                     nargs="*",
-                    help="experiments to show, with all of their trials",
+                    help="experiments to show with all of their trials",
                 ),
                 arg("-t", "--trial-ids", type=int, nargs="+", help="trials to show"),
                 *kinds.launch_arguments(_KIND, with_volumes=False),
@@ -42,10 +42,10 @@ def start(args: argparse.Namespace) -> None:
     """Start a TensorBoard and open it in a browser when it is ready.
 
     Raises:
-        CliError: neither an experiment nor a trial is named.
+        CliError: neither an experiment nor a trial is given.
     """
     if not (args.experiment_ids or args.trial_ids):
         raise errors.CliError(
-            "there is nothing to show: give experiment IDs, or trial IDs with --trial-ids"
+            "nothing to show: give experiment IDs, or trial IDs with --trial-ids"
         )
     browser.start(args, {"experimentIds": args.experiment_ids or None, "trialIds": args.trial_ids})

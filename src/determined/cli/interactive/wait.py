@@ -1,4 +1,4 @@
-"""Waiting until an interactive task can be used, saying what it waits for."""
+"""Waits until an interactive task is ready, and shows the reason for the wait."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from determined.common.api import BaseSession
 from determined.common.api import errors as api_errors
 
 _LIMIT_S = 1800.0
-"""From its machine's choice to its readiness; a pull of a large image takes minutes."""
+"""The limit from assignment to readiness; the pull of a large image takes minutes."""
 _AWAY_S = 120.0
 _ASK_EVERY_S = 5.0
 _LAST_LINES = 15
 _RUNS = ("RUNNING", "WAITING")
 _WORDS = {
-    "QUEUED": "waits in the queue",
-    "PULLING": "waits for its image",
-    "STARTING": "starts",
-    "WAITING": "runs, and waits for its data",
-    "RUNNING": "runs, and is not ready yet",
-    "TERMINATING": "ends",
+    "QUEUED": "queued",
+    "PULLING": "pulling its image",
+    "STARTING": "starting",
+    "WAITING": "running, waiting for its data",
+    "RUNNING": "running, not ready yet",
+    "TERMINATING": "terminating",
 }
 
 
 def until_ready(session: BaseSession, kind: TaskKind, task: Mapping[str, Any]) -> None:
-    """Wait until a task answers; what it waits for is shown on stderr.
+    """Wait until a task is ready, and show its state on stderr.
 
-    In the queue it may wait as long as its user does. An interrupt leaves the task as it is,
-    and says how to come back to it.
+    The wait in the queue has no limit. An interrupt leaves the task running and prints how to
+    reconnect.
 
     Raises:
-        CliError: it ended before, it takes longer than 30 minutes to become ready, or the
-            master is away for 2.
+        CliError: the task ended first, or it is not ready 30 minutes after its assignment.
+        MasterNotFoundException: the master is unreachable for 2 minutes.
     """
     task_id = task["id"]
     wait = _ReadinessWait(session, kind, task)
@@ -46,26 +46,26 @@ def until_ready(session: BaseSession, kind: TaskKind, task: Mapping[str, Any]) -
                 time.sleep(wait.pause_s)
     except KeyboardInterrupt:
         declare.warn(
-            f"{capital(kind.title)} {task_id} goes on: 'det {kind.word} open {task_id}' comes "
-            f"back to it, 'det {kind.word} kill {task_id}' ends it"
+            f"{capital(kind.title)} {task_id} is still running. Reconnect: det {kind.word} open "
+            f"{task_id}. Stop: det {kind.word} kill {task_id}"
         )
         raise
 
 
 def allocation_of(session: BaseSession, task_id: str) -> Optional[Dict[str, Any]]:
-    """The newest allocation of a task; None before there is one."""
+    """The latest allocation of a task; None before the first."""
     found = session.get(f"/api/v1/tasks/{quote(task_id, safe='')}").json()["task"]["allocations"]
     newest: Optional[Dict[str, Any]] = found[0] if found else None
     return newest
 
 
 def capital(title: str) -> str:
-    """A kind's title where a sentence begins."""
+    """The title of a kind with a capital letter."""
     return title[0].upper() + title[1:]
 
 
 class _ReadinessWait:
-    """What is known of one wait between two looks."""
+    """The state of one wait between two polls."""
 
     def __init__(self, session: BaseSession, kind: TaskKind, task: Mapping[str, Any]) -> None:
         self._session, self._kind, self._task = session, kind, task
@@ -75,7 +75,7 @@ class _ReadinessWait:
         self.pause_s = 0.05
 
     def is_over(self, tell: progress.StatusCallback) -> bool:
-        """Look once, and tell what is going on; true when the task is ready."""
+        """Poll once and report the state. True when the task is ready."""
         self.pause_s = min(self.pause_s * 1.3, 1.0)
         try:
             allocation = allocation_of(self._session, self._task["id"])
@@ -99,18 +99,18 @@ class _ReadinessWait:
         return now_s - self._away_since_s > _AWAY_S
 
     def _words(self, state: str) -> str:
-        """What a state means to the one who waits, and what is known beside it."""
+        """The state as text for the user, with its details."""
         now_s = time.monotonic()
         words = _WORDS.get(state, state)
         if state != "QUEUED":
             self._placed_at_s = self._placed_at_s or now_s
             if now_s - self._placed_at_s > _LIMIT_S:
                 raise errors.CliError(
-                    f"it is not ready after {_LIMIT_S / 60:.0f} minutes (it {words}); see 'det "
+                    f"it is not ready after {_LIMIT_S / 60:.0f} minutes ({words}); see 'det "
                     f"{self._kind.word} logs {self._task['id']}'"
                 )
         if state != self._state or now_s - self._asked_at_s >= _ASK_EVERY_S:
-            # What runs is mostly ready at once: its log is looked at only when it is not.
+            # A running task is usually ready at once, so its log is read only on a later poll.
             is_new, self._state, self._asked_at_s = state != self._state, state, now_s
             self._detail = self._ask_why() if state == "QUEUED" else ""
             if state in _RUNS and not is_new:
@@ -118,7 +118,7 @@ class _ReadinessWait:
         return f"{words}: {self._detail}" if self._detail else words
 
     def _ask_why(self) -> str:
-        """What the scheduler says about the wait; nothing where it cannot say."""
+        """The scheduler's explanation of the wait; empty if it has none."""
         job = quote(str(self._task.get("jobId") or ""), safe="")
         try:
             found = self._session.get(f"/api/v1/job-queues/{job}/why").json()
@@ -129,6 +129,6 @@ class _ReadinessWait:
     def _ended(self, allocation: Mapping[str, Any]) -> errors.CliError:
         task_id = self._task["id"]
         lines = log_stream.last(self._session, task_id, _LAST_LINES)
-        reason = allocation.get("exitReason") or "no reason is known"
-        told = f". Its log ends with:\n{lines}" if lines else ""
-        return errors.CliError(f"{self._kind.title} {task_id} ended: {reason}{told}")
+        reason = allocation.get("exitReason") or "unknown reason"
+        tail = f". Its log ends with:\n{lines}" if lines else ""
+        return errors.CliError(f"{self._kind.title} {task_id} ended: {reason}{tail}")

@@ -1,1 +1,1 @@
-"""How `det` prints: tables, CSV, JSON, YAML, progress."""
+"""The output of `det`: tables, CSV, JSON, YAML, progress."""

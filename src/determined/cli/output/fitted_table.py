@@ -1,7 +1,7 @@
-"""Tables for people: as wide as their terminal and no wider, words whole where that is possible.
+"""Tables for terminals: never wider than the terminal, and without cut words where possible.
 
-A table that cannot be drawn without cutting words becomes a list: one line a value. That costs
-height, which a terminal can scroll, where a cut UUID or number would be lost to copying.
+A table that does not fit without cutting words becomes a list with one line per value. A list
+takes more lines, but users can still copy its UUIDs and numbers.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from determined.cli.output.plain_table import is_numeric, text_of
 _GAPS = (2, 1)
 _INSTANT = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\+0000")
 _WHOLE = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\d(?= )")
-"""UUIDs, so that they can be copied, and dates."""
+"""UUIDs and dates, which are never broken."""
 _PIECE = re.compile(r"[^\s\-/_,]*[-/_,]+|[^\s\-/_,]+|\s+")
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
@@ -23,13 +23,13 @@ _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 def draw(
     headers: Sequence[str], rows: Sequence[Sequence[Any]], width: int, is_styled: bool = False
 ) -> str:
-    """Rows as columns, or as a list where columns would not fit.
+    """Draw rows as columns, or as a list if the columns do not fit.
 
     Args:
-        headers: one a column.
-        rows: each as long as `headers`; cells may have several lines.
-        width: of the terminal, in characters.
-        is_styled: whether headers are made bold with escape sequences.
+        headers: one per column.
+        rows: each as long as `headers`; a cell may have several lines.
+        width: the width of the terminal, in characters.
+        is_styled: whether headers are bold, by escape sequences.
     """
     cells = [[_printable(text_of(cell)) for cell in row] for row in rows]
     headers, cells = _without_zones(headers, cells)
@@ -41,7 +41,7 @@ def draw(
 
 
 def width_of(text: str) -> int:
-    """Columns that a line takes on a terminal: wide characters two, combining ones none."""
+    """The terminal columns of a line: 2 for a wide character, 0 for a combining one."""
     if text.isascii():
         return len(text)
     return sum(
@@ -51,7 +51,7 @@ def width_of(text: str) -> int:
 
 
 def wrap(text: str, width: int) -> List[str]:
-    """The lines of a text, broken between words, after `-/_,`, and anywhere only if it must."""
+    """The lines of a text, broken between words or after `-/_,`, elsewhere only if necessary."""
     lines: List[str] = []
     for line in text.split("\n"):
         current = ""
@@ -87,13 +87,12 @@ def _columns(
 def _without_empty(
     headers: Sequence[str], cells: List[List[str]]
 ) -> Tuple[Sequence[str], List[List[str]]]:
-    """Only the columns that have a value."""
     kept = [i for i in range(len(headers)) if not cells or any(row[i] for row in cells)]
     return [headers[i] for i in kept], [[row[i] for i in kept] for row in cells]
 
 
 def _share(natural: List[int], least: List[int], room: int) -> Any:
-    """Widths that fill at most `room`; None when the least that columns need is more."""
+    """Column widths of at most `room` in total; None if even the least widths exceed it."""
     if sum(natural) <= room:
         return natural
     if sum(least) > room:
@@ -111,7 +110,7 @@ def _share(natural: List[int], least: List[int], room: int) -> Any:
 def _without_zones(
     headers: Sequence[str], cells: List[List[str]]
 ) -> Tuple[Sequence[str], List[List[str]]]:
-    """The zone of instants once, in their header."""
+    """Move the time zone of a column of instants into its header."""
     columns = range(len(headers))
     filled = [[row[i] for row in cells if row[i]] for i in columns]
     timed = {i for i in columns if filled[i] and all(map(_INSTANT.fullmatch, filled[i]))}
@@ -186,7 +185,7 @@ def _widest(texts: Sequence[str]) -> int:
 
 
 def _least(texts: Sequence[str]) -> int:
-    """The width below which something would be cut; blocks of several lines stay as they are."""
+    """The least width without cut words; blocks of several lines are not wrapped."""
     blocks = [line for text in texts if "\n" in text for line in text.split("\n")]
     pieces = (
         piece.strip() for text in texts for line in text.split("\n") for piece in _pieces(line)
@@ -195,7 +194,7 @@ def _least(texts: Sequence[str]) -> int:
 
 
 def _pieces(line: str) -> List[str]:
-    """What a line may be broken between."""
+    """The pieces of a line, between which it may be broken."""
     found: List[str] = []
     start = 0
     for match in _WHOLE.finditer(line):
@@ -206,7 +205,7 @@ def _pieces(line: str) -> List[str]:
 
 
 def _printable(text: str) -> str:
-    """No control characters: a name must not move the cursor of whoever lists it."""
+    """Replace control characters: a name must not move the cursor of the terminal."""
     return "".join(
         c if c == "\n" or c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text
     )

@@ -1,7 +1,7 @@
-"""Answers of the master with every name that scripts know: what is unset as null.
+"""Completes the master's answers for scripts: unset fields become null.
 
-The master leaves out what is `optional` and unset; the JSON that commands print has always had
-it. Names that a message does not have, of a newer master, stay.
+The master omits unset `optional` fields, but the JSON output of 0.38.1 contains them. Unknown
+fields of a newer master are kept.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from determined.common.api.messages import Message
 
 
 def named(name: str, data: Any) -> Any:
-    """Data of the message of that name, or a list of such."""
+    """Complete the data of a message, or of a list of messages, by the message's name."""
     kind: Type[Message] = getattr(bindings, name)
     return [of(kind, item) for item in data] if isinstance(data, list) else of(kind, data)
 
 
 def of(kind: Type[Message], data: Mapping[str, Any]) -> Dict[str, Any]:
-    """Data of a message, and of the messages in it."""
+    """Complete the data of a message and of its nested messages."""
     full = dict(data)
     for _, name, form, container, target in kind.FIELDS:
         value = full.setdefault(name)

@@ -1,4 +1,4 @@
-"""Tables of text, in the form that scripts have learnt to cut apart at ` | `."""
+"""Text tables for scripts, with columns separated by ` | `."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ _HEADER_PADDING = 2
 
 
 def draw(headers: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Headers, a rule, and the rows: columns of numbers to the right, others to the left.
+    """Headers, a rule, and the rows. Numeric columns are right-aligned, others left-aligned.
 
-    A cell of several lines makes its row as high. No line ends in blanks.
+    A cell of several lines makes its row taller. No line ends in blanks.
     """
     cells = [[text_of(cell) for cell in row] for row in rows]
     columns = range(len(headers))

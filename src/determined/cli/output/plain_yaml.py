@@ -1,4 +1,4 @@
-"""Plain data as YAML 1.2 text, without the 80 ms that importing a YAML library takes."""
+"""Writes plain data as YAML 1.2. Importing a YAML library would take 80 ms."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NOT_TEXT = re.compile(r"(?i)(null|true|false|yes|no|on|off|y|n|\.nan|[-+]?\.inf
 
 
 def dump(data: Any) -> str:
-    """Block style, keys sorted; floats that YAML can name are `.nan` and `.inf`."""
+    """Data in block style with sorted keys; NaN and infinity become `.nan` and `.inf`."""
     return "\n".join(_lines(data))
 
 

@@ -1,4 +1,4 @@
-"""What commands show while they wait, on standard error: a bar, or words."""
+"""Progress on stderr while a command waits: a bar or a status line."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ StatusCallback = Callable[[str], None]
 
 @contextlib.contextmanager
 def shown(doing: str) -> Iterator[ProgressCallback]:
-    """A bar while the block runs, to be told the share, 0 to 1, and what is going on.
+    """Show a progress bar while the context is open; the callback takes a fraction and a text.
 
-    Where standard error is no terminal, nothing.
+    Shows nothing if stderr is not a terminal.
     """
     if not sys.stderr.isatty():
         yield lambda share, text: None
@@ -36,14 +36,14 @@ def shown(doing: str) -> Iterator[ProgressCallback]:
 
 @contextlib.contextmanager
 def status(about: str) -> Iterator[StatusCallback]:
-    """One line that changes while the block runs; without a terminal, a line for each change."""
+    """Show one changing status line while the context is open; a line per change elsewhere."""
     if not sys.stderr.isatty():
-        said = ""
+        previous = ""
 
         def line(text: str) -> None:
-            nonlocal said
-            if text != said:
-                said = text
+            nonlocal previous
+            if text != previous:
+                previous = text
                 print(f"{about}: {text}", file=sys.stderr, flush=True)
 
         yield line

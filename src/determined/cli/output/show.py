@@ -1,4 +1,4 @@
-"""What commands print: tables, CSV, JSON, YAML, and the forms of single values."""
+"""Prints tables, CSV, JSON and YAML, and formats single values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Rows = Sequence[Sequence[Any]]
 
 
 def table(headers: Sequence[str], rows: Rows, as_csv: bool = False) -> None:
-    """Print rows: as CSV, drawn to fit a terminal, or aligned for whatever else reads it."""
+    """Print rows as CSV, as a table fitted to a terminal, or as a plain table elsewhere."""
     if as_csv:
         _csv(headers, rows)
     elif sys.stdout.isatty():
@@ -46,12 +46,12 @@ def state(text: Optional[str]) -> str:
 
 
 def percent(share: Optional[float]) -> str:
-    """A share of 1 as `12.5%`; None is empty."""
+    """A fraction of 1 as `12.5%`; None is empty."""
     return "" if share is None else f"{share * 100:.1f}%"
 
 
 def block(data: Any) -> str:
-    """Nested data within one cell: indented JSON."""
+    """Nested data for one cell, as indented JSON."""
     return json.dumps(data, indent=4, sort_keys=True, ensure_ascii=False)
 
 
@@ -65,10 +65,10 @@ def size(count_bytes: float) -> str:
 
 
 def stop_without_reader() -> None:
-    """Raise BrokenPipeError once nobody reads our output; who writes nothing would not see it."""
+    """Raise BrokenPipeError if the reader of stdout is gone. For loops that write nothing yet."""
     try:
         output = sys.stdout.fileno()
-    except (AttributeError, ValueError):  # a stand-in without a descriptor
+    except (AttributeError, ValueError):  # a replacement without a file descriptor
         return
     watch = select.poll()
     watch.register(output, 0)
@@ -77,7 +77,7 @@ def stop_without_reader() -> None:
 
 
 def _csv(headers: Sequence[str], rows: Rows) -> None:
-    import csv  # the one way of output that needs it
+    import csv  # imported only for CSV output
 
     writer = csv.writer(sys.stdout)
     writer.writerow(headers)

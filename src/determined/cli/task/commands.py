@@ -1,4 +1,4 @@
-"""`det task`: tasks of every type, and the logs that they leave."""
+"""`det task`: tasks of every type, and their logs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOUN = Command(
     commands=(
         Command(
             "cleanup-logs",
-            "remove the logs that are kept no longer",
+            "remove logs whose retention has expired",
             f"{_HERE}:clean_up_logs",
         ),
         Command(
@@ -48,9 +48,9 @@ NOUN = Command(
                 arg("--project_id", type=int, help="place this task inside this project"),
                 arg("--config", action="append", default=[], help=_CONFIG_HELP),
                 flag("-f", "--follow", help="follow the logs of the task"),
-                arg("--fork", help="ID of the task that it is a variation of"),
-                arg("-p", "--parent", help="ID of the task that it belongs to"),
-                flag("--inherit_context", help="start in the directory of its parent"),
+                arg("--fork", help="ID of the task that it is a fork of"),
+                arg("-p", "--parent", help="ID of its parent task"),
+                flag("--inherit_context", help="start in the context directory of its parent"),
                 flag("--no_pause", help="users cannot pause the task"),
             ),
         ),
@@ -59,7 +59,7 @@ NOUN = Command(
             "fork task",
             f"{_CREATE}:fork",
             (
-                arg("parent_task_id", help="ID of the task to start once more"),
+                arg("parent_task_id", help="ID of the task to start again"),
                 flag("-f", "--follow", help="follow the logs of the task"),
                 arg("--project_id", type=int, help="place this task inside this project"),
             ),
@@ -68,7 +68,7 @@ NOUN = Command(
             "kill",
             "kill task",
             f"{_HERE}:kill",
-            (_ID, flag("--root", help="also the tasks above it, from the first on")),
+            (_ID, flag("--root", help="also kill its ancestors, starting at the root")),
         ),
         Command(
             "list|ls",
@@ -109,7 +109,7 @@ _HEADERS = (
 
 
 def list_tasks(args: argparse.Namespace) -> None:
-    """Print every allocation that is not over, in the order of their tasks."""
+    """Print every running allocation, ordered by task."""
     found = connect.session(args).get("/api/v1/tasks").json()["allocationIdToSummary"]
     if args.json:
         shown = {key: full_json.named("AllocationSummary", one) for key, one in found.items()}
@@ -120,7 +120,6 @@ def list_tasks(args: argparse.Namespace) -> None:
 
 
 def config(args: argparse.Namespace) -> None:
-    """Print the configuration that a task runs by."""
     text = connect.session(args).get(f"{_path(args)}/config").json()["config"]
     shown = json.loads(text)
     if args.json:
@@ -130,31 +129,30 @@ def config(args: argparse.Namespace) -> None:
 
 
 def kill(args: argparse.Namespace) -> None:
-    """End a task at once, with those below it."""
+    """Kill a task and its descendants."""
     body = {"taskId": args.task_id, "killFromRoot": args.root}
     connect.session(args).post(f"{_path(args)}/kill", json=body)
     print(f"Killed task {args.task_id}")
 
 
 def pause(args: argparse.Namespace) -> None:
-    """Give the slots of a task back, and those of the tasks below it."""
+    """Pause a task and its descendants, which frees their slots."""
     connect.session(args).post(f"{_path(args)}/pause")
     print(f"Paused task {args.task_id}")
 
 
 def unpause(args: argparse.Namespace) -> None:
-    """Let a paused task go on, and the paused tasks below it."""
+    """Resume a paused task and its paused descendants."""
     connect.session(args).post(f"{_path(args)}/unpause")
     print(f"Unpaused task {args.task_id}")
 
 
 def logs(args: argparse.Namespace) -> None:
-    """Print a task's log."""
     log_stream.print_task(connect.session(args), args.task_id, args)
 
 
 def clean_up_logs(args: argparse.Namespace) -> None:
-    """Remove the lines of ended tasks whose time has come; for admins."""
+    """Remove the expired logs of ended tasks; for admins."""
     answer = connect.session(args).post("/api/v1/cleanup_logs").json()
     print(f"Removed {answer['removedCount']} lines of logs")
 

@@ -1,4 +1,4 @@
-"""`det task create` and `fork`: hand in a program without an experiment."""
+"""`det task create` and `fork`: submit generic tasks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from determined.common.api import BaseSession
 
 
 def create(args: argparse.Namespace) -> None:
-    """Start a program as a task; with `-f` follow its log."""
+    """Start a generic task; with `-f`, follow its log."""
     body = {
         "config": config_file.text_of(args.config_file, args.config),
         "contextDirectory": submission.files(args.context, args.include),
@@ -25,7 +25,7 @@ def create(args: argparse.Namespace) -> None:
 
 
 def fork(args: argparse.Namespace) -> None:
-    """Start a task once more, as it was; with `-f` follow its log."""
+    """Start a copy of a task; with `-f`, follow its log."""
     body = {"config": "", "forkedFrom": args.parent_task_id, "projectId": args.project_id}
     _start(connect.session(args), body, args.follow)
 

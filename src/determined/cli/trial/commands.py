@@ -1,4 +1,4 @@
-"""`det trial`: one trial, its log, its story."""
+"""`det trial`: describe, download, kill and explain a trial."""
 
 from __future__ import annotations
 
@@ -72,20 +72,20 @@ NOUN = Command(
         ),
         Command(
             "support-bundle",
-            "write all that helps to explain a trial into one file",
+            "write the data that explains a trial into one file",
             "determined.cli.trial.support_bundle:write",
             (
                 _ID,
                 arg(
                     "-o",
                     "--output-dir",
-                    help="directory of the file; the current one unless given",
+                    help="directory of the file (default: the current directory)",
                 ),
             ),
         ),
         Command(
             "story",
-            "tell what happened to a trial",
+            "show the story of a trial",
             f"{_HERE}:print_story",
             (_ID, *story.arguments()),
         ),
@@ -94,7 +94,6 @@ NOUN = Command(
 
 
 def describe(args: argparse.Namespace) -> None:
-    """Print a trial and its workloads."""
     session = connect.session(args)
     trial = session.get(f"/api/v1/trials/{args.trial_id}").json()["trial"]
     params = {
@@ -105,9 +104,9 @@ def describe(args: argparse.Namespace) -> None:
     path = f"/api/v1/trials/{args.trial_id}/workloads"
     workloads = pagination.fetch(session, path, "workloads", params, args.pages)
     if args.json:
-        told = full_json.named("GetTrialResponse", {"trial": trial})
-        told["workloads"] = full_json.named("WorkloadContainer", workloads)
-        show.as_json(told)
+        shown = full_json.named("GetTrialResponse", {"trial": trial})
+        shown["workloads"] = full_json.named("WorkloadContainer", workloads)
+        show.as_json(shown)
         return
     headers = ["Experiment ID", "State", "H-Params", "Summary Metrics", "Started", "Ended"]
     show.table(headers, [_row(trial)], as_csv=args.csv)
@@ -122,13 +121,11 @@ def describe(args: argparse.Namespace) -> None:
 
 
 def kill(args: argparse.Namespace) -> None:
-    """End a trial at once."""
     connect.session(args).post(f"/api/v1/trials/{args.trial_id}/kill")
     print(f"Killed trial {args.trial_id}")
 
 
 def set_log_retention(args: argparse.Namespace) -> None:
-    """Change how long a trial's logs are kept."""
     days = log_retention.days(args)
     body = {"trialId": args.trial_id, "numDays": days}
     connect.session(args).put(f"/api/v1/trials/{args.trial_id}/retain_logs", json=body)
@@ -136,12 +133,11 @@ def set_log_retention(args: argparse.Namespace) -> None:
 
 
 def logs(args: argparse.Namespace) -> None:
-    """Print a trial's log."""
     log_stream.print_trial(connect.session(args), args.trial_id, args)
 
 
 def print_story(args: argparse.Namespace) -> None:
-    """Print what happened to the trial, when and why."""
+    """Print the events of the trial with their times and causes."""
     story.print_story(connect.session(args), "trials", args.trial_id, args)
 
 

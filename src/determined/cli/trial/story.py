@@ -1,4 +1,4 @@
-"""What happened to a trial or an experiment, when and why: the lines of its journal."""
+"""The story of a trial or an experiment: its journal, with times and causes."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from determined.common.api import BaseSession
 
 _PAGE = 500
 _POLL_S = 1.0
-_OVER = ("COMPLETED", "CANCELED", "ERROR")
+_TERMINAL = ("COMPLETED", "CANCELED", "ERROR")
 
 
 def arguments() -> Tuple[Arg, ...]:
     """The options of every `story` command."""
     return (
         flag("--json", help="Output in JSON format, one line each"),
-        flag("-f", "--follow", help="go on with what happens next, until it is over"),
+        flag("-f", "--follow", help="follow new events until the end"),
     )
 
 
 def print_story(session: BaseSession, kind: str, number: int, args: argparse.Namespace) -> None:
-    """Print the story of one `trials` or `experiments` aggregate, page by page."""
+    """Print the story of a trial (kind `trials`) or an experiment (`experiments`)."""
     path = f"/api/v1/{kind}/{number}/story"
     offset = 0
     while True:
@@ -49,16 +49,16 @@ def print_story(session: BaseSession, kind: str, number: int, args: argparse.Nam
 def _is_over(session: BaseSession, kind: str, number: int) -> bool:
     body = session.get(f"/api/v1/{kind}/{number}").json()
     state = str(body[kind[:-1]]["state"])
-    return state.rsplit("STATE_", 1)[-1] in _OVER
+    return state.rsplit("STATE_", 1)[-1] in _TERMINAL
 
 
 def _sentence(line: Dict[str, Any]) -> str:
-    """When, to what, what, with which particulars, why, and what it led to."""
+    """One line: time, aggregate, event, details, cause and effects."""
     at = re.sub(r"(\.\d{3})\d+", r"\1", line["at"])  # to the millisecond
     text = f"{at}  {line['aggregate']}  {line['event'].replace('_', ' ')}"
     detail = line.get("detail")
     if detail:
-        text += f"  {detail if isinstance(detail, str) else ' '.join(_particulars(detail))}"
+        text += f"  {detail if isinstance(detail, str) else ' '.join(_details(detail))}"
     text += f"  because of {line['cause']}"
     names = [
         e if isinstance(e, str) else str(e.get("type") or json.dumps(e))
@@ -71,14 +71,14 @@ def _sentence(line: Dict[str, Any]) -> str:
     return text
 
 
-def _particulars(detail: Mapping[str, Any]) -> Iterator[str]:
-    """`name=value` of all that is set; of what is nested, the names inside."""
+def _details(detail: Mapping[str, Any]) -> Iterator[str]:
+    """`name=value` for every set detail, without the names of enclosing objects."""
     for name, value in detail.items():
         if isinstance(value, dict):
-            yield from _particulars(value)
+            yield from _details(value)
         elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
             for item in value:
-                yield from _particulars(item)
+                yield from _details(item)
         elif isinstance(value, list) and value:
             yield f"{name}={json.dumps(value, separators=(',', ':'))}"
         elif value not in (None, "", [], {}):

@@ -1,4 +1,4 @@
-"""`det trial support-bundle`: what helps others to explain a trial, in one file."""
+"""`det trial support-bundle`: packs the data that explains a trial into one file."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from determined.common.api import errors as api_errors
 
 
 def write(args: argparse.Namespace) -> None:
-    """Write the trial, its experiment, workloads, story and logs, and the master's, as tar.gz.
+    """Write the trial, its experiment, workloads, story and logs, and the master's log.
 
-    Configurations come with their secrets masked, as the master shows them to everybody.
+    The master masks the secrets in the configurations.
 
     Raises:
         CliError: the file cannot be written.
@@ -71,11 +71,11 @@ def _master_log(session: BaseSession) -> str:
 
 
 def _or_reason(read: Any) -> Any:
-    """What is read, or why it may not be: a bundle lacks it then, and is of use without."""
+    """The result of `read`, or the reason of its failure: a bundle is useful without one part."""
     try:
         return read()
     except api_errors.APIException as error:
-        return f"not to be had: {error}"
+        return f"not available: {error}"
 
 
 def _json(data: Any) -> str:

@@ -1,4 +1,4 @@
-"""`det user`: logging in and out, and the users of the cluster."""
+"""`det user`: login, logout, passwords and accounts."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ NOUN = Command(
             (
                 arg("username", help="name of new user"),
                 flag("--admin", help="give new user admin rights"),
-                arg("--password", help="password of new user; asked for when not given"),
-                flag("--remote", help="disallow using passwords: the user signs in elsewhere"),
+                arg("--password", help="password of new user (default: ask for it)"),
+                flag("--remote", help="disallow passwords: the user logs in by single sign-on"),
             ),
         ),
         Command(
@@ -81,13 +81,13 @@ NOUN = Command(
 
 
 def login(args: argparse.Namespace) -> None:
-    """Ask for the password, log in, and make this the active user."""
+    """Ask for the password, log in, and make the user the active one."""
     username = args.username or args.user or _asked_name()
     _log_in(args, username, _password(f"Password for user '{username}': "))
 
 
 def logout(args: argparse.Namespace) -> None:
-    """End the session of the active user, or with `--all` of every user known here."""
+    """End the session of the active user; with `--all`, of every user stored on this machine."""
     store = authentication.TokenStore(connect.address_of(args))
     active = args.user or store.active_user
     names = store.users() if args.all else [active] if active else []
@@ -97,7 +97,7 @@ def logout(args: argparse.Namespace) -> None:
 
 
 def whoami(args: argparse.Namespace) -> None:
-    """Print who commands run as, as the master sees it."""
+    """Print the user that commands run as, according to the master."""
     user = connect.session(args).get("/api/v1/me").json()["user"]
     print(f"You are logged in as user '{user['username']}'")
 
@@ -111,7 +111,7 @@ def list_users(args: argparse.Namespace) -> None:
 
 
 def create(args: argparse.Namespace) -> None:
-    """Make a user with a password; a blank one is refused unless the user is remote."""
+    """Create a user. A user who is not remote needs a password."""
     session = connect.session(args)
     password = args.password
     if password is None and not args.remote:
@@ -125,9 +125,9 @@ def create(args: argparse.Namespace) -> None:
 
 
 def change_password(args: argparse.Namespace) -> None:
-    """Set the password of a user, by default of the active one; that ends the user's sessions.
+    """Set the password of a user, by default the active user, which ends the user's sessions.
 
-    Who changes the own one is logged in again with the new one: scripts go on.
+    A user who changes their own password is logged in again, so scripts keep working.
     """
     session = connect.session(args)
     me = session.get("/api/v1/me").json()["user"]
@@ -158,8 +158,8 @@ def _log_in(
             store.set_token(username, session.token, becomes_active)
         except OSError as error:
             raise errors.CliError(
-                f"the login cannot be kept: {errors.in_words(error)}; set XDG_CONFIG_HOME to a "
-                "directory that you may write, or log in each command with DET_USER and DET_PASS"
+                f"the login cannot be stored: {errors.in_words(error)}; set XDG_CONFIG_HOME to a "
+                "writable directory, or set DET_USER and DET_PASS for each command"
             ) from None
 
 
@@ -169,7 +169,7 @@ def _asked_name() -> str:
     except EOFError:
         name = ""
     if not name:
-        raise errors.CliError("no user was named; write: det user login <username>")
+        raise errors.CliError("no username given; run: det user login <username>")
     return name
 
 
@@ -183,13 +183,13 @@ def _new_password(username: str) -> str:
 
 
 def _password(prompt: str) -> str:
-    """A password from the terminal without echo, else one line of standard input."""
+    """A password, read from the terminal without echo, or from a line of standard input."""
     try:
         line = getpass.getpass(prompt) + "\n" if sys.stdin.isatty() else sys.stdin.readline()
     except EOFError:
         line = ""
     if not line:
-        raise errors.CliError("no password was given; nothing was changed")
+        raise errors.CliError("no password given; nothing was changed")
     return line.rstrip("\n")
 
 

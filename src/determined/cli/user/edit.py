@@ -1,4 +1,4 @@
-"""`det user`: what is changed of a user who is there."""
+"""`det user`: the commands that change an existing user."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FIELDS = {
     "username": ("username", "Username"),
     "admin": ("admin", "Admin"),
 }
-"""Options, their names on the wire, and how they are told."""
+"""Options with their wire names and their names in messages."""
 _TARGET = arg("target_user", help="name of the user")
 _USERNAME = arg("username", help="name of the user")
 
@@ -45,14 +45,14 @@ COMMANDS = (
             _TARGET,
             arg("--display-name", help="new display name; empty for none"),
             arg("--username", help="new name"),
-            _switch("--remote", "whether the user signs in elsewhere"),
+            _switch("--remote", "whether the user logs in by single sign-on"),
             _switch("--active", "whether the user may log in"),
             _switch("--admin", "whether the user is an admin"),
         ),
     ),
     Command(
         "link-with-agent-user",
-        "link a user with a user of the agents' machines",
+        "link user with a user of the agents' machines",
         f"{_HERE}:link_with_agent_user",
         (
             arg("det_username", help="name of the user"),
@@ -72,30 +72,29 @@ COMMANDS = (
 
 
 def activate(args: argparse.Namespace) -> None:
-    """Let a user log in again."""
     _patch(args, args.username, {"active": True})
 
 
 def deactivate(args: argparse.Namespace) -> None:
-    """Let a user log in no more; the user's tokens are refused at once."""
+    """Disable a user: no more logins, and the user's tokens become invalid at once."""
     _patch(args, args.username, {"active": False})
 
 
 def edit(args: argparse.Namespace) -> None:
-    """Change what is named by options.
+    """Change the attributes given as options.
 
     Raises:
-        CliError: no option says what.
+        CliError: no option is given.
     """
     given = {name: getattr(args, name) for name in _FIELDS if getattr(args, name) is not None}
     if not given:
-        raise errors.CliError("nothing says what to change; see: det user edit --help")
+        raise errors.CliError("nothing to change; see: det user edit --help")
     _patch(args, args.target_user, {_FIELDS[name][0]: value for name, value in given.items()})
     print("Changes made to the following fields: " + ", ".join(_FIELDS[n][1] for n in given))
 
 
 def link_with_agent_user(args: argparse.Namespace) -> None:
-    """Have the user's tasks run as a user of the agents' machines."""
+    """Run the user's tasks as a user of the agents' machines."""
     group = {
         "agentUid": args.agent_uid,
         "agentUser": args.agent_user,
@@ -106,12 +105,10 @@ def link_with_agent_user(args: argparse.Namespace) -> None:
 
 
 def rename(args: argparse.Namespace) -> None:
-    """Give a user another name."""
     _patch(args, args.target_user, {"username": args.new_username})
 
 
 def named(session: BaseSession, username: str) -> Dict[str, Any]:
-    """The user of that name."""
     path = f"/api/v1/users/{quote(username, safe='')}/by-username"
     user: Dict[str, Any] = session.get(path).json()["user"]
     return user

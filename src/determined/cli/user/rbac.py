@@ -1,4 +1,4 @@
-"""`det rbac`: roles, and who has them where."""
+"""`det rbac`: roles and their assignments."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _JSON = flag("--json", help="print as JSON")
 _ROLE = arg("role_name", help="name of the role")
 _WHOM = (
     _ROLE,
-    arg("-w", "--workspace-name", help="the workspace that it holds in; all when not given"),
-    arg("-u", "--username-to-assign", help="the user who has it"),
-    arg("-g", "--group-name-to-assign", help="the group that has it"),
+    arg("-w", "--workspace-name", help="workspace of the assignment (default: the whole cluster)"),
+    arg("-u", "--username-to-assign", help="user to assign it to"),
+    arg("-g", "--group-name-to-assign", help="group to assign it to"),
 )
 EVERYWHERE = "the whole cluster"
 MAX_PAGE = 500
@@ -27,12 +27,12 @@ Answer = Dict[str, Any]
 
 NOUN = Command(
     "rbac",
-    "manage roles: who may see and do what",
+    "manage roles and their permissions",
     commands=(
-        Command("assign-role", "give a role", f"{_HERE}:assign_role", _WHOM),
+        Command("assign-role", "assign a role", f"{_HERE}:assign_role", _WHOM),
         Command(
             "describe-role",
-            "describe a role and who has it",
+            "describe a role and its assignments",
             f"{_HERE}:describe_role",
             (_ROLE, _JSON),
         ),
@@ -49,7 +49,7 @@ NOUN = Command(
             (
                 flag(
                     "--exclude-global-roles",
-                    help="leave out what cannot be given in a single workspace",
+                    help="omit roles that cannot be assigned in a single workspace",
                 ),
                 _JSON,
                 *pagination.arguments(200),
@@ -62,14 +62,15 @@ NOUN = Command(
             f"{_HERE}:list_users_roles",
             (arg("username", help="name of the user"), _JSON),
         ),
-        Command("my-permissions", "list what I may do", f"{_HERE}:my_permissions", (_JSON,)),
-        Command("unassign-role", "take a role away", f"{_HERE}:unassign_role", _WHOM),
+        Command("my-permissions", "list my permissions", f"{_HERE}:my_permissions", (_JSON,)),
+        Command(
+            "unassign-role", "remove the assignment of a role", f"{_HERE}:unassign_role", _WHOM
+        ),
     ),
 )
 
 
 def list_roles(args: argparse.Namespace) -> None:
-    """Print the roles."""
     session = connect.session(args)
     body = {"limit": args.limit, "offset": args.offset or 0}
     path = "/api/v1/roles/search"
@@ -92,7 +93,7 @@ def list_roles(args: argparse.Namespace) -> None:
 
 
 def describe_role(args: argparse.Namespace) -> None:
-    """Print a role, its permissions and who has it."""
+    """Print a role, its permissions and its assignments."""
     session = connect.session(args)
     body = {"roleIds": [_role(session, args.role_name)["roleId"]]}
     [found] = session.post("/api/v1/roles/search/by-ids", json=body).json()["roles"]
@@ -110,7 +111,7 @@ def describe_role(args: argparse.Namespace) -> None:
 
 
 def list_users_roles(args: argparse.Namespace) -> None:
-    """Print the roles of a user, by their groups too."""
+    """Print the roles of a user, also those of the user's groups."""
     session = connect.session(args)
     number = user_group.user_id(session, args.username)
     found = session.get(f"/api/v1/roles/search/by-user/{number}").json()["roles"]
@@ -126,7 +127,6 @@ def list_users_roles(args: argparse.Namespace) -> None:
 
 
 def list_groups_roles(args: argparse.Namespace) -> None:
-    """Print the roles of a group."""
     session = connect.session(args)
     number = user_group.group_id(session, args.group_name)
     answer = session.get(f"/api/v1/roles/search/by-group/{number}").json()
@@ -137,14 +137,14 @@ def list_groups_roles(args: argparse.Namespace) -> None:
 
 
 def my_permissions(args: argparse.Namespace) -> None:
-    """Print what the caller may do, and where."""
+    """Print the caller's roles and permissions."""
     session = connect.session(args)
     answer = session.get("/api/v1/permissions/summary").json()
     if args.json:
         show.as_json(answer)
         return
     if not session.get("/api/v1/master").json()["rbacEnabled"]:
-        print("Roles decide nothing here (security.authz.type is basic).")
+        print("Roles have no effect on this cluster (security.authz.type is basic).")
     show.table(("Role Name", "Where"), _summary(session, answer))
     for role in answer["roles"]:
         print(f"\n{role['name']}")
@@ -152,23 +152,21 @@ def my_permissions(args: argparse.Namespace) -> None:
 
 
 def assign_role(args: argparse.Namespace) -> None:
-    """Give a role to a user or a group."""
     print(f"Assigned role {_change(args, 'add-assignments')}")
 
 
 def unassign_role(args: argparse.Namespace) -> None:
-    """Take a role away from a user or a group."""
     print(f"Removed role {_change(args, 'remove-assignments')}")
 
 
 def list_members(args: argparse.Namespace) -> None:
-    """Print who has a role in a workspace."""
+    """Print the users and groups with a role in a workspace."""
     session = connect.session(args)
     number = lookup.workspace(session, args.workspace_name)["id"]
     answer = session.get(f"/api/v1/roles/workspace/{number}").json()
     if args.json or args.yaml:
-        told = full_json.named("GetGroupsAndUsersAssignedToWorkspaceResponse", answer)
-        (show.as_json if args.json else show.as_yaml)(told)
+        shown = full_json.named("GetGroupsAndUsersAssignedToWorkspaceResponse", answer)
+        (show.as_json if args.json else show.as_yaml)(shown)
         return
     users = {user["id"]: user["username"] for user in answer["usersAssignedDirectly"]}
     groups = {group["groupId"]: group["name"] for group in answer["groups"]}
@@ -181,7 +179,7 @@ def list_members(args: argparse.Namespace) -> None:
 
 
 class _NameLookup:
-    """Names of users, groups and workspaces by id; an id where one may not see the name."""
+    """Names of users, groups and workspaces by ID; the ID itself if the name is not visible."""
 
     def __init__(self, session: BaseSession) -> None:
         users = session.get("/api/v1/users").json()["users"]
@@ -193,7 +191,7 @@ class _NameLookup:
         self._workspaces = workspace_names(session)
 
     def of(self, found: Answer) -> Iterator[Tuple[str, str, str]]:
-        """Kind, name and place of each who has a role."""
+        """Kind, name and scope of each assignment."""
         for one in found["userRoleAssignments"]:
             number = one["userId"]
             yield "user", self._users.get(number, str(number)), self._where(one)
@@ -207,13 +205,13 @@ class _NameLookup:
 
 
 def workspace_names(session: BaseSession) -> Dict[int, str]:
-    """Names of the workspaces that one sees, by id."""
+    """Names of the visible workspaces by ID."""
     found = session.get("/api/v1/workspaces").json()["workspaces"]
     return {item["id"]: item["name"] for item in found}
 
 
 def _summary(session: BaseSession, answer: Answer) -> List[List[str]]:
-    """Each role with where it holds."""
+    """Each role with its scope."""
     names = {role["roleId"]: role["name"] for role in answer["roles"]}
     workspaces = workspace_names(session)
     rows = []
@@ -241,11 +239,9 @@ def _role(session: BaseSession, name: str) -> Answer:
 
 
 def _change(args: argparse.Namespace, action: str) -> str:
-    """Give or take a role; what that was, in words."""
+    """Add or remove an assignment, and return its description."""
     if bool(args.username_to_assign) == bool(args.group_name_to_assign):
-        raise errors.CliError(
-            "give one of --username-to-assign and --group-name-to-assign: whose role it is"
-        )
+        raise errors.CliError("give either --username-to-assign or --group-name-to-assign")
     session = connect.session(args)
     role, where = _role(session, args.role_name), EVERYWHERE
     scope: Answer = {"role": {"roleId": role["roleId"]}, "scopeCluster": True}
@@ -254,12 +250,12 @@ def _change(args: argparse.Namespace, action: str) -> str:
         scope.update(scopeCluster=False, scopeWorkspaceId=number)
         where = f"workspace {args.workspace_name}"
     if args.username_to_assign:
-        whom = f"user {args.username_to_assign}"
+        assignee = f"user {args.username_to_assign}"
         one = {"userId": user_group.user_id(session, args.username_to_assign)}
         body = {"userRoleAssignments": [{**one, "roleAssignment": scope}]}
     else:
-        whom = f"group {args.group_name_to_assign}"
+        assignee = f"group {args.group_name_to_assign}"
         one = {"groupId": user_group.group_id(session, args.group_name_to_assign)}
         body = {"groupRoleAssignments": [{**one, "roleAssignment": scope}]}
     session.post(f"/api/v1/roles/{action}", json=body)
-    return f"{role['name']} in {where}: {whom}"
+    return f"{role['name']} in {where}: {assignee}"

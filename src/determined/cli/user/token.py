@@ -1,4 +1,4 @@
-"""`det token`: access tokens, which scripts use in place of a password."""
+"""`det token`: access tokens, which replace passwords in scripts."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from determined.common.api import BaseSession, Session, authentication
 from determined.common.api import errors as api_errors
 
 _HERE = "determined.cli.user.token"
-_AS = OneOf(
+_FORMAT = OneOf(
     (
         flag("--json", help="Output in JSON format"),
         flag("--yaml", help="Output in YAML format"),
     )
 )
-_ID = arg("token_id", type=int, help="id of the access token")
-_DESCRIPTION = arg("--description", "-d", help="what the token is for")
+_ID = arg("token_id", type=int, help="ID of the access token")
+_DESCRIPTION = arg("--description", "-d", help="purpose of the token")
 _HEADERS = ("ID", "User ID", "Description", "Created At", "Expires At", "Revoked", "Token Type")
 PATH = "/api/v1/tokens"
 
@@ -33,32 +33,32 @@ NOUN = Command(
             "create access token",
             f"{_HERE}:create",
             (
-                arg("username", nargs="?", help="whose token it is; one's own by default"),
+                arg("username", nargs="?", help="user of the token (default: yourself)"),
                 arg(
                     "--expiration-days",
                     "-e",
                     type=int,
-                    help="days that it lives; -1 for as long as is allowed",
+                    help="lifespan in days; -1 for the longest allowed",
                 ),
                 _DESCRIPTION,
-                _AS,
+                _FORMAT,
             ),
         ),
         Command(
             "describe",
             "describe access tokens",
             f"{_HERE}:describe",
-            (arg("token_id", type=int, nargs="+", help="ids of access tokens"), _AS),
+            (arg("token_id", type=int, nargs="+", help="IDs of access tokens"), _FORMAT),
         ),
-        Command("edit", "edit access token", f"{_HERE}:edit", (_ID, _DESCRIPTION, _AS)),
+        Command("edit", "edit access token", f"{_HERE}:edit", (_ID, _DESCRIPTION, _FORMAT)),
         Command(
             "list|ls",
             "list access tokens",
             f"{_HERE}:list_tokens",
             (
-                arg("username", nargs="?", help="only those of this user"),
-                flag("--show-inactive", help="also those that are revoked or expired"),
-                _AS,
+                arg("username", nargs="?", help="list only the tokens of this user"),
+                flag("--show-inactive", help="also list revoked and expired tokens"),
+                _FORMAT,
             ),
             is_default=True,
         ),
@@ -74,7 +74,7 @@ NOUN = Command(
 
 
 def create(args: argparse.Namespace) -> None:
-    """Make a token and print it: it is never told again."""
+    """Create a token and print it. The master never returns it again."""
     session = connect.session(args)
     if args.username:
         number = user_group.user_id(session, args.username)
@@ -94,10 +94,10 @@ def create(args: argparse.Namespace) -> None:
 
 
 def describe(args: argparse.Namespace) -> None:
-    """Print some tokens, revoked and expired ones too.
+    """Print the given tokens, also revoked and expired ones.
 
     Raises:
-        CliError: one of them is not there, or not to be seen.
+        CliError: a token does not exist, or is not visible to the user.
     """
     params = {"tokenIds": args.token_id, "showInactive": True}
     found = pagination.fetch(connect.session(args), PATH, "tokenInfo", params)
@@ -110,10 +110,10 @@ def describe(args: argparse.Namespace) -> None:
 
 
 def edit(args: argparse.Namespace) -> None:
-    """Change what a token is said to be for.
+    """Change the description of a token.
 
     Raises:
-        CliError: nothing is to be changed.
+        CliError: no option is given.
     """
     if args.description is None:
         raise errors.CliError("nothing to change: give --description")
@@ -122,7 +122,7 @@ def edit(args: argparse.Namespace) -> None:
 
 
 def list_tokens(args: argparse.Namespace) -> None:
-    """Print the tokens that are good, or all."""
+    """Print the valid tokens, or all."""
     params: Dict[str, Any] = {"showInactive": args.show_inactive}
     if args.username:
         params["username"] = args.username
@@ -130,22 +130,21 @@ def list_tokens(args: argparse.Namespace) -> None:
 
 
 def login(args: argparse.Namespace) -> None:
-    """Keep a token as that of its user, who is the active user from now on."""
+    """Store a token for its user, and make that user the active one."""
     master = connect.address_of(args)
     with Session(master, None, args.token, trust.cert_of(master), connect.RETRIES) as session:
         try:
             username = session.get("/api/v1/me").json()["user"]["username"]
         except api_errors.UnauthenticatedException:
             raise errors.CliError(
-                f"{master} knows no such token, or it was revoked or has expired: make another "
-                "with 'det token create'"
+                f"the token is unknown to {master}, revoked or expired: create another with "
+                "'det token create'"
             ) from None
     authentication.TokenStore(master).set_token(username, args.token)
     print(f"Logged in as {username}")
 
 
 def revoke(args: argparse.Namespace) -> None:
-    """End a token for good."""
     _patch(connect.session(args), args.token_id, {"setRevoked": True})
     print(f"Revoked access token {args.token_id}")
 
@@ -156,11 +155,11 @@ def _patch(session: BaseSession, number: int, body: Dict[str, Any]) -> Dict[str,
 
 
 def _show(args: argparse.Namespace, found: List[Dict[str, Any]]) -> None:
-    told = full_json.named("TokenInfo", found) if args.json or args.yaml else []
+    shown = full_json.named("TokenInfo", found) if args.json or args.yaml else []
     if args.json:
-        show.as_json(told)
+        show.as_json(shown)
     elif args.yaml:
-        show.as_yaml(told)
+        show.as_yaml(shown)
     else:
         rows = [
             [

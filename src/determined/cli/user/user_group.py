@@ -1,4 +1,4 @@
-"""`det user-group`: users who are given roles together."""
+"""`det user-group`: groups of users."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ _HERE = "determined.cli.user.user_group"
 _JSON = flag("--json", help="print as JSON")
 _GROUP = arg("group_name", help="name of user group")
 _USERNAMES = arg(
-    "usernames", type=lambda text: [n for n in text.split(",") if n], help="names, with commas"
+    "usernames",
+    type=lambda text: [n for n in text.split(",") if n],
+    help="comma-separated usernames",
 )
 
 NOUN = Command(
@@ -29,8 +31,8 @@ NOUN = Command(
             "change the name of a group",
             f"{_HERE}:change_name",
             (
-                arg("old_group_name", help="name of the group now"),
-                arg("new_group_name", help="its name from now on"),
+                arg("old_group_name", help="current name of the group"),
+                arg("new_group_name", help="new name of the group"),
             ),
         ),
         Command(
@@ -63,7 +65,6 @@ NOUN = Command(
 
 
 def list_groups(args: argparse.Namespace) -> None:
-    """Print the groups."""
     session = connect.session(args)
     body: Dict[str, Any] = {"limit": args.limit, "offset": args.offset or 0}
     if args.groups_user_belongs_to is not None:
@@ -78,7 +79,6 @@ def list_groups(args: argparse.Namespace) -> None:
 
 
 def describe(args: argparse.Namespace) -> None:
-    """Print a group and its users."""
     session = connect.session(args)
     found = session.get(f"/api/v1/groups/{group_id(session, args.group_name)}").json()["group"]
     if args.json:
@@ -90,7 +90,6 @@ def describe(args: argparse.Namespace) -> None:
 
 
 def create(args: argparse.Namespace) -> None:
-    """Make a group."""
     session = connect.session(args)
     body = {"name": args.group_name, "addUsers": _user_ids(session, args.add_user or [])}
     made = session.post("/api/v1/groups", json=body).json()["group"]
@@ -101,32 +100,29 @@ def create(args: argparse.Namespace) -> None:
 
 
 def add_users(args: argparse.Namespace) -> None:
-    """Put users into a group."""
     session = connect.session(args)
     _change(session, args.group_name, {"addUsers": _user_ids(session, args.usernames)})
     print(f"Added {', '.join(args.usernames)} to user group {args.group_name}")
 
 
 def remove_users(args: argparse.Namespace) -> None:
-    """Take users out of a group."""
     session = connect.session(args)
     _change(session, args.group_name, {"removeUsers": _user_ids(session, args.usernames)})
     print(f"Removed {', '.join(args.usernames)} from user group {args.group_name}")
 
 
 def change_name(args: argparse.Namespace) -> None:
-    """Rename a group."""
     _change(connect.session(args), args.old_group_name, {"name": args.new_group_name})
     print(f"Renamed user group {args.old_group_name} to {args.new_group_name}")
 
 
 def delete(args: argparse.Namespace) -> None:
-    """Forget a group with the roles that it has."""
+    """Delete a group with its role assignments."""
     session = connect.session(args)
     number = group_id(session, args.group_name)
     confirm(
         args,
-        f"Deleting user group {args.group_name} takes the roles that it has from its users. "
+        f"Deleting user group {args.group_name} removes its roles from its users. "
         "Do you still want to proceed?",
     )
     session.delete(f"/api/v1/groups/{number}")
@@ -137,7 +133,7 @@ def group_id(session: BaseSession, name: str) -> int:
     """The id of the group of that name.
 
     Raises:
-        CliError: there is none that one may see.
+        CliError: no visible group has the name.
     """
     body = {"name": name, "limit": 1}
     found = session.post("/api/v1/groups/search", json=body).json()["groups"]
@@ -148,7 +144,6 @@ def group_id(session: BaseSession, name: str) -> int:
 
 
 def user_id(session: BaseSession, username: str) -> int:
-    """The id of the user of that name."""
     path = f"/api/v1/users/{quote(username, safe='')}/by-username"
     number: int = session.get(path).json()["user"]["id"]
     return number
@@ -157,7 +152,7 @@ def user_id(session: BaseSession, username: str) -> int:
 def search(
     session: BaseSession, path: str, key: str, body: Dict[str, Any], pages: str
 ) -> Dict[str, Any]:
-    """The answer of a list that is asked for by POST: one page, or all there are as one."""
+    """The result of a paginated search by POST: one page, or all pages combined."""
     answer: Dict[str, Any] = session.post(path, json=body).json()
     bounds = answer["pagination"]
     while pages != "1" and bounds["endIndex"] < bounds["total"]:

@@ -1,4 +1,4 @@
-"""`det workspace`: what projects, and those who work on them, have in common."""
+"""`det workspace`: workspaces, with their defaults, members and pools."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _SETTINGS = (
             arg(
                 "--checkpoint-storage-config",
                 type=str,
-                help="storage of the workspace's checkpoints, as JSON or YAML; {} for none",
+                help="checkpoint storage of the workspace, as JSON or YAML; {} for none",
             ),
-            arg("--checkpoint-storage-config-file", help="the same in a file"),
+            arg("--checkpoint-storage-config-file", help="the same as a file"),
         )
     ),
     arg("--default-compute-pool", help="resource pool of tasks with slots"),
@@ -68,7 +68,7 @@ NOUN = Command(
         ),
         Command(
             "list-members",
-            "list who has a role in a workspace",
+            "list the members of a workspace and their roles",
             "determined.cli.user.rbac:list_members",
             (
                 _NAME,
@@ -115,7 +115,6 @@ _HEADERS = (
 
 
 def list_workspaces(args: argparse.Namespace) -> None:
-    """Print the workspaces."""
     session = connect.session(args)
     path, params = "/api/v1/workspaces", project.sorting(args)
     found = pagination.fetch(session, path, "workspaces", params, "1")
@@ -126,16 +125,14 @@ def list_workspaces(args: argparse.Namespace) -> None:
 
 
 def list_pools(args: argparse.Namespace) -> None:
-    """Print the names of the resource pools that a workspace may use."""
     session = connect.session(args)
     number = lookup.workspace(session, args.workspace_name)["id"]
     answer = session.get(f"/api/v1/workspaces/{number}/available-resource-pools").json()
-    told = ", ".join(answer["resourcePools"])
-    show.table(("Workspace", "Available Resource Pools"), [[args.workspace_name, told]])
+    pools = ", ".join(answer["resourcePools"])
+    show.table(("Workspace", "Available Resource Pools"), [[args.workspace_name, pools]])
 
 
 def describe(args: argparse.Namespace) -> None:
-    """Print a workspace and its projects."""
     session = connect.session(args)
     number = lookup.workspace(session, args.workspace_name)["id"]
     found = session.get(f"/api/v1/workspaces/{number}").json()["workspace"]
@@ -152,7 +149,6 @@ def describe(args: argparse.Namespace) -> None:
 
 
 def create(args: argparse.Namespace) -> None:
-    """Make a workspace."""
     body = {"name": args.name, **_settings(args), **namespaces.of_new_workspace(args)}
     answer = connect.session(args).post("/api/v1/workspaces", json=body).json()
     _show(args, answer["workspace"])
@@ -162,12 +158,12 @@ def edit(args: argparse.Namespace) -> None:
     """Change a workspace.
 
     Raises:
-        CliError: nothing is to be changed.
+        CliError: no option is given.
     """
     changes = _settings(args)
     if args.name is not None:
         changes["name"] = args.name
-    for pool in ("Compute", "Aux"):  # named so when an empty one shall count
+    for pool in ("Compute", "Aux"):  # the wire name that accepts an empty pool
         if f"default{pool}Pool" in changes:
             changes[f"default{pool}ResourcePool"] = changes[f"default{pool}Pool"]
     if not changes:
@@ -179,7 +175,7 @@ def edit(args: argparse.Namespace) -> None:
 
 
 def archive(args: argparse.Namespace) -> None:
-    """Hide a workspace with all in it from lists."""
+    """Hide a workspace and its contents from lists."""
     _act(args, "archive", "Archived")
 
 
@@ -211,7 +207,7 @@ def _act(args: argparse.Namespace, action: str, done: str) -> None:
 
 
 def _settings(args: argparse.Namespace) -> Dict[str, Any]:
-    """What is given of the settings, as the master takes it."""
+    """The given settings, in the form of the REST API."""
     body: Dict[str, Any] = {}
     agent = {
         "agentUid": args.agent_uid,

@@ -1,4 +1,4 @@
-"""Workspaces and projects by the names that users give them."""
+"""Finds workspaces and projects by name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def workspace(session: BaseSession, name: str) -> Dict[str, Any]:
     """The workspace of that name.
 
     Raises:
-        CliError: there is none; those that there are are named.
+        CliError: it does not exist; the text lists the existing ones.
     """
     path = "/api/v1/workspaces"
     found = session.get(path, params={"nameCaseSensitive": name}).json()["workspaces"]
@@ -27,7 +27,7 @@ def project(session: BaseSession, workspace_name: str, name: str) -> Dict[str, A
     """The project of that name in the workspace of that name.
 
     Raises:
-        CliError: one of them is not there; those that there are are named.
+        CliError: one of them does not exist; the text lists the existing ones.
     """
     path = f"/api/v1/workspaces/{workspace(session, workspace_name)['id']}/projects"
     found = session.get(path, params={"name": name}).json()["projects"]

@@ -1,4 +1,4 @@
-"""`det workspace bindings` and `resource-quota`: Kubernetes namespaces of workspaces."""
+"""`det workspace bindings` and `resource-quota`: the Kubernetes namespaces of workspaces."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HERE = "determined.cli.workspace.namespaces"
 _NAME = arg("workspace_name", help="name of the workspace")
 _CLUSTER = arg("--cluster-name", help="the Kubernetes cluster that the namespace is in")
 _MADE = (
-    flag("--auto-create-namespace", help="make a namespace and bind the workspace to it"),
+    flag("--auto-create-namespace", help="create a namespace and bind the workspace to it"),
     flag("--auto-create-namespace-all-clusters", help="the same in every Kubernetes cluster"),
 )
 OF_NEW_WORKSPACES = (
@@ -30,7 +30,7 @@ BINDINGS = Command(
     commands=(
         Command(
             "delete",
-            "let new tasks run in the default namespace",
+            "run new tasks in the default namespace again",
             f"{_HERE}:delete",
             (_NAME, _CLUSTER),
         ),
@@ -50,7 +50,7 @@ BINDINGS = Command(
 )
 QUOTAS = Command(
     "resource-quota",
-    "manage how many GPUs workspaces may request in Kubernetes",
+    "manage the GPU quotas of workspaces in Kubernetes",
     commands=(
         Command(
             "set",
@@ -67,15 +67,15 @@ QUOTAS = Command(
 
 
 def bind(args: argparse.Namespace) -> None:
-    """Bind a workspace to a namespace, or to one that is made.
+    """Bind a workspace to an existing or new namespace.
 
     Raises:
-        CliError: nothing says to which.
+        CliError: no option selects a namespace.
     """
     body = _asked(args)
     if not body:
         raise errors.CliError(
-            "say which: give --namespace, --auto-create-namespace or "
+            "no namespace given: give --namespace, --auto-create-namespace or "
             "--auto-create-namespace-all-clusters"
         )
     session = connect.session(args)
@@ -85,7 +85,7 @@ def bind(args: argparse.Namespace) -> None:
 
 
 def list_bindings(args: argparse.Namespace) -> None:
-    """Print in which namespace of each cluster the tasks of a workspace run."""
+    """Print the namespace of a workspace in each Kubernetes cluster."""
     session = connect.session(args)
     number = lookup.workspace(session, args.workspace_name)["id"]
     answer = session.get(f"/api/v1/workspaces/{number}/list-namespace-bindings").json()
@@ -93,7 +93,6 @@ def list_bindings(args: argparse.Namespace) -> None:
 
 
 def delete(args: argparse.Namespace) -> None:
-    """Take a workspace's binding away."""
     session = connect.session(args)
     number = lookup.workspace(session, args.workspace_name)["id"]
     params = {"clusterNames": [args.cluster_name or ""]}
@@ -102,7 +101,7 @@ def delete(args: argparse.Namespace) -> None:
 
 
 def set_quota(args: argparse.Namespace) -> None:
-    """Bound the GPUs that a workspace's own namespace may request."""
+    """Limit the GPUs that a workspace's own namespace may request."""
     session = connect.session(args)
     number = lookup.workspace(session, args.workspace_name)["id"]
     body = {"clusterQuotaPairs": {args.cluster_name or "": args.resource_quota}}
@@ -111,7 +110,7 @@ def set_quota(args: argparse.Namespace) -> None:
 
 
 def of_new_workspace(args: argparse.Namespace) -> Dict[str, Any]:
-    """What is asked for of a workspace that is being made; a master without Kubernetes refuses."""
+    """The namespace settings of a new workspace; a master without Kubernetes refuses them."""
     body = _asked(args)
     if args.resource_quota is not None:
         body["clusterQuotaPairs"] = {args.cluster_name or "": args.resource_quota}

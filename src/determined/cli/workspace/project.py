@@ -1,4 +1,4 @@
-"""`det project`: where experiments of one purpose are together."""
+"""`det project`: projects, which group experiments in a workspace."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ALL_EXPERIMENTS = flag(
 )
 SORTED = (
     arg("--sort-by", choices=("id", "name"), default="id", help="the column to sort by"),
-    arg("--order-by", choices=("asc", "desc"), default="asc", help="upward or downward"),
+    arg("--order-by", choices=("asc", "desc"), default="asc", help="sort order"),
     arg("--limit", type=int, default=200, help="Maximum items per page of results"),
     arg("--offset", type=int, help="Number of items to skip before the first one shown"),
     _JSON,
@@ -97,7 +97,6 @@ _HEADERS = (
 
 
 def list_projects(args: argparse.Namespace) -> None:
-    """Print the projects of a workspace."""
     session = connect.session(args)
     path = f"/api/v1/workspaces/{lookup.workspace(session, args.workspace_name)['id']}/projects"
     found = pagination.fetch(session, path, "projects", sorting(args), "1")
@@ -108,7 +107,7 @@ def list_projects(args: argparse.Namespace) -> None:
 
 
 def list_experiments(args: argparse.Namespace) -> None:
-    """Print the experiments of a project: one's own that are not archived, or all."""
+    """Print the user's own experiments in a project that are not archived, or all."""
     session = connect.session(args)
     project = lookup.project(session, args.workspace_name, args.project_name)
     found = _experiments(session, project, args.all, sorting(args))
@@ -119,7 +118,6 @@ def list_experiments(args: argparse.Namespace) -> None:
 
 
 def describe(args: argparse.Namespace) -> None:
-    """Print a project and its experiments."""
     session = connect.session(args)
     project = lookup.project(session, args.workspace_name, args.project_name)
     if args.json:
@@ -132,7 +130,6 @@ def describe(args: argparse.Namespace) -> None:
 
 
 def create(args: argparse.Namespace) -> None:
-    """Make a project."""
     session = connect.session(args)
     workspace_id = lookup.workspace(session, args.workspace_name)["id"]
     body = {
@@ -149,7 +146,7 @@ def edit(args: argparse.Namespace) -> None:
     """Change a project.
 
     Raises:
-        CliError: nothing is to be changed.
+        CliError: no option is given.
     """
     given = {"name": args.new_name, "description": args.description, "key": args.key}
     changes = {name: value for name, value in given.items() if value is not None}
@@ -172,7 +169,7 @@ def unarchive(args: argparse.Namespace) -> None:
 
 
 def delete(args: argparse.Namespace) -> None:
-    """Delete a project with all its experiments."""
+    """Delete a project with all of its experiments."""
     session = connect.session(args)
     project = lookup.project(session, args.workspace_name, args.project_name)
     confirm(
@@ -187,7 +184,7 @@ def delete(args: argparse.Namespace) -> None:
 
 
 def sorting(args: argparse.Namespace) -> Dict[str, Any]:
-    """The parameters of a list that `SORTED` describes."""
+    """The request parameters for the options of `SORTED`."""
     return {
         "limit": args.limit,
         "offset": args.offset,
@@ -197,7 +194,6 @@ def sorting(args: argparse.Namespace) -> Dict[str, Any]:
 
 
 def table(found: List[Dict[str, Any]]) -> None:
-    """Print projects as a table."""
     show.table(_HEADERS, [_row(project) for project in found])
 
 
