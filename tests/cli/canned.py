@@ -217,7 +217,7 @@ def log_line(number: int, text: str) -> dict[str, Any]:
 
 
 def page(key: str, *items: dict[str, Any]) -> dict[str, Any]:
-    """A list answer that holds all there is."""
+    """A list answer with all items."""
     count = len(items)
     bounds = {"offset": 0, "limit": 0, "startIndex": 0, "endIndex": count, "total": count}
     return {key: list(items), "pagination": bounds}
@@ -234,7 +234,7 @@ def model_def() -> str:
 
 
 def routes() -> dict[tuple[str, str], tuple[int, Any]]:
-    """Every route this master answers: (method, path) -> (status, body)."""
+    """Every route of the canned master: (method, path) -> (status, body)."""
     api = "/api/v1"
     workloads = [{"training": _TRAINING}, {"validation": _VALIDATION}]
     workloads += [{"checkpoint": _BEST_CHECKPOINT}]

@@ -1,4 +1,4 @@
-"""Answers of a master about interactive tasks."""
+"""Canned answers of a master about interactive tasks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REASON = "allocation failed: resources failed with non-zero exit code"
 
 
 def task(kind: str, **changes: Any) -> dict[str, Any]:
-    """One task of a kind as the master shows it."""
+    """A task of a kind in the REST API's form."""
     made: dict[str, Any] = {
         "id": ID,
         "description": f"{TITLES[kind]} (oddly-calm-heron)",
@@ -56,7 +56,7 @@ def task(kind: str, **changes: Any) -> dict[str, Any]:
 
 
 def allocation(state: str, **changes: Any) -> dict[str, Any]:
-    """An allocation of that task."""
+    """An allocation of the task."""
     return {
         "taskId": ID,
         "allocationId": f"{ID}.1",
@@ -72,7 +72,7 @@ READY = allocation("RUNNING", isReady=True)
 def serve(
     master: FakeMaster, kind: str, *allocations: dict[str, Any] | None, **changes: Any
 ) -> None:
-    """Let a master have one task of a kind.
+    """Serve one task of a kind from a master.
 
     Args:
         master: the one.
@@ -109,7 +109,7 @@ def serve(
 
 
 def files_of(body: dict[str, Any]) -> dict[str, bytes]:
-    """The files of a request, by path; directories are left out."""
+    """The files of a request by path, without directories."""
     return {
         item["path"]: base64.b64decode(item["content"])
         for item in body["files"]

@@ -16,7 +16,7 @@ from determined.cli import main
 
 
 class Outcome(NamedTuple):
-    """What a command line printed, and its exit status."""
+    """The output and the exit status of a command line."""
 
     status: int
     out: str
@@ -28,7 +28,7 @@ Det = Callable[..., Outcome]
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty home, and no variable of a real cluster."""
+    """An empty home directory, and no environment variable of a real cluster."""
     for name in ("DET_MASTER", "DET_USER", "DET_PASS", "DET_USER_TOKEN", "_ARGCOMPLETE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))

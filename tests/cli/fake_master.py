@@ -19,7 +19,7 @@ Route = Answer | Callable[["Call"], Answer]
 
 @dataclasses.dataclass(frozen=True)
 class Call:
-    """One request as the server saw it; `path` is without its query."""
+    """One received request; `path` excludes the query."""
 
     method: str
     path: str
@@ -80,7 +80,7 @@ class FakeMaster:
         self._server.server_close()
 
     def made(self, method: str, path: str) -> list[Call]:
-        """The calls of this method and path, in their order."""
+        """The calls of this method and path, in order."""
         return [c for c in self.calls if c.method == method and c.path == path]
 
     def answer(self, handler: http.server.BaseHTTPRequestHandler) -> None:

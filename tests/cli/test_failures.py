@@ -1,4 +1,4 @@
-"""How commands fail: the text, the exit status, and nothing half done."""
+"""Failures of commands: the error text, the exit status, no partial work."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from tests.cli.fake_master import Answer, Call, FakeMaster, error
 from determined.common.api import _retry
 
 
-def test_a_refusal_of_the_master_is_told_after_what_failed(det: Det, master: FakeMaster) -> None:
+def test_the_error_names_the_failed_command_and_the_masters_reason(
+    det: Det, master: FakeMaster
+) -> None:
     refusal = error(404, 5, "NotFound", "experiment '99' not found")
     master.routes[("GET", "/api/v1/experiments/99")] = refusal
     outcome = det("e", "describe", "99")
@@ -32,7 +34,7 @@ def test_a_refusal_of_the_master_is_told_after_what_failed(det: Det, master: Fak
     ("flags", "who"),
     [((), "see 'det user whoami'"), (("-u", "determined"), "'determined' lacks it")],
 )
-def test_who_may_not_is_told_who_could(
+def test_access_denied_names_the_user_and_a_remedy(
     det: Det, master: FakeMaster, flags: tuple[str, ...], who: str
 ) -> None:
     refusal = error(403, 7, "PermissionDenied", "user does not have permission")
@@ -43,7 +45,7 @@ def test_who_may_not_is_told_who_could(
     )
 
 
-def test_a_wrong_password_of_the_environment_is_told_to_be_from_there(
+def test_a_wrong_password_in_the_environment_names_its_variable(
     det: Det, master: FakeMaster
 ) -> None:
     refusal = error(401, 16, "Unauthenticated", "invalid credentials")
@@ -54,11 +56,11 @@ def test_a_wrong_password_of_the_environment_is_told_to_be_from_there(
     )
 
 
-def test_a_master_that_is_not_there_is_named_with_the_remedy(
+def test_the_error_names_an_unreachable_master_and_a_remedy(
     det: Det, home: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))  # bound and not listening: connections are refused
+        held.bind(("127.0.0.1", 0))  # bound but not listening: connections are refused
         address = f"http://127.0.0.1:{held.getsockname()[1]}"
         monkeypatch.setenv("DET_USER", "determined")
         monkeypatch.setenv("DET_PASS", "Secret123")
@@ -69,14 +71,14 @@ def test_a_master_that_is_not_there_is_named_with_the_remedy(
     assert "det deploy local cluster-up" in outcome.err
 
 
-def test_an_address_that_is_none_is_told(det: Det, home: object) -> None:
+def test_the_error_names_an_invalid_address(det: Det, home: object) -> None:
     outcome = det("-m", "ftp://x", "version")
     assert outcome.status == 1
     assert "the scheme must be http or https" in outcome.err
 
 
 @pytest.mark.parametrize("address", ["localhost:abc", "http://localhost:99999"])
-def test_a_port_that_is_none_is_told_with_its_address(
+def test_the_error_names_the_address_of_an_invalid_port(
     det: Det, home: object, address: str
 ) -> None:
     outcome = det("-m", address, "e", "list")
@@ -89,7 +91,7 @@ PAGE = b"<!DOCTYPE html>\n<html><head><title>\n Some &  other\n</title></head></
 
 
 @pytest.mark.parametrize("status", [200, 401, 404, 502])
-def test_a_web_page_instead_of_an_answer_is_not_printed_but_explained(
+def test_the_error_explains_a_web_page_and_does_not_print_it(
     det: Det, master: FakeMaster, status: int
 ) -> None:
     for route in list(master.routes):
@@ -102,7 +104,7 @@ def test_a_web_page_instead_of_an_answer_is_not_printed_but_explained(
         assert "html" not in outcome.err
 
 
-def test_a_path_below_which_no_master_is_is_told_before_a_login_is_asked_for(
+def test_a_wrong_path_in_the_address_fails_before_a_login_prompt(
     det: Det, master: FakeMaster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refusal = error(401, 16, "Unauthenticated", "token missing")
@@ -117,14 +119,16 @@ def test_a_path_below_which_no_master_is_is_told_before_a_login_is_asked_for(
 
 
 @pytest.mark.parametrize(("noun", "verb"), [("trial", "ls"), ("t", "list"), ("c", "list")])
-def test_what_another_noun_lists_is_named(det: Det, home: object, noun: str, verb: str) -> None:
+def test_a_wrong_list_command_suggests_the_right_one(
+    det: Det, home: object, noun: str, verb: str
+) -> None:
     outcome = det(noun, verb)
     what = "checkpoints" if noun == "c" else "trials"
     assert outcome.status == 2
     assert f"did you mean det experiment list-{what} <experiment_id>?" in outcome.err
 
 
-def test_logging_in_without_a_name_says_how_to_give_one(det: Det, master: FakeMaster) -> None:
+def test_a_login_without_a_username_prints_the_usage(det: Det, master: FakeMaster) -> None:
     outcome = det("user", "login", stdin="")
     assert outcome.status == 1
     assert outcome.err == (
@@ -140,7 +144,7 @@ def test_logging_in_without_a_name_says_how_to_give_one(det: Det, master: FakeMa
         (("-u", "other", "e", "list"), "'other' is not logged in"),
     ],
 )
-def test_the_end_of_input_at_the_question_for_a_password_is_no_crash(
+def test_end_of_input_at_a_password_prompt_fails_cleanly(
     master: FakeMaster, words: tuple[str, ...], said: str
 ) -> None:
     terminal, ours = pty.openpty()
@@ -150,14 +154,14 @@ def test_the_end_of_input_at_the_question_for_a_password_is_no_crash(
             stdin=ours,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            start_new_session=True,  # without a terminal of its own, so that ours is asked
+            start_new_session=True,  # without its own terminal, so that it uses ours
         )
         os.close(ours)
         assert asking.stdout is not None
         asked = b""
         while b"': " not in asked and (more := os.read(asking.stdout.fileno(), 100)):
             asked += more
-        os.write(terminal, b"\x04")  # what was typed before the question is not read
+        os.write(terminal, b"\x04")  # input typed before the prompt is discarded
         output, _ = asking.communicate(timeout=60)
     finally:
         os.close(terminal)
@@ -167,7 +171,7 @@ def test_the_end_of_input_at_the_question_for_a_password_is_no_crash(
     assert "Traceback" not in output.decode()
 
 
-def test_a_login_that_cannot_be_kept_is_told_with_the_remedy(
+def test_the_error_for_an_unstorable_login_names_a_remedy(
     det: Det, master: FakeMaster, home: Path
 ) -> None:
     (home / "config").write_text("a file where a directory should be")
@@ -189,7 +193,7 @@ def test_a_login_that_cannot_be_kept_is_told_with_the_remedy(
         ("e", "list", "--offset=x"),
     ],
 )
-def test_a_count_below_zero_is_wrong_usage(
+def test_a_negative_count_is_wrong_usage(
     det: Det, master: FakeMaster, words: tuple[str, ...]
 ) -> None:
     outcome = det(*words)
@@ -199,14 +203,16 @@ def test_a_count_below_zero_is_wrong_usage(
 
 
 @pytest.mark.parametrize("interval", ["0", "-1", "x", "nan", "inf"])
-def test_a_pause_that_is_none_is_wrong_usage(det: Det, master: FakeMaster, interval: str) -> None:
+def test_an_invalid_polling_interval_is_wrong_usage(
+    det: Det, master: FakeMaster, interval: str
+) -> None:
     outcome = det("e", "wait", "7", f"--polling-interval={interval}")
     assert outcome.status == 2
     assert f"'{interval}' is not a positive number of seconds" in outcome.err
     assert master.calls == []
 
 
-def test_a_master_that_stays_silent_is_told_while_it_is_waited_for(
+def test_det_reports_a_slow_master_while_it_waits(
     det: Det, master: FakeMaster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = f"the master at {master.url} has not answered for 0.01 s; still waiting\n"
@@ -231,7 +237,7 @@ def test_a_master_that_stays_silent_is_told_while_it_is_waited_for(
         (b"-----BEGIN PRIVATE KEY-----\n", "the file has no PEM certificate"),
     ],
 )
-def test_a_certificate_that_cannot_be_read_is_told_with_the_variable_that_names_it(
+def test_the_error_for_an_unreadable_certificate_names_its_variable(
     det: Det,
     master: FakeMaster,
     tmp_path: Path,
@@ -260,7 +266,7 @@ def test_a_certificate_that_cannot_be_read_is_told_with_the_variable_that_names_
         (("user", "login", "determined"), "<&-", 1),
     ],
 )
-def test_a_stream_that_is_closed_is_no_crash(
+def test_a_closed_stream_does_not_crash_det(
     master: FakeMaster, words: tuple[str, ...], redirection: str, status: int
 ) -> None:
     command = shlex.join([sys.executable, "-m", "determined.cli", *words])
@@ -277,10 +283,8 @@ def test_a_stream_that_is_closed_is_no_crash(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("unbuffered", ["1", ""], ids=["at once", "at the end"])
-def test_output_that_nothing_can_be_written_to_is_told_without_a_number(
-    master: FakeMaster, unbuffered: str
-) -> None:
-    """Python writes at once, or, by default, when the command is over."""
+def test_a_write_error_prints_no_errno(master: FakeMaster, unbuffered: str) -> None:
+    """Python writes immediately, or by default at the end of the command."""
     with open("/dev/full", "w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "determined.cli", "e", "list"],
@@ -305,7 +309,7 @@ def test_output_that_nothing_can_be_written_to_is_told_without_a_number(
         {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
     ],
 )
-def test_output_in_an_encoding_that_lacks_letters_shows_their_numbers(
+def test_output_escapes_characters_that_the_encoding_lacks(
     master: FakeMaster, settings: dict[str, str]
 ) -> None:
     named = {**canned.EXPERIMENT, "name": "größe 日本"}
@@ -322,21 +326,21 @@ def test_output_in_an_encoding_that_lacks_letters_shows_their_numbers(
     assert r"gr\xf6\xdfe \u65e5\u672c" in done.stdout
 
 
-def test_version_shows_the_client_also_without_a_master(det: Det, home: object) -> None:
+def test_version_prints_the_client_version_without_a_master(det: Det, home: object) -> None:
     outcome = det("-m", "http://127.0.0.1:1", "version")
     assert outcome.status == 0
     assert re.search(r"client:\n  version: ", outcome.out)
     assert "http://127.0.0.1:1" in outcome.err
 
 
-def test_a_missing_master_is_told_before_a_missing_login(det: Det, home: object) -> None:
+def test_det_reports_a_missing_master_before_a_missing_login(det: Det, home: object) -> None:
     outcome = det("-m", "http://127.0.0.1:1", "e", "list")
     assert outcome.status == 1
     assert "no answer from the master at http://127.0.0.1:1" in outcome.err
     assert "det user login" not in outcome.err
 
 
-def test_nobody_logged_in_is_told_how_to(
+def test_the_error_without_a_login_says_how_to_log_in(
     det: Det, master: FakeMaster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("DET_USER", "DET_PASS", "DET_USER_TOKEN"):
@@ -354,13 +358,13 @@ def test_a_stream_that_ends_with_an_error_fails_the_command(det: Det, master: Fa
     outcome = det("trial", "logs", "99")
     assert outcome.status == 1
     assert "Failed to fetch trial logs: trial '99' not found" in outcome.err
-    assert outcome.out == ""  # no word on how to open again what is not there
+    assert outcome.out == ""  # no hint to reopen a missing log
 
 
 @pytest.mark.parametrize(
     ("state", "status"), [("COMPLETED", 0), ("ERROR", 1), ("CANCELED", 1), ("PAUSED", 1)]
 )
-def test_waiting_fails_unless_the_experiment_completed(
+def test_wait_fails_unless_the_experiment_completes(
     det: Det, master: FakeMaster, state: str, status: int
 ) -> None:
     body = {"experiment": {"state": f"STATE_{state}"}}
@@ -370,7 +374,7 @@ def test_waiting_fails_unless_the_experiment_completed(
     assert (state in outcome.err) == bool(status)
 
 
-def test_waiting_asks_until_the_end(det: Det, master: FakeMaster) -> None:
+def test_wait_polls_until_the_end(det: Det, master: FakeMaster) -> None:
     states = ["RUNNING", "QUEUED", "COMPLETED"]
     route = ("GET", "/api/v1/experiments/7")
     master.routes[route] = lambda call: (200, {"experiment": {"state": f"STATE_{states.pop(0)}"}})
@@ -378,7 +382,7 @@ def test_waiting_asks_until_the_end(det: Det, master: FakeMaster) -> None:
     assert states == []
 
 
-def test_a_wrong_port_is_refused_before_anything_is_sent(
+def test_a_wrong_port_is_refused_before_any_request(
     det: Det, master: FakeMaster, tmp_path: object
 ) -> None:
     outcome = det("e", "create", "config.yaml", "--publish", "http")

@@ -12,7 +12,7 @@ from tests.cli.conftest import Det
 from determined.cli import declare, main, nouns
 
 CONTRACT = Path(__file__).parents[1] / "data" / "cli.txt"
-# What is left out on purpose, as docs/differences.md says.
+# Deliberately omitted, see docs/differences.md.
 LEFT_OUT = {"auth", "oauth", "deploy aws", "deploy gcp", "deploy gke-experimental"}
 
 
@@ -101,18 +101,18 @@ def test_every_command_names_a_function_that_exists(noun: declare.Command) -> No
             assert callable(declare.load(command.run))
 
 
-def test_help_as_a_word_prints_the_help_of_its_group(det: Det) -> None:
+def test_the_help_command_prints_the_help_of_its_group(det: Det) -> None:
     assert det("experiment", "help").out.startswith("usage: det experiment")
     assert det("help").out.startswith("usage: det ")
 
 
-def test_no_word_at_all_prints_the_help(det: Det) -> None:
+def test_an_empty_command_line_prints_the_help(det: Det) -> None:
     outcome = det()
     assert outcome.status == 0
     assert "manage experiments" in outcome.out
 
 
-def test_an_unknown_noun_is_wrong_usage_and_names_the_known_ones(det: Det) -> None:
+def test_an_unknown_noun_is_wrong_usage_and_lists_the_known_ones(det: Det) -> None:
     outcome = det("nosuch")
     assert outcome.status == 2
     assert "invalid choice: 'nosuch'" in outcome.err
@@ -142,7 +142,7 @@ def test_an_unknown_command_is_wrong_usage(det: Det) -> None:
         (("exp", "list"), "usage: det ", "did you mean experiment?"),
     ],
 )
-def test_a_mistyped_word_is_told_with_what_it_may_have_meant(
+def test_a_mistyped_word_gets_a_suggestion(
     det: Det, words: tuple[str, ...], usage: str, hint: str
 ) -> None:
     outcome = det(*words)

@@ -1,4 +1,4 @@
-"""`--publish`: which ports are declared, and what is refused before anything is sent."""
+"""`--publish`: the declared ports, and refusals before any request."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def declared(config: str, *ports: str) -> Any:
     return config_text.load(text, "c")["environment"]["proxy_ports"]
 
 
-def test_a_port_is_the_same_here_unless_another_is_named() -> None:
+def test_the_local_port_defaults_to_the_remote_one() -> None:
     assert publish.parse(["80", "8080:81", "0:82"]) == [
         PublishedPort(80, 80),
         PublishedPort(8080, 81),
@@ -34,22 +34,22 @@ def test_a_port_is_the_same_here_unless_another_is_named() -> None:
 @pytest.mark.parametrize(
     "text", ["", "a", "80:", ":80", "1:2:3", "-1", "0", "80:0", "1:65536", "9" * 5000]
 )
-def test_what_is_no_port_is_refused(text: str) -> None:
+def test_an_invalid_port_is_refused(text: str) -> None:
     with pytest.raises(errors.CliError, match="--publish"):
         publish.parse([text])
 
 
 @pytest.mark.parametrize("texts", [("80", "81:80"), ("80:1", "80:2")])
-def test_a_port_is_published_once(texts: tuple[str, ...]) -> None:
+def test_a_duplicate_port_is_refused(texts: tuple[str, ...]) -> None:
     with pytest.raises(errors.CliError, match="80 twice"):
         publish.parse(texts)
 
 
-def test_any_free_port_may_be_asked_for_several_times() -> None:
+def test_several_ports_may_use_any_free_port() -> None:
     assert len(publish.parse(["0:1", "0:2"])) == 2
 
 
-def test_published_ports_are_added_to_those_of_the_config() -> None:
+def test_published_ports_are_added_to_the_proxy_ports() -> None:
     assert declared(CONFIG, "80") == [{"proxy_port": 80, "proxy_tcp": True}]
     more = (
         CONFIG + "environment: {proxy_ports: [{proxy_port: 1}, {proxy_port: 80, proxy_tcp: true}]}"
@@ -61,7 +61,7 @@ def test_published_ports_are_added_to_those_of_the_config() -> None:
     ]
 
 
-def test_without_published_ports_a_config_is_sent_as_it_is() -> None:
+def test_a_config_without_published_ports_is_unchanged() -> None:
     assert publish.with_ports("# kept\na:   1\n", []) == "# kept\na:   1\n"
 
 
@@ -71,7 +71,7 @@ def test_a_port_that_is_declared_as_http_cannot_be_published() -> None:
 
 
 @pytest.mark.parametrize("kind", ["command", "notebook"])
-def test_what_runs_interactively_publishes_ports_while_its_log_is_followed(
+def test_an_interactive_task_publishes_ports_while_its_log_is_followed(
     det: Det, master: FakeMaster, kind: str
 ) -> None:
     canned_tasks.serve(master, kind, canned_tasks.READY, ENDED)
@@ -96,7 +96,7 @@ def test_ports_of_a_paused_experiment_are_refused(
     assert master.calls == []
 
 
-def test_ports_of_what_is_left_to_itself_are_refused(det: Det, master: FakeMaster) -> None:
+def test_published_ports_of_a_detached_task_are_refused(det: Det, master: FakeMaster) -> None:
     outcome = det("notebook", "start", "-d", "-p", "80")
     assert "--detach ends it at once: leave one of them out" in outcome.err
     assert master.calls == []

@@ -17,12 +17,12 @@ from determined.common.api import (
 from determined.common.api import errors as errors_of_api
 
 
-def _tell_late(master: str) -> None:
+def _warn_late(master: str) -> None:
     text = f"the master at {master} has not answered for {_retry.LATE_S:g} s; still waiting"
     declare.warn(text)
 
 
-RETRIES = _retry.RetryPolicy(total=1, backoff_max_s=0.5, away_for_s=5.0, tell_late=_tell_late)
+RETRIES = _retry.RetryPolicy(total=1, backoff_max_s=0.5, away_for_s=5.0, tell_late=_warn_late)
 """A person waits for the command, so it retries an unreachable master only once. A master that
 reports its database as unavailable gets more retries."""
 

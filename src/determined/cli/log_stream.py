@@ -18,7 +18,7 @@ from determined.common.api import errors as api_errors
 QUIET_S = 24 * 3600.0
 """The longest silence of a followed stream; keep-alives detect a dead connection sooner."""
 _LEVELS = ("UNSPECIFIED", "TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
-_AWAY_S = 60.0
+_UNREACHABLE_LIMIT_S = 60.0
 _LOST = (OSError, api_errors.MasterNotFoundException)
 
 
@@ -167,7 +167,7 @@ def _followed(
         except _LOST as error:
             now_s = time.monotonic()
             lost_at_s = lost_at_s or now_s
-            if now_s - lost_at_s > _AWAY_S:
+            if now_s - lost_at_s > _UNREACHABLE_LIMIT_S:
                 raise errors.CliError(f"the log stream broke: {error}") from error
             time.sleep(0.5)
 

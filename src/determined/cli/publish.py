@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Sequence
+from typing import Any, Dict, Iterator, List, NamedTuple, Sequence
 
 from determined.cli import declare, errors
 from determined.cli.declare import Arg, arg
@@ -99,9 +99,8 @@ def open_ports(session: Session, task_id: str, ports: Sequence[PublishedPort]) -
 
 
 def _listen(way: tunnels.Way, service: str, published: PublishedPort) -> tunnels.Listener:
-    tell: Callable[[str], None] = declare.warn
     try:
-        return tunnels.Listener(way, service, published.local, tell)
+        return tunnels.Listener(way, service, published.local, declare.warn)
     except OSError as error:
         raise errors.CliError(
             f"port {published.local} of this machine cannot be opened: {error.strerror}; "

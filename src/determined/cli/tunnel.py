@@ -60,15 +60,15 @@ def _way(args: argparse.Namespace) -> tunnels.Way:
 
 
 def _listen(way: tunnels.Way, service: str, port: int) -> None:
-    listener = tunnels.Listener(way, service, port, _tell)
-    _tell(f"{service} is available at 127.0.0.1:{listener.port}")
+    listener = tunnels.Listener(way, service, port, _print_error)
+    _print_error(f"{service} is available at 127.0.0.1:{listener.port}")
     try:
         listener.wait()
     finally:
         listener.close()
 
 
-def _tell(text: str) -> None:
+def _print_error(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 

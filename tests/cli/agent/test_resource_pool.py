@@ -1,4 +1,4 @@
-"""`det resource-pool` and `det resources`: what they ask for and print."""
+"""`det resource-pool` and `det resources`: their requests and their output."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ POOL = {
 }
 
 
-def test_pools_are_listed_one_row_each(det: Det, master: FakeMaster) -> None:
+def test_list_prints_one_row_per_pool(det: Det, master: FakeMaster) -> None:
     page = canned.page("resourcePools", POOL)
     master.routes[("GET", "/api/v1/resource-pools")] = (200, page)
     header, row = det("rp", "list", "--csv").out.splitlines()
@@ -38,7 +38,7 @@ def test_pools_are_listed_one_row_each(det: Det, master: FakeMaster) -> None:
 @pytest.mark.parametrize(
     ("verb", "method"), [("add", "POST"), ("remove", "DELETE"), ("replace", "PUT")]
 )
-def test_bindings_are_sent_by_the_names_of_workspaces(
+def test_bindings_are_sent_by_workspace_name(
     det: Det, master: FakeMaster, verb: str, method: str
 ) -> None:
     master.routes[(method, BINDINGS)] = (200, {})
@@ -80,7 +80,7 @@ def test_workspaces_of_a_pool_are_listed_by_name(det: Det, master: FakeMaster) -
         ),
     ],
 )
-def test_reports_are_printed_as_they_come(
+def test_reports_are_printed_unchanged(
     det: Det, master: FakeMaster, words: tuple[str, ...], path: str, query: dict[str, list[str]]
 ) -> None:
     text = "key,seconds\nä,1\n"
@@ -90,7 +90,7 @@ def test_reports_are_printed_as_they_come(
     assert call.query == query
 
 
-def test_a_report_as_json_is_what_the_master_says(det: Det, master: FakeMaster) -> None:
+def test_a_json_report_is_the_masters_answer(det: Det, master: FakeMaster) -> None:
     entries = {"resourceEntries": [{"kind": "training", "labels": ["a,b"]}]}
     master.routes[("GET", "/api/v1/resources/allocation/raw")] = (200, entries)
     assert json.loads(det("res", "raw", "A", "B", "--json").out) == entries

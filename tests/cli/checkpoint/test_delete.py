@@ -1,4 +1,4 @@
-"""`det checkpoint delete` and `rm`: what is asked of the master, after a yes."""
+"""`det checkpoint delete` and `rm`: their requests after a confirmation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ DELETE = ("DELETE", "/api/v1/checkpoints")
 RM = ("POST", "/api/v1/checkpoints/rm")
 
 
-def test_checkpoints_are_deleted_after_a_yes(det: Det, master: FakeMaster) -> None:
+def test_checkpoints_are_deleted_after_a_confirmation(det: Det, master: FakeMaster) -> None:
     master.routes[DELETE] = (200, {})
     assert det("checkpoint", "delete", "a,b", stdin="\n").status == 1
     assert not master.made(*DELETE)

@@ -1,4 +1,4 @@
-"""Bars of transfers are for those who watch a terminal."""
+"""Progress bars of transfers on a terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_terminal_is_shown_how_far_a_transfer_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_shows_the_progress_of_a_transfer(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
@@ -27,7 +27,7 @@ def test_a_terminal_is_shown_how_far_a_transfer_is(monkeypatch: pytest.MonkeyPat
     assert "3.0/3.0 MB" in screen.getvalue()
 
 
-def test_a_narrow_terminal_has_the_bytes_alone_in_one_line(
+def test_a_narrow_terminal_shows_only_the_bytes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     screen = Terminal()
@@ -43,7 +43,7 @@ def test_a_narrow_terminal_has_the_bytes_alone_in_one_line(
     assert "…" not in screen.getvalue()
 
 
-def test_nothing_is_shown_to_a_file_or_to_who_wants_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_progress_is_shown_in_a_file_or_with_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     with transfers.shown("x", 1) as moved:
         assert moved is None
     screen = Terminal()

@@ -29,7 +29,7 @@ def test_a_template_is_created_in_a_workspace(det: Det, master: FakeMaster, file
     assert call.json == {"name": "t", "config": {"max_restarts": 2}, "workspaceId": 3}
 
 
-def test_set_makes_a_template_or_replaces_it(det: Det, master: FakeMaster, file: str) -> None:
+def test_set_creates_or_replaces_a_template(det: Det, master: FakeMaster, file: str) -> None:
     master.routes["GET", ONE] = MISSING
     master.routes["POST", ONE] = (200, {"template": TEMPLATE})
     master.routes["PATCH", ONE] = (200, {"template": TEMPLATE})
@@ -55,7 +55,7 @@ def test_templates_are_listed_described_and_removed(det: Det, master: FakeMaster
     assert len(master.made("DELETE", ONE)) == 1
 
 
-def test_a_missing_template_is_named(det: Det, master: FakeMaster) -> None:
+def test_the_error_names_a_missing_template(det: Det, master: FakeMaster) -> None:
     master.routes["GET", ONE] = MISSING
     outcome = det("template", "describe", "t")
     assert (outcome.status, "template 't' not found" in outcome.err) == (1, True)

@@ -1,4 +1,4 @@
-"""Local clusters in a directory of the test, of stand-ins, and gone when it ends."""
+"""Local clusters of stand-ins in a directory of the test; they end with the test."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STAND_IN = Path(__file__).with_name("stand_in.py")
 
 
 def until(claim: Callable[[], object], limit_s: float = 60.0) -> None:
-    """Wait until a claim holds; a file that is not there yet says that it does not."""
+    """Wait until a claim holds. A missing file means that it does not hold yet."""
     deadline = time.monotonic() + limit_s
 
     def holds() -> object:
@@ -33,7 +33,7 @@ def until(claim: Callable[[], object], limit_s: float = 60.0) -> None:
 
 
 def up(det: Det, port: int, *more: str, name: str = "c1") -> str:
-    """Bring a cluster up; what the command has printed."""
+    """Start a cluster and return the output of the command."""
     words = ("--cluster-name", name, "--master-port", str(port), "--no-gpu", *more)
     outcome = det("deploy", "local", "cluster-up", *words)
     assert outcome.status == 0, outcome.err
@@ -41,20 +41,20 @@ def up(det: Det, port: int, *more: str, name: str = "c1") -> str:
 
 
 def running(cluster: layout.ClusterLayout) -> set[str]:
-    """Names of the processes that run in it."""
+    """The names of the running processes of a cluster."""
     known = specs.list_status(cluster.status)
     return {name for name, status in known.items() if status.process is not None}
 
 
 @pytest.fixture
 def port() -> int:
-    """A port that is free."""
+    """A free port."""
     return free_port()
 
 
 @pytest.fixture
 def clusters(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Clusters]:
-    """Layouts by name; what runs in them at the end of the test is killed."""
+    """Layouts by name; processes that still run in them after the test are killed."""
     monkeypatch.setenv("DET_DEPLOY_DIR", str(tmp_path / "deploy"))
     monkeypatch.setenv("PYTHONPATH", ":".join(sys.path))
     monkeypatch.setattr(extras, "check", lambda roles: None)

@@ -21,7 +21,7 @@ PASSWORD = "Initial1x"
 
 
 def config_of(path: str) -> dict[str, str]:
-    """Scalars of a YAML file with two levels, the inner ones as `outer.inner`; or JSON."""
+    """Scalars of a JSON file, or a YAML file with two levels (inner ones as `outer.inner`)."""
     found, outer = {}, ""
     text = pathlib.Path(path).read_text()
     if text.startswith("{"):

@@ -1,4 +1,4 @@
-"""What `det deploy local` writes: the settings of master and agents, secrets, rights."""
+"""The files of `det deploy local`: settings of master and agents, secrets, modes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from determined.common import config_text
 pytestmark = pytest.mark.slow
 
 
-def test_what_a_cluster_writes_is_its_owners_alone(
+def test_only_its_owner_can_read_the_files_of_a_cluster(
     det: Det, cluster: layout.ClusterLayout, port: int
 ) -> None:
     up(det, port)
@@ -29,7 +29,7 @@ def test_what_a_cluster_writes_is_its_owners_alone(
 
 
 @pytest.mark.parametrize("text", ["db:", "db: x", "security:", "security: x", "security: {tls: }"])
-def test_sections_that_are_none_are_left_to_the_master_to_judge(
+def test_the_master_validates_sections_of_a_wrong_type(
     det: Det, cluster: layout.ClusterLayout, port: int, tmp_path: Path, text: str
 ) -> None:
     config = tmp_path / "own.yaml"
@@ -37,12 +37,12 @@ def test_sections_that_are_none_are_left_to_the_master_to_judge(
     words = ("--cluster-name", "c1", "--master-port", str(port), "--no-gpu")
     det("d", "local", "cluster-up", *words, "--master-config-path", str(config))
     written = config_text.load(cluster.master_config.read_text(), "master.yaml")
-    # Null is the same as leaving it out.
+    # Null counts as unset.
     assert written["db"] == ("x" if text == "db: x" else {"data_dir": str(cluster.database)})
     assert written.get("security") in ("x" if text == "security: x" else None, {"tls": None})
 
 
-def test_the_users_config_is_merged_below_the_flags(
+def test_options_win_over_the_users_config_file(
     det: Det, cluster: layout.ClusterLayout, port: int, tmp_path: Path
 ) -> None:
     config = tmp_path / "own.yaml"
@@ -55,7 +55,7 @@ def test_the_users_config_is_merged_below_the_flags(
     assert stat.S_IMODE(cluster.master_config.stat().st_mode) == 0o600
 
 
-def test_checkpoints_go_where_the_user_says(
+def test_the_user_chooses_the_checkpoint_directory(
     det: Det, cluster: layout.ClusterLayout, port: int, tmp_path: Path
 ) -> None:
     storage = tmp_path / "elsewhere"
@@ -64,7 +64,7 @@ def test_checkpoints_go_where_the_user_says(
     assert storage.is_dir()
 
 
-def test_a_given_first_password_is_used_and_not_kept(
+def test_a_given_initial_password_is_used_and_not_stored(
     det: Det, cluster: layout.ClusterLayout, port: int
 ) -> None:
     up(det, port, "--agents", "0", "--initial-user-password", "Given12345")
@@ -82,7 +82,7 @@ def test_a_second_start_needs_no_password(
     assert "logged in as determined" in up(det, port)
 
 
-def test_on_loopback_agents_are_given_the_join_token_where_it_is_asked_for(
+def test_on_loopback_agents_get_the_join_token_if_the_config_requires_it(
     det: Det, cluster: layout.ClusterLayout, port: int, tmp_path: Path
 ) -> None:
     config = tmp_path / "own.yaml"
@@ -93,20 +93,20 @@ def test_on_loopback_agents_are_given_the_join_token_where_it_is_asked_for(
     assert agent["join_token_file"] == str(cluster.join_token)
 
 
-def test_agents_of_a_start_are_not_given_the_token_of_the_one_before(
+def test_agents_do_not_get_the_join_token_of_an_earlier_start(
     det: Det, cluster: layout.ClusterLayout, port: int, tmp_path: Path
 ) -> None:
     cluster.join_token.write_text("of a database that is gone")
     config = tmp_path / "own.yaml"
-    config.write_text("misbehave: 7\n")  # so that nothing is handed out
+    config.write_text("misbehave: 7\n")  # so that no token is written
     words = ("--cluster-name", "c1", "--master-port", str(port), "--listen", "0.0.0.0")
     det("d", "local", "cluster-up", *words, "--no-gpu", "--master-config-path", str(config))
     assert cluster.join_token.read_text() == ""
-    up(det, port)  # on loopback, where none is asked for: nothing to wait for
+    up(det, port)  # on loopback no token is required: agents do not wait for one
     assert "join_token_file" not in json.loads(cluster.agent_config("c1-agent-0").read_text())
 
 
-def test_beyond_loopback_agents_are_given_the_join_token(
+def test_agents_of_a_public_master_get_the_join_token(
     det: Det, cluster: layout.ClusterLayout, port: int
 ) -> None:
     up(det, port, "--listen", "0.0.0.0")

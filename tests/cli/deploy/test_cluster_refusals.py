@@ -1,4 +1,4 @@
-"""What `det deploy local` cannot do is named with its remedy."""
+"""Refusals of `det deploy local`, with their remedies."""
 
 from __future__ import annotations
 
@@ -31,16 +31,14 @@ def test_a_busy_port_is_refused_before_anything_starts(
 
 
 @pytest.mark.parametrize("value", ["99999", "0", "-1"])
-def test_a_number_that_is_no_port_is_refused(
-    det: Det, cluster: layout.ClusterLayout, value: str
-) -> None:
+def test_an_invalid_port_is_refused(det: Det, cluster: layout.ClusterLayout, value: str) -> None:
     words = ("--cluster-name", "c1", "--master-port", value)
     outcome = det("deploy", "local", "cluster-up", *words)
     assert outcome.status == 1
     assert f"port {value}: it must be a number from 1 to 65535" in outcome.err
 
 
-def test_a_config_file_that_cannot_be_read_is_told_with_its_name(
+def test_the_error_names_an_unreadable_config_file(
     det: Det, cluster: layout.ClusterLayout, tmp_path: Path
 ) -> None:
     config = tmp_path / "own.yaml"
@@ -66,7 +64,7 @@ def test_another_port_for_a_running_cluster_is_refused(
     assert "already up at" in outcome.err
 
 
-def test_options_that_a_running_master_cannot_take_are_named(
+def test_a_warning_names_the_options_that_a_running_master_ignores(
     det: Det, cluster: layout.ClusterLayout, port: int, tmp_path: Path
 ) -> None:
     config = tmp_path / "own.yaml"
@@ -86,7 +84,7 @@ def test_options_that_a_running_master_cannot_take_are_named(
     assert "already up" in outcome.out
 
 
-def test_a_first_password_for_a_database_that_is_there_changes_nothing_and_says_so(
+def test_an_initial_password_for_an_existing_database_only_warns(
     det: Det, cluster: layout.ClusterLayout, port: int
 ) -> None:
     up(det, port)
@@ -97,7 +95,7 @@ def test_a_first_password_for_a_database_that_is_there_changes_nothing_and_says_
     assert "--initial-user-password applies to a new database" in outcome.err
 
 
-def test_a_blank_first_password_is_refused(det: Det, cluster: layout.ClusterLayout) -> None:
+def test_a_blank_initial_password_is_refused(det: Det, cluster: layout.ClusterLayout) -> None:
     words = ("--cluster-name", "c1", "--initial-user-password", "")
     outcome = det("d", "local", "cluster-up", *words)
     assert outcome.status == 1
@@ -105,7 +103,7 @@ def test_a_blank_first_password_is_refused(det: Det, cluster: layout.ClusterLayo
     assert running(cluster) == set()
 
 
-def test_a_directory_for_checkpoints_that_cannot_be_made_is_named(
+def test_the_error_names_a_checkpoint_directory_that_cannot_be_created(
     det: Det, cluster: layout.ClusterLayout, port: int, tmp_path: Path
 ) -> None:
     file = tmp_path / "file"
@@ -117,7 +115,7 @@ def test_a_directory_for_checkpoints_that_cannot_be_made_is_named(
     assert "--storage-host-path" in outcome.err
 
 
-def test_a_place_where_no_cluster_can_be_kept_is_named(
+def test_the_error_names_a_cluster_directory_that_cannot_be_created(
     det: Det, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()
@@ -129,17 +127,17 @@ def test_a_place_where_no_cluster_can_be_kept_is_named(
     assert "set DET_DEPLOY_DIR" in outcome.err
 
 
-def test_a_name_that_is_no_address_is_told_with_the_option(
+def test_the_error_for_an_invalid_listen_address_names_the_option(
     det: Det, cluster: layout.ClusterLayout
 ) -> None:
-    words = ("--cluster-name", "c1", "--listen", "192.0.2.1")  # of no machine
+    words = ("--cluster-name", "c1", "--listen", "192.0.2.1")  # an address of no machine
     outcome = det("d", "local", "cluster-up", *words)
     assert outcome.status == 1
     assert "cannot listen on 192.0.2.1 port 8080" in outcome.err
     assert "give --listen an address of this machine" in outcome.err
 
 
-def test_what_an_earlier_start_has_said_is_no_reason_of_this_one(
+def test_the_error_quotes_only_the_log_of_this_start(
     det: Det, cluster: layout.ClusterLayout, port: int, tmp_path: Path
 ) -> None:
     config = tmp_path / "own.yaml"
@@ -151,7 +149,7 @@ def test_what_an_earlier_start_has_said_is_no_reason_of_this_one(
     assert "asked to end with 7" not in outcome.err
 
 
-def test_a_master_that_cannot_start_is_told_with_the_end_of_its_log(
+def test_the_error_for_a_failed_master_has_the_end_of_its_log(
     det: Det, cluster: layout.ClusterLayout, port: int, tmp_path: Path
 ) -> None:
     config = tmp_path / "own.yaml"
@@ -165,7 +163,7 @@ def test_a_master_that_cannot_start_is_told_with_the_end_of_its_log(
     until(lambda: supervisor_client.find_supervisor(cluster) is None)
 
 
-def test_who_interrupts_a_start_leaves_nothing_running(
+def test_an_interrupted_start_stops_all_processes(
     det: Det, cluster: layout.ClusterLayout, port: int, tmp_path: Path
 ) -> None:
     config = tmp_path / "master.yaml"
@@ -193,7 +191,7 @@ def test_who_interrupts_a_start_leaves_nothing_running(
     assert supervisor_client.find_supervisor(cluster) is None
 
 
-def test_https_is_left_to_those_who_run_the_servers_themselves(
+def test_a_config_with_tls_is_refused(
     det: Det, cluster: layout.ClusterLayout, tmp_path: Path
 ) -> None:
     config = tmp_path / "own.yaml"
@@ -204,23 +202,21 @@ def test_https_is_left_to_those_who_run_the_servers_themselves(
     assert "for HTTPS run determined-master and determined-agent yourself" in outcome.err
 
 
-def test_agents_of_a_cluster_that_never_was_cannot_be_stopped(
-    det: Det, clusters: Clusters
-) -> None:
+def test_agents_of_an_unknown_cluster_cannot_be_stopped(det: Det, clusters: Clusters) -> None:
     outcome = det("d", "local", "agent-down", "--cluster-name", "never")
     assert outcome.status == 1
     assert "there is no cluster 'never' on this machine" in outcome.err
     assert "name yours with --cluster-name" in outcome.err
 
 
-def test_names_that_are_no_file_names_are_refused(det: Det, clusters: Clusters) -> None:
+def test_names_that_are_not_valid_file_names_are_refused(det: Det, clusters: Clusters) -> None:
     for name in ("../x", "", "a/b"):
         outcome = det("deploy", "local", "cluster-up", "--cluster-name", name)
         assert outcome.status == 1
         assert "is not valid" in outcome.err
 
 
-def test_missing_servers_are_told_with_the_command_that_installs_them(
+def test_the_error_for_missing_servers_has_the_install_command(
     det: Det, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(extras._NEEDS, "agent", ("nosuch_module.main",))

@@ -1,4 +1,4 @@
-"""`det deploy local` from the outside: up, up again, down, also after accidents."""
+"""`det deploy local` as a user runs it: up, up again, down, also after crashes."""
 
 from __future__ import annotations
 
@@ -36,16 +36,14 @@ def test_up_starts_master_and_agents_and_logs_in(
         assert (store.active_user, store.token_of("determined")) == ("determined", "token")
 
 
-def test_up_again_says_so_and_changes_nothing(
-    det: Det, cluster: layout.ClusterLayout, port: int
-) -> None:
+def test_a_second_up_changes_nothing(det: Det, cluster: layout.ClusterLayout, port: int) -> None:
     up(det, port)
     before = specs.list_status(cluster.status)
     assert f"cluster 'c1' is already up at http://127.0.0.1:{port}" in up(det, port)
     assert specs.list_status(cluster.status) == before
 
 
-def test_down_leaves_nothing_and_down_again_says_so(
+def test_down_stops_all_processes_and_a_second_down_changes_nothing(
     det: Det, cluster: layout.ClusterLayout, port: int
 ) -> None:
     up(det, port)
@@ -66,7 +64,7 @@ def test_two_clusters_run_side_by_side(det: Det, clusters: Clusters, port: int) 
     assert running(clusters("c2")) == {"master", "c2-agent-0"}
 
 
-def test_more_agents_join_the_master_that_runs_wherever_it_listens(
+def test_more_agents_join_a_running_master_on_any_address(
     det: Det, cluster: layout.ClusterLayout, port: int
 ) -> None:
     up(det, port)
@@ -78,7 +76,7 @@ def test_more_agents_join_the_master_that_runs_wherever_it_listens(
     assert cluster.master_config.read_text() == before
 
 
-def test_help_tells_a_default_of_one(det: Det, home: Path) -> None:
+def test_help_shows_a_default_of_one(det: Det, home: Path) -> None:
     assert "number of agents to start (default: 1)" in det("d", "local", "cluster-up", "-h").out
 
 
@@ -109,7 +107,7 @@ def test_up_after_a_killed_supervisor_keeps_the_master(
     assert supervisor_client.find_supervisor(cluster) is not None
 
 
-def test_a_left_database_is_stopped_only_if_it_is_one(cluster: layout.ClusterLayout) -> None:
+def test_a_leftover_pid_is_stopped_only_if_it_is_a_database(cluster: layout.ClusterLayout) -> None:
     data = cluster.database / "data"
     data.mkdir(parents=True)
     code = (
@@ -121,7 +119,7 @@ def test_a_left_database_is_stopped_only_if_it_is_one(cluster: layout.ClusterLay
         with subprocess.Popen(command, stdout=subprocess.PIPE) as server:
             try:
                 assert server.stdout is not None
-                assert server.stdout.readline() == b"up\n"  # until then it may show no words
+                assert server.stdout.readline() == b"up\n"  # its command line is set now
                 (data / "postmaster.pid").write_text(f"{server.pid}\n{data}\n")
                 assert stop.stop_database(cluster) is is_ours
                 assert (server.poll() is not None) is is_ours
@@ -130,7 +128,7 @@ def test_a_left_database_is_stopped_only_if_it_is_one(cluster: layout.ClusterLay
     assert stop.stop_database(cluster) is False
 
 
-def test_tasks_left_by_agents_end_with_the_cluster(
+def test_down_stops_tasks_that_outlived_their_agents(
     det: Det, cluster: layout.ClusterLayout, port: int
 ) -> None:
     up(det, port)
@@ -154,7 +152,7 @@ def test_tasks_left_by_agents_end_with_the_cluster(
     assert not processes.is_alive(child)
 
 
-def test_deleting_the_database_keeps_checkpoints_and_forgets_logins(
+def test_deleting_the_database_keeps_checkpoints_and_deletes_logins(
     det: Det, cluster: layout.ClusterLayout, port: int
 ) -> None:
     up(det, port, "--agents", "0")
@@ -168,7 +166,7 @@ def test_deleting_the_database_keeps_checkpoints_and_forgets_logins(
 
 
 @covers("agent-config 6.deploy_local")
-def test_master_and_agents_come_and_go_on_their_own(
+def test_master_and_agents_start_and_stop_separately(
     det: Det, cluster: layout.ClusterLayout, port: int
 ) -> None:
     local = ("deploy", "local")
@@ -187,7 +185,7 @@ def test_master_and_agents_come_and_go_on_their_own(
     assert running(cluster) == set()
 
 
-def test_an_agent_without_a_master_is_started_and_told_that_none_answers(
+def test_an_agent_starts_without_a_master_and_det_says_so(
     det: Det, cluster: layout.ClusterLayout, port: int
 ) -> None:
     words = ("--cluster-name", "c1", "--master-port", str(port), "--no-gpu")
@@ -204,7 +202,7 @@ def test_logs_show_master_and_agents(det: Det, cluster: layout.ClusterLayout, po
     assert "[c1-agent-0] agent joined\n" in out
 
 
-def test_following_logs_ends_when_nobody_reads_them_any_more(
+def test_following_logs_ends_when_the_reader_is_gone(
     det: Det, cluster: layout.ClusterLayout, port: int
 ) -> None:
     up(det, port)
@@ -223,7 +221,7 @@ def test_following_logs_ends_when_nobody_reads_them_any_more(
     following.stderr.close()
 
 
-def test_a_cluster_that_never_was_is_no_error_to_stop(det: Det, clusters: Clusters) -> None:
+def test_stopping_an_unknown_cluster_is_no_error(det: Det, clusters: Clusters) -> None:
     outcome = det("deploy", "local", "cluster-down", "--cluster-name", "never")
     assert outcome.status == 0
     assert "there is no cluster 'never'" in outcome.out

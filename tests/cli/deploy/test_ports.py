@@ -1,4 +1,4 @@
-"""A port in use is named with its owner and the next free one."""
+"""Ports in use, their owners, and free ports."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from determined.cli import errors
 from determined.cli.deploy import ports
 
 
-def test_a_busy_port_names_its_owner_and_the_next_free_port() -> None:
+def test_the_error_for_a_busy_port_names_its_owner_and_a_free_port() -> None:
     with socket.create_server(("127.0.0.1", 0)) as held:
         port = held.getsockname()[1]
         with pytest.raises(errors.CliError) as caught:
@@ -30,6 +30,6 @@ def test_a_free_port_passes() -> None:
     ports.check_free("127.0.0.1", port, "--master-port")
 
 
-def test_an_address_that_is_not_this_machines_is_told() -> None:
+def test_the_error_names_an_address_of_another_machine() -> None:
     with pytest.raises(errors.CliError, match=r"cannot listen on 203\.0\.113\.9 port 1234"):
         ports.check_free("203.0.113.9", 1234, "--master-port")

@@ -1,4 +1,4 @@
-"""The supervisor keeps running what should run, with real processes."""
+"""The supervisor keeps real processes running."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def kill(cluster: layout.ClusterLayout, name: str) -> int:
     return pid
 
 
-def test_a_killed_process_is_started_again(cluster: layout.ClusterLayout) -> None:
+def test_the_supervisor_restarts_a_killed_process(cluster: layout.ClusterLayout) -> None:
     supervisor_client.apply(cluster, [spec(cluster, "a")])
     pid = kill(cluster, "a")
     until(lambda: status(cluster, "a").pid not in (0, pid))
@@ -44,7 +44,7 @@ def test_a_killed_process_is_started_again(cluster: layout.ClusterLayout) -> Non
     assert (found.state, found.restarts, found.exit_code) == ("running", 1, -signal.SIGKILL)
 
 
-def test_each_further_restart_waits_longer(cluster: layout.ClusterLayout) -> None:
+def test_the_backoff_grows_with_each_restart(cluster: layout.ClusterLayout) -> None:
     stamp = "import time; print(time.monotonic(), flush=True); raise SystemExit(3)"
     supervisor_client.apply(cluster, [spec(cluster, "a", stamp, backoff_first_s=0.1)])
     until(lambda: len(cluster.log("a").read_text().split()) >= 4)
@@ -56,7 +56,7 @@ def test_each_further_restart_waits_longer(cluster: layout.ClusterLayout) -> Non
     assert status(cluster, "a").exit_code == 3
 
 
-def test_without_autorestart_an_end_is_final_until_asked_again(
+def test_without_autorestart_only_a_command_restarts_a_process(
     cluster: layout.ClusterLayout,
 ) -> None:
     once = spec(cluster, "a", autorestart=False)
@@ -68,7 +68,7 @@ def test_without_autorestart_an_end_is_final_until_asked_again(
     until(lambda: status(cluster, "a").state == "running")
 
 
-def test_a_killed_supervisor_leaves_its_processes_and_the_next_takes_them_over(
+def test_the_next_supervisor_adopts_the_processes_of_a_killed_one(
     cluster: layout.ClusterLayout,
 ) -> None:
     supervisor_client.apply(cluster, [spec(cluster, "a")])
@@ -85,7 +85,7 @@ def test_a_killed_supervisor_leaves_its_processes_and_the_next_takes_them_over(
     until(lambda: status(cluster, "a").pid not in (0, pid))
 
 
-def test_what_is_withdrawn_stops_and_the_rest_goes_on(cluster: layout.ClusterLayout) -> None:
+def test_withdraw_stops_only_the_named_processes(cluster: layout.ClusterLayout) -> None:
     supervisor_client.apply(cluster, [spec(cluster, "a"), spec(cluster, "b")])
     gone, kept = status(cluster, "a").process, status(cluster, "b").process
     assert supervisor_client.withdraw(cluster, ["a", "nosuch"]) == {"a"}
@@ -95,14 +95,14 @@ def test_what_is_withdrawn_stops_and_the_rest_goes_on(cluster: layout.ClusterLay
     assert processes.is_alive(kept)
 
 
-def test_the_supervisor_leaves_when_nothing_is_left(cluster: layout.ClusterLayout) -> None:
+def test_the_supervisor_exits_when_no_process_is_left(cluster: layout.ClusterLayout) -> None:
     supervisor_client.apply(cluster, [spec(cluster, "a")])
     supervisor_client.withdraw(cluster, ["a"])
     until(lambda: supervisor_client.find_supervisor(cluster) is None)
     assert specs.list_status(cluster.status) == {}
 
 
-def test_a_process_that_does_not_leave_is_killed(cluster: layout.ClusterLayout) -> None:
+def test_a_process_that_ignores_sigterm_is_killed(cluster: layout.ClusterLayout) -> None:
     deaf = (
         "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
         "print('deaf', flush=True); time.sleep(3600)"
@@ -115,7 +115,7 @@ def test_a_process_that_does_not_leave_is_killed(cluster: layout.ClusterLayout) 
     assert not processes.is_alive(process)
 
 
-def test_asked_to_leave_it_stops_the_last_started_first(cluster: layout.ClusterLayout) -> None:
+def test_sigterm_stops_processes_in_reverse_order(cluster: layout.ClusterLayout) -> None:
     slow_end = (  # whole lines: unbuffered, print() may be interrupted before its line break
         "import os, signal, sys, time; "
         "signal.signal(signal.SIGTERM, lambda *_: (time.sleep(0.2), "
@@ -133,7 +133,7 @@ def test_asked_to_leave_it_stops_the_last_started_first(cluster: layout.ClusterL
     assert high + 0.15 < low
 
 
-def test_a_command_that_cannot_be_started_is_told_in_its_log(
+def test_the_log_has_the_error_of_a_failed_start(
     cluster: layout.ClusterLayout,
 ) -> None:
     wanted = specs.ProcessSpec("a", ["/nosuch/program"], str(cluster.log("a")), autorestart=False)
@@ -142,7 +142,7 @@ def test_a_command_that_cannot_be_started_is_told_in_its_log(
     assert "could not start a (/nosuch/program)" in cluster.log("a").read_text()
 
 
-def test_the_supervisor_is_nobodys_child_and_small(cluster: layout.ClusterLayout) -> None:
+def test_the_supervisor_is_detached_and_small(cluster: layout.ClusterLayout) -> None:
     supervisor_client.apply(cluster, [spec(cluster, "a")])
     supervisor = supervisor_client.find_supervisor(cluster)
     assert supervisor is not None
@@ -152,7 +152,7 @@ def test_the_supervisor_is_nobodys_child_and_small(cluster: layout.ClusterLayout
     assert int(resident) * os.sysconf("SC_PAGE_SIZE") < 20 * 2**20
 
 
-def test_a_pid_that_now_is_another_process_is_left_alone() -> None:
+def test_a_reused_pid_is_not_signalled() -> None:
     here = processes.identify(os.getpid())
     assert here is not None
     stale = processes.ProcessIdentity(here.pid, "1")
@@ -176,7 +176,7 @@ def test_descendants_are_found_by_parent_and_by_session(cluster: layout.ClusterL
     assert not processes.is_alive(child)
 
 
-def test_a_log_over_its_limit_is_moved_away_and_old_ones_dropped(tmp_path: Path) -> None:
+def test_a_log_above_its_limit_is_rotated_and_old_files_are_deleted(tmp_path: Path) -> None:
     log = tmp_path / "x.log"
     for number in range(5):
         log.write_text(str(number) * 20)
@@ -189,11 +189,11 @@ def test_a_log_over_its_limit_is_moved_away_and_old_ones_dropped(tmp_path: Path)
     assert not supervisor.rotate(str(tmp_path / "none"), limit_bytes=10, keep=3)
 
 
-def test_a_running_process_goes_on_writing_after_its_log_moved(
+def test_a_process_keeps_writing_after_its_log_is_rotated(
     cluster: layout.ClusterLayout,
 ) -> None:
     writer = "import time\nwhile True: print('x' * 99, flush=True); time.sleep(0.005)"
     supervisor_client.apply(cluster, [spec(cluster, "a", writer, log_bytes=2000)])
     moved = Path(f"{cluster.log('a')}.1")
     until(moved.exists)
-    until(lambda: cluster.log("a").read_text().startswith("x"))  # it may be moved at any time
+    until(lambda: cluster.log("a").read_text().startswith("x"))  # it may be rotated at any time

@@ -15,15 +15,13 @@ from tests.cli.fake_master import Answer, Call, FakeMaster
 from determined.common.api import authentication
 
 
-def test_the_token_is_that_of_the_user_commands_run_as(det: Det, master: FakeMaster) -> None:
+def test_auth_token_prints_the_token_of_the_active_user(det: Det, master: FakeMaster) -> None:
     authentication.TokenStore(master.url).set_token("bob", "of-bob")
     assert det("-u", "bob", "dev", "auth-token").out == "of-bob\n"
 
 
 @pytest.mark.skipif(not shutil.which("curl"), reason="there is no curl here")
-def test_curl_gets_address_and_login_without_the_token_on_its_command_line(
-    master: FakeMaster, home: Path
-) -> None:
+def test_curl_gets_the_token_outside_of_its_command_line(master: FakeMaster, home: Path) -> None:
     authentication.TokenStore(master.url).set_token("bob", "of-bob")
 
     def answer(call: Call) -> Answer:
@@ -42,7 +40,7 @@ def test_curl_gets_address_and_login_without_the_token_on_its_command_line(
     assert json.loads(done.stdout) == {"authorization": "Bearer of-bob", "body": {"a": 1}}
 
 
-def test_a_whole_address_is_no_path(det: Det, master: FakeMaster) -> None:
+def test_a_full_url_is_refused_as_a_path(det: Det, master: FakeMaster) -> None:
     outcome = det("dev", "curl", "http://elsewhere/api")
     assert outcome.status == 1
     assert "'http://elsewhere/api' is a full URL" in outcome.err
@@ -87,7 +85,7 @@ def test_a_body_is_json(det: Det, master: FakeMaster) -> None:
         (("get_GetUser", "1", "2"), "get_GetUser takes 1 arguments, not 2"),
     ],
 )
-def test_a_call_that_cannot_be_is_told(
+def test_an_invalid_call_is_refused(
     det: Det, master: FakeMaster, words: tuple[str, ...], text: str
 ) -> None:
     outcome = det("dev", "bindings", "call", *words)
@@ -95,13 +93,13 @@ def test_a_call_that_cannot_be_is_told(
     assert text in outcome.err
 
 
-def test_a_likely_name_is_taken_when_that_is_asked_for(det: Det, master: FakeMaster) -> None:
+def test_auto_confirm_accepts_a_matching_name(det: Det, master: FakeMaster) -> None:
     master.routes[("GET", "/api/v1/users/ann/by-username")] = (200, {"user": {"id": 9}})
     out = det("dev", "bindings", "call", "-y", "userbyusername", "ann").out
     assert json.loads(out)["user"]["id"] == 9
 
 
-def test_every_function_is_listed_with_what_it_takes(det: Det, home: Path) -> None:
+def test_list_prints_every_function_with_its_parameters(det: Det, home: Path) -> None:
     lines = det("dev", "bindings", "list").out.splitlines()
     assert "get_GetUser <= userId: 'int'" in lines
     assert len(lines) > 200

@@ -1,4 +1,4 @@
-"""`det experiment continue, delete, label, set`: what is asked of the master."""
+"""`det experiment continue, delete, label, set`: their requests."""
 
 from __future__ import annotations
 
@@ -36,9 +36,7 @@ def test_a_change_is_one_patch(
     assert "experiment 7" in outcome.out
 
 
-def test_a_gc_policy_is_set_after_telling_what_it_would_delete(
-    det: Det, master: FakeMaster
-) -> None:
+def test_set_gc_policy_prints_the_deletions_before_it_asks(det: Det, master: FakeMaster) -> None:
     master.routes[PATCH] = OK
     preview = ("GET", "/experiments/7/preview_gc")
     master.routes[preview] = (200, {"checkpoints": [{}, {}], "metric_name": "loss"})
@@ -54,7 +52,7 @@ def test_a_gc_policy_is_set_after_telling_what_it_would_delete(
 
 
 @pytest.mark.parametrize(("words", "days"), [(("--days", "9"), 9), (("--forever",), -1)])
-def test_log_retention_is_days_or_forever(
+def test_log_retention_is_in_days_or_forever(
     det: Det, master: FakeMaster, words: tuple[str, ...], days: int
 ) -> None:
     route = ("PUT", "/api/v1/experiments/7/retain_logs")
@@ -65,7 +63,7 @@ def test_log_retention_is_days_or_forever(
     assert det("e", "set", "log-retention", "7").status == 1
 
 
-def test_an_experiment_is_deleted_after_a_yes(det: Det, master: FakeMaster) -> None:
+def test_an_experiment_is_deleted_after_a_confirmation(det: Det, master: FakeMaster) -> None:
     route = ("DELETE", "/api/v1/experiments/7")
     master.routes[route] = OK
     assert det("e", "delete", "7", stdin="no\n").status == 1
@@ -82,7 +80,7 @@ def test_tensorboard_files_are_deleted(det: Det, master: FakeMaster) -> None:
     assert len(master.made(*route)) == 1
 
 
-def test_an_experiment_continues_with_a_file_and_overrides(
+def test_continue_sends_the_config_file_with_overrides(
     det: Det, master: FakeMaster, tmp_path: Path
 ) -> None:
     route = ("POST", "/api/v1/experiments/continue")

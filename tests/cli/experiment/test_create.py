@@ -1,4 +1,4 @@
-"""`det experiment create`: what is sent, once, and what is refused before anything is."""
+"""`det experiment create`: one request, and refusals before any request."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_config_and_files_are_sent_as_they_are(det: Det, master: FakeMaster, model: Path) -> None:
+def test_config_and_files_are_sent_unchanged(det: Det, master: FakeMaster, model: Path) -> None:
     outcome = det("e", "create", "c.yaml", ".", "--project_id", "3", "--template", "t")
     assert outcome.out == "Created experiment 7\n"
     (call,) = master.made(*CREATE)
@@ -44,7 +44,7 @@ def test_config_and_files_are_sent_as_they_are(det: Det, master: FakeMaster, mod
     assert len(call.headers["idempotency-key"]) == 36
 
 
-def test_a_lost_answer_is_asked_for_again_with_the_same_key(
+def test_a_retry_after_a_lost_answer_uses_the_same_key(
     det: Det, master: FakeMaster, model: Path
 ) -> None:
     def lose_first(call: Call) -> tuple[int, object]:
@@ -72,7 +72,9 @@ def test_paused_does_not_activate(det: Det, master: FakeMaster, model: Path) -> 
 
 
 @covers("experiment-config 18.layer.2")
-def test_overrides_are_set_and_comments_stay(det: Det, master: FakeMaster, model: Path) -> None:
+def test_overrides_keep_the_comments_of_the_config(
+    det: Det, master: FakeMaster, model: Path
+) -> None:
     words = ["--config", "resources.slots_per_trial=2", "--config", "labels=a,b"]
     det("e", "create", "c.yaml", *words)
     text = master.made(*CREATE)[0].json["config"]
@@ -80,7 +82,7 @@ def test_overrides_are_set_and_comments_stay(det: Det, master: FakeMaster, model
     assert "slots_per_trial: 2" in text
 
 
-def test_following_prints_the_first_trials_log_to_its_end(
+def test_follow_prints_the_whole_log_of_the_first_trial(
     det: Det, master: FakeMaster, model: Path
 ) -> None:
     lines = det("e", "create", "c.yaml", "-f").out.splitlines()
@@ -93,7 +95,7 @@ def test_following_prints_the_first_trials_log_to_its_end(
     assert master.calls[-1].query["follow"] == ["true"]
 
 
-def test_following_waits_for_the_first_trial(det: Det, master: FakeMaster, model: Path) -> None:
+def test_follow_waits_for_the_first_trial(det: Det, master: FakeMaster, model: Path) -> None:
     answers = [[], [], [canned.TRIAL]]
     route = ("GET", "/api/v1/experiments/7/trials")
     master.routes[route] = lambda call: (200, canned.page("trials", *answers.pop(0)))
@@ -114,7 +116,7 @@ def test_following_waits_for_the_first_trial(det: Det, master: FakeMaster, model
         ("", "this is empty"),
     ],
 )
-def test_a_config_that_is_none_is_named_with_the_place(
+def test_the_error_for_an_invalid_config_names_the_line(
     det: Det, master: FakeMaster, model: Path, text: str, words: str
 ) -> None:
     (model / "c.yaml").write_text(text)
@@ -125,15 +127,13 @@ def test_a_config_that_is_none_is_named_with_the_place(
     assert master.calls == []
 
 
-def test_a_config_file_that_is_not_there_is_named(
-    det: Det, master: FakeMaster, model: Path
-) -> None:
+def test_the_error_names_a_missing_config_file(det: Det, master: FakeMaster, model: Path) -> None:
     outcome = det("e", "create", "none.yaml")
     assert outcome.status == 1
     assert "config file 'none.yaml': No such file or directory" in outcome.err
 
 
-def test_swapped_arguments_are_told_with_how_to_write_them(
+def test_the_error_for_swapped_arguments_has_the_right_command(
     det: Det, master: FakeMaster, model: Path
 ) -> None:
     (model / "my code").mkdir()
@@ -148,7 +148,7 @@ def test_swapped_arguments_are_told_with_how_to_write_them(
 
 
 @pytest.mark.parametrize("more", [(), (".",), ("none.yaml",)])
-def test_a_directory_in_the_place_of_the_config_file_is_told_with_what_belongs_there(
+def test_the_error_for_a_directory_as_config_file_asks_for_a_yaml_file(
     det: Det, master: FakeMaster, model: Path, more: tuple[str, ...]
 ) -> None:
     outcome = det("e", "create", ".", *more)
@@ -158,7 +158,7 @@ def test_a_directory_in_the_place_of_the_config_file_is_told_with_what_belongs_t
     assert master.calls == []
 
 
-def test_a_directory_that_cannot_be_sent_is_refused_before_the_master_is_asked(
+def test_an_invalid_model_directory_is_refused_before_any_request(
     det: Det, master: FakeMaster, model: Path
 ) -> None:
     (model / "out").symlink_to("/etc/hostname")
@@ -168,7 +168,7 @@ def test_a_directory_that_cannot_be_sent_is_refused_before_the_master_is_asked(
     assert master.calls == []
 
 
-def test_warnings_of_the_master_are_told(det: Det, master: FakeMaster, model: Path) -> None:
+def test_warnings_of_the_master_are_printed(det: Det, master: FakeMaster, model: Path) -> None:
     known = "LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED"
     body = {"experiment": canned.EXPERIMENT, "config": {}, "warnings": ["LOOK", known]}
     master.routes[CREATE] = (200, body)

@@ -1,4 +1,4 @@
-"""`det cmd run`: the program's output, and its own exit status."""
+"""`det cmd run`: the program's output and exit status."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def ended(status: int | None) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("status", [0, 3])
-def test_it_prints_what_the_program_says_and_ends_as_it_does(
+def test_run_prints_the_output_and_returns_the_exit_status(
     det: Det, master: FakeMaster, status: int
 ) -> None:
     canned_tasks.serve(master, "command", allocation("TERMINATING"), ended(status))
@@ -32,14 +32,14 @@ def test_it_prints_what_the_program_says_and_ends_as_it_does(
     assert call.query["follow"] == ["true"]
 
 
-def test_a_program_without_a_status_of_its_own_failed(det: Det, master: FakeMaster) -> None:
+def test_a_program_without_an_exit_status_fails_the_command(det: Det, master: FakeMaster) -> None:
     canned_tasks.serve(master, "command", ended(None))
     outcome = det("cmd", "run", "false")
     assert outcome.status == 1
     assert f"Failed to run command: command {ID} ended: {REASON}" in outcome.err
 
 
-def test_an_interrupt_leaves_the_program(
+def test_an_interrupt_leaves_the_program_running(
     det: Det, master: FakeMaster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupt(response: Response) -> Any:

@@ -1,4 +1,4 @@
-"""Lists of interactive tasks, and what is done to one."""
+"""Listing, killing and changing interactive tasks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MISSING = error(404, 5, "NotFound", "shell 'nope' not found")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_list_is_of_ones_own_tasks(det: Det, master: FakeMaster, kind: str) -> None:
+def test_list_prints_the_users_own_tasks(det: Det, master: FakeMaster, kind: str) -> None:
     canned_tasks.serve(master, kind)
     boards = "experimentIds,trialIds," if kind == "tensorboard" else ""
     shown = '"7, 8",11,' if boards else ""
@@ -29,7 +29,7 @@ def test_a_list_is_of_ones_own_tasks(det: Det, master: FakeMaster, kind: str) ->
     assert call.query["users"] == ["determined"]
 
 
-def test_a_list_may_be_of_all_of_one_workspace(det: Det, master: FakeMaster) -> None:
+def test_list_can_print_all_tasks_of_one_workspace(det: Det, master: FakeMaster) -> None:
     canned_tasks.serve(master, "shell")
     assert det("shell", "ls", "--all", "-w", "lab").status == 0
     (call,) = master.made("GET", "/api/v1/shells")
@@ -37,7 +37,7 @@ def test_a_list_may_be_of_all_of_one_workspace(det: Det, master: FakeMaster) -> 
     assert call.query["workspaceId"] == ["3"]
 
 
-def test_a_list_is_sorted_and_may_be_ids_alone(det: Det, master: FakeMaster) -> None:
+def test_list_sorts_and_can_print_only_ids(det: Det, master: FakeMaster) -> None:
     canned_tasks.serve(master, "command")
     tasks = [
         canned_tasks.task("command", description="b", startTime=canned.T0),
@@ -49,7 +49,7 @@ def test_a_list_is_sorted_and_may_be_ids_alone(det: Det, master: FakeMaster) -> 
     assert det("cmd", "list", "-q", "--sort-by", "description").out.split() == [OTHER, ID]
 
 
-def test_json_has_all_that_the_master_tells(det: Det, master: FakeMaster) -> None:
+def test_json_output_has_every_field_of_the_answer(det: Det, master: FakeMaster) -> None:
     canned_tasks.serve(master, "command")
     added = {"state": "RUNNING", "workspaceName": "Uncategorized"}
     expected = {**canned_tasks.task("command"), **added}
@@ -57,13 +57,13 @@ def test_json_has_all_that_the_master_tells(det: Det, master: FakeMaster) -> Non
     assert json.loads(det("cmd", "describe", ID, "--json").out) == expected
 
 
-def test_a_bare_noun_lists(det: Det, master: FakeMaster) -> None:
+def test_a_noun_without_a_command_lists(det: Det, master: FakeMaster) -> None:
     canned_tasks.serve(master, "notebook")
     assert det("notebook").out == det("notebook", "list").out
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_config_and_priority(det: Det, master: FakeMaster, kind: str) -> None:
+def test_config_is_printed_and_priority_is_set(det: Det, master: FakeMaster, kind: str) -> None:
     canned_tasks.serve(master, kind)
     assert det(kind, "config", ID).out == "description: d\nresources:\n  slots: 1\n"
     assert f"{ID} to 7" in det(kind, "set", "priority", ID, "7").out
@@ -71,7 +71,7 @@ def test_config_and_priority(det: Det, master: FakeMaster, kind: str) -> None:
     assert call.json == {"priority": 7}
 
 
-def test_logs_are_those_of_the_task(det: Det, master: FakeMaster) -> None:
+def test_logs_prints_the_log_of_the_task(det: Det, master: FakeMaster) -> None:
     canned_tasks.serve(master, "tensorboard")
     said = det("tensorboard", "logs", ID, "--level", "ERROR")
     assert "INFO: first" in said.out
@@ -79,12 +79,12 @@ def test_logs_are_those_of_the_task(det: Det, master: FakeMaster) -> None:
     assert call.query["levels"] == ["LOG_LEVEL_ERROR", "LOG_LEVEL_CRITICAL"]
 
 
-def test_the_beginning_of_an_id_will_do(det: Det, master: FakeMaster) -> None:
+def test_a_prefix_of_an_id_is_completed(det: Det, master: FakeMaster) -> None:
     canned_tasks.serve(master, "shell")
     assert det("shell", "kill", ID[:4]).out == f"Killed shell {ID}\n"
 
 
-def test_a_beginning_that_several_have_names_them(det: Det, master: FakeMaster) -> None:
+def test_an_ambiguous_prefix_lists_the_matches(det: Det, master: FakeMaster) -> None:
     canned_tasks.serve(master, "shell")
     both = [canned_tasks.task("shell"), canned_tasks.task("shell", id=OTHER)]
     master.routes["GET", "/api/v1/shells"] = (200, canned.page("shells", *both))
@@ -102,14 +102,14 @@ def killed(det: Det, master: FakeMaster, *options: str) -> Any:
     return outcome, len(master.made("POST", f"/api/v1/shells/{ID}/kill"))
 
 
-def test_a_kill_stops_at_one_that_is_not_there(det: Det, master: FakeMaster) -> None:
+def test_kill_stops_at_a_missing_task(det: Det, master: FakeMaster) -> None:
     outcome, others = killed(det, master)
     assert outcome.status == 1
     assert outcome.err == "Failed to kill shell: shell 'nope' not found\n"
     assert others == 0
 
 
-def test_a_forced_kill_continues_behind_it(det: Det, master: FakeMaster) -> None:
+def test_a_forced_kill_continues_past_failures(det: Det, master: FakeMaster) -> None:
     outcome, others = killed(det, master, "-f")
     assert outcome.status == 0
     assert outcome.err == "Skipped nope: shell 'nope' not found\n"

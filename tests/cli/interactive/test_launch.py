@@ -1,4 +1,4 @@
-"""What is sent to start interactive tasks, and what is refused before anything is."""
+"""Starting interactive tasks: the request, and refusals before any request."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ START = {
     "tensorboard": ("tensorboard", "start", "-d", "7"),
 }
 FILE = """\
-# what a user has written
+# a user's config
 description: mine
 resources: {slots: 2}
 bind_mounts: [{host_path: /a, container_path: /b}]
@@ -29,7 +29,7 @@ Sent = Callable[..., Any]
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current directory: a config, a directory of a program, a file beside it."""
+    """The current directory, with a config, a context directory and a file."""
     (tmp_path / "c.yaml").write_text(FILE)
     (tmp_path / "program").mkdir()
     (tmp_path / "program" / "go.py").write_text("pass\n")
@@ -40,7 +40,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def sent(det: Det, master: FakeMaster, folder: Path) -> Sent:
-    """The body that starting a kind with some words sends."""
+    """The request body for a command line."""
 
     def send(kind: str, *words: str) -> Any:
         canned_tasks.serve(master, kind)
@@ -52,7 +52,7 @@ def sent(det: Det, master: FakeMaster, folder: Path) -> Sent:
 
 
 @pytest.mark.parametrize("kind", START)
-def test_file_options_and_files_make_the_request(sent: Sent, kind: str) -> None:
+def test_the_request_combines_config_file_options_and_files(sent: Sent, kind: str) -> None:
     options = ("--config-file", "c.yaml", "--config", "resources.slots=4", "-w", "lab")
     tail = ("--", "python3", "go.py", "-x") if kind == "command" else ()
     body = sent(kind, *options, "-c", "program", "-i", "extra.txt", *tail)
@@ -79,7 +79,7 @@ def test_volumes_and_a_template_are_sent(sent: Sent, kind: str) -> None:
     ]
 
 
-def test_without_options_a_request_says_nothing_of_them(sent: Sent) -> None:
+def test_a_request_omits_options_that_are_not_given(sent: Sent) -> None:
     empty: dict[str, Any] = {"config": {}, "files": [], "workspaceId": None}
     assert sent("shell") == empty
     assert sent("notebook") == {**empty, "preview": False}
@@ -90,7 +90,7 @@ def test_without_options_a_request_says_nothing_of_them(sent: Sent) -> None:
     }
 
 
-def test_options_of_a_program_are_its_own(sent: Sent) -> None:
+def test_options_after_the_program_belong_to_it(sent: Sent) -> None:
     body = sent("command", "--config", "resources.slots=0", "ls", "-d", "--config", "--all")
     assert body["config"]["entrypoint"] == ["ls", "-d", "--config", "--all"]
     assert body["config"]["resources"] == {"slots": 0}
@@ -112,7 +112,7 @@ def test_options_of_a_program_are_its_own(sent: Sent) -> None:
         ),
     ],
 )
-def test_what_cannot_be_used_is_told_before_the_master_hears_of_it(
+def test_invalid_arguments_are_refused_before_any_request(
     det: Det, master: FakeMaster, folder: Path, words: tuple[str, ...], told: str
 ) -> None:
     outcome = det(*words)
@@ -121,7 +121,7 @@ def test_what_cannot_be_used_is_told_before_the_master_hears_of_it(
     assert master.calls == []
 
 
-def test_an_unknown_workspace_is_told_with_those_that_there_are(
+def test_the_error_for_an_unknown_workspace_lists_the_known_ones(
     det: Det, master: FakeMaster
 ) -> None:
     canned_tasks.serve(master, "shell")
@@ -130,7 +130,7 @@ def test_an_unknown_workspace_is_told_with_those_that_there_are(
     assert master.made("POST", "/api/v1/shells") == []
 
 
-def test_a_warning_of_the_master_is_told(det: Det, master: FakeMaster) -> None:
+def test_a_warning_of_the_master_is_printed(det: Det, master: FakeMaster) -> None:
     canned_tasks.serve(master, "shell")
     warnings = ["LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED"]
     answer = {"shell": canned_tasks.task("shell"), "config": {}, "warnings": warnings}

@@ -1,4 +1,4 @@
-"""`det shell`: the ssh command, its files, and how it ends."""
+"""`det shell`: the ssh command, its files and its exit status."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ sys.exit(7)
 
 
 class Ssh:
-    """A program in the place of ssh that tells how it was called, and ends with status 7."""
+    """A replacement of ssh that records its arguments and exits with status 7."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "called.json"
@@ -52,7 +52,7 @@ def ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ssh:
     return Ssh(folder)
 
 
-def test_open_runs_ssh_through_the_master_and_ends_as_it(
+def test_open_runs_ssh_through_the_master_and_returns_its_exit_status(
     det: Det, master: FakeMaster, ssh: Ssh
 ) -> None:
     canned_tasks.serve(master, "shell", allocation("STARTING"), READY)
@@ -71,7 +71,7 @@ def test_open_runs_ssh_through_the_master_and_ends_as_it(
     assert not Path(words[8]).exists()
 
 
-def test_who_sits_at_a_terminal_gets_one_there(
+def test_a_local_terminal_requests_a_remote_one(
     master: FakeMaster, ssh: Ssh, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Terminal(io.StringIO):
@@ -84,7 +84,7 @@ def test_who_sits_at_a_terminal_gets_one_there(
     assert ssh.called()["words"][4] == "-tt"
 
 
-def test_start_opens_what_it_has_started(det: Det, master: FakeMaster, ssh: Ssh) -> None:
+def test_start_opens_the_new_shell(det: Det, master: FakeMaster, ssh: Ssh) -> None:
     canned_tasks.serve(master, "shell", agentUserGroup={"user": "ada", "uid": 5})
     outcome = det("shell", "start", "--show-ssh-command")
     assert outcome.status == 7
@@ -95,7 +95,7 @@ def test_start_opens_what_it_has_started(det: Det, master: FakeMaster, ssh: Ssh)
 
 
 @pytest.mark.parametrize("name", ["show-ssh-command", "show_ssh_command"])
-def test_a_shown_command_keeps_its_key_until_the_shell_is_killed(
+def test_the_key_of_a_printed_command_is_stored_until_the_shell_is_killed(
     det: Det, master: FakeMaster, home: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
@@ -110,7 +110,7 @@ def test_a_shown_command_keeps_its_key_until_the_shell_is_killed(
     assert not key.parent.exists()
 
 
-def test_a_missing_ssh_is_told(
+def test_a_missing_ssh_is_reported(
     det: Det, master: FakeMaster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     canned_tasks.serve(master, "shell")
@@ -128,7 +128,7 @@ def test_a_missing_ssh_is_told(
         (certs.Cert(cert_pem="PEM", name="m 1"), " --cert-file {}/master.pem --cert-name 'm 1'"),
     ],
 )
-def test_the_tunnel_trusts_the_master_as_the_command_did(
+def test_the_tunnel_trusts_the_same_certificate_as_the_command(
     tmp_path: Path, cert: certs.Cert | None, trust: str
 ) -> None:
     shell = canned_tasks.task("shell")
@@ -140,14 +140,14 @@ def test_the_tunnel_trusts_the_master_as_the_command_did(
         assert (tmp_path / "master.pem").read_text() == "PEM\n"
 
 
-def test_a_shown_command_is_read_as_it_is_meant() -> None:
+def test_a_printed_command_is_quoted() -> None:
     words = ["ssh", "-o", "a b", 'q"u', "$HOME", "`x`", "back\\", "p%h", "it's", ""]
     script = f"printf '%s|' {ssh_command.text_of(words)}"
     read = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
     assert read.stdout.split("|") == [*words, ""]
 
 
-def test_what_ssh_would_expand_is_kept_from_it(tmp_path: Path) -> None:
+def test_percent_signs_are_escaped_for_ssh(tmp_path: Path) -> None:
     shell = canned_tasks.task("shell")
     folder = tmp_path / "50%h"
     files = ssh_command.write_files(folder, shell, certs.Cert(cert_pem="PEM\n"))

@@ -1,4 +1,4 @@
-"""What commands show until an interactive task is ready, and what ends the wait."""
+"""Waiting for an interactive task: the printed states, the end of the wait."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from determined.cli.interactive import wait
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The addresses that a browser was asked to open."""
+    """The addresses opened in the browser."""
     found: list[str] = []
 
     def open_(address: str) -> bool:
@@ -33,11 +33,11 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No pause between two looks."""
+    """No pause between two polls."""
     monkeypatch.setattr(time, "sleep", lambda pause_s: None)
 
 
-def test_each_change_is_told_until_it_is_ready(
+def test_each_change_of_state_is_printed_until_the_task_is_ready(
     det: Det, master: FakeMaster, opened: list[str], eager: None
 ) -> None:
     looks = [None, allocation("QUEUED"), allocation("PULLING"), allocation("STARTING")]
@@ -58,10 +58,10 @@ def test_each_change_is_told_until_it_is_ready(
     assert opened == [address]
 
 
-def test_what_takes_long_to_become_ready_is_told_from_its_log(
+def test_a_slow_start_shows_the_last_line_of_the_log(
     det: Det, master: FakeMaster, opened: list[str], eager: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wait, "_ASK_EVERY_S", 0.0)
+    monkeypatch.setattr(wait, "_REASON_INTERVAL_S", 0.0)
     canned_tasks.serve(master, "tensorboard", allocation("WAITING"), allocation("WAITING"), READY)
     newest = canned.Stream([canned.log_line(9, "no files are there yet")])
     master.routes["GET", f"/api/v1/tasks/{ID}/logs"] = (200, newest)
@@ -70,7 +70,7 @@ def test_what_takes_long_to_become_ready_is_told_from_its_log(
     assert said == [waits, f"{waits}: no files are there yet"]
 
 
-def test_a_browser_is_opened_only_when_wanted(
+def test_the_no_browser_option_opens_no_browser(
     det: Det, master: FakeMaster, opened: list[str]
 ) -> None:
     canned_tasks.serve(master, "tensorboard")
@@ -80,7 +80,7 @@ def test_a_browser_is_opened_only_when_wanted(
 
 
 @pytest.mark.parametrize("noun", ["notebook", "tensorboard"])
-def test_open_waits_and_opens(
+def test_open_waits_until_the_task_is_ready(
     det: Det, master: FakeMaster, opened: list[str], eager: None, noun: str
 ) -> None:
     canned_tasks.serve(master, noun, allocation("STARTING"), READY)
@@ -89,7 +89,7 @@ def test_open_waits_and_opens(
     assert opened[0].startswith(f"{master.url}/proxy/{ID}/")
 
 
-def test_where_there_is_no_browser_that_is_told(
+def test_a_missing_browser_is_reported(
     det: Det, master: FakeMaster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     canned_tasks.serve(master, "notebook")
@@ -99,7 +99,7 @@ def test_where_there_is_no_browser_that_is_told(
     assert "open the address yourself" in outcome.err
 
 
-def test_one_that_ends_before_is_told_with_its_last_lines(
+def test_the_error_for_an_early_end_has_the_last_log_lines(
     det: Det, master: FakeMaster, eager: None
 ) -> None:
     ended = allocation("TERMINATED", exitReason=REASON, statusCode=1)
@@ -112,18 +112,18 @@ def test_one_that_ends_before_is_told_with_its_last_lines(
     assert call.query["orderBy"] == ["ORDER_BY_DESC"]
 
 
-def test_one_that_never_becomes_ready_is_given_up(
+def test_waiting_for_readiness_has_a_limit(
     det: Det, master: FakeMaster, eager: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     canned_tasks.serve(master, "shell", allocation("RUNNING"))
-    monkeypatch.setattr(wait, "_LIMIT_S", -1.0)
+    monkeypatch.setattr(wait, "_READY_LIMIT_S", -1.0)
     outcome = det("shell", "open", ID)
     assert outcome.status == 1
     assert "is not ready" in outcome.err
     assert f"det shell logs {ID}" in outcome.err
 
 
-def test_an_interrupt_leaves_it_and_says_how_to_come_back(
+def test_an_interrupt_leaves_the_task_running_and_prints_how_to_reconnect(
     det: Det, master: FakeMaster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupt(pause_s: float) -> None:
@@ -138,7 +138,7 @@ def test_an_interrupt_leaves_it_and_says_how_to_come_back(
     assert master.made("POST", f"/api/v1/notebooks/{ID}/kill") == []
 
 
-def test_a_terminal_shows_what_is_waited_for(
+def test_a_terminal_shows_the_reason_of_the_wait(
     master: FakeMaster, opened: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Terminal(io.StringIO):

@@ -1,4 +1,4 @@
-"""Tables for terminals: nothing wider than the terminal, and words whole where they can be."""
+"""Tables for terminals: their width, and whole words where possible."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ROW = [
 ]
 
 
-def test_what_fits_is_as_wide_as_it_is() -> None:
+def test_a_table_that_fits_is_not_widened() -> None:
     assert draw(["ID", "Name"], [[1, "a"], [22, "bc"]], 80).splitlines() == [
         "ID  Name",
         "--  ----",
@@ -43,7 +43,7 @@ def test_what_fits_is_as_wide_as_it_is() -> None:
     ]
 
 
-def test_experiments_keep_their_columns_on_80_characters() -> None:
+def test_experiments_fit_in_80_columns() -> None:
     lines = draw(LIST, [ROW], 80).splitlines()
     assert max(map(len, lines)) <= 80
     assert "Started" in lines[0]
@@ -52,7 +52,7 @@ def test_experiments_keep_their_columns_on_80_characters() -> None:
     assert "(UTC)" in lines[1]
 
 
-def test_a_uuid_is_never_cut_where_a_list_can_hold_it() -> None:
+def test_a_uuid_is_not_cut_if_a_list_can_hold_it() -> None:
     headers = ["Trial ID", "# of Batches", "State", "Validation Metric", "UUID", "Size"]
     drawn = draw(headers, [[5, 3, "COMPLETED", 0.25, UUID, "11.0B"]], 60)
     assert f"UUID               {UUID}" in drawn.splitlines()
@@ -69,7 +69,7 @@ def test_a_list_separates_its_rows() -> None:
     ]
 
 
-def test_columns_without_a_value_make_room_for_the_others() -> None:
+def test_empty_columns_are_dropped_if_space_is_short() -> None:
     drawn = draw(["Name", "Agent User"], [["a" * 12, None]], 16)
     assert drawn.splitlines()[0] == "Name"
     assert "Agent User" in draw(["Name", "Agent User"], [["a" * 12, None]], 80)
@@ -94,7 +94,7 @@ def test_lines_are_broken_between_words() -> None:
 
 
 @pytest.mark.parametrize("is_styled", [True, False])
-def test_headers_are_bold_where_that_is_understood(is_styled: bool) -> None:
+def test_headers_are_bold_on_a_capable_terminal(is_styled: bool) -> None:
     assert ("\x1b[1m" in draw(["ID"], [[1]], 80, is_styled)) is is_styled
 
 

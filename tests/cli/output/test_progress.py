@@ -1,4 +1,4 @@
-"""Bars for those who watch a terminal, and nothing for everybody else."""
+"""Progress bars on a terminal, and none elsewhere."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from determined.common.api import UnauthSession
 
 
 class Terminal(io.StringIO):
-    """Standard error of somebody who looks."""
+    """Standard error that is a terminal."""
 
     def isatty(self) -> bool:
         return True
 
 
 def watched(monkeypatch: pytest.MonkeyPatch, *words: object) -> str:
-    """What a command shows on standard error of a terminal."""
+    """The output of a command on a terminal's standard error."""
     monkeypatch.setenv("TERM", "xterm")
     shown = Terminal()
     monkeypatch.setattr(sys, "stdin", io.StringIO())
@@ -33,14 +33,14 @@ def watched(monkeypatch: pytest.MonkeyPatch, *words: object) -> str:
 
 
 def large_model(folder: Path) -> Path:
-    """A directory of more than it takes to show a bar."""
+    """A directory large enough to show a bar."""
     folder.mkdir()
     (folder / "weights").write_bytes(b"w" * (3 << 20))
     (folder.parent / "config.yaml").write_text("name: large")
     return folder
 
 
-def test_an_upload_is_shown_as_it_goes(
+def test_an_upload_shows_its_progress(
     master: FakeMaster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     model = large_model(tmp_path / "model")
@@ -49,19 +49,19 @@ def test_an_upload_is_shown_as_it_goes(
     assert "MB" in shown
 
 
-def test_waiting_shows_how_far_it_is(master: FakeMaster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wait_shows_the_progress(master: FakeMaster, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = watched(monkeypatch, "e", "wait", 7, "--polling-interval", "0.001")
     assert "Experiment 7 COMPLETED" in shown
 
 
-def test_nothing_is_shown_to_a_file(det: Det, master: FakeMaster, tmp_path: Path) -> None:
+def test_no_progress_is_written_to_a_file(det: Det, master: FakeMaster, tmp_path: Path) -> None:
     model = large_model(tmp_path / "model")
     outcome = det("e", "create", str(tmp_path / "config.yaml"), str(model))
     assert "Sending" not in outcome.err
     assert det("e", "wait", "7").err == ""
 
 
-def test_what_was_sent_is_told_piece_by_piece_to_its_end(master: FakeMaster) -> None:
+def test_the_upload_callback_reports_each_part(master: FakeMaster) -> None:
     told: list[tuple[int, int]] = []
     with UnauthSession(master.url) as session:
         session.watch_uploads(lambda sent, total: told.append((sent, total)))

@@ -1,4 +1,4 @@
-"""What commands print, for people and for scripts."""
+"""The output of commands, for people and for scripts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def rows_of(text: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(text)))
 
 
-def test_experiments_are_listed_one_row_each(det: Det, master: FakeMaster) -> None:
+def test_list_prints_one_row_per_experiment(det: Det, master: FakeMaster) -> None:
     assert det("e", "list", "--csv").out == (
         "ID,Owner,Name,Parent ID,State,Progress,Started,Ended,Resource Pool\r\n"
         "7,determined,wirex,,COMPLETED,100.0%,"
@@ -33,11 +33,11 @@ def test_experiments_are_listed_one_row_each(det: Det, master: FakeMaster) -> No
     }
 
 
-def test_a_bare_noun_stands_for_its_list(det: Det, master: FakeMaster) -> None:
+def test_a_noun_without_a_command_lists(det: Det, master: FakeMaster) -> None:
     assert det("e").out == det("experiment", "ls").out
 
 
-def test_a_table_not_for_a_terminal_is_cut_apart_at_bars(det: Det, master: FakeMaster) -> None:
+def test_a_plain_table_separates_its_columns_by_bars(det: Det, master: FakeMaster) -> None:
     header, rule, row = det("agent", "list").out.splitlines()
     assert [cell.strip() for cell in header.split("|")][:4] == [
         "Agent ID",
@@ -54,12 +54,12 @@ def test_a_table_not_for_a_terminal_is_cut_apart_at_bars(det: Det, master: FakeM
     ]
 
 
-def test_numbers_stand_right_text_left_and_lines_have_no_blank_end() -> None:
+def test_numbers_are_right_aligned_and_no_line_ends_in_blanks() -> None:
     text = plain_table.draw(["ID", "Name"], [[7, "ab"], [11, None]])
     assert text.splitlines() == ["   ID | Name", "------+--------", "    7 | ab", "   11 |"]
 
 
-def test_a_cell_of_several_lines_makes_a_higher_row() -> None:
+def test_a_cell_of_several_lines_makes_a_taller_row() -> None:
     text = plain_table.draw(["A", "B"], [["x\ny", "1"]])
     assert [line.strip() for line in text.splitlines()[2:]] == ["x   |   1", "y   |"]
 
@@ -89,14 +89,14 @@ def test_describe_shows_experiment_trials_and_workloads(det: Det, master: FakeMa
     assert found["Checkpoint State"] == "COMPLETED"
 
 
-def test_describe_writes_a_file_a_table(det: Det, master: FakeMaster, tmp_path: Path) -> None:
+def test_describe_writes_one_file_per_table(det: Det, master: FakeMaster, tmp_path: Path) -> None:
     assert det("e", "describe", "7", "--outdir", str(tmp_path / "out")).status == 0
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert names == ["experiments.csv", "trials.csv", "workloads.csv"]
     assert rows_of((tmp_path / "out" / "trials.csv").read_text())[1][0] == "11"
 
 
-def test_describe_as_json_is_what_the_master_said_and_null_for_what_is_unset(
+def test_describe_as_json_is_the_masters_answer_with_null_for_unset_fields(
     det: Det, master: FakeMaster
 ) -> None:
     (found,) = json.loads(det("e", "describe", "7", "--json").out)
@@ -121,7 +121,7 @@ def test_a_row_of_workloads_has_the_time_of_its_last_report(det: Det, master: Fa
     assert rows_of(out.split("Workloads:\n")[1])[1][3] == "2026-01-01 00:00:07+0000"
 
 
-def test_the_rows_of_a_csv_are_as_wide_as_its_header(det: Det, master: FakeMaster) -> None:
+def test_csv_rows_have_as_many_columns_as_the_header(det: Det, master: FakeMaster) -> None:
     for words in (["trial", "describe", "11", "--metrics"], ["e", "lc", "7"], ["e", "lt", "7"]):
         for table in det(*words, "--csv").out.split("\n\nWorkloads:\n"):
             assert len({len(row) for row in rows_of(table) if row != ["Workloads:"] and row}) == 1
@@ -139,7 +139,7 @@ def test_the_best_checkpoints_are_those_with_the_best_metric(det: Det, master: F
     assert [row[4] for row in rows[1:]] == ["c", "a"]
 
 
-def test_slots_name_what_runs_on_them(det: Det, master: FakeMaster) -> None:
+def test_slots_are_listed_with_their_tasks(det: Det, master: FakeMaster) -> None:
     slot = {**canned.AGENT["slots"]["/agents/a1/slots/0"], "container": {"id": "c-1"}}
     agent = {**canned.AGENT, "slots": {"/agents/a1/slots/0": slot}}
     task = {"allocationId": "t.1", "name": "Trial 11", "resources": [{"containerId": "c-1"}]}
@@ -167,7 +167,7 @@ def test_log_filters_reach_the_master(det: Det, master: FakeMaster) -> None:
     assert query["limit"] == ["5"]
 
 
-def test_the_tail_of_a_log_is_in_its_order(det: Det, master: FakeMaster) -> None:
+def test_the_tail_of_a_log_is_in_log_order(det: Det, master: FakeMaster) -> None:
     newest_first = canned.Stream([canned.log_line(9, "nine"), canned.log_line(8, "eight")])
     master.routes[("GET", "/api/v1/trials/11/logs")] = (200, newest_first)
     out = det("trial", "logs", "11", "--tail", "2").out
@@ -175,7 +175,7 @@ def test_the_tail_of_a_log_is_in_its_order(det: Det, master: FakeMaster) -> None
     assert master.calls[-1].query["orderBy"] == ["ORDER_BY_DESC"]
 
 
-def test_a_followed_log_continues_where_it_broke(det: Det, master: FakeMaster) -> None:
+def test_a_followed_log_resumes_after_a_lost_connection(det: Det, master: FakeMaster) -> None:
     answers = [
         (200, canned.Stream([canned.log_line(1, "one")], breaks_off=True)),
         (200, canned.Stream([canned.log_line(1, "one"), canned.log_line(2, "two")])),
@@ -185,7 +185,7 @@ def test_a_followed_log_continues_where_it_broke(det: Det, master: FakeMaster) -
     assert [line.split()[-1] for line in lines[:-1]] == ["one", "two"]
 
 
-def test_a_story_tells_when_what_and_why(det: Det, master: FakeMaster) -> None:
+def test_a_story_line_has_time_event_and_cause(det: Det, master: FakeMaster) -> None:
     line = {
         "at": canned.T0,
         "aggregate": "trial 11",
@@ -204,7 +204,7 @@ def test_a_story_tells_when_what_and_why(det: Det, master: FakeMaster) -> None:
 
 
 @pytest.mark.slow
-def test_following_a_story_ends_when_nobody_reads_it_any_more(master: FakeMaster) -> None:
+def test_following_a_story_ends_when_the_reader_is_gone(master: FakeMaster) -> None:
     line = {"at": "2026-01-01T00:00:00Z", "aggregate": "trial 11", "event": "x", "cause": "y"}
     running = {"trial": {"id": 11, "state": "STATE_RUNNING"}}
     master.routes[("GET", "/api/v1/trials/11")] = (200, running)
@@ -226,7 +226,7 @@ def test_following_a_story_ends_when_nobody_reads_it_any_more(master: FakeMaster
     assert (following.returncode, err) == (1, "")
 
 
-def test_a_story_tells_particulars_in_words_that_fit_a_line(det: Det, master: FakeMaster) -> None:
+def test_a_story_line_flattens_nested_details(det: Det, master: FakeMaster) -> None:
     line = {
         "at": "2026-11-21T09:27:24.056688Z",
         "aggregate": "experiment 1",
@@ -244,7 +244,7 @@ def test_a_story_tells_particulars_in_words_that_fit_a_line(det: Det, master: Fa
     )
 
 
-def test_the_model_definition_is_written_as_it_came(
+def test_the_model_definition_is_written_unchanged(
     det: Det, master: FakeMaster, tmp_path: Path
 ) -> None:
     det("e", "download-model-def", "7", "--output-dir", str(tmp_path / "x"))
@@ -269,7 +269,7 @@ def test_the_model_definition_is_written_as_it_came(
         (float("nan"), ".nan"),
     ],
 )
-def test_plain_yaml_is_read_back_as_it_was(value: object, text: str) -> None:
+def test_plain_yaml_round_trips(value: object, text: str) -> None:
     assert plain_yaml.dump(value) == text
     from ruamel.yaml import YAML
 
@@ -277,7 +277,7 @@ def test_plain_yaml_is_read_back_as_it_was(value: object, text: str) -> None:
     assert read == value or value != value
 
 
-def test_single_values_have_the_form_that_scripts_know() -> None:
+def test_single_values_have_the_format_of_0_38_1() -> None:
     assert show.instant("2026-11-21T05:00:00.123456Z") == "2026-11-21 05:00:00+0000"
     assert show.instant(None) == ""
     assert show.state("STATE_STOPPING_KILLED") == "STOPPING_KILLED"

@@ -1,4 +1,4 @@
-"""Logging in and out, and who commands run as."""
+"""Login, logout, and the user that commands run as."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def nobody(master: FakeMaster, monkeypatch: pytest.MonkeyPatch) -> FakeMaster:
     return master
 
 
-def test_login_sends_the_salted_hash_and_keeps_the_token(
+def test_login_sends_the_salted_hash_and_stores_the_token(
     det: Det, nobody: FakeMaster, home: Path
 ) -> None:
     assert det("user", "login", "alice", stdin="Secret123\n").status == 0
@@ -42,7 +42,7 @@ def test_login_sends_the_salted_hash_and_keeps_the_token(
 
 @pytest.fixture
 def over_tls(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeMaster]:
-    """A master whose certificate an authority has signed that this machine does not know."""
+    """A master with a certificate of an authority that this machine does not know."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*Authority(home).sign("127.0.0.1", has_chain=False))
     started = FakeMaster(context)
@@ -52,7 +52,7 @@ def over_tls(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeMaster
 
 
 @pytest.mark.parametrize("way", ["named", "accepted"])
-def test_a_login_trusts_what_other_commands_trust(
+def test_login_trusts_the_same_certificates_as_other_commands(
     det: Det, over_tls: FakeMaster, home: Path, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
     refused = det("user", "login", "alice", stdin="Secret123\n")
@@ -70,7 +70,7 @@ def test_a_login_trusts_what_other_commands_trust(
     assert det("user", "whoami").status == 0
 
 
-def test_the_file_of_tokens_is_its_owners_alone(det: Det, nobody: FakeMaster, home: Path) -> None:
+def test_only_its_owner_can_read_the_token_file(det: Det, nobody: FakeMaster, home: Path) -> None:
     det("user", "login", "alice", stdin="x\n")
     file = home / "config" / "determined" / "auth.json"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -78,7 +78,7 @@ def test_the_file_of_tokens_is_its_owners_alone(det: Det, nobody: FakeMaster, ho
     assert kept == {"active_user": "alice", "tokens": {"alice": "v2.token"}}
 
 
-def test_who_is_no_longer_logged_in_is_told_so_by_name(det: Det, nobody: FakeMaster) -> None:
+def test_the_error_for_an_expired_login_names_the_user(det: Det, nobody: FakeMaster) -> None:
     authentication.TokenStore(nobody.url).set_token("alice", "of-alice")
     refusal = error(401, 16, "Unauthenticated", "invalid credentials")
     nobody.routes[("GET", "/api/v1/me")] = refusal
@@ -89,7 +89,7 @@ def test_who_is_no_longer_logged_in_is_told_so_by_name(det: Det, nobody: FakeMas
 
 
 @pytest.mark.parametrize("name", ["", "alice"])
-def test_a_token_of_the_environment_that_is_refused_is_told_to_be_from_there(
+def test_the_error_for_a_refused_token_in_the_environment_names_its_variable(
     det: Det, nobody: FakeMaster, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv("DET_USER_TOKEN", "v2.old")
@@ -102,7 +102,7 @@ def test_a_token_of_the_environment_that_is_refused_is_told_to_be_from_there(
     assert "det user login" not in outcome.err
 
 
-def test_a_wrong_password_is_refused_and_nothing_kept(
+def test_a_wrong_password_is_refused_and_stores_nothing(
     det: Det, nobody: FakeMaster, home: Path
 ) -> None:
     nobody.routes[LOGIN] = error(401, 16, "Unauthenticated", "invalid credentials")
@@ -112,7 +112,7 @@ def test_a_wrong_password_is_refused_and_nothing_kept(
     assert not (home / "config" / "determined" / "auth.json").exists()
 
 
-def test_the_user_option_chooses_among_the_logged_in(det: Det, nobody: FakeMaster) -> None:
+def test_the_user_option_selects_a_logged_in_user(det: Det, nobody: FakeMaster) -> None:
     store = authentication.TokenStore(nobody.url)
     store.set_token("alice", "of-alice")
     store.set_token("bob", "of-bob")
@@ -122,7 +122,7 @@ def test_the_user_option_chooses_among_the_logged_in(det: Det, nobody: FakeMaste
     assert nobody.calls[-1].headers["authorization"] == "Bearer of-bob"
 
 
-def test_logout_ends_the_session_and_forgets_it(det: Det, nobody: FakeMaster) -> None:
+def test_logout_ends_the_session_and_deletes_its_token(det: Det, nobody: FakeMaster) -> None:
     det("user", "login", "alice", stdin="x\n")
     assert det("user", "logout").status == 0
     assert len(nobody.made("POST", "/api/v1/auth/logout")) == 1
@@ -137,7 +137,7 @@ def test_logout_ends_the_session_and_forgets_it(det: Det, nobody: FakeMaster) ->
         error(403, 7, "PermissionDenied", "user 'alice' is not active; an admin can activate it"),
     ],
 )
-def test_logout_forgets_also_a_session_that_the_master_has_ended(
+def test_logout_also_deletes_the_token_of_an_ended_session(
     det: Det, nobody: FakeMaster, refusal: Answer
 ) -> None:
     authentication.TokenStore(nobody.url).set_token("alice", "dead")
@@ -146,7 +146,7 @@ def test_logout_forgets_also_a_session_that_the_master_has_ended(
     assert authentication.TokenStore(nobody.url).users() == []
 
 
-def test_inside_a_task_its_token_is_used(
+def test_a_command_inside_a_task_uses_the_tasks_token(
     det: Det, nobody: FakeMaster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DET_USER", "alice")
@@ -156,7 +156,7 @@ def test_inside_a_task_its_token_is_used(
     assert nobody.made(*LOGIN) == []
 
 
-def test_a_new_user_has_a_password_that_is_sent_hashed(det: Det, master: FakeMaster) -> None:
+def test_create_sends_the_password_hashed(det: Det, master: FakeMaster) -> None:
     master.routes[("POST", "/api/v1/users")] = (200, {"user": {}})
     assert det("user", "create", "bob", "--password", "Secret123", "--admin").status == 0
     body = master.made("POST", "/api/v1/users")[0].json
@@ -172,7 +172,7 @@ def test_a_blank_password_is_refused(det: Det, master: FakeMaster) -> None:
     assert master.made("POST", "/api/v1/users") == []
 
 
-def test_a_changed_password_is_sent_as_a_bare_text_and_logs_in_again(
+def test_a_password_change_sends_the_hash_as_a_bare_string_and_logs_in_again(
     det: Det, nobody: FakeMaster
 ) -> None:
     det("user", "login", "determined", stdin="x\n")
@@ -187,7 +187,7 @@ def test_a_changed_password_is_sent_as_a_bare_text_and_logs_in_again(
 
 @pytest.fixture
 def ann(master: FakeMaster) -> list[object]:
-    """The changes sent for the user `änn x/%`, whose id is 7."""
+    """The changes sent for the user `änn x/%` with ID 7."""
     path = "/api/v1/users/%C3%A4nn%20x%2F%25/by-username"
     master.routes[("GET", path)] = (200, {"user": {"id": 7}})
     sent: list[object] = []
@@ -227,19 +227,19 @@ def ann(master: FakeMaster) -> list[object]:
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
-def test_only_what_is_named_of_a_user_is_changed(
+def test_an_edit_changes_only_the_given_attributes(
     det: Det, ann: list[object], words: tuple[str, ...], change: object
 ) -> None:
     assert det("user", *words).status == 0
     assert ann == [change]
 
 
-def test_an_edit_tells_what_it_changed(det: Det, ann: list[object]) -> None:
+def test_an_edit_prints_the_changed_attributes(det: Det, ann: list[object]) -> None:
     out = det("user", "edit", "änn x/%", "--admin", "false", "--username", "ann").out
     assert out == "Changes made to the following fields: Username, Admin\n"
 
 
-def test_an_edit_of_nothing_is_refused(det: Det, ann: list[object]) -> None:
+def test_an_edit_without_options_is_refused(det: Det, ann: list[object]) -> None:
     outcome = det("user", "edit", "änn x/%")
     assert outcome.status == 1
     assert "nothing to change" in outcome.err

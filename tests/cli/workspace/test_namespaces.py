@@ -1,4 +1,4 @@
-"""`det workspace bindings` and `resource-quota`: what they ask for and print."""
+"""`det workspace bindings` and `resource-quota`: their requests and their output."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_workspace_is_bound_and_its_bindings_are_listed(det: Det, master: Fake
     ]
 
 
-def test_a_binding_is_taken_away(det: Det, master: FakeMaster) -> None:
+def test_a_binding_is_deleted(det: Det, master: FakeMaster) -> None:
     _named(master)
     master.routes[("DELETE", f"{HERE}/namespace-bindings")] = (200, {})
     assert "'vision'" in det("w", "bindings", "delete", "vision", "--cluster-name", "west").out

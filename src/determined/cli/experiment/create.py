@@ -28,7 +28,7 @@ from determined.common.api import errors as api_errors
 
 _TERMINAL = ("COMPLETED", "CANCELED", "ERROR", "DELETED")
 _PAUSED = "PAUSED"
-_AWAY_S = 120.0
+_UNREACHABLE_LIMIT_S = 120.0
 _TEST_POLL_S = 0.5
 
 
@@ -90,8 +90,8 @@ def wait(args: argparse.Namespace) -> None:
         CliError: it ended in a state other than COMPLETED, or it is paused.
     """
     session = connect.session(args)
-    with progress.shown(f"Experiment {args.experiment_id}") as tell:
-        state = _ended_state(session, args.experiment_id, args.polling_interval, tell)
+    with progress.shown(f"Experiment {args.experiment_id}") as report:
+        state = _ended_state(session, args.experiment_id, args.polling_interval, report)
     if state == _PAUSED:
         raise errors.CliError(
             f"experiment {args.experiment_id} is PAUSED and does not end by itself: "
@@ -115,23 +115,23 @@ def _check_order(config: str, model_def: Optional[str]) -> None:
 
 
 def _ended_state(
-    session: BaseSession, number: int, interval_s: float, tell: progress.ProgressCallback
+    session: BaseSession, number: int, interval_s: float, report: progress.ProgressCallback
 ) -> str:
-    away_since_s: Optional[float] = None
+    unreachable_since_s: Optional[float] = None
     while True:
         try:
             found = session.get(f"/api/v1/experiments/{number}").json()["experiment"]
             state = show.state(found["state"])
-            away_since_s = None
-            tell(found.get("progress") or 0.0, state)
+            unreachable_since_s = None
+            report(found.get("progress") or 0.0, state)
             if state in _TERMINAL or state == _PAUSED:
                 return state
         except api_errors.MasterNotFoundException:
             now_s = time.monotonic()
-            away_since_s = away_since_s or now_s
-            if now_s - away_since_s > _AWAY_S:
+            unreachable_since_s = unreachable_since_s or now_s
+            if now_s - unreachable_since_s > _UNREACHABLE_LIMIT_S:
                 raise
-            tell(0.0, "(the master does not answer)")
+            report(0.0, "(the master does not answer)")
         time.sleep(interval_s)
 
 
@@ -191,7 +191,7 @@ def follow(session: Session, number: int, published: Sequence[publish.PublishedP
         time.sleep(pause_s)
         pause_s = min(pause_s * 1.5, 1.0)
         trial_id = first_trial(session, number)
-        if trial_id is None and _is_over(session, number):
+        if trial_id is None and _has_ended(session, number):
             raise errors.CliError(f"experiment {number} ended without a trial")
     print(f"Following first trial with ID {trial_id}", flush=True)
     task_id = task_of_trial(session, trial_id) if published else ""
@@ -199,6 +199,6 @@ def follow(session: Session, number: int, published: Sequence[publish.PublishedP
         log_stream.print_trial(session, trial_id, log_stream.everything())
 
 
-def _is_over(session: BaseSession, number: int) -> bool:
+def _has_ended(session: BaseSession, number: int) -> bool:
     body: Dict[str, Any] = session.get(f"/api/v1/experiments/{number}").json()
     return show.state(body["experiment"]["state"]) in _TERMINAL

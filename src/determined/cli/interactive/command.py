@@ -61,8 +61,8 @@ def run(args: argparse.Namespace) -> int:
         return 0
     launch.announce(_KIND, task)
     with publish.open_ports(session, task_id, launch.published(args)):
-        is_over = log_stream.print_task(session, task_id, log_stream.everything(of_task=True))
-    if not is_over:
+        is_complete = log_stream.print_task(session, task_id, log_stream.everything(of_task=True))
+    if not is_complete:
         declare.warn(
             f"Command {task_id} is still running. Reconnect: det command logs -f {task_id}. "
             f"Stop: det command kill {task_id}"

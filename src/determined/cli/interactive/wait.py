@@ -12,13 +12,13 @@ from determined.cli.output import progress, show
 from determined.common.api import BaseSession
 from determined.common.api import errors as api_errors
 
-_LIMIT_S = 1800.0
+_READY_LIMIT_S = 1800.0
 """The limit from assignment to readiness; the pull of a large image takes minutes."""
-_AWAY_S = 120.0
-_ASK_EVERY_S = 5.0
+_UNREACHABLE_LIMIT_S = 120.0
+_REASON_INTERVAL_S = 5.0
 _LAST_LINES = 15
 _RUNS = ("RUNNING", "WAITING")
-_WORDS = {
+_STATE_TEXTS = {
     "QUEUED": "queued",
     "PULLING": "pulling its image",
     "STARTING": "starting",
@@ -41,8 +41,8 @@ def until_ready(session: BaseSession, kind: TaskKind, task: Mapping[str, Any]) -
     task_id = task["id"]
     wait = _ReadinessWait(session, kind, task)
     try:
-        with progress.status(f"{capital(kind.title)} {task_id}") as tell:
-            while not wait.is_over(tell):
+        with progress.status(f"{capital(kind.title)} {task_id}") as report:
+            while not wait.poll(report):
                 time.sleep(wait.pause_s)
     except KeyboardInterrupt:
         declare.warn(
@@ -69,55 +69,55 @@ class _ReadinessWait:
 
     def __init__(self, session: BaseSession, kind: TaskKind, task: Mapping[str, Any]) -> None:
         self._session, self._kind, self._task = session, kind, task
-        self._away_since_s: Optional[float] = None
+        self._unreachable_since_s: Optional[float] = None
         self._placed_at_s: Optional[float] = None
-        self._state, self._detail, self._asked_at_s = "", "", 0.0
+        self._state, self._detail, self._reason_at_s = "", "", 0.0
         self.pause_s = 0.05
 
-    def is_over(self, tell: progress.StatusCallback) -> bool:
+    def poll(self, report: progress.StatusCallback) -> bool:
         """Poll once and report the state. True when the task is ready."""
         self.pause_s = min(self.pause_s * 1.3, 1.0)
         try:
             allocation = allocation_of(self._session, self._task["id"])
-            self._away_since_s = None
+            self._unreachable_since_s = None
         except api_errors.MasterNotFoundException:
-            if self._is_away_for_long():
+            if self._is_unreachable_for_long():
                 raise
-            tell("the master does not answer")
+            report("the master does not answer")
             return False
         state = show.state(allocation["state"]) if allocation else "QUEUED"
         if allocation and state == "TERMINATED":
             raise self._ended(allocation)
         if allocation and allocation.get("isReady"):
             return True
-        tell(self._words(state))
+        report(self._describe(state))
         return False
 
-    def _is_away_for_long(self) -> bool:
+    def _is_unreachable_for_long(self) -> bool:
         now_s = time.monotonic()
-        self._away_since_s = self._away_since_s or now_s
-        return now_s - self._away_since_s > _AWAY_S
+        self._unreachable_since_s = self._unreachable_since_s or now_s
+        return now_s - self._unreachable_since_s > _UNREACHABLE_LIMIT_S
 
-    def _words(self, state: str) -> str:
+    def _describe(self, state: str) -> str:
         """The state as text for the user, with its details."""
         now_s = time.monotonic()
-        words = _WORDS.get(state, state)
+        words = _STATE_TEXTS.get(state, state)
         if state != "QUEUED":
             self._placed_at_s = self._placed_at_s or now_s
-            if now_s - self._placed_at_s > _LIMIT_S:
+            if now_s - self._placed_at_s > _READY_LIMIT_S:
                 raise errors.CliError(
-                    f"it is not ready after {_LIMIT_S / 60:.0f} minutes ({words}); see 'det "
+                    f"it is not ready after {_READY_LIMIT_S / 60:.0f} minutes ({words}); see 'det "
                     f"{self._kind.word} logs {self._task['id']}'"
                 )
-        if state != self._state or now_s - self._asked_at_s >= _ASK_EVERY_S:
+        if state != self._state or now_s - self._reason_at_s >= _REASON_INTERVAL_S:
             # A running task is usually ready at once, so its log is read only on a later poll.
-            is_new, self._state, self._asked_at_s = state != self._state, state, now_s
-            self._detail = self._ask_why() if state == "QUEUED" else ""
+            is_new, self._state, self._reason_at_s = state != self._state, state, now_s
+            self._detail = self._fetch_reason() if state == "QUEUED" else ""
             if state in _RUNS and not is_new:
                 self._detail = log_stream.last_text(self._session, self._task["id"])
         return f"{words}: {self._detail}" if self._detail else words
 
-    def _ask_why(self) -> str:
+    def _fetch_reason(self) -> str:
         """The scheduler's explanation of the wait; empty if it has none."""
         job = quote(str(self._task.get("jobId") or ""), safe="")
         try:

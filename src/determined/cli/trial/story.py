@@ -31,7 +31,7 @@ def print_story(session: BaseSession, kind: str, number: int, args: argparse.Nam
     path = f"/api/v1/{kind}/{number}/story"
     offset = 0
     while True:
-        was_over = args.follow and _is_over(session, kind, number)
+        had_ended = args.follow and _has_ended(session, kind, number)
         lines: List[Dict[str, Any]] = session.get(
             path, params={"limit": _PAGE, "offset": offset}
         ).json()["lines"]
@@ -40,13 +40,13 @@ def print_story(session: BaseSession, kind: str, number: int, args: argparse.Nam
         offset += len(lines)
         if len(lines) == _PAGE:
             continue
-        if not args.follow or was_over:
+        if not args.follow or had_ended:
             return
         show.stop_without_reader()
         time.sleep(_POLL_S)
 
 
-def _is_over(session: BaseSession, kind: str, number: int) -> bool:
+def _has_ended(session: BaseSession, kind: str, number: int) -> bool:
     body = session.get(f"/api/v1/{kind}/{number}").json()
     state = str(body[kind[:-1]]["state"])
     return state.rsplit("STATE_", 1)[-1] in _TERMINAL

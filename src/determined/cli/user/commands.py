@@ -82,7 +82,7 @@ NOUN = Command(
 
 def login(args: argparse.Namespace) -> None:
     """Ask for the password, log in, and make the user the active one."""
-    username = args.username or args.user or _asked_name()
+    username = args.username or args.user or _prompt_username()
     _log_in(args, username, _password(f"Password for user '{username}': "))
 
 
@@ -163,7 +163,7 @@ def _log_in(
             ) from None
 
 
-def _asked_name() -> str:
+def _prompt_username() -> str:
     try:
         name = input("Username: ") if sys.stdin.isatty() else sys.stdin.readline().strip()
     except EOFError:

@@ -72,7 +72,7 @@ def bind(args: argparse.Namespace) -> None:
     Raises:
         CliError: no option selects a namespace.
     """
-    body = _asked(args)
+    body = _namespace_settings(args)
     if not body:
         raise errors.CliError(
             "no namespace given: give --namespace, --auto-create-namespace or "
@@ -111,13 +111,13 @@ def set_quota(args: argparse.Namespace) -> None:
 
 def of_new_workspace(args: argparse.Namespace) -> Dict[str, Any]:
     """The namespace settings of a new workspace; a master without Kubernetes refuses them."""
-    body = _asked(args)
+    body = _namespace_settings(args)
     if args.resource_quota is not None:
         body["clusterQuotaPairs"] = {args.cluster_name or "": args.resource_quota}
     return body
 
 
-def _asked(args: argparse.Namespace) -> Dict[str, Any]:
+def _namespace_settings(args: argparse.Namespace) -> Dict[str, Any]:
     cluster = args.cluster_name or ""
     if not (
         args.namespace or args.auto_create_namespace or args.auto_create_namespace_all_clusters
