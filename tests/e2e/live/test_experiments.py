@@ -63,7 +63,7 @@ def test_an_entrypoint_runs_here_without_a_cluster(person: Person) -> None:
     assert (model / "ran").read_text() == "here"
     failing = person.model("raise SystemExit(3)")
     said = person.det("e", "create", person.file(CONFIG), failing, "--local", code=1)
-    assert "ended with status 3" in said.err
+    assert "exited with status 3" in said.err
 
 
 @live(

@@ -83,7 +83,7 @@ def test_a_role_is_given_shown_and_taken(person: Person, crew: str) -> None:
     person.det("rbac", "unassign-role", "Editor", "-u", "determined", *of)
     gone = person.det("rbac", "unassign-role", "Editor", "-u", "determined", *of, code=1).err
     assert "not given" in gone
-    assert "give one of" in person.det("rbac", "assign-role", "Viewer", code=1).err
+    assert "give either" in person.det("rbac", "assign-role", "Viewer", code=1).err
     person.det("w", "delete", "ruled by roles", "--yes")
     assert "ruled" not in person.det("rbac", "list-groups-roles", crew).out
 
