@@ -15,6 +15,7 @@ from determined_master.composition.loops import Loops
 from determined_master.composition.queues import join_queues
 from determined_master.composition.services import make_services
 from determined_master.composition.work import join_work
+from determined_master.services.checkpoints.files import CheckpointFiles
 
 if TYPE_CHECKING:
     import asyncio
@@ -43,7 +44,7 @@ class App:
         backends = join_backends(base, stand_ins)
         self._queues = queues = join_queues(base, backends)
         work = join_work(base, queues)
-        register_effects(base, backends.runner, queues.pools, work.collections)
+        register_effects(base, backends.runner, queues.pools, work.checkpoint_gc)
         self.engine = base.engine
         self.live = base.live
         self.door = backends.door
@@ -62,7 +63,7 @@ class App:
     def close(self) -> None:
         """Wait for the threads that serve requests."""
         self._api.close()
-        self.services.checkpoint_files.close()
+        self.services[CheckpointFiles].close()
 
     def _nudge(self, pool: str) -> None:
         self._queues.loops.nudge(pool)

@@ -26,6 +26,7 @@ from determined_master.server.proxied_http import ProxyingHttp
 from determined_master.server.tls import AgentSocket, follow_renewals, server_context
 from determined_master.services.access.passwords import Passwords
 from determined_master.services.cluster.bootstrap import bootstrap
+from determined_master.services.cluster.pool_bindings import PoolBindings
 from determined_master.settings import master as settings
 from determined_master.store.backup import back_up, read_manifest, restore
 from determined_master.store.db import Address, connect, open_database
@@ -107,7 +108,7 @@ async def _serve(chosen: settings.Settings, address: Address) -> None:
             pool, passwords, chosen.security.initial_user_password, database.secrets_dir(chosen)
         )
         master = app.App(chosen, address, pool, cluster, passwords)
-        await master.services.pool_bindings.check_defaults()
+        await master.services[PoolBindings].check_defaults()
         server = _Server(_web(chosen, master))
         spare_the_collector()
         await _until_signal(master, server, listener)

@@ -200,6 +200,14 @@ class AgentAdmission(Protocol):
         """Let go of all agents; their containers run on."""
 
 
+class AgentSockets(Protocol):
+    """Serves the WebSockets of agents."""
+
+    async def serve(self, socket: Any) -> None:
+        """Serve one agent, given Starlette's `WebSocket`, until it disconnects."""
+        ...
+
+
 class AgentEvents(Protocol):
     """Events that a backend reports to the master; each call returns after the commit."""
 

@@ -15,6 +15,7 @@ from determined_master.aggregates.allocations import ALLOCATION
 from determined_master.api.http.exchange import MAX_BODY_BYTES
 from determined_master.domain.allocation import messages as alloc
 from determined_master.services.access.task_tokens import TaskTokens
+from determined_master.services.access.users import Users
 
 DEADLINE_S = 60
 CONFIG = """name: wirex
@@ -264,7 +265,7 @@ async def session_token(world: World, names: dict[str, str]) -> str:
 
 async def task_tokens(world: World) -> TaskTokens:
     """What the tokens of tasks follow from."""
-    async with world.services.users._db.acquire() as conn:
+    async with world.services[Users]._db.acquire() as conn:
         secret = await conn.fetchval("SELECT secret FROM cluster")
     return TaskTokens(secret)
 

@@ -7,10 +7,12 @@ from typing import Any
 from tests.api import cases_experiments as scene
 from tests.api.samples import Case, World
 
+from determined_master.services.access.users import Users
+
 
 async def nothing(world: World) -> None:
     """No models."""
-    async with world.services.users._db.acquire() as conn:
+    async with world.services[Users]._db.acquire() as conn:
         await conn.execute("DELETE FROM models")
     world.names["int"] = "1"
 

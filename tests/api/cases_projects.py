@@ -8,12 +8,14 @@ from typing import Any
 from tests.api import cases_experiments as scene
 from tests.api.samples import Case, Prepare, World
 
+from determined_master.services.workspaces.workspaces import Workspaces
+
 NAME = "wire <ws> & \u00e9"
 
 
 async def none_of_samples(world: World) -> None:
     """Only the first workspace and its project."""
-    async with world.services.workspaces._db.acquire() as conn:
+    async with world.services[Workspaces]._db.acquire() as conn:
         await conn.execute("UPDATE experiments SET project_id = 1, workspace_id = 1")
         await conn.execute("DELETE FROM projects WHERE id > 1")
         await conn.execute("DELETE FROM workspaces WHERE id > 1")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from tests.api.samples import Case, World
 
+from determined_master.services.access.users import Users
+
 
 async def nobody(world: World) -> None:
     """No group, and nobody has a role."""
-    async with world.services.users._db.acquire() as conn:
+    async with world.services[Users]._db.acquire() as conn:
         await conn.execute("DELETE FROM role_assignments")
         await conn.execute("DELETE FROM user_groups")
 

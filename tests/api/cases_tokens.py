@@ -5,6 +5,8 @@ from __future__ import annotations
 from tests.api.client import Client
 from tests.api.samples import Case, World
 
+from determined_master.services.access.users import Users
+
 
 async def someone(world: World) -> None:
     """`<int>` is a user's id."""
@@ -13,7 +15,7 @@ async def someone(world: World) -> None:
 
 async def one(world: World) -> None:
     """The one access token of the samples."""
-    async with world.services.users._db.acquire() as conn:
+    async with world.services[Users]._db.acquire() as conn:
         await conn.execute("DELETE FROM user_sessions WHERE kind = 'access'")
     body = {"userId": 2, "lifespan": "24h", "description": "wire tok"}
     made = await world.clients["admin"]("POST", "/api/v1/tokens", body)

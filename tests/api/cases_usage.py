@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from tests.api.samples import Case, World
 from tests.store.rows import add_experiment, add_project, add_trial
 
+from determined_master.services.workspaces.projects import Projects
+
 BEFORE = datetime(2026, 11, 21, 5, 0, tzinfo=UTC)
 WITHIN = datetime(2026, 11, 21, 5, 40, tzinfo=UTC)
 TEXT = "a table of other things; its columns are looked at by tests of their own"
@@ -16,7 +18,7 @@ async def a_report_then(world: World) -> None:
     """A trial that reported within the hour that the samples are about."""
     if "used" in world.shared:
         return
-    pool = world.services.projects._db
+    pool = world.services[Projects]._db
     number = await add_experiment(pool, await add_project(pool, "USED"))
     trial = await add_trial(pool, number, started_at=BEFORE, ended_at=WITHIN, state="COMPLETED")
     query = """

@@ -6,7 +6,9 @@ from tests.api.client import Client
 from tests.api.master import PASSWORD
 from tests.api.samples import Case, World
 
-from determined_master.services.access.users import UserChange
+from determined_master.services.access.auth import Auth
+from determined_master.services.access.identities import Identities
+from determined_master.services.access.users import UserChange, Users
 
 DEFECT_39 = "an unknown route is a 404 and a wrong method a 405 (wire.md 13, defect 39)"
 AUG = {"agent_uid": 1000, "agent_gid": 1001, "agent_user": "wu", "agent_group": "wg"}
@@ -37,7 +39,7 @@ async def newcomers(world: World) -> None:
 async def wire1(world: World) -> None:
     """The non-admin of samples; `<user_id>` is theirs."""
     world.names["user_id"] = world.names["int"] = str(await user_id(world, "wire1"))
-    opened = await world.services.auth.login("wire1", PASSWORD, is_hashed=False)
+    opened = await world.services[Auth].login("wire1", PASSWORD, is_hashed=False)
     world.clients["user"] = Client(world.clients["admin"].app, opened.token)
     world.names["token"] = world.clients["admin"].token
 
@@ -51,16 +53,16 @@ async def the_admin(world: World) -> None:
 async def with_agent_group(world: World) -> None:
     """The newest user has an agent group and has never logged in."""
     world.names["user_id"] = str(await user_id(world, "wire2"))
-    me = await world.services.identities.authenticate(world.clients["admin"].token)
+    me = await world.services[Identities].authenticate(world.clients["admin"].token)
     assert me is not None
     change = UserChange(agent=AUG, display_name="Wire Two")
-    await world.services.users.patch(me, int(world.names["user_id"]), change)
+    await world.services[Users].patch(me, int(world.names["user_id"]), change)
 
 
 async def inactive(world: World) -> None:
     """A token of a user who is deactivated afterwards."""
     wirein = await user_id(world, "wirein")
-    opened = await world.services.auth.login("wirein", PASSWORD, is_hashed=False)
+    opened = await world.services[Auth].login("wirein", PASSWORD, is_hashed=False)
     app = world.clients["admin"].app
     await world.clients["admin"]("PATCH", f"/api/v1/users/{wirein}", {"active": False})
     world.clients["inactive"] = Client(app, opened.token)

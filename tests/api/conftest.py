@@ -12,6 +12,8 @@ from tests.api.several_pools import several_pools
 
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
+from determined_master.services.access.auth import Auth
+from determined_master.services.access.identities import Identities
 from determined_master.services.access.passwords import Passwords
 from determined_master.services.catalog import Services
 from determined_master.store.db import Address, Database
@@ -35,7 +37,7 @@ async def services(
 
 @pytest.fixture
 async def api(services: Services) -> AsyncIterator[Api]:
-    made = Api(all_routes(), services, services.identities)
+    made = Api(all_routes(), services, services[Identities])
     yield made
     made.close()
 
@@ -56,7 +58,7 @@ async def user(api: Api, services: Services) -> Client:
 
 
 async def token_of(services: Services, username: str) -> str:
-    opened = await services.auth.login(username, PASSWORD, is_hashed=False)
+    opened = await services[Auth].login(username, PASSWORD, is_hashed=False)
     return opened.token
 
 
@@ -64,8 +66,8 @@ async def token_of(services: Services, username: str) -> str:
 async def world(database: Address, pool: Database, passwords: Passwords) -> AsyncIterator[World]:
     """A master whose engine a test may tell what an agent would."""
     async with running_services(database, pool, passwords) as (services, engine):
-        api = Api(all_routes(), services, services.identities)
-        opened = await services.auth.login("admin", PASSWORD, is_hashed=False)
+        api = Api(all_routes(), services, services[Identities])
+        opened = await services[Auth].login("admin", PASSWORD, is_hashed=False)
         yield World(services, engine, {}, {"admin": Client(api, opened.token)})
         api.close()
 

@@ -19,6 +19,8 @@ from tests.postgres import new_database
 
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
+from determined_master.services.access.auth import Auth
+from determined_master.services.access.identities import Identities
 from determined_master.services.access.passwords import Passwords
 from determined_master.settings.security import Authz, Security
 from determined_master.store.db import Address, open_database
@@ -38,10 +40,10 @@ async def hidden_world(postgres: Address, passwords: Passwords) -> AsyncIterator
         await open_database(address, min_size=1) as pool,
         running_services(address, pool, passwords, settings) as (services, engine),
     ):
-        api = Api(all_routes(), services, services.identities)
+        api = Api(all_routes(), services, services[Identities])
         world = World(services, engine, {}, {})
         for name, username in (("admin", "admin"), ("user", "determined")):
-            opened = await services.auth.login(username, PASSWORD, is_hashed=False)
+            opened = await services[Auth].login(username, PASSWORD, is_hashed=False)
             world.clients[name] = Client(api, opened.token)
         await _fill(world)
         yield world

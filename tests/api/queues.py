@@ -12,6 +12,8 @@ from tests.api.samples import World
 from determined_master import clock, entropy
 from determined_master.aggregates.allocations import ALLOCATION
 from determined_master.domain.allocation import messages as alloc
+from determined_master.pools.live import LiveAllocations
+from determined_master.services.access.users import Users
 from determined_master.settings.master import Settings
 from determined_master.settings.pools import ResourceManager, ResourcePool, Scheduler
 
@@ -49,7 +51,7 @@ async def submit(world: World, **resources: Any) -> Job:
 
     async def is_queued() -> bool:
         """Its row is there a little earlier, which others may see before the engine does."""
-        return world.services.live.find(allocation_id) is not None
+        return world.services[LiveAllocations].find(allocation_id) is not None
 
     await scene.until_true(is_queued, bool, [])
     return Job(made["jobId"], str(made["id"]), allocation_id)
@@ -59,7 +61,7 @@ async def request_of(world: World, task_type: alloc.TaskType, **overrides: Any) 
     """A job that is no experiment, as one of that type would ask for slots."""
     job_id, task_id = str(entropy.new_uuid()), str(entropy.new_uuid())
     allocation_id, now = f"{task_id}.1", clock.now()
-    async with world.services.users._db.acquire() as conn:
+    async with world.services[Users]._db.acquire() as conn:
         await conn.execute(
             "INSERT INTO tasks (id, type, job_id, user_id, started_at) VALUES ($1, $2, $3, 1, $4)",
             *(task_id, task_type, job_id, now),
@@ -109,6 +111,6 @@ async def changed(world: World, job: Job, **change: Any) -> None:
 
 def live(world: World, job: Job) -> alloc.AllocationRequest:
     """What a job asks of the scheduler now."""
-    found = world.services.live.find(job.allocation_id)
+    found = world.services[LiveAllocations].find(job.allocation_id)
     assert found is not None
     return found.request

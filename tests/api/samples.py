@@ -20,8 +20,11 @@ from tests.api.client import Client
 from tests.api.master import PASSWORD
 
 from determined_master.engine import Engine
+from determined_master.services.access.identities import Identities
 from determined_master.services.access.passwords import client_hash
+from determined_master.services.access.users import Users
 from determined_master.services.catalog import Services
+from determined_master.services.cluster.agents import Agents
 
 DATA = Path(__file__).parent.parent / "data" / "wire.json"
 
@@ -50,7 +53,7 @@ class World:
 
     def orders(self) -> list[Any]:
         """What the one agent was told to start."""
-        backend: Any = self.services.agents._backend
+        backend: Any = self.services[Agents]._backend
         orders: list[Any] = backend.orders
         return orders
 
@@ -62,9 +65,9 @@ class World:
                    agent_user = NULL, agent_group = NULL
             RETURNING id
         """
-        async with self.services.users._db.acquire() as conn:
+        async with self.services[Users]._db.acquire() as conn:
             for row in await conn.fetch(query):
-                self.services.identities.forget_user(row["id"])
+                self.services[Identities].forget_user(row["id"])
 
 
 Prepare = Callable[[World], Awaitable[None]]

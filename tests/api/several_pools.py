@@ -14,6 +14,8 @@ from determined_master.api.app import Api
 from determined_master.api.table import all_routes
 from determined_master.domain.machines.agent_switches import Switches
 from determined_master.ports import AgentSnapshot
+from determined_master.services.access.auth import Auth
+from determined_master.services.access.identities import Identities
 from determined_master.services.access.passwords import Passwords
 from determined_master.settings.master import Settings
 from determined_master.settings.pools import ResourceManager, ResourcePool, Scheduler
@@ -75,10 +77,10 @@ async def several_pools(
     """That master, with clients `admin` and `user`."""
     async with running_services(database, pool, passwords, POOLS, SomeAgents()) as running:
         services, engine = running
-        api = Api(all_routes(), services, services.identities)
+        api = Api(all_routes(), services, services[Identities])
         clients = {}
         for name, username in (("admin", "admin"), ("user", "determined")):
-            opened = await services.auth.login(username, PASSWORD, is_hashed=False)
+            opened = await services[Auth].login(username, PASSWORD, is_hashed=False)
             clients[name] = Client(api, opened.token)
         yield World(services, engine, {}, clients)
         api.close()

@@ -12,6 +12,8 @@ from tests.postgres import new_database
 
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
+from determined_master.services.access.auth import Auth
+from determined_master.services.access.identities import Identities
 from determined_master.services.access.passwords import Passwords
 from determined_master.store.db import Address, open_database
 
@@ -24,10 +26,10 @@ async def shared_world(postgres: Address, passwords: Passwords) -> AsyncIterator
         await open_database(address, min_size=1) as pool,
         running_services(address, pool, passwords) as (services, engine),
     ):
-        api = Api(all_routes(), services, services.identities)
+        api = Api(all_routes(), services, services[Identities])
         clients = {}
         for name, username in (("admin", "admin"), ("user", "determined")):
-            opened = await services.auth.login(username, PASSWORD, is_hashed=False)
+            opened = await services[Auth].login(username, PASSWORD, is_hashed=False)
             clients[name] = Client(api, opened.token)
         yield World(services, engine, {}, clients)
         api.close()

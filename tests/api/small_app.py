@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import asyncpg
 from starlette.websockets import WebSocket
@@ -19,6 +19,7 @@ from determined_master.domain.access.rules import Caller, TaskScope
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument
 from determined_master.pools.live import LiveAllocations
 from determined_master.services.access.task_tokens import TaskTokens
+from determined_master.services.catalog import Services
 from determined_master.services.containers.cluster_authority import ClusterAuthority
 from determined_master.services.tasks.proxies import Proxies
 from determined_wire.rest.experiments import (
@@ -39,6 +40,19 @@ CALLERS = {
         user_id=2, username="u", scope=TaskScope("7.a", "7.a.1", trial_id=5, experiment_id=7)
     ),
 }
+
+
+S = TypeVar("S")
+
+
+class Stubs(Services):
+    """A registry that gives an empty object for each service that it lacks."""
+
+    def __getitem__(self, kind: type[S]) -> S:
+        try:
+            return super().__getitem__(kind)
+        except LookupError:
+            return cast(S, SimpleNamespace())
 
 
 class Tokens:
@@ -160,7 +174,7 @@ def small_app(**options: Any) -> Iterator[Api]:
     tokens.__init__()  # type: ignore[misc]
     own = TaskTokens(b"secret")
     proxies = Proxies(LiveAllocations(lambda pool: None), own, ClusterAuthority(own))
-    made = Api(ROUTES, cast(Any, SimpleNamespace(proxies=proxies)), tokens, **options)
+    made = Api(ROUTES, Stubs(proxies), tokens, **options)
     try:
         yield made
     finally:

@@ -17,6 +17,7 @@ from tests.covers import covers
 from determined_master.server import logs
 from determined_master.services.catalog import Services
 from determined_master.services.cluster import master as master_service
+from determined_master.services.cluster.pools import Pools
 
 log = logging.getLogger("test")
 
@@ -102,8 +103,8 @@ async def test_a_trial_larger_than_its_pool_is_refused_or_warned_of(
     key = "invalid resource configuration: slots requested exceeds cluster capacity"
     assert refused.text.startswith(key)
     assert "is 2, pool default has 1 slots" in refused.text
-    settings = services.pools._settings
-    services.pools._settings = type(settings)(launch_error=False)
+    settings = services[Pools]._settings
+    services[Pools]._settings = type(settings)(launch_error=False)
     taken = await admin("POST", "/api/v1/experiments", body)
     assert taken.json()["warnings"] == ["LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED"]
 
@@ -111,7 +112,7 @@ async def test_a_trial_larger_than_its_pool_is_refused_or_warned_of(
 async def test_a_pool_without_agents_takes_every_trial(
     admin: Client, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(services.pools._backend, "agents", list)
+    monkeypatch.setattr(services[Pools]._backend, "agents", list)
     config = CONFIG + "resources: {slots_per_trial: 99}\n"
     body = {"config": config, "modelDefinition": [FILE]}
     assert (await admin("POST", "/api/v1/experiments", body)).json()["warnings"] == []

@@ -16,7 +16,10 @@ from determined_master import entropy
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
 from determined_master.domain.allocation import messages as alloc
+from determined_master.services.access.auth import Auth
+from determined_master.services.access.identities import Identities
 from determined_master.services.access.passwords import Passwords
+from determined_master.services.cluster.agents import Agents
 from determined_master.settings.pools import ResourcePool
 from determined_master.store.db import Address, Database
 from determined_wire.agent_link import ContainerSpec
@@ -41,10 +44,10 @@ async def world(database: Address, pool: Database, passwords: Passwords) -> Asyn
         database, pool, passwords, task_container_defaults=CLUSTER, resource_pools=pools
     )
     async with running as (services, engine):
-        api = Api(all_routes(), services, services.identities)
-        opened = await services.auth.login("admin", PASSWORD, is_hashed=False)
+        api = Api(all_routes(), services, services[Identities])
+        opened = await services[Auth].login("admin", PASSWORD, is_hashed=False)
         made = World(services, engine, {}, {"admin": Client(api, opened.token)})
-        backend: Any = services.agents._backend
+        backend: Any = services[Agents]._backend
         backend.others = [
             snapshot("a2", hostname="other", address="10.0.0.2"),
             snapshot("a3", hostname="third", address="10.0.0.2"),

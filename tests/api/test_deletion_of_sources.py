@@ -18,6 +18,8 @@ from tests.api.checkpoints.test_gc import (
 from tests.api.samples import World
 from tests.api.scenes import reaches, run
 
+from determined_master.services.access.users import Users
+
 CHECKPOINTS = "/api/v1/checkpoints"
 
 
@@ -50,7 +52,7 @@ async def collect(world: World, number: str) -> list[Any]:
 
 
 async def rows(world: World) -> int:
-    async with world.services.users._db.acquire() as conn:
+    async with world.services[Users]._db.acquire() as conn:
         return int(await conn.fetchval("SELECT count(*) FROM checkpoints"))
 
 

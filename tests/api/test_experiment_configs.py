@@ -15,6 +15,7 @@ from tests.covers import covers
 
 from determined_master.aggregates.experiments import SearchContexts
 from determined_master.domain.search.decision import SearchError
+from determined_master.services.access.users import Users
 from determined_master.store.db import Database
 
 PATH = "/api/v1/experiments"
@@ -99,7 +100,7 @@ async def test_a_checkpoint_tells_how_it_is_stored_and_no_other_secret(world: Wo
         "data": {"secrets": {"a": "hidden"}},
         "checkpoint_storage": {"type": "s3", "bucket": "b", "secret_key": "needed"},
     }
-    async with world.services.users._db.acquire() as conn:
+    async with world.services[Users]._db.acquire() as conn:
         query = "UPDATE experiments SET config = config || $2 WHERE id = $1"
         await conn.execute(query, int(world.names["experiment_id"]), more)
     path = f"/api/v1/checkpoints/{world.names['uuid']}"

@@ -20,6 +20,7 @@ from tests.covers import covers
 
 from determined_master.aggregates.allocations import ALLOCATION
 from determined_master.services.access.passwords import Passwords
+from determined_master.services.access.users import Users
 from determined_master.store.db import Address
 
 KINDS = ("command", "notebook", "shell")
@@ -89,7 +90,7 @@ async def end(world: World, task_id: str, exit_code: int = 0) -> None:
 
 
 async def query(world: World, text: str, *values: Any) -> Any:
-    async with world.services.users._db.acquire() as conn:
+    async with world.services[Users]._db.acquire() as conn:
         return await conn.fetchval(text, *values)
 
 
@@ -347,7 +348,7 @@ async def test_a_task_starts_in_the_directory_that_is_sent(world: World, client:
     assert answer.json()["b64Tgz"]
     from determined_master.store.experiments.experiments import delete_orphaned_models
 
-    async with world.services.users._db.acquire() as conn:
+    async with world.services[Users]._db.acquire() as conn:
         assert await delete_orphaned_models(conn, limit=100) == 0
 
 

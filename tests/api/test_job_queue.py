@@ -28,7 +28,11 @@ from tests.covers import covers
 from determined_master import clock
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
+from determined_master.pools.live import LiveAllocations
+from determined_master.services.access.auth import Auth
+from determined_master.services.access.identities import Identities
 from determined_master.services.access.passwords import Passwords
+from determined_master.services.access.users import Users
 from determined_master.store.db import Address, Database
 
 
@@ -36,8 +40,8 @@ from determined_master.store.db import Address, Database
 async def world(database: Address, pool: Database, passwords: Passwords) -> AsyncIterator[World]:
     """A master of three pools: by priority with preemption, without it, and by shares."""
     async with running_services(database, pool, passwords, SETTINGS) as (services, engine):
-        api = Api(all_routes(), services, services.identities)
-        opened = await services.auth.login("admin", PASSWORD, is_hashed=False)
+        api = Api(all_routes(), services, services[Identities])
+        opened = await services[Auth].login("admin", PASSWORD, is_hashed=False)
         yield World(services, engine, {}, {"admin": Client(api, opened.token)})
         api.close()
 
@@ -184,7 +188,7 @@ async def test_a_job_without_a_request_is_changed_and_its_next_request_knows(
     await admin("POST", f"/api/v1/experiments/{job.entity_id}/activate")
     found = await scene.until(admin, side, lambda got: got["jobs"])
     assert [(j["priority"], j["weight"]) for j in found] == [(9, 2.5)]
-    [again] = world.services.live.of_job(job.id)
+    [again] = world.services[LiveAllocations].of_job(job.id)
     assert again.id != job.allocation_id
     assert (again.request.priority, again.request.max_slots) == (9, 3)
 
@@ -209,7 +213,7 @@ async def test_a_job_that_moves_leaves_and_asks_again_in_its_new_pool_with_its_t
     names = await run(world, job.allocation_id)
     await world.clients["admin"]("POST", f"/api/v1/allocations/{job.allocation_id}/ready", {})
     await changed(world, job, resourcePool="side")
-    found = world.services.live.find(job.allocation_id)
+    found = world.services[LiveAllocations].find(job.allocation_id)
     assert found is not None
     assert found.preempt_reason == "allocation resource pool changed"
     assert found.kill_cause is None
@@ -299,7 +303,7 @@ async def test_statistics_count_jobs_and_tell_the_mean_wait_of_each_day(
     running, _ = await submit(world), await submit(world)
     await run(world, running.allocation_id)
     noon = now.replace(hour=12, minute=0, second=0, microsecond=0)
-    async with world.services.users._db.acquire() as conn:
+    async with world.services[Users]._db.acquire() as conn:
         for days, wait_s in ((1, 10), (1, 30), (30, 7), (32, 99)):
             at = noon - timedelta(days=days)
             await conn.execute(
@@ -332,7 +336,7 @@ async def test_every_user_may_change_the_queue_and_no_task_may(world: World) -> 
     task = Client(api, await scene.session_token(world, names))
     body = {"updates": [{"jobId": job.id, "priority": 1}]}
     assert (await task("POST", QUEUES, body)).status == 403
-    opened = await world.services.auth.login("determined", PASSWORD, is_hashed=False)
+    opened = await world.services[Auth].login("determined", PASSWORD, is_hashed=False)
     assert (await Client(api, opened.token)("POST", QUEUES, body)).status == 200
     assert live(world, job).priority == 1
 

@@ -15,8 +15,10 @@ from tests.store.rows import STARTED, add_experiment, add_project, add_trial
 from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import DetError
 from determined_master.services.catalog import Services
-from determined_master.services.experiments.experiments import Submission
+from determined_master.services.experiments.experiments import Experiments, Submission
+from determined_master.services.metrics.metrics import Metrics
 from determined_master.services.metrics.reports import MetricReport
+from determined_master.services.workspaces.projects import Projects
 from determined_master.store.db import Database
 
 pytestmark = pytest.mark.slow
@@ -50,7 +52,7 @@ async def repeat(act: Callable[[int], Awaitable[object]]) -> None:
 async def improve(services: Services, pool: Database, trial_id: int, round_: int) -> None:
     """Each is better than all before: the trial, its run and the experiment are written."""
     run_id = await pool.fetchval("SELECT run_id FROM trials WHERE id = $1", trial_id)
-    await services.metrics.report(
+    await services[Metrics].report(
         ADMIN,
         MetricReport(
             trial_id=trial_id,
@@ -65,7 +67,7 @@ async def improve(services: Services, pool: Database, trial_id: int, round_: int
 
 async def move(services: Services, projects: list[int], experiment: int, round_: int) -> None:
     target = projects[(round_ + experiment) % len(projects)]
-    await services.projects.move_experiment(ADMIN, experiment, target)
+    await services[Projects].move_experiment(ADMIN, experiment, target)
 
 
 async def test_an_ended_experiment_is_archived_and_moved_while_late_reports_come(
@@ -77,7 +79,7 @@ async def test_an_ended_experiment_is_archived_and_moved_while_late_reports_come
     trials = [await add_trial(pool, e, **ended) for e in experiments for _ in range(4)]
 
     async def archive(experiment: int, round_: int) -> None:
-        await services.experiments.archive(ADMIN, experiment, archived=round_ % 2 == 0)
+        await services[Experiments].archive(ADMIN, experiment, archived=round_ % 2 == 0)
 
     acts = [partial(improve, services, pool, trial_id) for trial_id in trials]
     acts += [partial(move, services, projects, e) for e in experiments]
@@ -94,7 +96,7 @@ async def test_live_searches_are_moved_paused_and_resumed_while_reports_come(
 ) -> None:
     projects = [1, await add_project(pool, "GOAL")]
     made = [
-        (await services.experiments.create(ADMIN, Submission(config=text, activate=True)))[0]
+        (await services[Experiments].create(ADMIN, Submission(config=text, activate=True)))[0]
         for searcher in SEARCHERS
         for text in [CONFIG.format(searcher)] * 2
     ]
@@ -105,7 +107,7 @@ async def test_live_searches_are_moved_paused_and_resumed_while_reports_come(
     trials = [row["id"] for row in await pool.fetch("SELECT id FROM trials ORDER BY id")]
 
     async def steer(round_: int) -> None:
-        act = services.experiments.activate if round_ % 2 else services.experiments.pause
+        act = services[Experiments].activate if round_ % 2 else services[Experiments].pause
         await asyncio.gather(*(act(ADMIN, experiment) for experiment in experiments))
 
     acts = [partial(improve, services, pool, trial_id) for trial_id in trials]

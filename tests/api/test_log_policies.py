@@ -15,6 +15,8 @@ from tests.covers import covers
 from determined_master.aggregates.trials import TRIAL
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.trial import messages as t
+from determined_master.services.cluster.pools import Pools
+from determined_master.services.logs.task_logs import TaskLogs
 from determined_wire import agent_link as link
 
 CONFIG = """
@@ -101,7 +103,7 @@ async def failed_with(world: World, trial: dict[str, Any], line: str) -> None:
         spans=(link.LogSpan(1, 0),),
         is_last=True,
     )
-    await world.services.task_logs.store_batch("a1", batch)
+    await world.services[TaskLogs].store_batch("a1", batch)
     await scene.container(world, names, "TERMINATED", exit_code=1)
 
 
@@ -136,7 +138,7 @@ async def test_a_failed_trial_that_no_agent_is_left_for_ends_with_reason_and_rem
 @covers("experiment-config 17.exclude_recheck")
 @covers("scheduling-and-provisioning e.4.restart_warned")
 async def test_where_launch_errors_are_off_it_waits_and_its_log_says_so(world, trial) -> None:
-    pools = world.services.pools
+    pools = world.services[Pools]
     pools._settings = msgspec.structs.replace(pools._settings, launch_error=False)
     await failed_with(world, trial, "ECC error")
     [line] = await lines_of(world, trial, "log policies exclude")
@@ -170,7 +172,7 @@ async def test_patterns_of_many_tasks_are_bounded_in_memory(
 ) -> None:
     monkeypatch.setattr("determined_master.services.logs.policies.MAX_KNOWN_TASKS", 1)
     await scene.submitted(world)  # makes no lines of its own
-    policies = world.services.task_logs._policies
+    policies = world.services[TaskLogs]._policies
     for task_id in (trial["taskId"], "nosuch", trial["taskId"], "other"):
         await policies.look_at(task_id, "a1", ["illegal address"])
     assert list(policies._known) == ["other"]

@@ -12,6 +12,7 @@ from tests.store.rows import add_experiment, add_trial
 from determined_master.engine import EngineUnavailable
 from determined_master.engine.kind import Outcome
 from determined_master.services.catalog import Services
+from determined_master.services.metrics.metrics import Metrics
 from determined_master.store.db import Conn, Database
 from determined_master.store.metrics import system_metrics
 
@@ -94,7 +95,7 @@ async def test_a_batch_that_is_not_settled_in_time_is_to_be_sent_again_and_count
             raise outcome
         return outcome
 
-    monkeypatch.setattr(services.metrics._engine, "post", post_once)
+    monkeypatch.setattr(services[Metrics]._engine, "post", post_once)
     reports = [body(trial, 1, {"loss": 2.0}, "training"), body(trial, 1, {"loss": 1.0})]
     path = f"/api/v1/trials/{trial}/metrics/batch"
     assert (await admin("POST", path, {"reports": reports})).status == 503

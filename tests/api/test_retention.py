@@ -11,6 +11,7 @@ from tests.api.samples import World
 from tests.covers import covers
 
 from determined_master import clock
+from determined_master.services.workspaces.workspaces import Workspaces
 
 MESSAGE = "/api/v1/master/cluster_message"
 
@@ -22,7 +23,7 @@ async def finished_with_logs(world: World, *, days_ago: int) -> Client:
     task = world.names["task_id"]
     logs = [{"taskId": task, "log": text} for text in ("one\n", "two\n")]
     assert (await admin("POST", "/api/v1/task/logs", {"logs": logs})).status == 200
-    async with world.services.workspaces._db.acquire() as conn:
+    async with world.services[Workspaces]._db.acquire() as conn:
         query = "UPDATE tasks SET ended_at = $2 WHERE id = $1"
         await conn.execute(query, task, clock.now() - timedelta(days=days_ago))
     return admin

@@ -36,6 +36,8 @@ from determined_master.api.app import Api, build_table
 from determined_master.api.http.cors import Cors
 from determined_master.api.http.routes import Route
 from determined_master.api.table import all_routes
+from determined_master.services.access.auth import Auth
+from determined_master.services.access.identities import Identities
 from determined_master.services.access.passwords import Passwords
 from determined_master.store.db import Address, open_database
 from determined_wire.proto import Endpoint
@@ -84,7 +86,7 @@ async def master(postgres: Address, passwords: Passwords) -> AsyncIterator[tuple
         await open_database(address, min_size=1) as pool,
         running_services(address, pool, passwords) as (services, engine),
     ):
-        api = Api(all_routes(), services, services.identities)
+        api = Api(all_routes(), services, services[Identities])
         yield api, World(services, engine, {}, {})
         api.close()
 
@@ -97,7 +99,7 @@ async def world(master: tuple[Api, World]) -> World:
     made = World(services, first.engine, first.shared, {})
     await made.forget_users()
     for name, username in (("admin", "admin"), ("user", "determined")):
-        opened = await services.auth.login(username, PASSWORD, is_hashed=False)
+        opened = await services[Auth].login(username, PASSWORD, is_hashed=False)
         made.clients[name] = Client(api, opened.token)
     made.clients |= {"none": Client(api), "bad": Client(api, "nonsense")}
     return made

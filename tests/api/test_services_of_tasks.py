@@ -23,7 +23,10 @@ from determined_master import clock, entropy
 from determined_master.aggregates.allocations import ALLOCATION
 from determined_master.domain.allocation import messages as alloc
 from determined_master.services.access.passwords import Passwords
+from determined_master.services.access.users import Users
+from determined_master.services.cluster.agents import Agents
 from determined_master.services.tasks.idle_tasks import IdleTasks
+from determined_master.services.tasks.interactive_tasks import InteractiveTasks
 from determined_master.store.db import Address
 
 PORTS = {"notebook": (2900, 3199), "shell": (3200, 3499), "tensorboard": (2600, 2899)}
@@ -110,7 +113,7 @@ async def test_a_server_listens_at_a_port_of_its_kind_that_no_other_has(
     world: World, client: Client, kind: str
 ) -> None:
     low, high = PORTS[kind]
-    async with world.services.users._db.acquire() as conn:
+    async with world.services[Users]._db.acquire() as conn:
         taken = await launched(world, kind, config={"resources": {"slots": 0}})
         used = "UPDATE interactive_tasks SET port = $2 WHERE task_id = $1"
         await conn.execute(used, taken["id"], low)
@@ -164,7 +167,7 @@ async def test_a_shell_on_an_agent_without_rights_has_the_agents_user_from_its_l
     world: World, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await world.forget_users()
-    monkeypatch.setattr(world.services.agents._backend, "account", "ada")
+    monkeypatch.setattr(world.services[Agents]._backend, "account", "ada")
     task = await launched(world, "shell", config={"resources": {"slots": 0}})
     assert task["agentUserGroup"]["user"] == "ada"
     await serve(world, task["id"])
@@ -175,7 +178,7 @@ async def test_a_shell_may_become_anybodys_where_the_agents_of_its_pool_differ(
     world: World, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await world.forget_users()
-    backend = world.services.agents._backend
+    backend = world.services[Agents]._backend
     monkeypatch.setattr(backend, "account", "ada")
     monkeypatch.setattr(backend, "others", [snapshot("a2", account="bob")])
     task = await launched(world, "shell", config={"resources": {"slots": 0}})
@@ -282,7 +285,7 @@ def requests() -> Requests:
 def idle(world: World, requests: Requests) -> IdleTasks:
     services = world.services
     known: Any = requests
-    return IdleTasks(services.users._db, services.interactive_tasks, known)
+    return IdleTasks(services[Users]._db, services[InteractiveTasks], known)
 
 
 @covers("experiment-config 22.limits")
@@ -332,7 +335,7 @@ async def test_a_set_clock_and_another_master_end_nobodys_work(
     idle.begin_again()
     assert await idle.end_idle() == []
     other: Any = requests
-    fresh = IdleTasks(world.services.users._db, world.services.interactive_tasks, other)
+    fresh = IdleTasks(world.services[Users]._db, world.services[InteractiveTasks], other)
     now[0] = begin + timedelta(hours=2)
     assert await fresh.end_idle() == []
 

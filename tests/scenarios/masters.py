@@ -13,6 +13,7 @@ from tests.api.master import PASSWORD
 
 from determined_master import clock
 from determined_master.app import App
+from determined_master.services.access.auth import Auth
 from determined_master.services.access.passwords import Passwords
 from determined_master.services.cluster.bootstrap import bootstrap
 from determined_master.settings.master import Settings
@@ -35,7 +36,7 @@ async def master(
         ready = asyncio.Event()
         running = asyncio.create_task(app.run(ready))
         await asyncio.wait_for(ready.wait(), 60)
-        opened = await app.services.auth.login("admin", PASSWORD, is_hashed=False)
+        opened = await app.services[Auth].login("admin", PASSWORD, is_hashed=False)
         try:
             yield app, Client(app.asgi, opened.token)
         finally:

@@ -18,6 +18,7 @@ from determined_master.domain.allocation.container_rows import MAX_IN_STATE
 from determined_master.domain.allocation.messages import Allocation
 from determined_master.engine.kind import STATE_LIMIT_BYTES
 from determined_master.services.access.passwords import Passwords
+from determined_master.services.tasks.allocations import Allocations
 from determined_master.settings.master import Settings
 from determined_master.settings.pools import ResourcePool
 from determined_master.store.db import Address, Database
@@ -115,7 +116,7 @@ async def all_rendezvous(app: App) -> list[Any]:
     allocation = only(app)
     return await asyncio.gather(
         *(
-            app.services.allocations.rendezvous(ADMIN, allocation.id, c.id)
+            app.services[Allocations].rendezvous(ADMIN, allocation.id, c.id)
             for c in allocation.containers
         )
     )

@@ -50,7 +50,9 @@ from determined_master.domain.errors import (
 )
 from determined_master.ports import Authenticator
 from determined_master.server.proxied_http import ClientGone
+from determined_master.services.access.guard import Guard
 from determined_master.services.catalog import Services
+from determined_master.services.tasks.proxies import Proxies
 from determined_master.store.connection_errors import DATABASE_AWAY, words_of
 from determined_master.store.constraint_errors import refusal_of, shortage_of
 from determined_wire.proto import Endpoint, Message
@@ -77,13 +79,17 @@ class Api:
         *,
         recheck_s: float = RECHECK_S,
     ) -> None:
-        """`recheck_s`: so often are those looked at who keep a connection open."""
-        self._services = services
+        """`recheck_s`: how often callers that keep a connection open are authorized again.
+
+        Raises:
+            LookupError: a route takes a service that is not among `services`.
+        """
+        self._guard, self._proxies = services[Guard], services[Proxies]
         self._authenticator = authenticator
         self._recheck_s = recheck_s
         self._idle = IdleConnections()
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="api")
-        self._table = build_table(routes)
+        self._table = build_table(route.bind(services) for route in routes)
 
     def close(self) -> None:
         """Wait for the threads that read and compress large bodies; close what was kept open."""
@@ -122,19 +128,19 @@ class Api:
             request = await target.read(http, match.values, receive, self._threads)
             target.check_scope(caller, request)
             await self._check_roles(caller, target.route, request, {})
-            call = Call(caller, self._services, http)
+            call = Call(caller, http)
             route = target.route
             if route.kind == "stream":
                 await gateway.stream_messages(
                     send,
                     receive,
-                    route.handler(call, request),
+                    route.handler(call, request, *route.given),
                     AS_LONG_AS_THEY_LIKE if is_public else self._stay(http, target, request),
                     unexpected=partial(_unexpected, http),
                     is_pretty=http.wants_pretty,
                 )
             else:
-                answer = await route.handler(call, request)
+                answer = await route.handler(call, request, *route.given)
                 await gateway.send_message(send, http, answer, self._threads)
         except DetError as error:
             await gateway.send_error(send, error)
@@ -184,7 +190,7 @@ class Api:
         self, route: Route, http: Http, values: tuple[str, ...], receive: Receive, send: Send
     ) -> None:
         parameters = _parameters(route, values)
-        found, own_token = find_service(http, self._services.proxies, parameters["service"])
+        found, own_token = find_service(http, self._proxies, parameters["service"])
         entry = await admit_to_service(
             http,
             self._authenticator,
@@ -193,10 +199,10 @@ class Api:
             in_query=query_token(http.raw_query),
         )
         who = entry.caller or ANONYMOUS
-        call = Call(who, self._services, http, parameters, idle=self._idle)
+        call = Call(who, http, parameters, idle=self._idle)
         if entry.caller is not None:
             entry = msgspec.structs.replace(entry, visit=self._visit(http))
-        await route.handler(call, entry, receive, send)
+        await route.handler(call, entry, receive, send, *route.given)
 
     async def _run_plain(
         self, route: Route, http: Http, values: tuple[str, ...], receive: Receive, send: Send
@@ -205,8 +211,8 @@ class Api:
         body = b"" if http.method in ("GET", "HEAD") else await read_body(receive, http)
         parameters = _parameters(route, values)
         await self._check_roles(caller, route, None, parameters)
-        call = Call(caller, self._services, http, parameters, body)
-        await plain.send_answer(send, receive, http, await route.handler(call))
+        call = Call(caller, http, parameters, body)
+        await plain.send_answer(send, receive, http, await route.handler(call, *route.given))
 
     async def _plain_caller(self, route: Route, http: Http) -> Caller:
         if not route.is_public:
@@ -234,7 +240,7 @@ class Api:
             return
         if not isinstance(route.access, str):
             claims = claims_of(route.access, request, parameters)
-            await self._services.guard.check(caller, claims)
+            await self._guard.check(caller, claims)
 
     async def _serve_socket(self, scope: Scope, receive: Receive, send: Send) -> None:
         http = Http(scope)
@@ -246,8 +252,8 @@ class Api:
                 await _refuse_socket(scope, send, 404, f"api not found: WS {http.path}")
                 return
             caller = await self._plain_caller(target, http)
-            call = Call(caller, self._services, http, _parameters(target, match.values))
-            await target.handler(call, socket)
+            call = Call(caller, http, _parameters(target, match.values))
+            await target.handler(call, socket, *target.given)
         except DetError as error:
             await _refuse_socket(scope, send, *_plain_status(error))
 

@@ -6,7 +6,7 @@ from functools import cache
 
 from determined_master.api.access import access_tokens, auth, groups, roles, users
 from determined_master.api.checkpoints import checkpoints
-from determined_master.api.checkpoints import gc as collections
+from determined_master.api.checkpoints import gc as checkpoint_gc
 from determined_master.api.cluster import agents, master, pool_bindings, pools, usage
 from determined_master.api.cluster import messages as cluster_messages
 from determined_master.api.configs import policies as config_policies
@@ -45,6 +45,7 @@ from determined_master.api.tasks import (
     tensorboards,
 )
 from determined_master.api.workspaces import namespaces, project_columns, projects, workspaces
+from determined_master.services.cluster.master import Master
 
 MODULES = (
     auth,
@@ -91,7 +92,7 @@ MODULES = (
     model_versions,
     experiment_lives,
     experiment_bulk,
-    collections,
+    checkpoint_gc,
     stories,
     usage,
     proxy,
@@ -116,15 +117,15 @@ OURS: frozenset[tuple[str, str]] = frozenset(
 
 
 @plain_route("GET", "/api/v1/openapi.json", access=SIGNED_IN, public=True)
-async def openapi(call: Call) -> Reply:
+async def openapi(call: Call, master: Master) -> Reply:
     """This API as an OpenAPI document."""
-    return _document(call)
+    return _document(master)
 
 
 @plain_route("GET", "/api/v1/api.swagger.json", access=SIGNED_IN, public=True)
-async def swagger(call: Call) -> Reply:
+async def swagger(call: Call, master: Master) -> Reply:
     """The same at the path that clients know."""
-    return _document(call)
+    return _document(master)
 
 
 def all_routes() -> list[Route]:
@@ -132,8 +133,8 @@ def all_routes() -> list[Route]:
     return [*routes_of(*MODULES), openapi, swagger]
 
 
-def _document(call: Call) -> Reply:
-    text = _text(call.services.master.facts.version)
+def _document(master: Master) -> Reply:
+    text = _text(master.facts.version)
     return Reply(text, content_type="application/json")
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def register_effects(
-    base: Foundation, runner: ClusterBackend, pools: Pools, collections: CheckpointGc
+    base: Foundation, runner: ClusterBackend, pools: Pools, checkpoint_gc: CheckpointGc
 ) -> None:
     """Give the engine a handler for every effect; before it runs.
 
@@ -35,13 +35,13 @@ def register_effects(
     TrialEffects(engine, db, tokens, pools).register()
     GenericTaskEffects(engine, db, tokens).register()
     InteractiveEffects(engine, db, tokens).register()
-    GcEffects(engine, db, tokens, collections, _aux_pool(settings)).register()
+    GcEffects(engine, db, tokens, checkpoint_gc, _aux_pool(settings)).register()
     specs = ContainerSpecs(db, tokens, task_defaults(settings))
     pods = PodTermsReader(settings, db)
     AllocationEffects(engine, runner, specs, base.policies, pods).register()
 
 
 def _aux_pool(settings: Settings) -> str:
-    """Where collections of garbage run."""
+    """The pool of checkpoint GC tasks."""
     chosen = settings.resource_manager.default_aux_resource_pool
     return chosen or settings.resource_pools[0].pool_name

@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING
 from determined_master.composition.leader_tasks import LeaderTasks
 from determined_master.services.checkpoints.gc_waits import GcWaitNotices
 from determined_master.services.cluster.agent_stays import AgentStays
+from determined_master.services.cluster.agent_switches import AgentSwitches
+from determined_master.services.cluster.master import Master
+from determined_master.services.cluster.usage import Usage
+from determined_master.services.experiments.detached import Detached
 from determined_master.services.tasks.idle_tasks import IdleTasks
 from determined_master.sweeps.maintenance import keep_house
 from determined_master.sweeps.periodic import (
@@ -51,13 +55,13 @@ class Loops:
     async def run(self, ready: asyncio.Event) -> None:
         """Lead, plan and flush until cancelled; `ready` is set once agents may come."""
         base, queues, services = self._base, self._queues, self._services
-        door, switches = self._backends.every, services.agent_switches
+        door, switches = self._backends.every, services[AgentSwitches]
         parts = base.engine, base.db, base.live, door, switches, queues.terms
         lead = LeaderTasks(*parts, queues.machines.take_over)
         async with asyncio.TaskGroup() as group:
             group.create_task(base.engine.run())
             await base.engine.wait_until_leading(timeout_s=None)
-            for vital in (self._work.flusher, services.master.loop, queues.loops):
+            for vital in (self._work.flusher, services[Master].loop, queues.loops):
                 group.create_task(vital.run())
             for loop in (*self._sweeps(), lead.keep_enforcing, lead.keep_terms):
                 group.create_task(keep_running(loop))
@@ -66,14 +70,14 @@ class Loops:
 
     def _sweeps(self) -> Sequence[Callable[[], Awaitable[Any]]]:
         base, queues, work = self._base, self._queues, self._work
-        runner, usage = self._backends.runner, self._services.usage
+        runner, usage = self._backends.runner, self._services[Usage]
         waits = GcWaitNotices(base.engine, base.db, runner)
         stays = AgentStays(base.db, runner)
         idle = IdleTasks(base.db, work.interactive, work.proxies)
         way_back_s = max(p.agent_reconnect_wait_s for p in base.settings.all_pools)
         return (
             partial(keep_house, base.db),
-            partial(end_silent_trials, self._services.detached),
+            partial(end_silent_trials, self._services[Detached]),
             partial(report_gc_waits, waits),
             partial(end_idle_tasks, idle),
             partial(delete_unused_namespaces, self._backends.namespaces),

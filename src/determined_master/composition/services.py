@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from determined_master.backends.object_storage import ObjectStorage
+from determined_master.ports import AgentSockets
 from determined_master.services.access.access_tokens import AccessTokens, Lives
 from determined_master.services.access.auth import Auth
 from determined_master.services.access.groups import Groups
 from determined_master.services.access.guard import Guard
-from determined_master.services.access.identities import Identities
 from determined_master.services.access.passwords import Passwords
 from determined_master.services.access.roles import Roles
 from determined_master.services.access.users import Users
 from determined_master.services.catalog import Services
 from determined_master.services.checkpoints.checkpoints import Checkpoints
 from determined_master.services.checkpoints.files import CheckpointFiles
-from determined_master.services.checkpoints.gc import CheckpointGc
 from determined_master.services.cluster.agent_switches import AgentSwitches
 from determined_master.services.cluster.agents import Agents
 from determined_master.services.cluster.master import Master
 from determined_master.services.cluster.messages import ClusterMessages
-from determined_master.services.cluster.pool_bindings import PoolBindings
-from determined_master.services.cluster.pools import Pools
 from determined_master.services.cluster.usage import Usage
 from determined_master.services.configs.defaults import cluster_priorities
 from determined_master.services.configs.policies import ConfigPolicies
@@ -47,16 +44,12 @@ from determined_master.services.metrics.system_metrics import SystemMetrics
 from determined_master.services.models.models import Models
 from determined_master.services.models.versions import ModelVersions
 from determined_master.services.queue.job_changes import JobChanges
-from determined_master.services.queue.job_queue import JobQueue
-from determined_master.services.queue.job_terms import JobTermsSync
-from determined_master.services.queue.job_why import JobWhy
 from determined_master.services.search.previews import SearchPreviews
 from determined_master.services.tasks.allocations import Allocations
 from determined_master.services.tasks.control import TaskControl
 from determined_master.services.tasks.tasks import Tasks
 from determined_master.services.tasks.tensorboards import Tensorboards
 from determined_master.services.workspaces.moves import Moves
-from determined_master.services.workspaces.namespaces import WorkspaceNamespaces
 from determined_master.services.workspaces.project_columns import ProjectColumns
 from determined_master.services.workspaces.projects import Projects
 from determined_master.services.workspaces.workspaces import Workspaces
@@ -69,41 +62,6 @@ if TYPE_CHECKING:
     from determined_master.store.db import Database
 
 
-class _People(TypedDict):
-    """The services of who is who, and who may what."""
-
-    auth: Auth
-    identities: Identities
-    users: Users
-    groups: Groups
-    roles: Roles
-    guard: Guard
-    access_tokens: AccessTokens
-
-
-class _Queues(TypedDict):
-    """The services of pools and of what waits in them."""
-
-    pools: Pools
-    pool_bindings: PoolBindings
-    namespaces: WorkspaceNamespaces
-    job_queue: JobQueue
-    job_changes: JobChanges
-    job_terms: JobTermsSync
-    job_why: JobWhy
-
-
-class _Kept(TypedDict):
-    """The services of what trials leave: checkpoints, and the models made of them."""
-
-    checkpoints: Checkpoints
-    checkpoint_files: CheckpointFiles
-    collections: CheckpointGc
-    models: Models
-    model_versions: ModelVersions
-    trial_sources: TrialSources
-
-
 def make_services(
     base: Foundation,
     backends: JoinedBackends,
@@ -111,96 +69,104 @@ def make_services(
     work: Work,
     passwords: Passwords,
 ) -> Services:
-    """What routes reach."""
+    """The services of a master, each registered by its type."""
     db, engine = base.db, base.engine
     trials = Trials(engine, db, base.live, work.flusher.summaries)
     experiments = Experiments(engine, db, work.configs, queues.pools)
     lists, tasks = ExperimentLists(db), Tasks(db)
-    detached, people = Detached(engine, db), _people(base, passwords)
-    return Services(
-        **people,
-        **_queues(base, backends, queues),
-        **_kept(db, work),
-        master=Master(base.facts, db, base.settings.masked),
-        cluster_messages=ClusterMessages(db),
-        experiments=experiments,
-        model_files=ModelFiles(experiments),
-        experiment_lists=lists,
-        experiment_search=ExperimentSearch(db, lists, trials),
-        runs=Runs(db, base.live),
-        run_bulk=RunBulk(db),
-        project_columns=ProjectColumns(db),
-        series=SeriesReads(db, work.flusher.points),
-        experiment_edits=ExperimentEdits(db, work.collections, queues.terms, queues.pools),
-        experiment_bulk=ExperimentBulk(db),
-        continuations=Continuations(engine, db, work.configs, queues.bindings),
-        trials=trials,
-        detached=detached,
-        system_metrics=(samples := SystemMetrics(db)),
-        metrics=Metrics(engine, db, work.flusher, samples, detached.note_report),
-        task_logs=base.logs,
-        log_retention=work.retention,
-        tasks=tasks,
-        task_control=TaskControl(
-            tasks, trials, experiments, work.generic, work.interactive, base.live
-        ),
-        generic_tasks=work.generic,
-        interactive_tasks=work.interactive,
-        tensorboards=Tensorboards(db, work.interactive),
-        templates=Templates(db),
-        config_policies=ConfigPolicies(db, cluster_priorities(base.settings)),
-        allocations=Allocations(engine, db, base.live),
-        agents=Agents(backends.runner, base.live, base.cluster.join_token),
-        agent_switches=AgentSwitches(engine, db, backends.runner, base.live, base.nudge),
-        workspaces=Workspaces(
-            db, queues.bindings, work.deletions, people["roles"], backends.namespaces
-        ),
-        projects=Projects(db, work.deletions, Moves(queues.bindings, queues.pools)),
-        proxies=work.proxies,
-        search_previews=SearchPreviews(work.layers),
-        stories=Stories(db),
-        harness=Harness(),
-        usage=Usage(db),
-        live=base.live,
-        serve_agent=backends.door.serve,
+    detached, samples = Detached(engine, db), SystemMetrics(db)
+    roles = Roles(db, base.identities, base.settings.security.authz.creator_role_id)
+    services = Services(
+        *_people(base, passwords),
+        *_queues(base, backends, queues),
+        *_kept(db, work),
+        *_machines(base, backends),
+        roles,
+        Master(base.facts, db, base.settings.masked),
+        ClusterMessages(db),
+        experiments,
+        ModelFiles(experiments),
+        lists,
+        ExperimentSearch(db, lists, trials),
+        Runs(db, base.live),
+        RunBulk(db),
+        ProjectColumns(db),
+        SeriesReads(db, work.flusher.points),
+        ExperimentEdits(db, work.checkpoint_gc, queues.terms, queues.pools),
+        ExperimentBulk(db),
+        Continuations(engine, db, work.configs, queues.bindings),
+        trials,
+        detached,
+        samples,
+        Metrics(engine, db, work.flusher, samples, detached.note_report),
+        base.logs,
+        work.retention,
+        tasks,
+        TaskControl(tasks, trials, experiments, work.generic, work.interactive, base.live),
+        work.generic,
+        work.interactive,
+        Tensorboards(db, work.interactive),
+        Templates(db),
+        ConfigPolicies(db, cluster_priorities(base.settings)),
+        Allocations(engine, db, base.live),
+        Workspaces(db, queues.bindings, work.deletions, roles, backends.namespaces),
+        Projects(db, work.deletions, Moves(queues.bindings, queues.pools)),
+        work.proxies,
+        SearchPreviews(work.layers),
+        Stories(db),
+        Harness(),
+        Usage(db),
+        base.live,
     )
+    services.add(AgentSockets, backends.door)
+    return services
 
 
-def _people(base: Foundation, passwords: Passwords) -> _People:
+def _people(base: Foundation, passwords: Passwords) -> tuple[object, ...]:
+    """The services of users, groups, their tokens and permissions."""
     db, known, security = base.db, base.identities, base.settings.security
     lives = Lives(security.token.default_lifespan_days, security.token.max_lifespan_days)
-    return _People(
-        auth=Auth(db, passwords, known),
-        identities=known,
-        users=Users(db, passwords, known),
-        groups=Groups(db, known),
-        roles=Roles(db, known, security.authz.creator_role_id),
-        guard=Guard(db),
-        access_tokens=AccessTokens(db, known, lives),
+    return (
+        Auth(db, passwords, known),
+        known,
+        Users(db, passwords, known),
+        Groups(db, known),
+        Guard(db),
+        AccessTokens(db, known, lives),
     )
 
 
-def _queues(base: Foundation, backends: JoinedBackends, queues: Queues) -> _Queues:
+def _queues(base: Foundation, backends: JoinedBackends, queues: Queues) -> tuple[object, ...]:
+    """The services of resource pools and of their queues."""
     parts = (base.db, queues.queue, queues.pools, queues.bindings, queues.terms)
     is_strict = base.settings.security.authz.strict_job_queue_control
-    return _Queues(
-        pools=queues.pools,
-        pool_bindings=queues.bindings,
-        namespaces=backends.namespaces,
-        job_queue=queues.queue,
-        job_changes=JobChanges(*parts, is_strict=is_strict),
-        job_terms=queues.terms,
-        job_why=queues.job_why,
+    return (
+        queues.pools,
+        queues.bindings,
+        backends.namespaces,
+        queues.queue,
+        JobChanges(*parts, is_strict=is_strict),
+        queues.terms,
+        queues.job_why,
     )
 
 
-def _kept(db: Database, work: Work) -> _Kept:
+def _kept(db: Database, work: Work) -> tuple[object, ...]:
+    """The services of checkpoints, and of the models made of them."""
     checkpoints = Checkpoints(db)
-    return _Kept(
-        checkpoints=checkpoints,
-        checkpoint_files=CheckpointFiles(db, checkpoints, ObjectStorage()),
-        collections=work.collections,
-        models=Models(db),
-        model_versions=ModelVersions(db),
-        trial_sources=TrialSources(db),
+    return (
+        checkpoints,
+        CheckpointFiles(db, checkpoints, ObjectStorage()),
+        work.checkpoint_gc,
+        Models(db),
+        ModelVersions(db),
+        TrialSources(db),
+    )
+
+
+def _machines(base: Foundation, backends: JoinedBackends) -> tuple[object, ...]:
+    """The services of agents."""
+    return (
+        Agents(backends.runner, base.live, base.cluster.join_token),
+        AgentSwitches(base.engine, base.db, backends.runner, base.live, base.nudge),
     )

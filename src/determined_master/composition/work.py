@@ -34,7 +34,7 @@ class Work:
     generic: GenericTasks
     interactive: InteractiveTasks
     flusher: Flusher
-    collections: CheckpointGc
+    checkpoint_gc: CheckpointGc
     deletions: ProjectDeletions
     retention: LogRetention
     proxies: Proxies
@@ -51,7 +51,7 @@ def join_work(base: Foundation, queues: Queues) -> Work:
         generic=GenericTasks(engine, db, layers, queues.pools),
         interactive=_interactive_tasks(base, queues, layers),
         flusher=Flusher(db),
-        collections=CheckpointGc(engine, db),
+        checkpoint_gc=CheckpointGc(engine, db),
         deletions=ProjectDeletions(engine, db),
         retention=LogRetention(db, kept.log_retention_days, kept.schedule),
         proxies=Proxies(base.live, tokens, ClusterAuthority(tokens)),

@@ -16,7 +16,12 @@ from tests.covers import covers
 
 from determined_master import clock, entropy
 from determined_master.domain.allocation import messages as alloc
+from determined_master.pools.live import LiveAllocations
+from determined_master.services.access.auth import Auth
+from determined_master.services.access.users import Users
 from determined_master.services.checkpoints.gc_waits import GcWaitNotices
+from determined_master.services.cluster.agents import Agents
+from determined_master.services.experiments.experiments import Experiments
 from determined_wire.agent_link import ContainerSpec
 
 PATH = "/api/v1/experiments"
@@ -34,7 +39,7 @@ async def collections_of(world: World, count: int = 1) -> list[str]:
     found: list[str] = []
 
     async def look() -> list[str]:
-        async with world.services.users._db.acquire() as conn:
+        async with world.services[Users]._db.acquire() as conn:
             return [row["id"] for row in await conn.fetch(query, number)]
 
     await scene.until_true(look, lambda ids: len(ids) >= count, found)
@@ -86,7 +91,7 @@ async def test_a_task_deletes_what_a_policy_does_not_keep_and_tells_what_is_left
     answer = await admin("PATCH", f"{PATH}/{number}", {"checkpointStorage": KEEP_NONE})
     assert answer.status == 200, answer.body
     [allocation_id] = await collections_of(world)
-    asked = world.services.live.find(allocation_id)
+    asked = world.services[LiveAllocations].find(allocation_id)
     assert asked is not None
     assert (asked.request.is_preemptible, asked.request.is_single_node) == (False, True)
     names = await run(world, allocation_id)
@@ -205,7 +210,7 @@ async def test_an_experiment_is_deleted_with_all_it_has_once_its_files_are(world
     assert (await admin("GET", f"/api/v1/checkpoints/{uuid}")).status == 404
     assert (await admin("GET", f"/api/v1/trials/{world.names['trial_id']}")).status == 404
     assert (await admin("GET", f"/api/v1/tasks/{world.names['task_id']}")).status == 404
-    async with world.services.users._db.acquire() as conn:
+    async with world.services[Users]._db.acquire() as conn:
         for table in ("metrics", "task_logs", "allocations", "collections", "checkpoints"):
             assert await conn.fetchval(f"SELECT count(*) FROM {table}") == 0, table
 
@@ -219,7 +224,7 @@ async def test_a_deletion_that_fails_says_why_and_can_be_repeated(world: World) 
     await scene.until(
         admin, f"{PATH}/{number}", lambda got: got["experiment"]["state"] == "STATE_DELETE_FAILED"
     )
-    row = await world.services.experiments.get(ADMIN, int(number))
+    row = await world.services[Experiments].get(ADMIN, int(number))
     assert "could not be deleted" in row.reason
     assert (await admin("DELETE", f"{PATH}/{number}")).status == 200
     [again] = await collections_of(world)
@@ -242,7 +247,7 @@ async def test_an_experiment_that_never_ran_is_gone_at_once(world: World) -> Non
 async def test_only_the_owner_or_an_admin_deletes(world: World) -> None:
     await scene.ended(world)
     services = world.services
-    opened = await services.auth.login("determined", PASSWORD, is_hashed=False)
+    opened = await services[Auth].login("determined", PASSWORD, is_hashed=False)
     other = Client(world.clients["admin"].app, opened.token)
     answer = await other("DELETE", f"{PATH}/{world.names['experiment_id']}")
     assert answer.status == 403
@@ -316,14 +321,14 @@ async def test_a_deletion_that_finds_no_agent_says_so_in_its_story(world: World)
     admin, number = world.clients["admin"], world.names["experiment_id"]
     await admin("DELETE", f"{PATH}/{number}")
     [allocation_id] = await collections_of(world)
-    pool = world.services.users._db
+    pool = world.services[Users]._db
     empty = GcWaitNotices(world.engine, pool, NoAgents())
-    staffed = GcWaitNotices(world.engine, pool, world.services.agents._backend)
+    staffed = GcWaitNotices(world.engine, pool, world.services[Agents]._backend)
     assert await empty.tell(clock.now()) == 0, "it has only just been asked for"
     later = clock.now() + timedelta(minutes=1)
     for waits in (empty, empty, staffed):
         assert await waits.tell(later) == 1
-    row = await world.services.experiments.get(ADMIN, int(number))
+    row = await world.services[Experiments].get(ADMIN, int(number))
     assert "for a place in pool 'default'" in row.reason
     lines = (await admin("GET", f"{PATH}/{number}/story")).json()["lines"]
     told = [line["detail"]["reason"] for line in lines if line["event"] == "collection_waits"]
@@ -363,7 +368,7 @@ async def test_of_a_deletion_and_a_start_at_once_one_gives_way(world: World) -> 
     answers = await asyncio.gather(
         admin("POST", PATH, body), admin("PATCH", f"{PATH}/{number}", policy)
     )
-    async with world.services.users._db.acquire() as conn:
+    async with world.services[Users]._db.acquire() as conn:
         doomed = await conn.fetchval(
             "SELECT count(*) FROM collections WHERE $1::uuid = ANY (uuids)", uuid
         )

@@ -20,7 +20,10 @@ from determined_master.api.cluster.agents import AGENTS_AT_ONCE, get_agents
 from determined_master.api.http.protojson import encode
 from determined_master.api.http.routes import Call
 from determined_master.domain.allocation import messages as alloc
-from determined_master.services.cluster.agents import AgentReports
+from determined_master.domain.schedule.view import AgentView
+from determined_master.pools.live import LiveAllocations
+from determined_master.services.cluster.agents import AgentReports, Agents
+from determined_master.services.logs.task_logs import TaskLogs
 from determined_wire.agent_link import ContainerReport, Device
 from determined_wire.rest.agents import GetAgentsRequest
 
@@ -29,7 +32,7 @@ AGENT = "/api/v1/agents/a1"
 
 def seen_as(world: World, monkeypatch: pytest.MonkeyPatch, **fields: Any) -> None:
     """Let the one agent look otherwise."""
-    backend = world.services.agents._backend
+    backend = world.services[Agents]._backend
     agents = backend.agents
     monkeypatch.setattr(backend, "agents", lambda: [replace(a, **fields) for a in agents()])
 
@@ -44,13 +47,22 @@ async def switch(world: World, what: str, body: Any = None) -> None:
     assert answer.status == 200, answer.body
 
 
+def view_of(world: World) -> AgentView:
+    """The scheduler's view of the only agent."""
+    connected = world.services[Agents]._backend.agents()
+    [view] = world.services[LiveAllocations].view("default", connected).agents
+    return view
+
+
 def reports_of(world: World) -> AgentReports:
     services = world.services
-    return AgentReports(world.engine, services.live, services.task_logs, lambda pool: None)
+    return AgentReports(
+        world.engine, services[LiveAllocations], services[TaskLogs], lambda pool: None
+    )
 
 
 def held_by(world: World, names: dict[str, str]) -> alloc.Allocation:
-    found = world.services.live.find(names["allocation_id"])
+    found = world.services[LiveAllocations].find(names["allocation_id"])
     assert found is not None
     return found
 
@@ -85,15 +97,15 @@ async def test_disabling_a_slot_ends_its_task_and_draining_it_does_not(world: Wo
     await scene.running(world)
     await switch(world, "slots/0/disable", {"drain": True})
     assert held_by(world, world.names).kill_reason is None
-    [view] = world.services.live.view("default", world.services.agents._backend.agents()).agents
+    view = view_of(world)
     assert (view.slots, view.free_slots) == (0, ())
     await switch(world, "slots/0/disable", {"drain": False})
     assert held_by(world, world.names).kill_reason == "slot disabled"
-    [view] = world.services.live.view("default", world.services.agents._backend.agents()).agents
+    view = view_of(world)
     assert (view.slots, view.free_slots) == (0, ())
     await scene.container(world, world.names, "TERMINATED", exit_code=137)
     await switch(world, "slots/0/enable")
-    [view] = world.services.live.view("default", world.services.agents._backend.agents()).agents
+    view = view_of(world)
     assert (view.slots, view.free_slots) == (1, (0,))
 
 
@@ -144,7 +156,7 @@ async def test_an_agent_on_which_nothing_starts_is_listed_with_the_end_of_its_re
     [agent] = (await admin("GET", "/api/v1/agents")).json()["agents"]
     assert not {"restingUntil", "failedStarts"} & agent.keys()
     for _ in range(7):  # the rest doubles: it lasts longer than this test on any machine
-        world.services.live._resting._begin("a1")
+        world.services[LiveAllocations]._resting._begin("a1")
     before = clock.now()
     [agent] = (await admin("GET", "/api/v1/agents")).json()["agents"]
     assert agent["failedStarts"] == 7
@@ -158,7 +170,7 @@ async def test_a_list_of_many_agents_lets_others_have_their_turns(
     count, turns = 10 * AGENTS_AT_ONCE, 0
     devices = tuple(Device(id=n, brand="b", uuid=str(n), type="cuda") for n in range(8))
     agents = [snapshot(f"a{n:04}", devices=devices) for n in range(count)]
-    monkeypatch.setattr(world.services.agents._backend, "agents", lambda: agents)
+    monkeypatch.setattr(world.services[Agents]._backend, "agents", lambda: agents)
 
     async def others() -> None:
         nonlocal turns
@@ -166,10 +178,10 @@ async def test_a_list_of_many_agents_lets_others_have_their_turns(
             turns += 1
             await asyncio.sleep(0)
 
-    call = Call(ADMIN, world.services, None)  # type: ignore[arg-type]  # not asked for here
+    call = Call(ADMIN, None)  # type: ignore[arg-type]  # not asked for here
     waiting = asyncio.create_task(others())
     try:
-        answer = await get_agents.handler(call, GetAgentsRequest())
+        answer = await get_agents.handler(call, GetAgentsRequest(), world.services[Agents])
     finally:
         waiting.cancel()
     assert turns >= count // AGENTS_AT_ONCE
@@ -219,7 +231,7 @@ async def test_a_container_that_its_agent_does_not_know_is_lost_and_not_counted(
     world: World,
 ) -> None:
     await scene.running(world)
-    [agent] = world.services.agents._backend.agents()
+    [agent] = world.services[Agents]._backend.agents()
     known = ContainerReport(world.names["container_id"], world.names["allocation_id"], "RUNNING")
     assert await reports_of(world).agent_joined(agent, (known,)) == (known.container_id,)
     assert held_by(world, world.names).state == "RUNNING"
@@ -242,7 +254,7 @@ async def test_what_ran_on_an_agent_that_is_given_up_is_lost_and_not_counted(
 
 @covers("scheduling-and-provisioning b.5.host_network")
 async def test_a_gang_over_several_agents_has_the_network_of_its_hosts(world: World) -> None:
-    backend: Any = world.services.agents._backend
+    backend: Any = world.services[Agents]._backend
     backend.others = [snapshot("a2")]
     for count, network in ((1, "bridge"), (2, "host")):
         names = await scene.submitted(world)

@@ -17,6 +17,9 @@ from tests.covers import covers
 
 from determined_master.domain.errors import FailedPrecondition
 from determined_master.services.access.passwords import Passwords
+from determined_master.services.access.users import Users
+from determined_master.services.cluster.pool_bindings import PoolBindings
+from determined_master.services.cluster.pools import Pools
 from determined_master.settings.master import Settings
 from determined_master.settings.pools import ResourceManager
 from determined_master.store.db import Address, Database
@@ -216,7 +219,7 @@ async def test_a_pool_whose_only_workspace_is_deleted_stays_closed_until_it_is_o
     assert "lab" not in await available(user, 1)
     assert [r.message for r in caplog.records if "serves nobody" in r.message] != []
     caplog.clear()
-    await pools.services.pool_bindings.check_defaults()
+    await pools.services[PoolBindings].check_defaults()
     [said] = [r.message for r in caplog.records if "serves nobody" in r.message]
     assert "det resource-pool bindings add lab" in said
     assert (await ask(admin, "PUT", "lab")).status == 200
@@ -264,7 +267,7 @@ async def test_a_project_takes_its_programs_only_where_their_pool_serves(pools: 
     assert (refused.status, refused.text.split(": ")[0]) == (400, said)
     await ask(admin, "POST", "lab", "second")
     assert (await admin("POST", route, away)).status == 200
-    async with pools.services.users._db.acquire() as conn:
+    async with pools.services[Users]._db.acquire() as conn:
         query = "SELECT workspace_id FROM generic_tasks WHERE task_id = $1"
         assert await conn.fetchval(query, task_id) == second
 
@@ -280,9 +283,9 @@ async def test_a_bound_pool_cannot_become_the_clusters_default(
         ),
     )  # fmt: skip
     async with running_services(database, pool, passwords, changed, SomeAgents()) as (made, _):
-        await made.pool_bindings.check_defaults()
-        assert "lab" in made.pools.defaults
+        await made[PoolBindings].check_defaults()
+        assert "lab" in made[Pools].defaults
         await pool.execute("INSERT INTO pool_bindings (pool, workspace_id) VALUES ('lab', 1)")
         key = r"default resource pool lab can not be bound to any workspaces.*\[1\]"
         with pytest.raises(FailedPrecondition, match=key):
-            await made.pool_bindings.check_defaults()
+            await made[PoolBindings].check_defaults()

@@ -18,6 +18,8 @@ from determined_master.api.table import all_routes
 from determined_master.composition.machine_providers import MACHINE_PROVIDERS
 from determined_master.domain.machines.scaling import MachineType
 from determined_master.ports import MachineSite
+from determined_master.services.access.auth import Auth
+from determined_master.services.access.identities import Identities
 from determined_master.services.access.passwords import Passwords
 from determined_master.settings.aws import AwsProvider
 from determined_master.settings.gcp import GcpProvider
@@ -73,8 +75,8 @@ async def client(
         monkeypatch.setitem(MACHINE_PROVIDERS, name, make)
     settings = replace(SETTINGS, resource_pools=POOLS)
     async with running_services(database, pool, passwords, settings) as (services, _):
-        api = Api(all_routes(), services, services.identities)
-        opened = await services.auth.login("determined", PASSWORD, is_hashed=False)
+        api = Api(all_routes(), services, services[Identities])
+        opened = await services[Auth].login("determined", PASSWORD, is_hashed=False)
         yield Client(api, opened.token)
         api.close()
 

@@ -20,7 +20,8 @@ from tests.store.rows import STARTED, add_allocation, add_experiment, add_projec
 from determined_master import entropy
 from determined_master.domain.allocation import messages as alloc
 from determined_master.services.catalog import Services
-from determined_master.services.cluster.usage import MAX_LISTED_SPANS
+from determined_master.services.cluster.usage import MAX_LISTED_SPANS, Usage
+from determined_master.services.workspaces.projects import Projects
 from determined_master.store.db import Database
 
 E = "scheduling-and-provisioning"
@@ -119,7 +120,7 @@ async def test_the_time_until_every_container_has_its_image_is_told(world: World
 
     async def pulled() -> datetime | None:
         query = "SELECT pulling_at, pulled_at FROM allocations WHERE id = $1"
-        row = await world.services.projects._db.fetchrow(query, names["allocation_id"])
+        row = await world.services[Projects]._db.fetchrow(query, names["allocation_id"])
         assert row["pulling_at"] is not None
         found: datetime | None = row["pulled_at"]
         return found
@@ -165,7 +166,7 @@ async def test_a_report_stays_as_it_was_when_its_experiment_moves_and_goes(world
     [collection] = await collections_of(world)
     await run_to_end(world, collection, 0)
     await gone(world, number)
-    async with world.services.projects._db.acquire() as conn:
+    async with world.services[Projects]._db.acquire() as conn:
         assert await conn.fetchval("SELECT count(*) FROM allocations") == 0
     kept, collected = await report(admin, "allocations-csv", ALWAYS)
     assert kept == before
@@ -241,7 +242,7 @@ async def test_sums_are_told_by_day_and_by_month(
     await add_allocation(
         pool, number, started_at=STARTED + 9 * DAY, ended_at=STARTED + 9 * DAY + MINUTE
     )
-    assert await services.usage.sum_up(STARTED + 32 * DAY) == 32
+    assert await services[Usage].sum_up(STARTED + 32 * DAY) == 32
     path = "/api/v1/resources/allocation/aggregated"
     span = "startDate=2026-01-01&endDate=2026-01-09"
     found = (await user("GET", f"{path}?{span}&{DAILY}")).json()["resourceEntries"]

@@ -11,6 +11,8 @@ from tests.api.test_experiment_edits import PATH, config_of, created, killed
 from tests.api.workspaces.test_projects import experiment, project, workspace
 from tests.covers import covers
 
+from determined_master.store.db import Database
+
 GLOBAL = "/api/v1/config-policies/global"
 
 
@@ -106,7 +108,7 @@ async def test_the_clusters_are_set_by_admins_and_a_workspaces_by_its_owner(
 
 
 async def test_secrets_in_policies_are_shown_to_nobody_and_asterisks_keep_them(
-    admin: Client,
+    admin: Client, pool: Database
 ) -> None:
     where = "type: s3, bucket: b, access_key: k, secret_key: hidden"
     data = "data: {secrets: {t: x}}"
@@ -119,7 +121,7 @@ async def test_secrets_in_policies_are_shown_to_nobody_and_asterisks_keep_them(
     again = where.replace("bucket: b", "bucket: c").replace("hidden", "'********'")
     await set_policies(admin, f"invariant_config: {{checkpoint_storage: {{{again}}}}}")
     made = await experiment(admin)
-    async with admin.app._services.users._db.acquire() as conn:
+    async with pool.acquire() as conn:
         query = "SELECT config->'checkpoint_storage' AS s FROM experiments WHERE id = $1"
         held = (await conn.fetchrow(query, made["id"]))["s"]
     assert (held["bucket"], held["secret_key"]) == ("c", "hidden")
@@ -248,12 +250,12 @@ async def test_a_continued_experiment_gets_the_invariants_of_today(admin: Client
     assert (await config_of(admin, number))["max_restarts"] == 3
 
 
-async def test_policies_go_with_their_workspace(admin: Client) -> None:
+async def test_policies_go_with_their_workspace(admin: Client, pool: Database) -> None:
     number = await workspace(admin)
     await set_policies(admin, "constraints: {priority_limit: 9}", of(number))
     await set_policies(admin, "constraints: {priority_limit: 9}", of(number, "NTSC"))
     assert (await admin("DELETE", f"/api/v1/workspaces/{number}")).status == 200
-    async with admin.app._services.users._db.acquire() as conn:
+    async with pool.acquire() as conn:
         assert await conn.fetchval("SELECT count(*) FROM config_policies") == 0
 
 

@@ -15,7 +15,8 @@ from tests.api.samples import World
 from tests.api.scenes import reaches
 
 from determined_master import clock, entropy
-from determined_master.services.experiments.detached import SILENT_AFTER
+from determined_master.services.access.users import Users
+from determined_master.services.experiments.detached import SILENT_AFTER, Detached
 
 pytestmark = pytest.mark.slow
 
@@ -73,7 +74,7 @@ async def checkpoint(world: World, path: str, steps: int) -> str:
 async def age(world: World, path: str, by: timedelta) -> None:
     """Let the last sign of life of a trial be longer ago."""
     query = "UPDATE trials SET last_activity_at = last_activity_at - $2::interval WHERE id = $1"
-    async with world.services.users._db.acquire() as conn:
+    async with world.services[Users]._db.acquire() as conn:
         await conn.execute(query, int(path.rpartition("/")[2]), by)
 
 
@@ -152,7 +153,7 @@ async def test_a_state_that_only_the_master_gives_is_refused(world: World) -> No
 
 async def test_silence_is_an_error_until_it_is_heard_of_again(world: World) -> None:
     path = await started(world)
-    service = world.services.detached
+    service = world.services[Detached]
     assert await service.end_silent(clock.now()) == 0
     await age(world, path, SILENT_AFTER)
     assert await service.end_silent(clock.now()) == 1
@@ -170,7 +171,7 @@ async def test_a_report_is_a_sign_of_life(world: World) -> None:
     path = await started(world)
     await age(world, path, SILENT_AFTER)
     assert (await report(world, path, 1, 1, 0.5)).status == 200
-    assert await world.services.detached.end_silent(clock.now()) == 0
+    assert await world.services[Detached].end_silent(clock.now()) == 0
 
 
 async def test_one_that_failed_of_itself_is_not_revived_by_a_sign_of_life(world: World) -> None:
@@ -237,7 +238,7 @@ async def test_its_checkpoint_can_be_deleted_and_none_goes_by_itself(world: Worl
     [allocation_id] = await collections_of(world)
     task_id = allocation_id.rpartition(".")[0]
     query = "SELECT uuids::text[] FROM collections WHERE task_id = $1"
-    async with world.services.users._db.acquire() as conn:
+    async with world.services[Users]._db.acquire() as conn:
         assert await conn.fetchval(query, task_id) == uuids[:1]
 
 

@@ -13,6 +13,9 @@ from tests.api.samples import World
 from tests.api.scenes import reaches, run_to_end
 from tests.covers import covers
 
+from determined_master.services.access.auth import Auth
+from determined_master.services.access.users import Users
+
 pytestmark = pytest.mark.slow
 
 
@@ -104,7 +107,7 @@ async def test_an_archived_model_is_not_changed(world: World) -> None:
 
 async def test_only_its_owner_or_an_admin_deletes_a_model(world: World) -> None:
     await create(world, "m")
-    opened = await world.services.auth.login("determined", "Secret-1234", is_hashed=False)
+    opened = await world.services[Auth].login("determined", "Secret-1234", is_hashed=False)
     user = Client(world.clients["admin"].app, opened.token)
     assert (await user("DELETE", "/api/v1/models/m")).status == 403
     made = await user("POST", "/api/v1/models", {"name": "mine"})
@@ -241,5 +244,5 @@ async def test_a_registered_checkpoint_outlives_its_experiments_end(world: World
     await send(world, "PATCH", f"/experiments/{number}", {"checkpointStorage": KEEP_NONE})
     await scene.container(world, world.names, "TERMINATED", exit_code=0)
     await reaches(world, number, "STATE_COMPLETED")
-    async with world.services.users._db.acquire() as conn:
+    async with world.services[Users]._db.acquire() as conn:
         assert await conn.fetchval("SELECT count(*) FROM collections") == 0

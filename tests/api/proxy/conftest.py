@@ -16,6 +16,8 @@ from tests.postgres import new_database
 
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
+from determined_master.services.access.auth import Auth
+from determined_master.services.access.identities import Identities
 from determined_master.services.access.passwords import Passwords
 from determined_master.store.db import Address, open_database
 
@@ -27,9 +29,9 @@ async def master(postgres: Address, passwords: Passwords) -> AsyncIterator[Maste
         await open_database(address, min_size=1) as pool,
         running_services(address, pool, passwords) as (services, _),
     ):
-        api = Api(all_routes(), services, services.identities)
+        api = Api(all_routes(), services, services[Identities])
         async with serving(api) as port:
-            opened = await services.auth.login("determined", PASSWORD, is_hashed=False)
+            opened = await services[Auth].login("determined", PASSWORD, is_hashed=False)
             yield Master(services, port, opened.token)
         api.close()
 

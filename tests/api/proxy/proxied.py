@@ -21,9 +21,11 @@ from determined_master.domain.allocation.messages import (
     Container,
 )
 from determined_master.domain.task.proxy_port import ProxyPort
+from determined_master.pools.live import LiveAllocations
 from determined_master.server.proxied_http import ProxyingHttp
 from determined_master.server.tls import AgentSocket
 from determined_master.services.catalog import Services
+from determined_master.services.tasks.proxies import Proxies
 
 DEADLINE_S = 60
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -132,12 +134,12 @@ class Task:
         """Tell the master of another state."""
         self.state = replace(self.state, **changes)
         self.version += 1
-        self.services.live.changed(self.state, self.version)
+        self.services[LiveAllocations].changed(self.state, self.version)
 
     def end(self) -> None:
         """Its allocation is over."""
         self.become(state="TERMINATED")
-        self.services.proxies.ended(self.state.id, self.id)
+        self.services[Proxies].ended(self.state.id, self.id)
 
 
 def run_task(
@@ -155,7 +157,7 @@ def run_task(
     )  # fmt: skip
     state = Allocation(id=f"{task_id}.1", request=request, state="RUNNING", containers=(chief,))
     task = Task(services, state)
-    services.live.changed(state, 1)
+    services[LiveAllocations].changed(state, 1)
     return task
 
 

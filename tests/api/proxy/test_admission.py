@@ -18,6 +18,10 @@ from tests.api.proxy.proxied import (
 )
 
 from determined_master.domain.task.proxy_port import ProxyPort
+from determined_master.services.access.auth import Auth
+from determined_master.services.access.identities import Identities
+from determined_master.services.access.users import Users
+from determined_master.services.tasks.proxies import Proxies
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module")]
 
@@ -59,7 +63,7 @@ async def test_nobody_gets_in_without_a_token(master: Master, backend: Backend) 
     for answer in (page, bad):
         assert (answer.status, answer.headers["location"]) == (303, quoted)
     assert backend.heads == []
-    last = master.services.proxies.last_request_at(task.id)
+    last = master.services[Proxies].last_request_at(task.id)
     assert last is None, "a stranger does not keep an idle task running"
 
 
@@ -71,18 +75,18 @@ async def test_a_token_in_the_address_lets_nobody_in(master: Master, backend: Ba
 
 
 async def test_who_was_deactivated_is_sent_to_the_login(master: Master, backend: Backend) -> None:
-    opened = await master.services.auth.login("determined", PASSWORD, is_hashed=False)
+    opened = await master.services[Auth].login("determined", PASSWORD, is_hashed=False)
     task = master.task(backend)
-    pool = master.services.users._db
+    pool = master.services[Users]._db
     try:
         await pool.execute("UPDATE users SET active = false WHERE username = 'determined'")
-        master.services.identities.forget_user(2)
+        master.services[Identities].forget_user(2)
         path = f"/proxy/{task.id}:8080/"
         answer = await ask(master.port, path, f"Authorization: Bearer {opened.token}")
         assert answer.status == 303
     finally:
         await pool.execute("UPDATE users SET active = true WHERE username = 'determined'")
-        master.services.identities.forget_user(2)
+        master.services[Identities].forget_user(2)
     assert backend.heads == []
 
 
@@ -100,14 +104,14 @@ async def test_an_open_service_needs_no_token_and_sees_none(
 async def test_a_notebook_is_reached_with_its_own_token(master: Master, backend: Backend) -> None:
     task = master.task(backend, task_type="NOTEBOOK", is_default=True)
     other = master.task(backend, task_type="NOTEBOOK", is_default=True)
-    token = master.services.proxies._tokens.notebook_token(task.id)
+    token = master.services[Proxies]._tokens.notebook_token(task.id)
     path = f"/proxy/{task.id}/lab"
     assert (await ask(master.port, f"{path}?token={token}")).status == 200
     assert f"?token={token}".encode() in backend.heads[0], "it asks for the token itself"
     assert (await ask(master.port, path, f"Authorization: token {token}")).status == 200
     assert (await ask(master.port, f"/proxy/{other.id}/lab?token={token}")).status == 401
     is_trial = master.task(backend, is_default=True)
-    own = master.services.proxies._tokens.notebook_token(is_trial.id)
+    own = master.services[Proxies]._tokens.notebook_token(is_trial.id)
     assert (await ask(master.port, f"/proxy/{is_trial.id}/?token={own}")).status == 401
 
 
@@ -152,7 +156,7 @@ async def test_a_service_cannot_speak_for_the_masters_other_pages(
 async def test_services_follow_the_life_of_their_allocation(
     master: Master, backend: Backend
 ) -> None:
-    proxies = master.services.proxies
+    proxies = master.services[Proxies]
     task = master.task(backend)
     path = f"/proxy/{task.id}:8080/"
     assert proxies.last_request_at(task.id) is None

@@ -13,6 +13,8 @@ from tests.api.proxy.proxied import (
     lines_of,
 )
 
+from determined_master.services.tasks.proxies import Proxies
+
 pytestmark = [pytest.mark.asyncio(loop_scope="module")]
 
 
@@ -125,7 +127,7 @@ async def test_a_keyed_service_is_shown_the_masters_key_and_none_of_the_clients(
     shown, hidden = (
         [line for line in lines_of(head) if line.startswith(key.lower())] for head in backend.heads
     )
-    proxies = master.services.proxies
+    proxies = master.services[Proxies]
     target = proxies.find(f"{keyed.id}:8080")
     assert target is not None
     own = proxies.key_of(target)

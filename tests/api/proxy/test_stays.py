@@ -16,8 +16,10 @@ from websockets.exceptions import ConnectionClosed
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
 from determined_master.domain.access.rules import Caller
+from determined_master.services.access.auth import Auth
 from determined_master.services.access.identities import Identities
 from determined_master.services.access.passwords import Passwords
+from determined_master.services.access.users import Users
 from determined_master.store.db import Address, open_database
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module")]
@@ -51,13 +53,13 @@ class Watched(Master):
     asked: Asked
 
     async def log_in(self) -> None:
-        opened = await self.services.auth.login("determined", PASSWORD, is_hashed=False)
+        opened = await self.services[Auth].login("determined", PASSWORD, is_hashed=False)
         self.token = opened.token
 
     async def log_out(self) -> None:
-        caller = await self.services.identities.authenticate(self.token)
+        caller = await self.services[Identities].authenticate(self.token)
         assert caller is not None
-        await self.services.auth.logout(caller, self.token)
+        await self.services[Auth].logout(caller, self.token)
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
@@ -67,7 +69,7 @@ async def master(postgres: Address, passwords: Passwords) -> AsyncIterator[Watch
         await open_database(address, min_size=1) as pool,
         running_services(address, pool, passwords) as (services, _),
     ):
-        asked = Asked(services.identities)
+        asked = Asked(services[Identities])
         api = Api(all_routes(), services, asked, recheck_s=RECHECK_S)
         async with serving(api) as port:
             made = Watched(services, port, "")
@@ -108,14 +110,14 @@ async def test_a_tunnel_ends_with_a_reason_when_its_user_is_deactivated(
         await ws.send(b"x")
         assert await ws.recv() == b"X"
         await master.asked.often()
-        pool = master.services.users._db
+        pool = master.services[Users]._db
         await pool.execute("UPDATE users SET active = false WHERE username = 'determined'")
-        master.services.identities.forget_user(2)
+        master.services[Identities].forget_user(2)
         with pytest.raises(ConnectionClosed):
             await ws.recv()
         assert ws.close_code == 1008
         await pool.execute("UPDATE users SET active = true WHERE username = 'determined'")
-        master.services.identities.forget_user(2)
+        master.services[Identities].forget_user(2)
 
 
 async def test_what_needs_no_token_is_not_looked_at(master: Watched, backend: Backend) -> None:

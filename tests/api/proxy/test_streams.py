@@ -19,6 +19,8 @@ from tests.api.proxy.proxied import (
     listening,
 )
 
+from determined_master.services.tasks.proxies import Proxies
+
 pytestmark = [pytest.mark.asyncio(loop_scope="module")]
 
 
@@ -195,7 +197,7 @@ async def test_the_end_of_the_task_ends_its_requests(master: Master, backend: Ba
 async def test_a_server_with_the_clusters_certificate_is_trusted_and_no_other(
     master: Master, tmp_path: Path
 ) -> None:
-    authority = master.services.proxies._authority
+    authority = master.services[Proxies]._authority
     pem = tmp_path / "server.pem"
 
     def certified(name: str) -> ssl.SSLContext:

@@ -12,7 +12,9 @@ from tests.api.hidden import (
 )
 from tests.api.samples import World
 
+from determined_master.services.access.identities import Identities
 from determined_master.services.access.passwords import Passwords
+from determined_master.services.access.users import Users
 from determined_master.store.db import Address
 
 
@@ -26,10 +28,10 @@ async def whole(postgres: Address, passwords: Passwords) -> AsyncIterator[World]
 async def world(whole: World) -> AsyncIterator[World]:
     """The user has no role; whatever a test gives is taken away."""
     yield whole
-    async with whole.services.users._db.acquire() as conn:
+    async with whole.services[Users]._db.acquire() as conn:
         await conn.execute("DELETE FROM role_assignments WHERE user_id = 2 OR group_id > 1")
         await conn.execute("DELETE FROM user_groups WHERE id > 1")
-    whole.services.identities.forget_rights()
+    whole.services[Identities].forget_rights()
 
 
 @pytest.fixture

@@ -20,7 +20,8 @@ from tests.api.samples import World
 from tests.covers import covers
 
 from determined_master.domain.access.rules import Caller
-from determined_master.services.access.guard import Claim
+from determined_master.services.access.guard import Claim, Guard
+from determined_master.services.access.identities import Identities
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -191,16 +192,16 @@ async def test_an_interactive_task_is_seen_by_viewers_and_entered_by_editors(
         assert (await ok(user, "GET", f"/api/v1/{kind}"))["pagination"]["total"] == 1
     assert (await ok(user, "GET", shell))["shell"]["privateKey"] == ""
     assert "token" not in (await ok(user, "GET", notebook))["notebook"]["serviceAddress"]
-    assert not await world.services.guard.can(await caller_of(world), claim)
+    assert not await world.services[Guard].can(await caller_of(world), claim)
     await give(world, EDITOR, hush)
     assert "PRIVATE KEY" in (await ok(user, "GET", shell))["shell"]["privateKey"]
     assert "?token=" in (await ok(user, "GET", notebook))["notebook"]["serviceAddress"]
-    assert await world.services.guard.can(await caller_of(world), claim)
+    assert await world.services[Guard].can(await caller_of(world), claim)
 
 
 async def caller_of(world: World) -> Caller:
     """The user as the master knows them now."""
-    found = await world.services.identities.authenticate(world.clients["user"].token)
+    found = await world.services[Identities].authenticate(world.clients["user"].token)
     assert found is not None
     return found
 

@@ -23,6 +23,8 @@ from tests.postgres import new_database
 
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
+from determined_master.services.access.auth import Auth
+from determined_master.services.access.identities import Identities
 from determined_master.services.access.passwords import Passwords
 from determined_master.settings.security import Authz, Security
 from determined_master.store.db import Address, open_database
@@ -240,11 +242,11 @@ async def test_a_strict_queue_is_changed_by_who_may_and_by_nobody_else(
             await open_database(address, min_size=1) as pool,
             running_services(address, pool, passwords, settings) as (services, _),
         ):
-            api = Api(all_routes(), services, services.identities)
-            opened = await services.auth.login("determined", PASSWORD, is_hashed=False)
+            api = Api(all_routes(), services, services[Identities])
+            opened = await services[Auth].login("determined", PASSWORD, is_hashed=False)
             user = Client(api, opened.token)
             assert (await user("POST", "/api/v1/job-queues", {"updates": []})).status == 403
-            opened = await services.auth.login("admin", PASSWORD, is_hashed=False)
+            opened = await services[Auth].login("admin", PASSWORD, is_hashed=False)
             admin = Client(api, opened.token)
             assert (await admin("POST", "/api/v1/job-queues", {"updates": []})).status == 200
             api.close()

@@ -18,6 +18,7 @@ from tests.api.workspaces.test_projects import project, workspace
 from tests.covers import covers
 
 from determined_master.aggregates.allocations import ALLOCATION
+from determined_master.services.access.users import Users
 
 TASKS = "/api/v1/generic-tasks"
 QUEUES = "/api/v1/job-queues"
@@ -215,7 +216,7 @@ async def test_a_directory_is_kept_while_a_task_has_it(world, client) -> None:
     from determined_master.store.experiments.experiments import delete_orphaned_models
 
     task_id = await create(client, contextDirectory=[scene.FILE])
-    async with world.services.users._db.acquire() as conn:
+    async with world.services[Users]._db.acquire() as conn:
         assert await delete_orphaned_models(conn, limit=100) == 0
     assert await context_of(client, task_id) == ["train.py"]
 

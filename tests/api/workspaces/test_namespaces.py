@@ -23,7 +23,11 @@ from determined_master.aggregates.allocations import ALLOCATION
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
 from determined_master.domain.allocation import messages as alloc
+from determined_master.services.access.auth import Auth
+from determined_master.services.access.identities import Identities
 from determined_master.services.access.passwords import Passwords
+from determined_master.services.queue.job_queue import JobQueue
+from determined_master.services.workspaces.namespaces import WorkspaceNamespaces
 from determined_master.settings.kubernetes import KubernetesManager
 from determined_master.settings.managers import AdditionalManager
 from determined_master.settings.master import Settings
@@ -79,10 +83,10 @@ async def clusters_of(
         database, pool, passwords, settings, agents, clusters={"east": east, "west": west}
     )
     async with running as (services, engine):
-        api = Api(all_routes(), services, services.identities)
+        api = Api(all_routes(), services, services[Identities])
         clients = {}
         for name, username in (("admin", "admin"), ("user", "determined")):
-            opened = await services.auth.login(username, PASSWORD, is_hashed=False)
+            opened = await services[Auth].login(username, PASSWORD, is_hashed=False)
             clients[name] = Client(api, opened.token)
         yield Clusters(World(services, engine, {}, clients), agents, east, west)
         api.close()
@@ -140,7 +144,7 @@ async def test_namespaces_are_made_and_go_with_their_workspaces(both: Clusters) 
     await both.ask("PATCH", f"/api/v1/workspaces/{number}", {"name": "Sight"})
     await both.ask("POST", path(number), meta("east", autoCreateNamespace=True))
     assert await bindings(both, number) == {n: (name, True) for n, name in names.items()}
-    sweep = both.world.services.namespaces.sweep
+    sweep = both.world.services[WorkspaceNamespaces].sweep
     assert await sweep() == 0
     await both.ask("DELETE", f"/api/v1/workspaces/{number}")
     both.west.is_broken = True
@@ -169,14 +173,14 @@ async def test_a_namespace_that_was_there_before_is_used_and_never_deleted(
     refused = await one.ask("POST", route, {"clusterQuotaPairs": {"east": 3}}, status=400)
     assert "was not made by this master" in refused["error"]["error"]
     await one.ask("DELETE", f"/api/v1/workspaces/{number}")
-    assert await one.world.services.namespaces.sweep() == 0
+    assert await one.world.services[WorkspaceNamespaces].sweep() == 0
     assert name in one.east.namespaces
 
 
 async def test_a_namespace_that_others_use_outlives_the_workspace_it_was_made_for(
     both: Clusters,
 ) -> None:
-    sweep = both.world.services.namespaces.sweep
+    sweep = both.world.services[WorkspaceNamespaces].sweep
     first, second = [await workspace(both.admin, name) for name in ("Vision", "Speech")]
     made = await both.ask("POST", path(first), meta("east", autoCreateNamespace=True))
     name = made["namespaceBindings"]["east"]["namespace"]
@@ -351,7 +355,7 @@ async def test_in_the_queue_of_a_kubernetes_pool_the_larger_priority_is_ahead(
         (50, 1),
         (10, 2),
     ]
-    shown = [world.services.job_queue.summary(job.id) for job in (small, large)]
+    shown = [world.services[JobQueue].summary(job.id) for job in (small, large)]
     assert [s.jobs_ahead for s in shown if s is not None] == [2, 0]
     moved = await update(world, {"jobId": small.id, "aheadOf": usual.id})
     assert moved.status == 200, moved.body

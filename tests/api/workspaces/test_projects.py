@@ -10,6 +10,8 @@ from tests.api.client import Client
 from tests.api.samples import World
 from tests.covers import covers
 
+from determined_master.services.workspaces.projects import Projects
+from determined_master.services.workspaces.workspaces import Workspaces
 from determined_master.store.workspaces.workspaces import find_agent_user
 
 CONFIG = "{name: e, entrypoint: x, searcher: {name: single, metric: loss}%s}"
@@ -116,7 +118,7 @@ async def test_a_secret_that_comes_back_as_asterisks_stays_what_it_was(world: Wo
     assert (shown["access_key"], shown["secret_key"]) == ("********", "********")
     answer = await admin("PATCH", path, {"checkpointStorageConfig": {**shown, "bucket": "c"}})
     assert answer.status == 200, answer.body
-    async with world.services.workspaces._db.acquire() as conn:
+    async with world.services[Workspaces]._db.acquire() as conn:
         query = "SELECT checkpoint_storage FROM workspaces WHERE id = $1"
         stored = await conn.fetchval(query, number)
     assert stored == {**storage, "bucket": "c", "type": "s3"}
@@ -289,15 +291,15 @@ async def test_a_deletion_that_a_master_left_half_done_continues(world: World) -
     there = await project(admin, await workspace(admin))
     made = await experiment(admin, projectId=there)
     await over(admin, made["id"])
-    async with world.services.projects._db.acquire() as conn:
+    async with world.services[Projects]._db.acquire() as conn:
         await conn.execute("UPDATE projects SET state = 'DELETING' WHERE id = $1", there)
-    await world.services.projects._deletions.settle()
+    await world.services[Projects]._deletions.settle()
     await scene.until_true(
         lambda: admin("GET", f"/api/v1/experiments/{made['id']}"),
         lambda got: got.status == 404,
         [],
     )
-    assert await world.services.projects._deletions.settle() is False
+    assert await world.services[Projects]._deletions.settle() is False
     assert (await admin("GET", f"/api/v1/projects/{there}")).status == 404
 
 
@@ -306,12 +308,12 @@ async def test_a_project_whose_experiments_cannot_be_deleted_says_so(world: Worl
     workspace_id = await workspace(admin)
     there = await project(admin, workspace_id)
     made = await experiment(admin, projectId=there)
-    async with world.services.projects._db.acquire() as conn:
+    async with world.services[Projects]._db.acquire() as conn:
         await conn.execute("UPDATE projects SET state = 'DELETING' WHERE id = $1", there)
         await conn.execute("UPDATE workspaces SET state = 'DELETING' WHERE id = $1", workspace_id)
         query = "UPDATE experiments SET state = 'DELETE_FAILED' WHERE id = $1"
         await conn.execute(query, made["id"])
-    assert await world.services.projects._deletions.settle() is False
+    assert await world.services[Projects]._deletions.settle() is False
     shown = (await admin("GET", f"/api/v1/projects/{there}")).json()["project"]
     assert shown["state"] == "WORKSPACE_STATE_DELETE_FAILED"
     assert str(made["id"]) in shown["errorMessage"]
@@ -324,7 +326,7 @@ async def test_tasks_run_as_the_workspaces_agent_user_over_their_owners(world: W
     group = {"agentUid": 7, "agentGid": 8, "agentUser": "w", "agentGroup": "g"}
     there = await project(admin, await workspace(admin, agentUserGroup=group))
     made = await experiment(admin, projectId=there)
-    async with world.services.projects._db.acquire() as conn:
+    async with world.services[Projects]._db.acquire() as conn:
         link = "UPDATE users SET agent_uid = 1, agent_gid = 1, agent_user = 'u', agent_group = 'u'"
         await conn.execute(link)
         found = [

@@ -16,7 +16,11 @@ from tests.covers import covers
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
 from determined_master.domain.allocation.messages import JobTerms
+from determined_master.pools.live import LiveAllocations
+from determined_master.services.access.auth import Auth
+from determined_master.services.access.identities import Identities
 from determined_master.services.access.passwords import Passwords
+from determined_master.services.queue.job_terms import JobTermsSync
 from determined_master.store.db import Address, Database
 
 pytestmark = pytest.mark.slow
@@ -26,8 +30,8 @@ pytestmark = pytest.mark.slow
 async def world(database: Address, pool: Database) -> AsyncIterator[World]:
     passwords = Passwords(memory_kib=8, time_cost=1)
     async with running_services(database, pool, passwords, SETTINGS) as (services, engine):
-        api = Api(all_routes(), services, services.identities)
-        opened = await services.auth.login("admin", PASSWORD, is_hashed=False)
+        api = Api(all_routes(), services, services[Identities])
+        opened = await services[Auth].login("admin", PASSWORD, is_hashed=False)
         yield World(services, engine, {}, {"admin": Client(api, opened.token)})
         api.close()
     passwords.close()
@@ -57,7 +61,7 @@ async def test_what_was_lost_between_row_and_request_is_told_again(
         "config = jsonb_set(config, '{resources,priority}', '9'), queue_position = 5",
     )
     assert live(world, job).priority == 42
-    await world.services.job_terms.sync()
+    await world.services[JobTermsSync].sync()
     assert (live(world, job).priority, live(world, job).position) == (9, 5)
     assert (live(world, other).priority, live(world, other).position) == (42, None)
 
@@ -72,9 +76,9 @@ async def test_a_generic_tasks_request_is_told_again_too(world: World, pool: Dat
     job = Job(job_id, task_id, f"{task_id}.1")
     what = "config = jsonb_set(config, '{resources,priority}', '9'), queue_position = 5"
     await pool.execute(f"UPDATE generic_tasks SET {what} WHERE task_id = $1", task_id)
-    await world.services.job_terms.sync()
+    await world.services[JobTermsSync].sync()
     assert (live(world, job).priority, live(world, job).position) == (9, 5)
-    await world.services.job_terms.sync()
+    await world.services[JobTermsSync].sync()
     assert await events_of(pool, job) == ["allocation_requested", "terms_changed"]
 
 
@@ -83,9 +87,9 @@ async def test_requests_that_know_their_terms_are_told_nothing(
 ) -> None:
     job = await submit(world)
     before = await events_of(pool, job)
-    await world.services.job_terms.sync()
-    await world.services.job_terms.sync([job.id])
-    await world.services.job_terms.sync([])
+    await world.services[JobTermsSync].sync()
+    await world.services[JobTermsSync].sync([job.id])
+    await world.services[JobTermsSync].sync([])
     assert await events_of(pool, job) == before == ["allocation_requested"]
 
 
@@ -93,7 +97,7 @@ async def test_only_the_chosen_jobs_are_compared(world: World, pool: Database) -
     job, other = await submit(world), await submit(world)
     for each in (job, other):
         await rewrite(pool, each, "config = jsonb_set(config, '{resources,weight}', '3')")
-    await world.services.job_terms.sync([job.id])
+    await world.services[JobTermsSync].sync([job.id])
     assert (live(world, job).weight, live(world, other).weight) == (3, 1)
 
 
@@ -105,9 +109,9 @@ async def test_a_run_in_a_pool_that_its_job_has_left_is_asked_to_leave_once(
     path = f"/api/v1/allocations/{job.allocation_id}/ready"
     await world.clients["admin"]("POST", path, {})
     await rewrite(pool, job, "resource_pool = 'side'")
-    await world.services.job_terms.sync()
-    await world.services.job_terms.sync()
-    found = world.services.live.find(job.allocation_id)
+    await world.services[JobTermsSync].sync()
+    await world.services[JobTermsSync].sync()
+    found = world.services[LiveAllocations].find(job.allocation_id)
     assert found is not None
     assert found.preempt_reason == "allocation resource pool changed"
     assert (await events_of(pool, job)).count("preempt_requested") == 1
@@ -115,9 +119,9 @@ async def test_a_run_in_a_pool_that_its_job_has_left_is_asked_to_leave_once(
 
 async def test_the_terms_of_a_job_without_a_row_are_its_requests_own(world: World) -> None:
     command = await request_of(world, "COMMAND", priority=50)
-    await world.services.job_terms.sync()
+    await world.services[JobTermsSync].sync()
     assert live(world, command).priority == 50
-    await world.services.job_terms.tell(command.id, JobTerms(7, 2.0, position=None))
-    await world.services.job_terms.sync()
+    await world.services[JobTermsSync].tell(command.id, JobTerms(7, 2.0, position=None))
+    await world.services[JobTermsSync].sync()
     assert (live(world, command).priority, live(world, command).weight) == (7, 2.0)
-    await world.services.job_terms.tell("nobody", JobTerms(1, 1.0))
+    await world.services[JobTermsSync].tell("nobody", JobTerms(1, 1.0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from determined_master.api.http.access import FILTERED, IN_SERVICE
 from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import pagination
+from determined_master.services.access.access_tokens import AccessTokens
 from determined_master.services.access.users import ListOrder
 from determined_master.store.access.access_tokens import TokenRow
 from determined_wire.rest import tokens as wire
@@ -25,10 +26,10 @@ SORTS = {
 
 @route("POST", "/api/v1/tokens", access=IN_SERVICE)
 async def post_access_token(
-    call: Call, request: wire.PostAccessTokenRequest
+    call: Call, request: wire.PostAccessTokenRequest, access_tokens: AccessTokens
 ) -> wire.PostAccessTokenResponse:
     """Make an access token; this answer alone has it."""
-    token, token_id = await call.services.access_tokens.create(
+    token, token_id = await access_tokens.create(
         call.caller, request.user_id, request.lifespan or "", request.description
     )
     return wire.PostAccessTokenResponse(token=token, token_id=token_id)
@@ -36,10 +37,10 @@ async def post_access_token(
 
 @route("GET", "/api/v1/tokens", access=FILTERED)
 async def get_access_tokens(
-    call: Call, request: wire.GetAccessTokensRequest
+    call: Call, request: wire.GetAccessTokensRequest, access_tokens: AccessTokens
 ) -> wire.GetAccessTokensResponse:
     """Access tokens that are good, or all of them."""
-    found, page = await call.services.access_tokens.find(
+    found, page = await access_tokens.find(
         call.caller,
         ids=request.token_ids,
         username=request.username,
@@ -58,10 +59,10 @@ async def get_access_tokens(
 
 @route("PATCH", "/api/v1/tokens/{token_id}", access=IN_SERVICE)
 async def patch_access_token(
-    call: Call, request: wire.PatchAccessTokenRequest
+    call: Call, request: wire.PatchAccessTokenRequest, access_tokens: AccessTokens
 ) -> wire.PatchAccessTokenResponse:
     """Change the description of an access token, or revoke it."""
-    row = await call.services.access_tokens.change(
+    row = await access_tokens.change(
         call.caller,
         request.token_id,
         description=request.description,

@@ -17,6 +17,8 @@ from determined_master.domain.errors import (
     PermissionDenied,
     Unauthenticated,
 )
+from determined_master.services.access.auth import Auth
+from determined_master.services.access.users import Users
 from determined_wire.rest.auth import (
     CurrentUserRequest,
     CurrentUserResponse,
@@ -30,25 +32,25 @@ EPOCH = "Thu, 01 Jan 1970 00:00:00 GMT"
 
 
 @route("POST", "/api/v1/auth/login", access=SIGNED_IN, public=True)
-async def login(call: Call, request: LoginRequest) -> LoginResponse:
+async def login(call: Call, request: LoginRequest, auth: Auth) -> LoginResponse:
     """Open a session of seven days with a user's name and password."""
-    opened = await call.services.auth.login(
-        request.username, request.password, is_hashed=request.is_hashed
-    )
+    opened = await auth.login(request.username, request.password, is_hashed=request.is_hashed)
     _set_cookie(call, opened.token, _http_date(opened.expires_at))
     return LoginResponse(token=opened.token, user=user_message(opened.user))
 
 
 @route("GET", "/api/v1/auth/user", access=SIGNED_IN)
-async def current_user(call: Call, request: CurrentUserRequest) -> CurrentUserResponse:
+async def current_user(
+    call: Call, request: CurrentUserRequest, users: Users
+) -> CurrentUserResponse:
     """The caller."""
-    return CurrentUserResponse(user=user_message(await call.services.users.me(call.caller)))
+    return CurrentUserResponse(user=user_message(await users.me(call.caller)))
 
 
 @route("POST", "/api/v1/auth/logout", access=SIGNED_IN)
-async def logout(call: Call, request: LogoutRequest) -> LogoutResponse:
+async def logout(call: Call, request: LogoutRequest, auth: Auth) -> LogoutResponse:
     """End the session that the request was made with."""
-    await call.services.auth.logout(call.caller, call.http.token)
+    await auth.logout(call.caller, call.http.token)
     _set_cookie(call, "", EPOCH)
     return LogoutResponse()
 
@@ -61,11 +63,11 @@ class PlainLogin(msgspec.Struct):
 
 
 @plain_route("POST", "/login", access=SIGNED_IN, public=True)
-async def plain_login(call: Call) -> dict[str, str] | Reply:
+async def plain_login(call: Call, auth: Auth) -> dict[str, str] | Reply:
     """As older clients log in: the password comes hashed, a refusal is a 403."""
     request = await plain_json(call, PlainLogin)
     try:
-        opened = await call.services.auth.login(request.username, request.password, is_hashed=True)
+        opened = await auth.login(request.username, request.password, is_hashed=True)
     except InvalidArgument as error:
         raise PermissionDenied("user not found") from error
     except (Unauthenticated, PermissionDenied) as error:

@@ -6,6 +6,7 @@ from determined_master.api.access.user_shapes import group_message
 from determined_master.api.http.access import FILTERED, IN_SERVICE
 from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import pagination
+from determined_master.services.access.groups import Groups
 from determined_wire.rest.groups import (
     CreateGroupRequest,
     CreateGroupResponse,
@@ -23,9 +24,9 @@ from determined_wire.rest.users import AssignMultipleGroupsRequest, AssignMultip
 
 
 @route("POST", "/api/v1/groups/search", access=FILTERED)
-async def get_groups(call: Call, request: GetGroupsRequest) -> GetGroupsResponse:
+async def get_groups(call: Call, request: GetGroupsRequest, groups: Groups) -> GetGroupsResponse:
     """Groups by name and by member."""
-    found, page = await call.services.groups.search(
+    found, page = await groups.search(
         call.caller, request.name, request.user_id, offset=request.offset, limit=request.limit
     )
     return GetGroupsResponse(
@@ -40,23 +41,27 @@ async def get_groups(call: Call, request: GetGroupsRequest) -> GetGroupsResponse
 
 
 @route("GET", "/api/v1/groups/{group_id}", access=IN_SERVICE)
-async def get_group(call: Call, request: GetGroupRequest) -> GetGroupResponse:
+async def get_group(call: Call, request: GetGroupRequest, groups: Groups) -> GetGroupResponse:
     """One group with its members."""
-    found = await call.services.groups.get(call.caller, request.group_id)
+    found = await groups.get(call.caller, request.group_id)
     return GetGroupResponse(group=group_message(*found))
 
 
 @route("POST", "/api/v1/groups", access=IN_SERVICE)
-async def create_group(call: Call, request: CreateGroupRequest) -> CreateGroupResponse:
+async def create_group(
+    call: Call, request: CreateGroupRequest, groups: Groups
+) -> CreateGroupResponse:
     """Make a group."""
-    made = await call.services.groups.create(call.caller, request.name, request.add_users)
+    made = await groups.create(call.caller, request.name, request.add_users)
     return CreateGroupResponse(group=group_message(*made))
 
 
 @route("PUT", "/api/v1/groups/{group_id}", access=IN_SERVICE)
-async def update_group(call: Call, request: UpdateGroupRequest) -> UpdateGroupResponse:
+async def update_group(
+    call: Call, request: UpdateGroupRequest, groups: Groups
+) -> UpdateGroupResponse:
     """Rename a group, or change who is in it."""
-    changed = await call.services.groups.change(
+    changed = await groups.change(
         call.caller,
         request.group_id,
         name=request.name,
@@ -67,18 +72,18 @@ async def update_group(call: Call, request: UpdateGroupRequest) -> UpdateGroupRe
 
 
 @route("DELETE", "/api/v1/groups/{group_id}", access=IN_SERVICE)
-async def delete_group(call: Call, request: DeleteGroupRequest) -> DeleteGroupResponse:
+async def delete_group(
+    call: Call, request: DeleteGroupRequest, groups: Groups
+) -> DeleteGroupResponse:
     """Forget a group with the roles that it has."""
-    await call.services.groups.delete(call.caller, request.group_id)
+    await groups.delete(call.caller, request.group_id)
     return DeleteGroupResponse()
 
 
 @route("PATCH", "/api/v1/users/assignments", access=IN_SERVICE)
 async def assign_multiple_groups(
-    call: Call, request: AssignMultipleGroupsRequest
+    call: Call, request: AssignMultipleGroupsRequest, groups: Groups
 ) -> AssignMultipleGroupsResponse:
     """Put users into groups and take them out of others."""
-    await call.services.groups.assign(
-        call.caller, request.user_ids, request.add_groups, request.remove_groups
-    )
+    await groups.assign(call.caller, request.user_ids, request.add_groups, request.remove_groups)
     return AssignMultipleGroupsResponse()

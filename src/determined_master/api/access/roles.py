@@ -15,6 +15,7 @@ from determined_master.api.http.access import FILTERED, IN_SERVICE, SIGNED_IN, o
 from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import pagination
 from determined_master.domain.access.roles import ROLES
+from determined_master.services.access.roles import Roles
 from determined_master.store.access.roles import AssignmentRow
 from determined_wire.rest import roles as wire
 from determined_wire.rest.types.rbac import Role
@@ -22,19 +23,19 @@ from determined_wire.rest.types.rbac import Role
 
 @route("GET", "/api/v1/permissions/summary", access=SIGNED_IN)
 async def get_permissions_summary(
-    call: Call, request: wire.GetPermissionsSummaryRequest
+    call: Call, request: wire.GetPermissionsSummaryRequest, roles: Roles
 ) -> wire.GetPermissionsSummaryResponse:
     """The caller's permissions, by place."""
-    found = await call.services.roles.summary(call.caller)
+    found = await roles.summary(call.caller)
     return wire.GetPermissionsSummaryResponse(roles=_roles(found), assignments=summaries(found))
 
 
 @route("GET", "/api/v1/roles/workspace/{workspace_id}", access=on("workspace", "workspace_id"))
 async def get_groups_and_users_assigned_to_workspace(
-    call: Call, request: wire.GetGroupsAndUsersAssignedToWorkspaceRequest
+    call: Call, request: wire.GetGroupsAndUsersAssignedToWorkspaceRequest, roles: Roles
 ) -> wire.GetGroupsAndUsersAssignedToWorkspaceResponse:
     """The holders of roles in a workspace."""
-    found = await call.services.roles.in_workspace(call.caller, request.workspace_id, request.name)
+    found = await roles.in_workspace(call.caller, request.workspace_id, request.name)
     return wire.GetGroupsAndUsersAssignedToWorkspaceResponse(
         groups=[group_message(*one) for one in found.groups],
         users_assigned_directly=[user_message(row) for row in found.users],
@@ -44,37 +45,37 @@ async def get_groups_and_users_assigned_to_workspace(
 
 @route("POST", "/api/v1/roles/search/by-ids", access=FILTERED)
 async def get_roles_by_id(
-    call: Call, request: wire.GetRolesByIDRequest
+    call: Call, request: wire.GetRolesByIDRequest, roles: Roles
 ) -> wire.GetRolesByIDResponse:
     """Roles, and who has them."""
-    found = await call.services.roles.by_ids(call.caller, request.role_ids)
+    found = await roles.by_ids(call.caller, request.role_ids)
     return wire.GetRolesByIDResponse(roles=[assigned_message(*one) for one in found])
 
 
 @route("GET", "/api/v1/roles/search/by-user/{user_id}", access=FILTERED)
 async def get_roles_assigned_to_user(
-    call: Call, request: wire.GetRolesAssignedToUserRequest
+    call: Call, request: wire.GetRolesAssignedToUserRequest, roles: Roles
 ) -> wire.GetRolesAssignedToUserResponse:
     """The roles of a user, by their groups too."""
-    found = await call.services.roles.of_user(call.caller, request.user_id)
+    found = await roles.of_user(call.caller, request.user_id)
     return wire.GetRolesAssignedToUserResponse(roles=[assigned_message(*one) for one in found])
 
 
 @route("GET", "/api/v1/roles/search/by-group/{group_id}", access=FILTERED)
 async def get_roles_assigned_to_group(
-    call: Call, request: wire.GetRolesAssignedToGroupRequest
+    call: Call, request: wire.GetRolesAssignedToGroupRequest, roles: Roles
 ) -> wire.GetRolesAssignedToGroupResponse:
     """The roles of a group."""
-    found = await call.services.roles.of_group(call.caller, request.group_id)
+    found = await roles.of_group(call.caller, request.group_id)
     return wire.GetRolesAssignedToGroupResponse(roles=_roles(found), assignments=summaries(found))
 
 
 @route("POST", "/api/v1/roles/search/by-assignability", access=SIGNED_IN)
 async def search_roles_assignable_to_scope(
-    call: Call, request: wire.SearchRolesAssignableToScopeRequest
+    call: Call, request: wire.SearchRolesAssignableToScopeRequest, roles: Roles
 ) -> wire.SearchRolesAssignableToScopeResponse:
     """Roles that can be given in a workspace, or in the cluster."""
-    found, page = await call.services.roles.list_all(
+    found, page = await roles.list_all(
         call.caller,
         offset=request.offset,
         limit=request.limit,
@@ -86,29 +87,31 @@ async def search_roles_assignable_to_scope(
 
 
 @route("POST", "/api/v1/roles/search", access=SIGNED_IN)
-async def list_roles(call: Call, request: wire.ListRolesRequest) -> wire.ListRolesResponse:
+async def list_roles(
+    call: Call, request: wire.ListRolesRequest, roles: Roles
+) -> wire.ListRolesResponse:
     """All roles by name."""
-    found, page = await call.services.roles.list_all(
-        call.caller, offset=request.offset, limit=request.limit
-    )
+    found, page = await roles.list_all(call.caller, offset=request.offset, limit=request.limit)
     return wire.ListRolesResponse(
         roles=[role_message(role) for role in found], pagination=pagination(page)
     )
 
 
 @route("POST", "/api/v1/roles/add-assignments", access=IN_SERVICE)
-async def assign_roles(call: Call, request: wire.AssignRolesRequest) -> wire.AssignRolesResponse:
+async def assign_roles(
+    call: Call, request: wire.AssignRolesRequest, roles: Roles
+) -> wire.AssignRolesResponse:
     """Give roles to users and groups."""
-    await call.services.roles.assign(call.caller, rows_of(request))
+    await roles.assign(call.caller, rows_of(request))
     return wire.AssignRolesResponse()
 
 
 @route("POST", "/api/v1/roles/remove-assignments", access=IN_SERVICE)
 async def remove_assignments(
-    call: Call, request: wire.RemoveAssignmentsRequest
+    call: Call, request: wire.RemoveAssignmentsRequest, roles: Roles
 ) -> wire.RemoveAssignmentsResponse:
     """Take roles away from users and groups."""
-    await call.services.roles.remove(call.caller, rows_of(request))
+    await roles.remove(call.caller, rows_of(request))
     return wire.RemoveAssignmentsResponse()
 
 

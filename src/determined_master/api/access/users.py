@@ -9,7 +9,7 @@ from determined_master.api.http.access import IN_SERVICE, SIGNED_IN, of_task
 from determined_master.api.http.routes import Call, plain_route, route
 from determined_master.api.shapes import pagination
 from determined_master.domain.errors import InvalidArgument
-from determined_master.services.access.users import ListOrder, UserChange
+from determined_master.services.access.users import ListOrder, UserChange, Users
 from determined_master.store.access.users import UserFilter, UserRow
 from determined_wire.rest.types.shared import OrderBy
 from determined_wire.rest.types.user import UserWebSetting
@@ -54,15 +54,15 @@ SORTS = {
 
 
 @route("GET", "/api/v1/me", access=SIGNED_IN, task=of_task())
-async def get_me(call: Call, request: GetMeRequest) -> GetMeResponse:
+async def get_me(call: Call, request: GetMeRequest, users: Users) -> GetMeResponse:
     """The caller."""
-    return GetMeResponse(user=user_message(await call.services.users.me(call.caller)))
+    return GetMeResponse(user=user_message(await users.me(call.caller)))
 
 
 @route("GET", "/api/v1/users", access=SIGNED_IN)
-async def get_users(call: Call, request: GetUsersRequest) -> GetUsersResponse:
+async def get_users(call: Call, request: GetUsersRequest, users: Users) -> GetUsersResponse:
     """Users by filter, all of them without a limit."""
-    found, page = await call.services.users.list_all(
+    found, page = await users.list_all(
         call.caller,
         UserFilter(
             request.name,
@@ -83,66 +83,66 @@ async def get_users(call: Call, request: GetUsersRequest) -> GetUsersResponse:
 
 
 @route("GET", "/api/v1/users/{user_id}", access=SIGNED_IN)
-async def get_user(call: Call, request: GetUserRequest) -> GetUserResponse:
+async def get_user(call: Call, request: GetUserRequest, users: Users) -> GetUserResponse:
     """One user by id."""
-    return GetUserResponse(
-        user=user_message(await call.services.users.get(call.caller, request.user_id))
-    )
+    return GetUserResponse(user=user_message(await users.get(call.caller, request.user_id)))
 
 
 @route("GET", "/api/v1/users/{username}/by-username", access=SIGNED_IN)
 async def get_user_by_username(
-    call: Call, request: GetUserByUsernameRequest
+    call: Call, request: GetUserByUsernameRequest, users: Users
 ) -> GetUserByUsernameResponse:
     """One user by name."""
-    row = await call.services.users.get_by_name(call.caller, request.username)
+    row = await users.get_by_name(call.caller, request.username)
     return GetUserByUsernameResponse(user=user_message(row))
 
 
 @route("POST", "/api/v1/users", access=IN_SERVICE)
-async def post_user(call: Call, request: PostUserRequest) -> PostUserResponse:
+async def post_user(call: Call, request: PostUserRequest, users: Users) -> PostUserResponse:
     """Make a user; for admins."""
     if request.user is None:
         raise InvalidArgument("must specify user to create")
     new = change_of_new(request.user, request.password, is_hashed=request.is_hashed)
-    return PostUserResponse(user=user_message(await call.services.users.create(call.caller, new)))
+    return PostUserResponse(user=user_message(await users.create(call.caller, new)))
 
 
 @route("PATCH", "/api/v1/users/{user_id}", access=IN_SERVICE)
-async def patch_user(call: Call, request: PatchUserRequest) -> PatchUserResponse:
+async def patch_user(call: Call, request: PatchUserRequest, users: Users) -> PatchUserResponse:
     """Change a user; the body is the changed fields themselves."""
     change = UserChange() if request.user is None else change_of(request.user)
-    row = await call.services.users.patch(call.caller, request.user_id, change)
+    row = await users.patch(call.caller, request.user_id, change)
     return PatchUserResponse(user=user_message(row))
 
 
 @route("PATCH", "/api/v1/users", access=IN_SERVICE)
-async def patch_users(call: Call, request: PatchUsersRequest) -> PatchUsersResponse:
+async def patch_users(call: Call, request: PatchUsersRequest, users: Users) -> PatchUsersResponse:
     """Activate or deactivate several users; each item reports its own result."""
     ids = list(request.user_ids)
     if request.filters is not None:
         wanted = UserFilter(request.filters.name, None, request.filters.admin)
-        found, _ = await call.services.users.list_all(call.caller, wanted, ListOrder())
+        found, _ = await users.list_all(call.caller, wanted, ListOrder())
         ids = [row.id for row in found]
-    results = await call.services.users.activate(call.caller, ids, is_active=request.activate)
+    results = await users.activate(call.caller, ids, is_active=request.activate)
     items = [UserActionResult(id=user_id, error=error) for user_id, error in results]
     return PatchUsersResponse(results=items)
 
 
 @route("POST", "/api/v1/users/{user_id}/password", access=IN_SERVICE)
 async def set_user_password(
-    call: Call, request: SetUserPasswordRequest
+    call: Call, request: SetUserPasswordRequest, users: Users
 ) -> SetUserPasswordResponse:
     """Set a password, given in the clear as a bare string; it ends the user's sessions."""
     change = UserChange(password=request.password)
-    row = await call.services.users.patch(call.caller, request.user_id, change)
+    row = await users.patch(call.caller, request.user_id, change)
     return SetUserPasswordResponse(user=user_message(row))
 
 
 @route("GET", "/api/v1/users/setting", access=SIGNED_IN)
-async def get_user_setting(call: Call, request: GetUserSettingRequest) -> GetUserSettingResponse:
+async def get_user_setting(
+    call: Call, request: GetUserSettingRequest, users: Users
+) -> GetUserSettingResponse:
     """The caller's settings of the web interface."""
-    stored = await call.services.users.settings(call.caller)
+    stored = await users.settings(call.caller)
     return GetUserSettingResponse(
         settings=[UserWebSetting(key=k, storage_path=p, value=v) for k, p, v in stored]
     )
@@ -150,33 +150,33 @@ async def get_user_setting(call: Call, request: GetUserSettingRequest) -> GetUse
 
 @route("POST", "/api/v1/users/setting", access=SIGNED_IN)
 async def post_user_setting(
-    call: Call, request: PostUserSettingRequest
+    call: Call, request: PostUserSettingRequest, users: Users
 ) -> PostUserSettingResponse:
     """Store settings; one without a value is forgotten."""
     items = [(s.key, s.storage_path, s.value) for s in request.settings]
-    await call.services.users.update_settings(call.caller, items)
+    await users.update_settings(call.caller, items)
     return PostUserSettingResponse()
 
 
 @route("POST", "/api/v1/users/setting/reset", access=SIGNED_IN)
 async def reset_user_setting(
-    call: Call, request: ResetUserSettingRequest
+    call: Call, request: ResetUserSettingRequest, users: Users
 ) -> ResetUserSettingResponse:
     """Forget all settings of the caller."""
-    await call.services.users.reset_settings(call.caller)
+    await users.reset_settings(call.caller)
     return ResetUserSettingResponse()
 
 
 @plain_route("GET", "/users/me", access=SIGNED_IN)
-async def plain_me(call: Call) -> dict[str, Any]:
+async def plain_me(call: Call, users: Users) -> dict[str, Any]:
     """The caller, as older clients read it."""
-    return _plain_user(await call.services.users.me(call.caller))
+    return _plain_user(await users.me(call.caller))
 
 
 @plain_route("GET", "/users", access=SIGNED_IN)
-async def plain_users(call: Call) -> list[dict[str, Any]]:
+async def plain_users(call: Call, users: Users) -> list[dict[str, Any]]:
     """All users, as older clients read them."""
-    found, _ = await call.services.users.list_all(call.caller, UserFilter(), ListOrder())
+    found, _ = await users.list_all(call.caller, UserFilter(), ListOrder())
     return [_plain_user(row) for row in found]
 
 

@@ -10,7 +10,8 @@ from determined_master.api.http.routes import Call, Reply, plain_route, route
 from determined_master.api.shapes import checkpoint, cut
 from determined_master.domain.errors import InvalidArgument
 from determined_master.services.archives import Form
-from determined_master.services.checkpoints.checkpoints import CheckpointReport
+from determined_master.services.checkpoints.checkpoints import CheckpointReport, Checkpoints
+from determined_master.services.checkpoints.files import CheckpointFiles
 from determined_wire.rest import checkpoints as wire
 from determined_wire.rest import experiments as experiment_wire
 from determined_wire.rest import trials as trial_wire
@@ -41,7 +42,7 @@ ARCHIVES: dict[str, Form] = {
     task=of_task("checkpoint.task_id", "task_id"),
 )
 async def report_checkpoint(
-    call: Call, request: wire.ReportCheckpointRequest
+    call: Call, request: wire.ReportCheckpointRequest, checkpoints: Checkpoints
 ) -> wire.ReportCheckpointResponse:
     """A task has stored a checkpoint."""
     given = request.checkpoint
@@ -57,7 +58,7 @@ async def report_checkpoint(
         metadata=given.metadata or {},
         storage_id=given.storage_id,
     )
-    await call.services.checkpoints.report(call.caller, report)
+    await checkpoints.report(call.caller, report)
     return wire.ReportCheckpointResponse()
 
 
@@ -68,30 +69,28 @@ async def report_checkpoint(
     task=of_task(),
 )
 async def get_checkpoint(
-    call: Call, request: wire.GetCheckpointRequest
+    call: Call, request: wire.GetCheckpointRequest, checkpoints: Checkpoints
 ) -> wire.GetCheckpointResponse:
     """One checkpoint with what it was trained by."""
-    row = await call.services.checkpoints.get(call.caller, request.checkpoint_uuid)
+    row = await checkpoints.get(call.caller, request.checkpoint_uuid)
     return wire.GetCheckpointResponse(checkpoint=checkpoint(row))
 
 
 @plain_route("GET", "/checkpoints/{uuid}", access=on("checkpoint", "uuid", "read", "checkpoint"))
-async def download_checkpoint(call: Call) -> Reply:
+async def download_checkpoint(call: Call, checkpoint_files: CheckpointFiles) -> Reply:
     """The files of a checkpoint, as the archive that `Accept` names first; else as tar."""
     accepted = [part.partition(";")[0].strip() for part in call.http.header("accept").split(",")]
     kind = next((name for name in accepted if name in ARCHIVES), "application/x-tar")
-    pieces = await call.services.checkpoint_files.archive(
-        call.caller, call.parameters["uuid"], ARCHIVES[kind]
-    )
+    pieces = await checkpoint_files.archive(call.caller, call.parameters["uuid"], ARCHIVES[kind])
     return Reply(pieces, content_type=kind)
 
 
 @plain_route(
     "GET", "/checkpoints/{uuid}/manifest", access=on("checkpoint", "uuid", "read", "checkpoint")
 )
-async def checkpoint_manifest(call: Call) -> Reply:
+async def checkpoint_manifest(call: Call, checkpoint_files: CheckpointFiles) -> Reply:
     """Sizes and hashes of a checkpoint's files, as they were when they were stored."""
-    content = await call.services.checkpoint_files.manifest(call.caller, call.parameters["uuid"])
+    content = await checkpoint_files.manifest(call.caller, call.parameters["uuid"])
     return Reply(content, content_type="application/json")
 
 
@@ -101,15 +100,13 @@ async def checkpoint_manifest(call: Call) -> Reply:
     access=on("checkpoint", "checkpoint.uuid", "edit", "experiment"),
 )
 async def post_metadata(
-    call: Call, request: wire.PostCheckpointMetadataRequest
+    call: Call, request: wire.PostCheckpointMetadataRequest, checkpoints: Checkpoints
 ) -> wire.PostCheckpointMetadataResponse:
     """Replace a checkpoint's metadata."""
     given = request.checkpoint
     if given is None:
         raise InvalidArgument("the request has no checkpoint")
-    row = await call.services.checkpoints.replace_metadata(
-        call.caller, given.uuid, given.metadata or {}
-    )
+    row = await checkpoints.replace_metadata(call.caller, given.uuid, given.metadata or {})
     return wire.PostCheckpointMetadataResponse(checkpoint=checkpoint(row))
 
 
@@ -120,20 +117,22 @@ async def post_metadata(
     task=of_task(),
 )
 async def patch_checkpoints(
-    call: Call, request: wire.PatchCheckpointsRequest
+    call: Call, request: wire.PatchCheckpointsRequest, checkpoints: Checkpoints
 ) -> wire.PatchCheckpointsResponse:
     """Record what is left of checkpoints after files were removed."""
     left = {c.uuid: c.resources.resources for c in request.checkpoints if c.resources is not None}
-    await call.services.checkpoints.patch(call.caller, left)
+    await checkpoints.patch(call.caller, left)
     return wire.PatchCheckpointsResponse()
 
 
 @route("GET", "/api/v1/experiments/{id}/checkpoints", access=on("experiment", "id"))
 async def get_experiment_checkpoints(
-    call: Call, request: experiment_wire.GetExperimentCheckpointsRequest
+    call: Call, request: experiment_wire.GetExperimentCheckpointsRequest, checkpoints: Checkpoints
 ) -> experiment_wire.GetExperimentCheckpointsResponse:
     """The checkpoints of an experiment, a page of them."""
-    found, pagination = await _page(call, request, SortBy.SORT_BY_UUID, experiment_id=request.id)
+    found, pagination = await _page(
+        call, request, SortBy.SORT_BY_UUID, checkpoints, experiment_id=request.id
+    )
     return experiment_wire.GetExperimentCheckpointsResponse(
         checkpoints=found, pagination=pagination
     )
@@ -141,11 +140,11 @@ async def get_experiment_checkpoints(
 
 @route("GET", "/api/v1/trials/{id}/checkpoints", access=on("trial", "id"))
 async def get_trial_checkpoints(
-    call: Call, request: trial_wire.GetTrialCheckpointsRequest
+    call: Call, request: trial_wire.GetTrialCheckpointsRequest, checkpoints: Checkpoints
 ) -> trial_wire.GetTrialCheckpointsResponse:
     """The checkpoints of a trial, a page of them."""
     found, pagination = await _page(
-        call, request, SortBy.SORT_BY_BATCH_NUMBER, trial_id=request.id
+        call, request, SortBy.SORT_BY_BATCH_NUMBER, checkpoints, trial_id=request.id
     )
     return trial_wire.GetTrialCheckpointsResponse(checkpoints=found, pagination=pagination)
 
@@ -155,10 +154,11 @@ async def _page(
     request: experiment_wire.GetExperimentCheckpointsRequest
     | trial_wire.GetTrialCheckpointsRequest,
     sort: SortBy,
+    checkpoints: Checkpoints,
     **owner: int,
 ) -> tuple[list[Checkpoint], Pagination]:
     """Those of an owner, by `sort` where the request names no order."""
-    uuids = await call.services.checkpoints.uuids_of(
+    uuids = await checkpoints.uuids_of(
         call.caller,
         **owner,
         states=[s.removeprefix("STATE_") for s in request.states],
@@ -169,6 +169,6 @@ async def _page(
     page, pagination = cut(uuids, request.offset, request.limit)
 
     async def items(some: Sequence[str]) -> list[Checkpoint]:
-        return [checkpoint(row) for row in await call.services.checkpoints.list_some(some)]
+        return [checkpoint(row) for row in await checkpoints.list_some(some)]
 
     return await written(Checkpoint, page, AT_ONCE, items), pagination

@@ -9,6 +9,7 @@ from determined_master.api.http.access import on
 from determined_master.api.http.routes import Call, plain_route, route
 from determined_master.domain.checkpoints.gc import SavePolicy
 from determined_master.domain.errors import InvalidArgument, NotFound
+from determined_master.services.checkpoints.gc import CheckpointGc
 from determined_master.store.checkpoints.checkpoints import CheckpointRow
 from determined_wire.rest import checkpoints as wire
 from determined_wire.rest import experiments as experiment_wire
@@ -22,10 +23,10 @@ MAX_INT32 = 2**31 - 1
     access=on("checkpoint", "checkpoint_uuids", "delete", "checkpoint"),
 )
 async def delete_checkpoints(
-    call: Call, request: wire.DeleteCheckpointsRequest
+    call: Call, request: wire.DeleteCheckpointsRequest, checkpoint_gc: CheckpointGc
 ) -> wire.DeleteCheckpointsResponse:
     """Delete all files of checkpoints; tasks do that after the answer."""
-    await call.services.collections.delete(call.caller, request.checkpoint_uuids)
+    await checkpoint_gc.delete(call.caller, request.checkpoint_uuids)
     return wire.DeleteCheckpointsResponse()
 
 
@@ -35,10 +36,10 @@ async def delete_checkpoints(
     access=on("checkpoint", "checkpoint_uuids", "delete", "checkpoint"),
 )
 async def remove_files(
-    call: Call, request: wire.CheckpointsRemoveFilesRequest
+    call: Call, request: wire.CheckpointsRemoveFilesRequest, checkpoint_gc: CheckpointGc
 ) -> wire.CheckpointsRemoveFilesResponse:
     """Delete those files of checkpoints that match a pattern."""
-    await call.services.collections.remove_files(
+    await checkpoint_gc.remove_files(
         call.caller, request.checkpoint_uuids, request.checkpoint_globs
     )
     return wire.CheckpointsRemoveFilesResponse()
@@ -50,10 +51,10 @@ async def remove_files(
     access=on("experiment", "experiment_id", "control", "experiment"),
 )
 async def delete_tensorboard_files(
-    call: Call, request: experiment_wire.DeleteTensorboardFilesRequest
+    call: Call, request: experiment_wire.DeleteTensorboardFilesRequest, checkpoint_gc: CheckpointGc
 ) -> experiment_wire.DeleteTensorboardFilesResponse:
     """Delete the TensorBoard files of an ended experiment; a task does that after the answer."""
-    await call.services.collections.remove_tensorboard(call.caller, request.experiment_id)
+    await checkpoint_gc.remove_tensorboard(call.caller, request.experiment_id)
     return experiment_wire.DeleteTensorboardFilesResponse()
 
 
@@ -62,7 +63,7 @@ async def delete_tensorboard_files(
     "/experiments/{experiment_id}/preview_gc",
     access=on("experiment", "experiment_id", "read", "checkpoint"),
 )
-async def preview_gc(call: Call) -> dict[str, Any]:
+async def preview_gc(call: Call, checkpoint_gc: CheckpointGc) -> dict[str, Any]:
     """Which checkpoints a policy would delete now; empty when there are none.
 
     Names within are those that clients read here, and only here.
@@ -76,7 +77,7 @@ async def preview_gc(call: Call) -> dict[str, Any]:
     experiment_id = _number(call.parameters["experiment_id"])
     if experiment_id > MAX_INT32:
         raise NotFound(f"experiment '{experiment_id}' not found")
-    found, metric = await call.services.collections.preview(call.caller, experiment_id, policy)
+    found, metric = await checkpoint_gc.preview(call.caller, experiment_id, policy)
     return {"checkpoints": [_doomed(row) for row in found], "metric_name": metric}
 
 

@@ -17,7 +17,12 @@ from determined_master.api.shapes import cut
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.errors import NotFound
 from determined_master.pools.agent_backoff import Backoff
-from determined_master.ports import AgentSnapshot
+from determined_master.pools.live import LiveAllocations
+from determined_master.ports import AgentSnapshot, AgentSockets
+from determined_master.services.access.guard import Guard
+from determined_master.services.cluster.agent_switches import AgentSwitches
+from determined_master.services.cluster.agents import Agents
+from determined_master.services.cluster.pools import Pools
 from determined_wire import agent_link as link
 from determined_wire import own
 from determined_wire.rest import agents as wire
@@ -39,19 +44,21 @@ Held = list[tuple[alloc.Allocation, alloc.Container]]
 
 
 @route("GET", "/api/v1/agents", access=SIGNED_IN)
-async def get_agents(call: Call, request: wire.GetAgentsRequest) -> wire.GetAgentsResponse:
+async def get_agents(
+    call: Call, request: wire.GetAgentsRequest, agents: Agents
+) -> wire.GetAgentsResponse:
     """The agents that are connected, or may still come back."""
-    agents = await call.services.agents.list_all(call.caller)
-    page, pagination = cut(agents, request.offset, request.limit)
+    connected = await agents.list_all(call.caller)
+    page, pagination = cut(connected, request.offset, request.limit)
     shown: list[Agent] = []
     for number, agent in enumerate(page, start=1):
         seen = _agent(
             agent,
-            call.services.agents.containers_on(agent.id),
+            agents.containers_on(agent.id),
             with_slots=not request.exclude_slots,
             with_containers=not request.exclude_containers,
         )
-        rested = _with_rest(seen, call.services.agents.rest_of(agent.id))
+        rested = _with_rest(seen, agents.rest_of(agent.id))
         # Written one by one, so that a thousand of them never hold the loop for long.
         shown.append(ready(Agent, encode(rested)))
         if number % AGENTS_AT_ONCE == 0:
@@ -61,101 +68,121 @@ async def get_agents(call: Call, request: wire.GetAgentsRequest) -> wire.GetAgen
 
 @route("GET", "/api/v1/agents/join-token", access=IN_SERVICE)
 async def get_join_token(
-    call: Call, request: own.GetAgentJoinTokenRequest
+    call: Call, request: own.GetAgentJoinTokenRequest, agents: Agents
 ) -> own.GetAgentJoinTokenResponse:
     """What an agent needs to join."""
-    token = await call.services.agents.join_token(call.caller)
+    token = await agents.join_token(call.caller)
     return own.GetAgentJoinTokenResponse(token=token)
 
 
 @route("GET", "/api/v1/agents/{agent_id}", access=SIGNED_IN)
-async def get_agent(call: Call, request: wire.GetAgentRequest) -> wire.GetAgentResponse:
+async def get_agent(
+    call: Call, request: wire.GetAgentRequest, agents: Agents
+) -> wire.GetAgentResponse:
     """One agent."""
-    agent = await call.services.agents.get(call.caller, request.agent_id)
-    held = call.services.agents.containers_on(agent.id)
+    agent = await agents.get(call.caller, request.agent_id)
+    held = agents.containers_on(agent.id)
     return wire.GetAgentResponse(agent=_agent(agent, held))
 
 
 @route("GET", "/api/v1/agents/{agent_id}/slots", access=SIGNED_IN)
-async def get_slots(call: Call, request: wire.GetSlotsRequest) -> wire.GetSlotsResponse:
+async def get_slots(
+    call: Call, request: wire.GetSlotsRequest, agents: Agents
+) -> wire.GetSlotsResponse:
     """The slots of an agent."""
-    agent = await call.services.agents.get(call.caller, request.agent_id)
-    slots = _slots(agent, call.services.agents.containers_on(agent.id))
+    agent = await agents.get(call.caller, request.agent_id)
+    slots = _slots(agent, agents.containers_on(agent.id))
     return wire.GetSlotsResponse(slots=list(slots.values()))
 
 
 @route("GET", "/api/v1/agents/{agent_id}/slots/{slot_id}", access=SIGNED_IN)
-async def get_slot(call: Call, request: wire.GetSlotRequest) -> wire.GetSlotResponse:
+async def get_slot(
+    call: Call, request: wire.GetSlotRequest, agents: Agents
+) -> wire.GetSlotResponse:
     """One slot."""
-    agent = await call.services.agents.get(call.caller, request.agent_id)
-    return wire.GetSlotResponse(slot=_slot(call, agent, request.slot_id))
+    agent = await agents.get(call.caller, request.agent_id)
+    return wire.GetSlotResponse(slot=_slot(agent, request.slot_id, agents))
 
 
 @route("POST", "/api/v1/agents/{agent_id}/enable", access=IN_SERVICE)
-async def enable_agent(call: Call, request: wire.EnableAgentRequest) -> wire.EnableAgentResponse:
+async def enable_agent(
+    call: Call, request: wire.EnableAgentRequest, agent_switches: AgentSwitches, agents: Agents
+) -> wire.EnableAgentResponse:
     """Let an agent and all of its slots take work."""
-    agent = await call.services.agent_switches.enable_agent(call.caller, request.agent_id)
-    held = call.services.agents.containers_on(agent.id)
+    agent = await agent_switches.enable_agent(call.caller, request.agent_id)
+    held = agents.containers_on(agent.id)
     return wire.EnableAgentResponse(agent=_agent(agent, held))
 
 
 @route("POST", "/api/v1/agents/{agent_id}/disable", access=IN_SERVICE)
 async def disable_agent(
-    call: Call, request: wire.DisableAgentRequest
+    call: Call, request: wire.DisableAgentRequest, agent_switches: AgentSwitches, agents: Agents
 ) -> wire.DisableAgentResponse:
     """Give an agent no more work; without `drain` what runs there starts again elsewhere."""
-    agent = await call.services.agent_switches.disable_agent(
-        call.caller, request.agent_id, drain=request.drain
-    )
-    held = call.services.agents.containers_on(agent.id)
+    agent = await agent_switches.disable_agent(call.caller, request.agent_id, drain=request.drain)
+    held = agents.containers_on(agent.id)
     return wire.DisableAgentResponse(agent=_agent(agent, held))
 
 
 @route("POST", "/api/v1/agents/{agent_id}/slots/{slot_id}/enable", access=IN_SERVICE)
-async def enable_slot(call: Call, request: wire.EnableSlotRequest) -> wire.EnableSlotResponse:
+async def enable_slot(
+    call: Call, request: wire.EnableSlotRequest, agent_switches: AgentSwitches, agents: Agents
+) -> wire.EnableSlotResponse:
     """Let a slot take work, as far as its agent does."""
-    agent = await call.services.agent_switches.enable_slot(
-        call.caller, request.agent_id, request.slot_id
-    )
-    return wire.EnableSlotResponse(slot=_slot(call, agent, request.slot_id))
+    agent = await agent_switches.enable_slot(call.caller, request.agent_id, request.slot_id)
+    return wire.EnableSlotResponse(slot=_slot(agent, request.slot_id, agents))
 
 
 @route("POST", "/api/v1/agents/{agent_id}/slots/{slot_id}/disable", access=IN_SERVICE)
-async def disable_slot(call: Call, request: wire.DisableSlotRequest) -> wire.DisableSlotResponse:
+async def disable_slot(
+    call: Call, request: wire.DisableSlotRequest, agent_switches: AgentSwitches, agents: Agents
+) -> wire.DisableSlotResponse:
     """Give a slot no more work; without `drain` what runs on it starts again elsewhere."""
-    agent = await call.services.agent_switches.disable_slot(
+    agent = await agent_switches.disable_slot(
         call.caller, request.agent_id, request.slot_id, drain=request.drain
     )
-    return wire.DisableSlotResponse(slot=_slot(call, agent, request.slot_id))
+    return wire.DisableSlotResponse(slot=_slot(agent, request.slot_id, agents))
 
 
 @socket_route("/agents", access=SIGNED_IN, public=True)
-async def agent_socket(call: Call, socket: Any) -> None:
+async def agent_socket(call: Call, socket: Any, sockets: AgentSockets) -> None:
     """The link with one agent; it shows its join token itself."""
-    await call.services.serve_agent(socket)
+    await sockets.serve(socket)
 
 
 @route("GET", "/api/v1/tasks", access=FILTERED)
-async def get_tasks(call: Call, request: task_wire.GetTasksRequest) -> task_wire.GetTasksResponse:
+async def get_tasks(
+    call: Call,
+    request: task_wire.GetTasksRequest,
+    agents: Agents,
+    live: LiveAllocations,
+    guard: Guard,
+    pools: Pools,
+) -> task_wire.GetTasksResponse:
     """The allocations that wait or run, by id."""
-    return task_wire.GetTasksResponse(allocation_id_to_summary=await _summaries(call))
+    return task_wire.GetTasksResponse(
+        allocation_id_to_summary=await _summaries(call, agents, live, guard, pools)
+    )
 
 
 @plain_route("GET", "/tasks", access=FILTERED)
-async def plain_tasks(call: Call) -> dict[str, Any]:
+async def plain_tasks(
+    call: Call, agents: Agents, live: LiveAllocations, guard: Guard, pools: Pools
+) -> dict[str, Any]:
     """The same, as older clients read it."""
-    found = await _summaries(call)
+    found = await _summaries(call, agents, live, guard, pools)
     return {allocation_id: _in_snake_case(summary) for allocation_id, summary in found.items()}
 
 
-async def _summaries(call: Call) -> dict[str, AllocationSummary]:
-    agents = {agent.id: agent for agent in await call.services.agents.list_all(call.caller)}
-    pools = call.services.pools
-    live = list(call.services.live.values())
-    seen = await call.services.guard.seen(call.caller, "allocation", [a.id for a in live])
+async def _summaries(
+    call: Call, agents: Agents, live: LiveAllocations, guard: Guard, pools: Pools
+) -> dict[str, AllocationSummary]:
+    by_id = {agent.id: agent for agent in await agents.list_all(call.caller)}
+    every = list(live.values())
+    seen = await guard.seen(call.caller, "allocation", [a.id for a in every])
     return {
-        a.id: _summary(a, agents, pools.scheduler_type(a.request.pool))
-        for a in live
+        a.id: _summary(a, by_id, pools.scheduler_type(a.request.pool))
+        for a in every
         if a.id in seen
     }
 
@@ -252,8 +279,8 @@ def _slots(agent: AgentSnapshot, held: Held) -> dict[str, Slot]:
     return slots
 
 
-def _slot(call: Call, agent: AgentSnapshot, slot_id: str) -> Slot:
-    slots = _slots(agent, call.services.agents.containers_on(agent.id))
+def _slot(agent: AgentSnapshot, slot_id: str, agents: Agents) -> Slot:
+    slots = _slots(agent, agents.containers_on(agent.id))
     number = slot_id.lstrip("0") or "0"
     slot = slots.get(f"/agents/{agent.id}/slots/{number}")
     if slot is None:

@@ -16,6 +16,8 @@ from determined_master.api.http.routes import (
     stream_route,
 )
 from determined_master.domain.errors import InvalidArgument
+from determined_master.services.cluster.master import Master
+from determined_master.services.cluster.messages import ClusterMessages
 from determined_wire import own
 from determined_wire.rest.master import (
     GetMasterConfigRequest,
@@ -48,9 +50,11 @@ PAGE = """<!DOCTYPE html>
 
 
 @route("GET", "/api/v1/master", access=SIGNED_IN, public=True)
-async def get_master(call: Call, request: GetMasterRequest) -> GetMasterResponse:
+async def get_master(
+    call: Call, request: GetMasterRequest, master: Master, cluster_messages: ClusterMessages
+) -> GetMasterResponse:
     """What clients need to know before they log in."""
-    facts = call.services.master.facts
+    facts = master.facts
     return GetMasterResponse(
         version=facts.version,
         master_id=facts.master_id,
@@ -61,7 +65,7 @@ async def get_master(call: Call, request: GetMasterRequest) -> GetMasterResponse
         user_management_enabled=True,
         rbac_enabled=facts.shows_roles,
         strict_job_queue_control=facts.is_queue_strict,
-        cluster_message=shown_message(await call.services.cluster_messages.current()),
+        cluster_message=shown_message(await cluster_messages.current()),
     )
 
 
@@ -73,22 +77,24 @@ async def get_telemetry(call: Call, request: GetTelemetryRequest) -> GetTelemetr
 
 @route("GET", "/api/v1/master/config", access=IN_SERVICE)
 async def get_master_config(
-    call: Call, request: GetMasterConfigRequest
+    call: Call, request: GetMasterConfigRequest, master: Master
 ) -> GetMasterConfigResponse:
     """All settings in force, secrets masked; for admins."""
-    return GetMasterConfigResponse(config=call.services.master.config(call.caller))
+    return GetMasterConfigResponse(config=master.config(call.caller))
 
 
 @route("GET", "/api/v1/master/loop-stall", access=IN_SERVICE)
-async def get_loop_stall(call: Call, request: own.GetLoopStallRequest) -> own.GetLoopStallResponse:
+async def get_loop_stall(
+    call: Call, request: own.GetLoopStallRequest, master: Master
+) -> own.GetLoopStallResponse:
     """The longest stall of the event loop since the last question; for admins, ours."""
-    stall = call.services.master.loop_stall(call.caller)
+    stall = master.loop_stall(call.caller)
     return own.GetLoopStallResponse(longest_ms=stall.longest_s * 1000, watched_s=stall.watched_s)
 
 
 @route("PATCH", "/api/v1/master/config", access=IN_SERVICE)
 async def patch_master_config(
-    call: Call, request: PatchMasterConfigRequest
+    call: Call, request: PatchMasterConfigRequest, master: Master
 ) -> PatchMasterConfigResponse:
     """Change the log's level or colour until the master starts again; for admins."""
     log = request.config.log if request.config is not None else None
@@ -102,16 +108,16 @@ async def patch_master_config(
             changes["level"] = log.level.name.removeprefix("LOG_LEVEL_").lower()
         if log is not None and path != "log.level":
             changes["color"] = log.color
-    call.services.master.configure_log(call.caller, changes)
+    master.configure_log(call.caller, changes)
     return PatchMasterConfigResponse()
 
 
 @stream_route("GET", "/api/v1/master/logs", MasterLogsResponse, access=IN_SERVICE)
 async def master_logs(
-    call: Call, request: MasterLogsRequest
+    call: Call, request: MasterLogsRequest, master: Master
 ) -> AsyncIterator[Sequence[MasterLogsResponse]]:
     """Lines of the master's own log."""
-    lines = call.services.master.read_log(
+    lines = master.read_log(
         call.caller, offset=request.offset, limit=request.limit, follow=request.follow
     )
     async for page in lines:
@@ -129,9 +135,9 @@ async def master_logs(
 
 
 @plain_route("GET", "/info", access=SIGNED_IN, public=True)
-async def info(call: Call) -> dict[str, Any]:
+async def info(call: Call, master: Master) -> dict[str, Any]:
     """What every command of a client asks first."""
-    facts = call.services.master.facts
+    facts = master.facts
     return {
         "version": facts.version,
         "master_id": facts.master_id,
@@ -143,9 +149,9 @@ async def info(call: Call) -> dict[str, Any]:
 
 
 @plain_route("GET", "/health", access=SIGNED_IN, public=True)
-async def health(call: Call) -> Any:
+async def health(call: Call, master: Master) -> Any:
     """Whether the master can work; only signed-in callers see the details."""
-    found = await call.services.master.health()
+    found = await master.health()
     answer: dict[str, Any] = {"status": found.status}
     if call.caller is not ANONYMOUS:
         answer["database"] = found.database
@@ -160,30 +166,30 @@ async def root(call: Call) -> Reply:
 
 
 @plain_route("GET", "/det", access=SIGNED_IN, public=True)
-async def page(call: Call) -> Reply:
+async def page(call: Call, master: Master) -> Reply:
     """A page that names the API, until the web interface stands here."""
-    return _page(call)
+    return _page(call, master)
 
 
 @plain_route("GET", "/det/{path*}", access=SIGNED_IN, public=True)
-async def any_page(call: Call) -> Reply:
+async def any_page(call: Call, master: Master) -> Reply:
     """The same for every address of the web interface."""
-    return _page(call)
+    return _page(call, master)
 
 
 @plain_route("GET", "/docs", access=SIGNED_IN, public=True)
-async def docs(call: Call) -> Reply:
+async def docs(call: Call, master: Master) -> Reply:
     """Where the documents will stand."""
-    return _page(call)
+    return _page(call, master)
 
 
 @plain_route("GET", "/docs/{path*}", access=SIGNED_IN, public=True)
-async def any_docs(call: Call) -> Reply:
+async def any_docs(call: Call, master: Master) -> Reply:
     """The same for every address of the documents."""
-    return _page(call)
+    return _page(call, master)
 
 
-def _page(call: Call) -> Reply:
+def _page(call: Call, master: Master) -> Reply:
     address = f"{'https' if call.http.is_secure else 'http'}://HOST:PORT"
-    text = PAGE.format(version=call.services.master.facts.version, address=address)
+    text = PAGE.format(version=master.facts.version, address=address)
     return Reply(text.encode(), content_type=HTML)

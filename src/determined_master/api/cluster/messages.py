@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from determined_master.api.http.access import IN_SERVICE
 from determined_master.api.http.routes import Call, route
+from determined_master.services.cluster.messages import ClusterMessages
 from determined_master.store.cluster.messages import MessageRow
 from determined_wire.rest import master as wire
 
 
 @route("GET", "/api/v1/master/cluster_message", access=IN_SERVICE)
 async def get_cluster_message(
-    call: Call, request: wire.GetClusterMessageRequest
+    call: Call, request: wire.GetClusterMessageRequest, cluster_messages: ClusterMessages
 ) -> wire.GetClusterMessageResponse:
     """The message, also one that starts later; for admins."""
-    row = await call.services.cluster_messages.get(call.caller)
+    row = await cluster_messages.get(call.caller)
     return wire.GetClusterMessageResponse(cluster_message=shown_message(row))
 
 
 @route("PUT", "/api/v1/master/cluster_message", access=IN_SERVICE)
 async def set_cluster_message(
-    call: Call, request: wire.SetClusterMessageRequest
+    call: Call, request: wire.SetClusterMessageRequest, cluster_messages: ClusterMessages
 ) -> wire.SetClusterMessageResponse:
     """Show everybody a message; for admins."""
-    await call.services.cluster_messages.set(
+    await cluster_messages.set(
         call.caller,
         request.message,
         starts_at=request.start_time,
@@ -34,10 +35,10 @@ async def set_cluster_message(
 
 @route("DELETE", "/api/v1/master/cluster_message", access=IN_SERVICE)
 async def delete_cluster_message(
-    call: Call, request: wire.DeleteClusterMessageRequest
+    call: Call, request: wire.DeleteClusterMessageRequest, cluster_messages: ClusterMessages
 ) -> wire.DeleteClusterMessageResponse:
     """Show no message any more; for admins."""
-    await call.services.cluster_messages.clear(call.caller)
+    await cluster_messages.clear(call.caller)
     return wire.DeleteClusterMessageResponse()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from determined_master.api.http.access import FILTERED, IN_SERVICE
 from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import cut
+from determined_master.services.cluster.pool_bindings import PoolBindings
 from determined_wire.rest import resource_pools as wire
 
 BINDINGS = "/api/v1/resource-pools/{resource_pool_name}/workspace-bindings"
@@ -12,10 +13,10 @@ BINDINGS = "/api/v1/resource-pools/{resource_pool_name}/workspace-bindings"
 
 @route("POST", BINDINGS, access=IN_SERVICE)
 async def bind_pool(
-    call: Call, request: wire.BindRPToWorkspaceRequest
+    call: Call, request: wire.BindRPToWorkspaceRequest, pool_bindings: PoolBindings
 ) -> wire.BindRPToWorkspaceResponse:
     """Bind a pool to workspaces, beside those that it is bound to."""
-    await call.services.pool_bindings.bind(
+    await pool_bindings.bind(
         call.caller, request.resource_pool_name, request.workspace_ids, request.workspace_names
     )
     return wire.BindRPToWorkspaceResponse()
@@ -23,10 +24,10 @@ async def bind_pool(
 
 @route("PUT", BINDINGS, access=IN_SERVICE)
 async def overwrite_bindings(
-    call: Call, request: wire.OverwriteRPWorkspaceBindingsRequest
+    call: Call, request: wire.OverwriteRPWorkspaceBindingsRequest, pool_bindings: PoolBindings
 ) -> wire.OverwriteRPWorkspaceBindingsResponse:
     """Bind a pool to these workspaces and no others."""
-    await call.services.pool_bindings.overwrite(
+    await pool_bindings.overwrite(
         call.caller, request.resource_pool_name, request.workspace_ids, request.workspace_names
     )
     return wire.OverwriteRPWorkspaceBindingsResponse()
@@ -34,10 +35,10 @@ async def overwrite_bindings(
 
 @route("DELETE", BINDINGS, access=IN_SERVICE)
 async def unbind_pool(
-    call: Call, request: wire.UnbindRPFromWorkspaceRequest
+    call: Call, request: wire.UnbindRPFromWorkspaceRequest, pool_bindings: PoolBindings
 ) -> wire.UnbindRPFromWorkspaceResponse:
     """Take bindings away."""
-    await call.services.pool_bindings.unbind(
+    await pool_bindings.unbind(
         call.caller, request.resource_pool_name, request.workspace_ids, request.workspace_names
     )
     return wire.UnbindRPFromWorkspaceResponse()
@@ -45,9 +46,9 @@ async def unbind_pool(
 
 @route("GET", BINDINGS, access=FILTERED)
 async def list_bound_workspaces(
-    call: Call, request: wire.ListWorkspacesBoundToRPRequest
+    call: Call, request: wire.ListWorkspacesBoundToRPRequest, pool_bindings: PoolBindings
 ) -> wire.ListWorkspacesBoundToRPResponse:
     """Ids of the workspaces that a pool is bound to."""
-    ids = await call.services.pool_bindings.workspaces_of(call.caller, request.resource_pool_name)
+    ids = await pool_bindings.workspaces_of(call.caller, request.resource_pool_name)
     page, pagination = cut(ids, request.offset, request.limit)
     return wire.ListWorkspacesBoundToRPResponse(workspace_ids=page, pagination=pagination)

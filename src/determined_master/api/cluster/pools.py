@@ -8,7 +8,8 @@ from determined_master.api.cluster.pool_machines import device_type, machine_fie
 from determined_master.api.http.access import SIGNED_IN
 from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import cut
-from determined_master.services.cluster.pools import PoolFacts
+from determined_master.services.cluster.pool_bindings import PoolBindings
+from determined_master.services.cluster.pools import PoolFacts, Pools
 from determined_master.settings.pools import Scheduler
 from determined_wire.rest import resource_pools as wire
 from determined_wire.rest.types.device import DeviceType
@@ -27,14 +28,14 @@ MIXED_OR_UNKNOWN = -1
 
 @route("GET", "/api/v1/resource-pools", access=SIGNED_IN)
 async def get_resource_pools(
-    call: Call, request: wire.GetResourcePoolsRequest
+    call: Call, request: wire.GetResourcePoolsRequest, pools: Pools, pool_bindings: PoolBindings
 ) -> wire.GetResourcePoolsResponse:
     """The pools; with `unbound` those that serve every workspace."""
-    pools = call.services.pools.list_all(call.caller)
+    listed = pools.list_all(call.caller)
     if request.unbound:
-        bound = await call.services.pool_bindings.bound()
-        pools = [pool for pool in pools if pool.name not in bound]
-    page, pagination = cut(pools, request.offset, request.limit)
+        bound = await pool_bindings.bound()
+        listed = [pool for pool in listed if pool.name not in bound]
+    page, pagination = cut(listed, request.offset, request.limit)
     return wire.GetResourcePoolsResponse(
         resource_pools=[_pool(pool) for pool in page], pagination=pagination
     )

@@ -10,6 +10,7 @@ from determined_master.api.http.access import IN_SERVICE
 from determined_master.api.http.routes import Call, Reply, plain_route, route
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.usage import Period, read_days, read_window, window_of
+from determined_master.services.cluster.usage import Usage
 from determined_master.store.cluster.usage import Span
 from determined_wire.rest import resources as wire
 from determined_wire.rest.types.master import (
@@ -32,59 +33,57 @@ NAMES: Mapping[str, Period] = {
 
 
 @plain_route("GET", "/resources/allocation/allocations-csv", access=IN_SERVICE)
-async def allocations_csv(call: Call) -> Reply:
+async def allocations_csv(call: Call, usage: Usage) -> Reply:
     """Every allocation that had slots between two instants."""
     window = read_window(*_parameters(call, "timestamp_after", "timestamp_before"))
     report = usage_csv.Report(usage_csv.ALLOCATIONS)
-    await call.services.usage.allocations(
+    await usage.allocations(
         call.caller, window, lambda rows: report.add(map(usage_csv.allocation, rows))
     )
     return report.reply()
 
 
 @plain_route("GET", "/resources/allocation/raw", access=IN_SERVICE)
-async def spans_csv(call: Call) -> Reply:
+async def spans_csv(call: Call, usage: Usage) -> Reply:
     """Work of trials and presence of agents between two instants. Deprecated."""
     window = read_window(*_parameters(call, "timestamp_after", "timestamp_before"))
     report = usage_csv.Report(usage_csv.SPANS)
-    await call.services.usage.spans(
-        call.caller, window, lambda rows: report.add(map(usage_csv.span, rows))
-    )
+    await usage.spans(call.caller, window, lambda rows: report.add(map(usage_csv.span, rows)))
     return report.reply()
 
 
 @plain_route("GET", "/resources/allocation/aggregated", access=IN_SERVICE)
-async def sums_csv(call: Call) -> Reply:
+async def sums_csv(call: Call, usage: Usage) -> Reply:
     """Slot-seconds of days or months, by user, label, pool and in total."""
     start, end, name = _parameters(call, "start_date", "end_date", "period")
     period = NAMES.get(name)
     days = read_days(start, end, period)
     assert period is not None  # else the days could not be read
     report = usage_csv.Report(usage_csv.SUMS)
-    for entry in await call.services.usage.sums(call.caller, days, period):
+    for entry in await usage.sums(call.caller, days, period):
         report.add(usage_csv.sums(entry, period))
     return report.reply()
 
 
 @route("GET", "/api/v1/resources/allocation/raw", access=IN_SERVICE)
 async def resource_allocation_raw(
-    call: Call, request: wire.ResourceAllocationRawRequest
+    call: Call, request: wire.ResourceAllocationRawRequest, usage: Usage
 ) -> wire.ResourceAllocationRawResponse:
     """Work of trials and presence of agents between two instants. Deprecated."""
     window = window_of(request.timestamp_after, request.timestamp_before)
-    found = await call.services.usage.list_spans(call.caller, window)
+    found = await usage.list_spans(call.caller, window)
     return wire.ResourceAllocationRawResponse(resource_entries=[_entry(span) for span in found])
 
 
 @route("GET", "/api/v1/resources/allocation/aggregated", access=IN_SERVICE)
 async def resource_allocation_aggregated(
-    call: Call, request: wire.ResourceAllocationAggregatedRequest
+    call: Call, request: wire.ResourceAllocationAggregatedRequest, usage: Usage
 ) -> wire.ResourceAllocationAggregatedResponse:
     """Slot-seconds of days or months, by user, label, pool and in total."""
     period = PERIODS.get(request.period)
     days = read_days(request.start_date, request.end_date, period)
     assert period is not None  # else the days could not be read
-    found = await call.services.usage.sums(call.caller, days, period)
+    found = await usage.sums(call.caller, days, period)
     return wire.ResourceAllocationAggregatedResponse(
         resource_entries=[
             ResourceAllocationAggregatedEntry(

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from determined_master.api.http.access import IN_SERVICE, SIGNED_IN, on
 from determined_master.api.http.routes import Call, route
+from determined_master.services.configs.policies import ConfigPolicies
 from determined_wire.rest import config_policies as wire
 
 
 @route("GET", "/api/v1/config-policies/global/{workload_type}", access=SIGNED_IN)
 async def get_global_config_policies(
-    call: Call, request: wire.GetGlobalConfigPoliciesRequest
+    call: Call, request: wire.GetGlobalConfigPoliciesRequest, config_policies: ConfigPolicies
 ) -> wire.GetGlobalConfigPoliciesResponse:
     """The policies of the cluster; empty when there are none."""
-    found = await call.services.config_policies.get(call.caller, None, request.workload_type)
+    found = await config_policies.get(call.caller, None, request.workload_type)
     return wire.GetGlobalConfigPoliciesResponse(config_policies=found)
 
 
 @route("PUT", "/api/v1/config-policies/global/{workload_type}", access=IN_SERVICE)
 async def put_global_config_policies(
-    call: Call, request: wire.PutGlobalConfigPoliciesRequest
+    call: Call, request: wire.PutGlobalConfigPoliciesRequest, config_policies: ConfigPolicies
 ) -> wire.PutGlobalConfigPoliciesResponse:
     """Set what holds for the cluster, in place of all that was set."""
-    stored = await call.services.config_policies.put(
+    stored = await config_policies.put(
         call.caller, None, request.workload_type, request.config_policies
     )
     return wire.PutGlobalConfigPoliciesResponse(config_policies=stored)
@@ -29,10 +30,10 @@ async def put_global_config_policies(
 
 @route("DELETE", "/api/v1/config-policies/global/{workload_type}", access=IN_SERVICE)
 async def delete_global_config_policies(
-    call: Call, request: wire.DeleteGlobalConfigPoliciesRequest
+    call: Call, request: wire.DeleteGlobalConfigPoliciesRequest, config_policies: ConfigPolicies
 ) -> wire.DeleteGlobalConfigPoliciesResponse:
     """Forget what is set for the cluster."""
-    await call.services.config_policies.delete(call.caller, None, request.workload_type)
+    await config_policies.delete(call.caller, None, request.workload_type)
     return wire.DeleteGlobalConfigPoliciesResponse()
 
 
@@ -42,12 +43,10 @@ async def delete_global_config_policies(
     access=on("workspace", "workspace_id"),
 )
 async def get_workspace_config_policies(
-    call: Call, request: wire.GetWorkspaceConfigPoliciesRequest
+    call: Call, request: wire.GetWorkspaceConfigPoliciesRequest, config_policies: ConfigPolicies
 ) -> wire.GetWorkspaceConfigPoliciesResponse:
     """The policies of the workspace itself; empty when there are none."""
-    found = await call.services.config_policies.get(
-        call.caller, request.workspace_id, request.workload_type
-    )
+    found = await config_policies.get(call.caller, request.workspace_id, request.workload_type)
     return wire.GetWorkspaceConfigPoliciesResponse(config_policies=found)
 
 
@@ -57,10 +56,10 @@ async def get_workspace_config_policies(
     access=on("workspace", "workspace_id", "configure", "workspace"),
 )
 async def put_workspace_config_policies(
-    call: Call, request: wire.PutWorkspaceConfigPoliciesRequest
+    call: Call, request: wire.PutWorkspaceConfigPoliciesRequest, config_policies: ConfigPolicies
 ) -> wire.PutWorkspaceConfigPoliciesResponse:
     """Set what holds for a workspace, in place of all that was set."""
-    stored = await call.services.config_policies.put(
+    stored = await config_policies.put(
         call.caller, request.workspace_id, request.workload_type, request.config_policies
     )
     return wire.PutWorkspaceConfigPoliciesResponse(config_policies=stored)
@@ -72,10 +71,8 @@ async def put_workspace_config_policies(
     access=on("workspace", "workspace_id", "configure", "workspace"),
 )
 async def delete_workspace_config_policies(
-    call: Call, request: wire.DeleteWorkspaceConfigPoliciesRequest
+    call: Call, request: wire.DeleteWorkspaceConfigPoliciesRequest, config_policies: ConfigPolicies
 ) -> wire.DeleteWorkspaceConfigPoliciesResponse:
     """Forget what is set for a workspace."""
-    await call.services.config_policies.delete(
-        call.caller, request.workspace_id, request.workload_type
-    )
+    await config_policies.delete(call.caller, request.workspace_id, request.workload_type)
     return wire.DeleteWorkspaceConfigPoliciesResponse()

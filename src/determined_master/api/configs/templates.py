@@ -6,6 +6,7 @@ from determined_master.api.http.access import FILTERED, IN_SERVICE, on, upsert
 from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import cut
 from determined_master.domain.errors import InvalidArgument
+from determined_master.services.configs.templates import Templates
 from determined_master.store.configs.templates import TemplateRow
 from determined_wire.rest import templates as wire
 from determined_wire.rest.types.shared import OrderBy
@@ -14,10 +15,10 @@ from determined_wire.rest.types.template import Template
 
 @route("GET", "/api/v1/templates", access=FILTERED)
 async def get_templates(
-    call: Call, request: wire.GetTemplatesRequest
+    call: Call, request: wire.GetTemplatesRequest, templates: Templates
 ) -> wire.GetTemplatesResponse:
     """Templates by name, a page of them."""
-    found = await call.services.templates.find(
+    found = await templates.find(
         call.caller,
         request.name,
         request.workspace_ids,
@@ -31,21 +32,21 @@ async def get_templates(
 
 
 @route("GET", "/api/v1/templates/{template_name}", access=on("template", "template_name"))
-async def get_template(call: Call, request: wire.GetTemplateRequest) -> wire.GetTemplateResponse:
+async def get_template(
+    call: Call, request: wire.GetTemplateRequest, templates: Templates
+) -> wire.GetTemplateResponse:
     """One template."""
-    row = await call.services.templates.get(call.caller, request.template_name)
+    row = await templates.get(call.caller, request.template_name)
     return wire.GetTemplateResponse(template=_template(row))
 
 
 @route("POST", "/api/v1/templates/{template.name}", access=IN_SERVICE)
 async def post_template(
-    call: Call, request: wire.PostTemplateRequest
+    call: Call, request: wire.PostTemplateRequest, templates: Templates
 ) -> wire.PostTemplateResponse:
     """Store a new template."""
     given = _given(request.template)
-    row = await call.services.templates.create(
-        call.caller, given.name, given.workspace_id, given.config or {}
-    )
+    row = await templates.create(call.caller, given.name, given.workspace_id, given.config or {})
     return wire.PostTemplateResponse(template=_template(row))
 
 
@@ -54,12 +55,12 @@ async def post_template(
     "/api/v1/templates/{template.name}",
     access=upsert("template", "template.name", "edit", "template"),
 )
-async def put_template(call: Call, request: wire.PutTemplateRequest) -> wire.PutTemplateResponse:
+async def put_template(
+    call: Call, request: wire.PutTemplateRequest, templates: Templates
+) -> wire.PutTemplateResponse:
     """Store a template, or replace the configuration of the one that has the name."""
     given = _given(request.template)
-    row = await call.services.templates.put(
-        call.caller, given.name, given.workspace_id, given.config or {}
-    )
+    row = await templates.put(call.caller, given.name, given.workspace_id, given.config or {})
     return wire.PutTemplateResponse(template=_template(row))
 
 
@@ -69,21 +70,19 @@ async def put_template(call: Call, request: wire.PutTemplateRequest) -> wire.Put
     access=on("template", "template_name", "edit", "template"),
 )
 async def patch_template_config(
-    call: Call, request: wire.PatchTemplateConfigRequest
+    call: Call, request: wire.PatchTemplateConfigRequest, templates: Templates
 ) -> wire.PatchTemplateConfigResponse:
     """Replace a template's configuration as a whole."""
-    row = await call.services.templates.replace(
-        call.caller, request.template_name, request.config or {}
-    )
+    row = await templates.replace(call.caller, request.template_name, request.config or {})
     return wire.PatchTemplateConfigResponse(template=_template(row))
 
 
 @route("PATCH", "/api/v1/template/rename", access=on("template", "old_name", "edit", "template"))
 async def patch_template_name(
-    call: Call, request: wire.PatchTemplateNameRequest
+    call: Call, request: wire.PatchTemplateNameRequest, templates: Templates
 ) -> wire.PatchTemplateNameResponse:
     """Give a template another name."""
-    row = await call.services.templates.rename(call.caller, request.old_name, request.new_name)
+    row = await templates.rename(call.caller, request.old_name, request.new_name)
     return wire.PatchTemplateNameResponse(template=_template(row))
 
 
@@ -93,10 +92,10 @@ async def patch_template_name(
     access=on("template", "template_name", "delete", "template"),
 )
 async def delete_template(
-    call: Call, request: wire.DeleteTemplateRequest
+    call: Call, request: wire.DeleteTemplateRequest, templates: Templates
 ) -> wire.DeleteTemplateResponse:
     """Forget a template; what was made from it keeps its configuration."""
-    await call.services.templates.delete(call.caller, request.template_name)
+    await templates.delete(call.caller, request.template_name)
     return wire.DeleteTemplateResponse()
 
 

@@ -9,8 +9,11 @@ from typing import Protocol
 from determined_master.api.http.access import on
 from determined_master.api.http.routes import Call, route
 from determined_master.domain.errors import InvalidArgument
-from determined_master.services.experiments.bulk import Act, Selection
+from determined_master.services.experiments.bulk import Act, ExperimentBulk, Selection
+from determined_master.services.experiments.edits import ExperimentEdits
+from determined_master.services.experiments.experiments import Experiments
 from determined_master.services.experiments.lists import ExperimentQuery
+from determined_master.services.workspaces.projects import Projects
 from determined_wire.rest import projects as wire
 from determined_wire.rest.types.shared import BulkExperimentFilters
 
@@ -32,10 +35,13 @@ class ExperimentSelector(Protocol):
     access=on("project", "project_id", "control", "experiment"),
 )
 async def activate_experiments(
-    call: Call, request: wire.ActivateExperimentsRequest
+    call: Call,
+    request: wire.ActivateExperimentsRequest,
+    experiments: Experiments,
+    experiment_bulk: ExperimentBulk,
 ) -> wire.ActivateExperimentsResponse:
     """Let experiments run."""
-    results = await _each(call, request, call.services.experiments.activate)
+    results = await _each(call, request, experiments.activate, experiment_bulk)
     return wire.ActivateExperimentsResponse(results=results)
 
 
@@ -45,10 +51,13 @@ async def activate_experiments(
     access=on("project", "project_id", "control", "experiment"),
 )
 async def pause_experiments(
-    call: Call, request: wire.PauseExperimentsRequest
+    call: Call,
+    request: wire.PauseExperimentsRequest,
+    experiments: Experiments,
+    experiment_bulk: ExperimentBulk,
 ) -> wire.PauseExperimentsResponse:
     """Ask the trials of experiments to checkpoint and give their slots back."""
-    results = await _each(call, request, call.services.experiments.pause)
+    results = await _each(call, request, experiments.pause, experiment_bulk)
     return wire.PauseExperimentsResponse(results=results)
 
 
@@ -58,10 +67,13 @@ async def pause_experiments(
     access=on("project", "project_id", "control", "experiment"),
 )
 async def cancel_experiments(
-    call: Call, request: wire.CancelExperimentsRequest
+    call: Call,
+    request: wire.CancelExperimentsRequest,
+    experiments: Experiments,
+    experiment_bulk: ExperimentBulk,
 ) -> wire.CancelExperimentsResponse:
     """End experiments; their trials may save their work first."""
-    results = await _each(call, request, call.services.experiments.cancel)
+    results = await _each(call, request, experiments.cancel, experiment_bulk)
     return wire.CancelExperimentsResponse(results=results)
 
 
@@ -71,10 +83,13 @@ async def cancel_experiments(
     access=on("project", "project_id", "control", "experiment"),
 )
 async def kill_experiments(
-    call: Call, request: wire.KillExperimentsRequest
+    call: Call,
+    request: wire.KillExperimentsRequest,
+    experiments: Experiments,
+    experiment_bulk: ExperimentBulk,
 ) -> wire.KillExperimentsResponse:
     """End experiments at once."""
-    results = await _each(call, request, call.services.experiments.kill)
+    results = await _each(call, request, experiments.kill, experiment_bulk)
     return wire.KillExperimentsResponse(results=results)
 
 
@@ -84,10 +99,15 @@ async def kill_experiments(
     access=on("project", "project_id", "control", "experiment"),
 )
 async def archive_experiments(
-    call: Call, request: wire.ArchiveExperimentsRequest
+    call: Call,
+    request: wire.ArchiveExperimentsRequest,
+    experiments: Experiments,
+    experiment_bulk: ExperimentBulk,
 ) -> wire.ArchiveExperimentsResponse:
     """Hide ended experiments from lists."""
-    results = await _each(call, request, partial(call.services.experiments.archive, archived=True))
+    results = await _each(
+        call, request, partial(experiments.archive, archived=True), experiment_bulk
+    )
     return wire.ArchiveExperimentsResponse(results=results)
 
 
@@ -97,11 +117,14 @@ async def archive_experiments(
     access=on("project", "project_id", "control", "experiment"),
 )
 async def unarchive_experiments(
-    call: Call, request: wire.UnarchiveExperimentsRequest
+    call: Call,
+    request: wire.UnarchiveExperimentsRequest,
+    experiments: Experiments,
+    experiment_bulk: ExperimentBulk,
 ) -> wire.UnarchiveExperimentsResponse:
     """Show archived experiments again."""
     results = await _each(
-        call, request, partial(call.services.experiments.archive, archived=False)
+        call, request, partial(experiments.archive, archived=False), experiment_bulk
     )
     return wire.UnarchiveExperimentsResponse(results=results)
 
@@ -112,10 +135,13 @@ async def unarchive_experiments(
     access=on("project", "project_id", "delete", "experiment"),
 )
 async def delete_experiments(
-    call: Call, request: wire.DeleteExperimentsRequest
+    call: Call,
+    request: wire.DeleteExperimentsRequest,
+    experiments: Experiments,
+    experiment_bulk: ExperimentBulk,
 ) -> wire.DeleteExperimentsResponse:
     """Delete ended experiments with all their results; that continues after the answer."""
-    results = await _each(call, request, call.services.experiments.delete)
+    results = await _each(call, request, experiments.delete, experiment_bulk)
     return wire.DeleteExperimentsResponse(results=results)
 
 
@@ -128,13 +154,14 @@ async def delete_experiments(
     ),
 )
 async def move_experiments(
-    call: Call, request: wire.MoveExperimentsRequest
+    call: Call,
+    request: wire.MoveExperimentsRequest,
+    projects: Projects,
+    experiment_bulk: ExperimentBulk,
 ) -> wire.MoveExperimentsResponse:
     """Put experiments into another project."""
-    act = partial(
-        call.services.projects.move_experiment, project_id=request.destination_project_id
-    )
-    results = await _each(call, request, act)
+    act = partial(projects.move_experiment, project_id=request.destination_project_id)
+    results = await _each(call, request, act, experiment_bulk)
     return wire.MoveExperimentsResponse(results=results)
 
 
@@ -144,16 +171,19 @@ async def move_experiments(
     access=on("project", "project_id", "control", "experiment"),
 )
 async def retain_experiments_logs(
-    call: Call, request: wire.PutExperimentsRetainLogsRequest
+    call: Call,
+    request: wire.PutExperimentsRetainLogsRequest,
+    experiment_edits: ExperimentEdits,
+    experiment_bulk: ExperimentBulk,
 ) -> wire.PutExperimentsRetainLogsResponse:
     """Say for how many days the logs of experiments are kept; -1 is forever."""
-    act = partial(call.services.experiment_edits.retain_logs, days=request.num_days)
-    results = await _each(call, request, act)
+    act = partial(experiment_edits.retain_logs, days=request.num_days)
+    results = await _each(call, request, act, experiment_bulk)
     return wire.PutExperimentsRetainLogsResponse(results=results)
 
 
 async def _each(
-    call: Call, request: ExperimentSelector, act: Act
+    call: Call, request: ExperimentSelector, act: Act, experiment_bulk: ExperimentBulk
 ) -> list[wire.ExperimentActionResult]:
     if not request.project_id:
         raise InvalidArgument("the request names no project")
@@ -163,7 +193,7 @@ async def _each(
         ids=request.experiment_ids,
         filter=None if filters is None else bulk_filter(filters, request.project_id),
     )
-    results = await call.services.experiment_bulk.each(call.caller, selection, act)
+    results = await experiment_bulk.each(call.caller, selection, act)
     return [wire.ExperimentActionResult(error=r.error, id=r.id) for r in results]
 
 

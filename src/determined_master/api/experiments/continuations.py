@@ -5,6 +5,10 @@ from __future__ import annotations
 from determined_master.api.experiments.experiments import full_experiment
 from determined_master.api.http.access import on
 from determined_master.api.http.routes import Call, route
+from determined_master.pools.live import LiveAllocations
+from determined_master.services.experiments.continuations import Continuations
+from determined_master.services.experiments.edits import ExperimentEdits
+from determined_master.services.experiments.experiments import Experiments
 from determined_wire.rest import experiments as wire
 
 
@@ -12,11 +16,17 @@ from determined_wire.rest import experiments as wire
     "POST", "/api/v1/experiments/continue", access=on("experiment", "id", "control", "experiment")
 )
 async def continue_experiment(
-    call: Call, request: wire.ContinueExperimentRequest
+    call: Call,
+    request: wire.ContinueExperimentRequest,
+    continuations: Continuations,
+    experiments: Experiments,
+    live: LiveAllocations,
 ) -> wire.ContinueExperimentResponse:
     """Let an ended experiment continue from its trials' checkpoints."""
-    await call.services.continuations.go_on(call.caller, request.id, request.override_config)
-    return wire.ContinueExperimentResponse(experiment=await full_experiment(call, request.id))
+    await continuations.go_on(call.caller, request.id, request.override_config)
+    return wire.ContinueExperimentResponse(
+        experiment=await full_experiment(call, request.id, experiments, live)
+    )
 
 
 @route(
@@ -25,12 +35,10 @@ async def continue_experiment(
     access=on("experiment", "experiment_id", "control", "experiment"),
 )
 async def retain_logs(
-    call: Call, request: wire.PutExperimentRetainLogsRequest
+    call: Call, request: wire.PutExperimentRetainLogsRequest, experiment_edits: ExperimentEdits
 ) -> wire.PutExperimentRetainLogsResponse:
     """Say for how many days the logs of an experiment are kept; -1 is forever."""
-    await call.services.experiment_edits.retain_logs(
-        call.caller, request.experiment_id, days=request.num_days
-    )
+    await experiment_edits.retain_logs(call.caller, request.experiment_id, days=request.num_days)
     return wire.PutExperimentRetainLogsResponse()
 
 
@@ -40,8 +48,8 @@ async def retain_logs(
     access=on("experiment", "experiment_id", "delete", "experiment"),
 )
 async def delete_experiment(
-    call: Call, request: wire.DeleteExperimentRequest
+    call: Call, request: wire.DeleteExperimentRequest, experiments: Experiments
 ) -> wire.DeleteExperimentResponse:
     """Delete an ended experiment with all its results; that continues after the answer."""
-    await call.services.experiments.delete(call.caller, request.experiment_id)
+    await experiments.delete(call.caller, request.experiment_id)
     return wire.DeleteExperimentResponse()

@@ -11,6 +11,10 @@ from determined_master.api.http.access import maybe, on, upsert
 from determined_master.api.http.routes import Call, route
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.trial.messages import DetachedState
+from determined_master.pools.live import LiveAllocations
+from determined_master.services.experiments.detached import Detached
+from determined_master.services.experiments.experiments import Experiments
+from determined_master.services.experiments.trials import Trials
 from determined_wire.rest import experiments as experiment_wire
 from determined_wire.rest import trials as wire
 from determined_wire.rest.types.trial import Trial, TrialState
@@ -36,7 +40,10 @@ REPORTED: dict[TrialState, DetachedState] = {
     ),
 )
 async def put_experiment(
-    call: Call, request: experiment_wire.PutExperimentRequest
+    call: Call,
+    request: experiment_wire.PutExperimentRequest,
+    experiments: Experiments,
+    live: LiveAllocations,
 ) -> experiment_wire.PutExperimentResponse:
     """Make a detached experiment, or find the one that was so named before."""
     submitted = request.create_experiment_request
@@ -45,17 +52,19 @@ async def put_experiment(
             "only unmanaged experiments have external ids: set unmanaged to true"
         )
     submission = submission_of(call, submitted, external_id=request.external_experiment_id)
-    experiment_id, _ = await call.services.experiments.create(call.caller, submission)
+    experiment_id, _ = await experiments.create(call.caller, submission)
     if experiment_id is None:
         return experiment_wire.PutExperimentResponse()
-    experiment = await full_experiment(call, experiment_id)
+    experiment = await full_experiment(call, experiment_id, experiments, live)
     return experiment_wire.PutExperimentResponse(experiment=experiment, config=experiment.config)
 
 
 @route("POST", "/api/v1/trials", access=on("experiment", "experiment_id", "create", "trial"))
-async def create_trial(call: Call, request: wire.CreateTrialRequest) -> wire.CreateTrialResponse:
+async def create_trial(
+    call: Call, request: wire.CreateTrialRequest, detached: Detached, trials: Trials
+) -> wire.CreateTrialResponse:
     """Make a trial of a detached experiment."""
-    return wire.CreateTrialResponse(trial=await _create(call, request))
+    return wire.CreateTrialResponse(trial=await _create(call, request, detached, trials))
 
 
 @route(
@@ -63,11 +72,15 @@ async def create_trial(call: Call, request: wire.CreateTrialRequest) -> wire.Cre
     "/api/v1/trials",
     access=on("experiment", "create_trial_request.experiment_id", "create", "trial"),
 )
-async def put_trial(call: Call, request: wire.PutTrialRequest) -> wire.PutTrialResponse:
+async def put_trial(
+    call: Call, request: wire.PutTrialRequest, detached: Detached, trials: Trials
+) -> wire.PutTrialResponse:
     """The same, or find the one that was so named before."""
     if request.create_trial_request is None:
         raise InvalidArgument("must specify createTrialRequest")
-    trial = await _create(call, request.create_trial_request, request.external_trial_id)
+    trial = await _create(
+        call, request.create_trial_request, detached, trials, request.external_trial_id
+    )
     return wire.PutTrialResponse(trial=trial)
 
 
@@ -77,21 +90,21 @@ async def put_trial(call: Call, request: wire.PutTrialRequest) -> wire.PutTrialR
     access=on("external_experiment", "external_experiment_id"),
 )
 async def get_trial_by_external_id(
-    call: Call, request: wire.GetTrialByExternalIDRequest
+    call: Call, request: wire.GetTrialByExternalIDRequest, detached: Detached, trials: Trials
 ) -> wire.GetTrialByExternalIDResponse:
     """A detached trial by the names that its program gave."""
-    trial_id = await call.services.detached.find_by_name(
+    trial_id = await detached.find_by_name(
         call.caller, request.external_experiment_id, request.external_trial_id
     )
-    return wire.GetTrialByExternalIDResponse(trial=await _trial(call, trial_id))
+    return wire.GetTrialByExternalIDResponse(trial=await _trial(call, trial_id, trials))
 
 
 @route("POST", "/api/v1/trials/{trial_id}/start", access=on("trial", "trial_id", "report", "task"))
-async def start_trial(call: Call, request: wire.StartTrialRequest) -> wire.StartTrialResponse:
+async def start_trial(
+    call: Call, request: wire.StartTrialRequest, detached: Detached
+) -> wire.StartTrialResponse:
     """Begin the next run of a detached trial, from its latest checkpoint or from the start."""
-    start = await call.services.detached.start(
-        call.caller, request.trial_id, resumes=request.resume
-    )
+    start = await detached.start(call.caller, request.trial_id, resumes=request.resume)
     return wire.StartTrialResponse(
         trial_run_id=start.run_id,
         latest_checkpoint=start.latest_checkpoint,
@@ -100,7 +113,9 @@ async def start_trial(call: Call, request: wire.StartTrialRequest) -> wire.Start
 
 
 @route("PATCH", "/api/v1/trials/{trial_id}", access=on("trial", "trial_id", "report", "task"))
-async def patch_trial(call: Call, request: wire.PatchTrialRequest) -> wire.PatchTrialResponse:
+async def patch_trial(
+    call: Call, request: wire.PatchTrialRequest, detached: Detached, trials: Trials
+) -> wire.PatchTrialResponse:
     """What the program of a detached trial says of it; without a state, that it lives."""
     state = None
     if request.state is not None:
@@ -110,23 +125,27 @@ async def patch_trial(call: Call, request: wire.PatchTrialRequest) -> wire.Patch
                 f"an unmanaged trial cannot be set to {request.state}: use one of "
                 + ", ".join(REPORTED)
             )
-    await call.services.detached.report(call.caller, request.trial_id, state)
-    return wire.PatchTrialResponse(trial=await _trial(call, request.trial_id))
+    await detached.report(call.caller, request.trial_id, state)
+    return wire.PatchTrialResponse(trial=await _trial(call, request.trial_id, trials))
 
 
 async def _create(
-    call: Call, request: wire.CreateTrialRequest, external_id: str | None = None
+    call: Call,
+    request: wire.CreateTrialRequest,
+    detached: Detached,
+    trials: Trials,
+    external_id: str | None = None,
 ) -> Trial:
     if not request.unmanaged:
         raise InvalidArgument(
             "only unmanaged trials can be made so: set unmanaged to true, or let the search of "
             "an experiment make trials"
         )
-    trial_id = await call.services.detached.create_trial(
+    trial_id = await detached.create_trial(
         call.caller, request.experiment_id, request.hparams or {}, external_id
     )
-    return await _trial(call, trial_id)
+    return await _trial(call, trial_id, trials)
 
 
-async def _trial(call: Call, trial_id: int) -> Trial:
-    return trial_message(await call.services.trials.get(call.caller, trial_id))
+async def _trial(call: Call, trial_id: int, trials: Trials) -> Trial:
+    return trial_message(await trials.get(call.caller, trial_id))

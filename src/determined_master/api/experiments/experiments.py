@@ -14,9 +14,17 @@ from determined_master.api.shapes import pagination, seconds_between
 from determined_master.domain.config.masking import mask_config
 from determined_master.domain.experiment.model_definition import ModelFile
 from determined_master.domain.states import shown_state
-from determined_master.services.experiments.edits import ExperimentChanges
-from determined_master.services.experiments.experiments import Submission
-from determined_master.services.experiments.lists import ExperimentQuery, ListItem, Rendered
+from determined_master.pools.live import LiveAllocations
+from determined_master.services.experiments.edits import ExperimentChanges, ExperimentEdits
+from determined_master.services.experiments.experiments import Experiments, Submission
+from determined_master.services.experiments.lists import (
+    ExperimentLists,
+    ExperimentQuery,
+    ListItem,
+    Rendered,
+)
+from determined_master.services.queue.job_queue import JobQueue
+from determined_master.services.workspaces.projects import Projects
 from determined_master.store.experiments.experiments import ExperimentRow
 from determined_wire.rest import experiments as wire
 from determined_wire.rest.types.experiment import Experiment, ExperimentState
@@ -37,14 +45,17 @@ MAX_ID = 2**31 - 1
     ),
 )
 async def create_experiment(
-    call: Call, request: wire.CreateExperimentRequest
+    call: Call,
+    request: wire.CreateExperimentRequest,
+    experiments: Experiments,
+    live: LiveAllocations,
 ) -> wire.CreateExperimentResponse:
     """Check a configuration and make the experiment.
 
     A client may send an `Idempotency-Key` header: the same key again gives the same experiment.
     """
     submission = submission_of(call, request)
-    experiment_id, prepared = await call.services.experiments.create(call.caller, submission)
+    experiment_id, prepared = await experiments.create(call.caller, submission)
     too_large = LaunchWarning.LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED
     warnings = [too_large] if prepared.exceeds_slots else []
     if prepared.warnings:
@@ -57,7 +68,7 @@ async def create_experiment(
             experiment=Experiment(), config=None, warnings=warnings
         )
     return wire.CreateExperimentResponse(
-        experiment=await full_experiment(call, experiment_id),
+        experiment=await full_experiment(call, experiment_id, experiments, live),
         config=mask_config(prepared.built.config),
         warnings=warnings,
     )
@@ -65,11 +76,15 @@ async def create_experiment(
 
 @route("GET", "/api/v1/experiments/{experiment_id}", access=on("experiment", "experiment_id"))
 async def get_experiment(
-    call: Call, request: wire.GetExperimentRequest
+    call: Call,
+    request: wire.GetExperimentRequest,
+    job_queue: JobQueue,
+    experiments: Experiments,
+    live: LiveAllocations,
 ) -> wire.GetExperimentResponse:
     """One experiment with its configuration, and its place in the queue while it has one."""
-    experiment = await full_experiment(call, request.experiment_id)
-    place = call.services.job_queue.summary(experiment.job_id)
+    experiment = await full_experiment(call, request.experiment_id, experiments, live)
+    place = job_queue.summary(experiment.job_id)
     return wire.GetExperimentResponse(
         experiment=experiment,
         job_summary=None
@@ -81,7 +96,10 @@ async def get_experiment(
 
 @route("GET", "/api/v1/experiments", access=FILTERED)
 async def get_experiments(
-    call: Call, request: wire.GetExperimentsRequest
+    call: Call,
+    request: wire.GetExperimentsRequest,
+    experiment_lists: ExperimentLists,
+    live: LiveAllocations,
 ) -> wire.GetExperimentsResponse:
     """Experiments that match the filters, a page of them."""
     ids = request.experiment_id_filter
@@ -104,9 +122,9 @@ async def get_experiments(
         offset=request.offset,
         limit=request.limit,
     )
-    found = await call.services.experiment_lists.find(call.caller, wanted, render_listed)
+    found = await experiment_lists.find(call.caller, wanted, render_listed)
     return wire.GetExperimentsResponse(
-        experiments=[in_list(call, *item, request.show_trial_data) for item in found.items],
+        experiments=[in_list(*item, request.show_trial_data, live) for item in found.items],
         pagination=pagination(found.page),
     )
 
@@ -117,10 +135,10 @@ async def get_experiments(
     access=on("experiment", "id", "control", "experiment"),
 )
 async def activate_experiment(
-    call: Call, request: wire.ActivateExperimentRequest
+    call: Call, request: wire.ActivateExperimentRequest, experiments: Experiments
 ) -> wire.ActivateExperimentResponse:
     """Let a paused experiment run."""
-    await call.services.experiments.activate(call.caller, request.id)
+    await experiments.activate(call.caller, request.id)
     return wire.ActivateExperimentResponse()
 
 
@@ -130,10 +148,10 @@ async def activate_experiment(
     access=on("experiment", "id", "control", "experiment"),
 )
 async def pause_experiment(
-    call: Call, request: wire.PauseExperimentRequest
+    call: Call, request: wire.PauseExperimentRequest, experiments: Experiments
 ) -> wire.PauseExperimentResponse:
     """Ask every trial to checkpoint and give its slots back."""
-    await call.services.experiments.pause(call.caller, request.id)
+    await experiments.pause(call.caller, request.id)
     return wire.PauseExperimentResponse()
 
 
@@ -143,10 +161,10 @@ async def pause_experiment(
     access=on("experiment", "id", "control", "experiment"),
 )
 async def cancel_experiment(
-    call: Call, request: wire.CancelExperimentRequest
+    call: Call, request: wire.CancelExperimentRequest, experiments: Experiments
 ) -> wire.CancelExperimentResponse:
     """End an experiment; its trials may save their work first."""
-    await call.services.experiments.cancel(call.caller, request.id)
+    await experiments.cancel(call.caller, request.id)
     return wire.CancelExperimentResponse()
 
 
@@ -154,10 +172,10 @@ async def cancel_experiment(
     "POST", "/api/v1/experiments/{id}/kill", access=on("experiment", "id", "control", "experiment")
 )
 async def kill_experiment(
-    call: Call, request: wire.KillExperimentRequest
+    call: Call, request: wire.KillExperimentRequest, experiments: Experiments
 ) -> wire.KillExperimentResponse:
     """End an experiment at once."""
-    await call.services.experiments.kill(call.caller, request.id)
+    await experiments.kill(call.caller, request.id)
     return wire.KillExperimentResponse()
 
 
@@ -167,10 +185,10 @@ async def kill_experiment(
     access=on("experiment", "id", "control", "experiment"),
 )
 async def archive_experiment(
-    call: Call, request: wire.ArchiveExperimentRequest
+    call: Call, request: wire.ArchiveExperimentRequest, experiments: Experiments
 ) -> wire.ArchiveExperimentResponse:
     """Hide an ended experiment from lists."""
-    await call.services.experiments.archive(call.caller, request.id, archived=True)
+    await experiments.archive(call.caller, request.id, archived=True)
     return wire.ArchiveExperimentResponse()
 
 
@@ -180,10 +198,10 @@ async def archive_experiment(
     access=on("experiment", "id", "control", "experiment"),
 )
 async def unarchive_experiment(
-    call: Call, request: wire.UnarchiveExperimentRequest
+    call: Call, request: wire.UnarchiveExperimentRequest, experiments: Experiments
 ) -> wire.UnarchiveExperimentResponse:
     """Show an archived experiment again."""
-    await call.services.experiments.archive(call.caller, request.id, archived=False)
+    await experiments.archive(call.caller, request.id, archived=False)
     return wire.UnarchiveExperimentResponse()
 
 
@@ -196,10 +214,10 @@ async def unarchive_experiment(
     ),
 )
 async def move_experiment(
-    call: Call, request: wire.MoveExperimentRequest
+    call: Call, request: wire.MoveExperimentRequest, projects: Projects
 ) -> wire.MoveExperimentResponse:
     """Put an experiment into another project."""
-    await call.services.projects.move_experiment(
+    await projects.move_experiment(
         call.caller, request.experiment_id, request.destination_project_id
     )
     return wire.MoveExperimentResponse()
@@ -211,7 +229,11 @@ async def move_experiment(
     access=on("experiment", "experiment.id", "edit", "experiment"),
 )
 async def patch_experiment(
-    call: Call, request: wire.PatchExperimentRequest
+    call: Call,
+    request: wire.PatchExperimentRequest,
+    experiment_edits: ExperimentEdits,
+    experiments: Experiments,
+    live: LiveAllocations,
 ) -> wire.PatchExperimentResponse:
     """Change name, description, labels, notes, resources or which checkpoints are kept."""
     patch = request.experiment
@@ -226,16 +248,18 @@ async def patch_experiment(
         resources=None if resources is None else _present(msgspec.structs.asdict(resources)),
         checkpoint_storage=None if storage is None else msgspec.structs.asdict(storage),
     )
-    await call.services.experiment_edits.edit(call.caller, patch.id, changes)
-    return wire.PatchExperimentResponse(experiment=await full_experiment(call, patch.id))
+    await experiment_edits.edit(call.caller, patch.id, changes)
+    return wire.PatchExperimentResponse(
+        experiment=await full_experiment(call, patch.id, experiments, live)
+    )
 
 
 @route("GET", "/api/v1/experiment/labels", access=FILTERED)
 async def get_labels(
-    call: Call, request: wire.GetExperimentLabelsRequest
+    call: Call, request: wire.GetExperimentLabelsRequest, experiments: Experiments
 ) -> wire.GetExperimentLabelsResponse:
     """Labels of a project's experiments, or of all; the most used first."""
-    labels = await call.services.experiments.labels(call.caller, request.project_id)
+    labels = await experiments.labels(call.caller, request.project_id)
     return wire.GetExperimentLabelsResponse(labels=labels)
 
 
@@ -245,10 +269,10 @@ async def get_labels(
     access=on("experiment", "experiment_id", "edit", "experiment"),
 )
 async def put_label(
-    call: Call, request: wire.PutExperimentLabelRequest
+    call: Call, request: wire.PutExperimentLabelRequest, experiments: Experiments
 ) -> wire.PutExperimentLabelResponse:
     """Give an experiment a label."""
-    labels = await call.services.experiments.label(
+    labels = await experiments.label(
         call.caller, request.experiment_id, request.label, is_present=True
     )
     return wire.PutExperimentLabelResponse(labels=labels)
@@ -260,10 +284,10 @@ async def put_label(
     access=on("experiment", "experiment_id", "edit", "experiment"),
 )
 async def delete_label(
-    call: Call, request: wire.DeleteExperimentLabelRequest
+    call: Call, request: wire.DeleteExperimentLabelRequest, experiments: Experiments
 ) -> wire.DeleteExperimentLabelResponse:
     """Take a label away."""
-    labels = await call.services.experiments.label(
+    labels = await experiments.label(
         call.caller, request.experiment_id, request.label, is_present=False
     )
     return wire.DeleteExperimentLabelResponse(labels=labels)
@@ -276,10 +300,10 @@ async def delete_label(
     task=of_task("experiment_id"),
 )
 async def get_best_metric(
-    call: Call, request: wire.GetBestSearcherValidationMetricRequest
+    call: Call, request: wire.GetBestSearcherValidationMetricRequest, experiments: Experiments
 ) -> wire.GetBestSearcherValidationMetricResponse:
     """The best value of the searcher's metric so far."""
-    metric = await call.services.experiments.best_metric(call.caller, request.experiment_id)
+    metric = await experiments.best_metric(call.caller, request.experiment_id)
     return wire.GetBestSearcherValidationMetricResponse(metric=metric)
 
 
@@ -305,28 +329,31 @@ def submission_of(
     )
 
 
-async def full_experiment(call: Call, experiment_id: int) -> Experiment:
+async def full_experiment(
+    call: Call, experiment_id: int, experiments: Experiments, live: LiveAllocations
+) -> Experiment:
     """One experiment as its own page shows it."""
-    experiments = call.services.experiments
     row = await experiments.get(call.caller, experiment_id)
     return _experiment(
         row,
-        state=_shown(call, row.id, row.state),
+        state=_shown(row.id, row.state, live),
         trial_ids=await experiments.trial_ids(call.caller, experiment_id),
         original_config=await experiments.original_config(call.caller, experiment_id),
         model_definition_size=row.model_definition_size,
     )
 
 
-def in_list(call: Call, listed: ListItem, rendered: Rendered, with_best: bool) -> Experiment:
+def in_list(
+    listed: ListItem, rendered: Rendered, with_best: bool, live: LiveAllocations
+) -> Experiment:
     """An item of a list; with its best metric for those who ask for it."""
     members = rendered.always + (rendered.best_metric if with_best else b"")
-    return ready(Experiment, listed_text(call, listed, members))
+    return ready(Experiment, listed_text(listed, members, live))
 
 
-def listed_text(call: Call, listed: ListItem, members: bytes) -> bytes:
+def listed_text(listed: ListItem, members: bytes, live: LiveAllocations) -> bytes:
     """An item from what is kept of it and what is not: its state and how long it takes."""
-    state = shown_state(listed.state, call.services.live.states_of_experiment(listed.id))
+    state = shown_state(listed.state, live.states_of_experiment(listed.id))
     duration_s = int(seconds_between(listed.started_at, listed.ended_at))
     return b'%s,"state":"STATE_%s","duration":%d}' % (members, state.encode(), duration_s)
 
@@ -351,9 +378,9 @@ def _present(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _shown(call: Call, experiment_id: int, stored: str) -> ExperimentState:
-    live = call.services.live.states_of_experiment(experiment_id)
-    return ExperimentState[f"STATE_{shown_state(stored, live)}"]
+def _shown(experiment_id: int, stored: str, live: LiveAllocations) -> ExperimentState:
+    states = live.states_of_experiment(experiment_id)
+    return ExperimentState[f"STATE_{shown_state(stored, states)}"]
 
 
 def _experiment(row: ExperimentRow, **more: Any) -> Experiment:

@@ -15,6 +15,8 @@ from determined_master.api.http.protojson import ready_text
 from determined_master.api.http.routes import Call, Reply, plain_route, route
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.experiment.model_definition import ListedFile, is_text
+from determined_master.services.experiments.experiments import Experiments
+from determined_master.services.experiments.model_files import ModelFiles
 from determined_wire.rest import experiments as wire
 from determined_wire.rest.types.experiment import FileNode
 
@@ -30,9 +32,11 @@ ID = re.compile(r"-?[0-9]{1,9}")
     "/api/v1/experiments/{experiment_id}/model_def",
     access=on("experiment", "experiment_id", "read", "checkpoint"),
 )
-async def get_model_def(call: Call, request: wire.GetModelDefRequest) -> wire.GetModelDefResponse:
+async def get_model_def(
+    call: Call, request: wire.GetModelDefRequest, experiments: Experiments
+) -> wire.GetModelDefResponse:
     """The model directory as tar.gz."""
-    tgz = await call.services.experiments.model_definition(call.caller, request.experiment_id)
+    tgz = await experiments.model_definition(call.caller, request.experiment_id)
     return wire.GetModelDefResponse(b64_tgz=ready_text(await asyncio.to_thread(_base64, tgz)))
 
 
@@ -41,10 +45,10 @@ async def get_model_def(call: Call, request: wire.GetModelDefRequest) -> wire.Ge
     "/experiments/{experiment_id}/model_def",
     access=on("experiment", "experiment_id", "read", "checkpoint"),
 )
-async def download_model_def(call: Call) -> Reply:
+async def download_model_def(call: Call, experiments: Experiments) -> Reply:
     """The model directory as a file to save."""
-    row = await call.services.experiments.get(call.caller, _id(call))
-    tgz = await call.services.experiments.model_definition(call.caller, row.id)
+    row = await experiments.get(call.caller, _id(call))
+    tgz = await experiments.model_definition(call.caller, row.id)
     name = NOT_IN_FILE_NAME.sub("_", row.name)
     disposition = f'attachment; filename="exp{row.id}_{name}_model_def.tar.gz"'
     return Reply(
@@ -58,10 +62,10 @@ async def download_model_def(call: Call) -> Reply:
     access=on("experiment", "experiment_id", "read", "checkpoint"),
 )
 async def get_model_def_tree(
-    call: Call, request: wire.GetModelDefTreeRequest
+    call: Call, request: wire.GetModelDefTreeRequest, model_files: ModelFiles
 ) -> wire.GetModelDefTreeResponse:
     """The files of the model directory, each in its directory."""
-    found = await call.services.model_files.tree(call.caller, request.experiment_id)
+    found = await model_files.tree(call.caller, request.experiment_id)
     return wire.GetModelDefTreeResponse(files=_nodes(found))
 
 
@@ -71,12 +75,10 @@ async def get_model_def_tree(
     access=on("experiment", "experiment_id", "read", "checkpoint"),
 )
 async def get_model_def_file(
-    call: Call, request: wire.GetModelDefFileRequest
+    call: Call, request: wire.GetModelDefFileRequest, model_files: ModelFiles
 ) -> wire.GetModelDefFileResponse:
     """One file of the model directory."""
-    contents = await call.services.model_files.read(
-        call.caller, request.experiment_id, request.path
-    )
+    contents = await model_files.read(call.caller, request.experiment_id, request.path)
     return wire.GetModelDefFileResponse(file=contents)
 
 
@@ -85,13 +87,13 @@ async def get_model_def_file(
     "/experiments/{experiment_id}/file/download",
     access=on("experiment", "experiment_id", "read", "checkpoint"),
 )
-async def download_model_def_file(call: Call) -> Reply:
+async def download_model_def_file(call: Call, model_files: ModelFiles) -> Reply:
     """One file of the model directory as a file to save; `path` names it."""
     experiment_id = _id(call)
     path = dict(parse_qsl(call.http.query)).get("path", "")
     if not path:
         raise InvalidArgument("missing parameter: path")
-    contents = await call.services.model_files.read(call.caller, experiment_id, path)
+    contents = await model_files.read(call.caller, experiment_id, path)
     name = NOT_IN_PATH.sub("_", path)
     return Reply(
         contents,

@@ -9,7 +9,7 @@ from determined_master.api.http.long_lists import written
 from determined_master.api.http.protojson import raw_json
 from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import pagination, seconds_between
-from determined_master.services.experiments.runs import Search, ShownRun
+from determined_master.services.experiments.runs import Runs, Search, ShownRun
 from determined_master.store.experiments.run_lists import RunRow
 from determined_wire.rest import runs as wire
 from determined_wire.rest.types.run import FlatRun, FlatRunExperiment
@@ -20,18 +20,20 @@ AT_ONCE = 200
 
 
 @route("POST", "/api/v1/runs", access=FILTERED)
-async def search_runs(call: Call, request: wire.SearchRunsRequest) -> wire.SearchRunsResponse:
+async def search_runs(
+    call: Call, request: wire.SearchRunsRequest, runs: Runs
+) -> wire.SearchRunsResponse:
     """Runs that match a filter of the search language, a page of them."""
     search = Search(
         request.project_id, request.filter, request.sort, request.offset, request.limit
     )
-    ids, page = await call.services.runs.search(call.caller, search)
+    ids, page = await runs.search(call.caller, search)
 
-    async def runs(some: Sequence[int]) -> list[FlatRun]:
-        return [_run(shown) for shown in await call.services.runs.list_some(some)]
+    async def messages_of(some: Sequence[int]) -> list[FlatRun]:
+        return [_run(shown) for shown in await runs.list_some(some)]
 
     return wire.SearchRunsResponse(
-        runs=await written(FlatRun, ids, AT_ONCE, runs), pagination=pagination(page)
+        runs=await written(FlatRun, ids, AT_ONCE, messages_of), pagination=pagination(page)
     )
 
 

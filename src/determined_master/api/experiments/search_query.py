@@ -13,8 +13,9 @@ from determined_master.api.http.long_lists import written
 from determined_master.api.http.protojson import ready, to_json
 from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import pagination
+from determined_master.pools.live import LiveAllocations
 from determined_master.services.experiments.runs import Search
-from determined_master.services.experiments.search_query import FoundExperiment
+from determined_master.services.experiments.search_query import ExperimentSearch, FoundExperiment
 from determined_wire.rest import experiments as wire
 
 AT_ONCE = 100
@@ -23,17 +24,20 @@ AT_ONCE = 100
 
 @route("POST", "/api/v1/experiments-search", access=FILTERED)
 async def search_experiments(
-    call: Call, request: wire.SearchExperimentsRequest
+    call: Call,
+    request: wire.SearchExperimentsRequest,
+    experiment_search: ExperimentSearch,
+    live: LiveAllocations,
 ) -> wire.SearchExperimentsResponse:
     """Experiments that match a filter of the search language, a page of them."""
     search = Search(
         request.project_id, request.filter, request.sort, request.offset, request.limit
     )
-    ids, page = await call.services.experiment_search.search(call.caller, search)
+    ids, page = await experiment_search.search(call.caller, search)
 
     async def items(some: Sequence[int]) -> list[wire.SearchExperimentExperiment]:
-        found = await call.services.experiment_search.list_some(some, render_listed)
-        return [_item(call, item) for item in found]
+        found = await experiment_search.list_some(some, render_listed)
+        return [_item(item, live) for item in found]
 
     return wire.SearchExperimentsResponse(
         experiments=await written(wire.SearchExperimentExperiment, ids, AT_ONCE, items),
@@ -41,10 +45,10 @@ async def search_experiments(
     )
 
 
-def _item(call: Call, item: FoundExperiment) -> wire.SearchExperimentExperiment:
+def _item(item: FoundExperiment, live: LiveAllocations) -> wire.SearchExperimentExperiment:
     best_id = item.listed.best_trial_id
     more = b"" if best_id is None else b',"bestTrialId":%d' % best_id
-    experiment = listed_text(call, item.listed, item.rendered.always + more)
+    experiment = listed_text(item.listed, item.rendered.always + more, live)
     best = b"null"
     if item.best is not None:
         best = msgspec.json.encode(to_json(trial_message(item.best)))

@@ -7,30 +7,39 @@ from typing import Any
 from determined_master.api.http.access import on
 from determined_master.api.http.routes import Call, route
 from determined_master.engine import StoryLine
+from determined_master.services.experiments.stories import Stories
 from determined_wire import own
 from determined_wire.rest.types.shared import Pagination
 
 
 @route("GET", "/api/v1/trials/{id}/story", access=on("trial", "id"))
-async def trial_story(call: Call, request: own.GetStoryRequest) -> own.GetStoryResponse:
+async def trial_story(
+    call: Call, request: own.GetStoryRequest, stories: Stories
+) -> own.GetStoryResponse:
     """What happened to a trial and its allocations."""
-    return await _story(call, "trial", request)
+    return await _story(call, "trial", request, stories)
 
 
 @route("GET", "/api/v1/experiments/{id}/story", access=on("experiment", "id"))
-async def experiment_story(call: Call, request: own.GetStoryRequest) -> own.GetStoryResponse:
+async def experiment_story(
+    call: Call, request: own.GetStoryRequest, stories: Stories
+) -> own.GetStoryResponse:
     """What happened to an experiment."""
-    return await _story(call, "experiment", request)
+    return await _story(call, "experiment", request, stories)
 
 
 @route("GET", "/api/v1/allocations/{id}/story", access=on("allocation", "id"))
-async def allocation_story(call: Call, request: own.GetStoryRequest) -> own.GetStoryResponse:
+async def allocation_story(
+    call: Call, request: own.GetStoryRequest, stories: Stories
+) -> own.GetStoryResponse:
     """What happened to an allocation."""
-    return await _story(call, "allocation", request)
+    return await _story(call, "allocation", request, stories)
 
 
-async def _story(call: Call, kind: str, request: own.GetStoryRequest) -> own.GetStoryResponse:
-    lines, total = await call.services.stories.read(
+async def _story(
+    call: Call, kind: str, request: own.GetStoryRequest, stories: Stories
+) -> own.GetStoryResponse:
+    lines, total = await stories.read(
         call.caller, kind, request.id, offset=request.offset, limit=request.limit
     )
     return own.GetStoryResponse(

@@ -12,6 +12,9 @@ from determined_master.api.shapes import checkpoint_workload, cut, metrics_workl
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.trial.messages import EarlyExitReason
 from determined_master.services.experiments.lists import DEFAULT_LIMIT
+from determined_master.services.experiments.trials import Trials
+from determined_master.services.logs.retention import LogRetention
+from determined_master.services.metrics.metrics import Metrics
 from determined_master.store.checkpoints.checkpoints import CheckpointRow
 from determined_master.store.experiments.trials import SORTS
 from determined_master.store.experiments.workloads import WorkloadKey
@@ -44,9 +47,11 @@ EARLY_EXITS: dict[TrialEarlyExitExitedReason, EarlyExitReason] = {
 @route(
     "GET", "/api/v1/trials/{trial_id}", access=on("trial", "trial_id"), task=of_task("trial_id")
 )
-async def get_trial(call: Call, request: wire.GetTrialRequest) -> wire.GetTrialResponse:
+async def get_trial(
+    call: Call, request: wire.GetTrialRequest, trials: Trials
+) -> wire.GetTrialResponse:
     """One trial."""
-    page = await call.services.trials.get(call.caller, request.trial_id)
+    page = await trials.get(call.caller, request.trial_id)
     return wire.GetTrialResponse(trial=trial_message(page))
 
 
@@ -54,11 +59,11 @@ async def get_trial(call: Call, request: wire.GetTrialRequest) -> wire.GetTrialR
     "GET", "/api/v1/experiments/{experiment_id}/trials", access=on("experiment", "experiment_id")
 )
 async def get_experiment_trials(
-    call: Call, request: experiment_wire.GetExperimentTrialsRequest
+    call: Call, request: experiment_wire.GetExperimentTrialsRequest, trials: Trials
 ) -> experiment_wire.GetExperimentTrialsResponse:
     """The trials of an experiment, a page of them."""
     sort = request.sort_by.removeprefix("SORT_BY_").lower()
-    ids = await call.services.trials.ids_of(
+    ids = await trials.ids_of(
         call.caller,
         request.experiment_id,
         [s.removeprefix("STATE_") for s in request.states],
@@ -67,22 +72,22 @@ async def get_experiment_trials(
     )
     page, pagination = cut(ids, request.offset, request.limit, DEFAULT_LIMIT)
 
-    async def trials(some: Sequence[int]) -> list[Trial]:
-        found = await call.services.trials.pages(some)
+    async def messages_of(some: Sequence[int]) -> list[Trial]:
+        found = await trials.pages(some)
         return [trial_message(found[i]) for i in some if i in found]
 
     return experiment_wire.GetExperimentTrialsResponse(
-        trials=await written(Trial, page, TRIALS_AT_ONCE, trials), pagination=pagination
+        trials=await written(Trial, page, TRIALS_AT_ONCE, messages_of), pagination=pagination
     )
 
 
 @route("GET", "/api/v1/trials/{trial_id}/workloads", access=on("trial", "trial_id"))
 async def get_trial_workloads(
-    call: Call, request: wire.GetTrialWorkloadsRequest
+    call: Call, request: wire.GetTrialWorkloadsRequest, trials: Trials
 ) -> wire.GetTrialWorkloadsResponse:
     """Reports and checkpoints of a trial in the order of steps."""
     asked = request.filter.removeprefix("FILTER_OPTION_")
-    keys = await call.services.trials.workload_keys(
+    keys = await trials.workload_keys(
         call.caller,
         request.trial_id,
         WORKLOADS.get(asked, ALL_WORKLOADS),
@@ -91,7 +96,7 @@ async def get_trial_workloads(
     page, pagination = cut(keys, request.offset, request.limit or -1)
 
     async def items(some: Sequence[WorkloadKey]) -> list[wire.WorkloadContainer]:
-        found = await call.services.trials.workloads(request.trial_id, some)
+        found = await trials.workloads(request.trial_id, some)
         return [_workload(row, with_batches=request.include_batch_metrics) for row in found]
 
     return wire.GetTrialWorkloadsResponse(
@@ -116,26 +121,28 @@ def _workload(row: StoredReport | CheckpointRow, *, with_batches: bool) -> wire.
     access=on("trial", "trial_id", "control", "trial"),
 )
 async def retain_trial_logs(
-    call: Call, request: wire.PutTrialRetainLogsRequest
+    call: Call, request: wire.PutTrialRetainLogsRequest, log_retention: LogRetention
 ) -> wire.PutTrialRetainLogsResponse:
     """Say for how many days the logs of one trial are kept; -1 is forever."""
-    await call.services.log_retention.retain_trial(call.caller, request.trial_id, request.num_days)
+    await log_retention.retain_trial(call.caller, request.trial_id, request.num_days)
     return wire.PutTrialRetainLogsResponse()
 
 
 @route("GET", "/api/v1/trials/{id}/remaining_log_retention_days", access=on("trial", "id"))
 async def get_remaining_days(
-    call: Call, request: wire.GetTrialRemainingLogRetentionDaysRequest
+    call: Call, request: wire.GetTrialRemainingLogRetentionDaysRequest, log_retention: LogRetention
 ) -> wire.GetTrialRemainingLogRetentionDaysResponse:
     """For how many days more the logs of a trial are kept; -1 is forever."""
-    days = await call.services.log_retention.remaining_days(call.caller, request.id)
+    days = await log_retention.remaining_days(call.caller, request.id)
     return wire.GetTrialRemainingLogRetentionDaysResponse(remaining_days=days)
 
 
 @route("POST", "/api/v1/trials/{id}/kill", access=on("trial", "id", "control", "experiment"))
-async def kill_trial(call: Call, request: wire.KillTrialRequest) -> wire.KillTrialResponse:
+async def kill_trial(
+    call: Call, request: wire.KillTrialRequest, trials: Trials
+) -> wire.KillTrialResponse:
     """End a trial at once."""
-    await call.services.trials.kill(call.caller, request.id)
+    await trials.kill(call.caller, request.id)
     return wire.KillTrialResponse()
 
 
@@ -146,7 +153,7 @@ async def kill_trial(call: Call, request: wire.KillTrialRequest) -> wire.KillTri
     task=of_task("trial_id"),
 )
 async def report_early_exit(
-    call: Call, request: wire.ReportTrialSearcherEarlyExitRequest
+    call: Call, request: wire.ReportTrialSearcherEarlyExitRequest, trials: Trials
 ) -> wire.ReportTrialSearcherEarlyExitResponse:
     """User code says that the hyperparameters make no sense."""
     given = request.early_exit.reason if request.early_exit else None
@@ -156,7 +163,7 @@ async def report_early_exit(
             f"early exit reason {given or 'UNSPECIFIED'} is unknown: use one of "
             + ", ".join(EARLY_EXITS)
         )
-    await call.services.trials.report_early_exit(call.caller, request.trial_id, reason)
+    await trials.report_early_exit(call.caller, request.trial_id, reason)
     return wire.ReportTrialSearcherEarlyExitResponse()
 
 
@@ -167,10 +174,10 @@ async def report_early_exit(
     task=of_task("trial_id"),
 )
 async def report_progress(
-    call: Call, request: wire.ReportTrialProgressRequest
+    call: Call, request: wire.ReportTrialProgressRequest, trials: Trials
 ) -> wire.ReportTrialProgressResponse:
     """How far the trial is, 0 to 1."""
-    await call.services.trials.report_progress(call.caller, request.trial_id, request.progress)
+    await trials.report_progress(call.caller, request.trial_id, request.progress)
     return wire.ReportTrialProgressResponse()
 
 
@@ -181,11 +188,11 @@ async def report_progress(
     task=of_task("trial_id"),
 )
 async def post_runner_metadata(
-    call: Call, request: wire.PostTrialRunnerMetadataRequest
+    call: Call, request: wire.PostTrialRunnerMetadataRequest, trials: Trials
 ) -> wire.PostTrialRunnerMetadataResponse:
     """The state that the trial's code reports."""
     text = request.metadata.state if request.metadata else ""
-    await call.services.trials.report_status(call.caller, request.trial_id, text)
+    await trials.report_status(call.caller, request.trial_id, text)
     return wire.PostTrialRunnerMetadataResponse()
 
 
@@ -196,12 +203,12 @@ async def post_runner_metadata(
     access=on("trial", "trial_ids"),
 )
 async def get_metrics(
-    call: Call, request: wire.GetMetricsRequest
+    call: Call, request: wire.GetMetricsRequest, metrics: Metrics
 ) -> AsyncIterator[wire.GetMetricsResponse]:
     """Reports of one group; nothing without a group."""
     if request.trial_ids and not request.group:
         return
-    async for page in _reports(call, request.trial_ids, request.group):
+    async for page in _reports(call, request.trial_ids, request.group, metrics):
         yield wire.GetMetricsResponse(metrics=page)
 
 
@@ -212,10 +219,10 @@ async def get_metrics(
     access=on("trial", "trial_ids"),
 )
 async def get_training_metrics(
-    call: Call, request: wire.GetTrainingMetricsRequest
+    call: Call, request: wire.GetTrainingMetricsRequest, metrics: Metrics
 ) -> AsyncIterator[wire.GetTrainingMetricsResponse]:
     """Reports of the training group."""
-    async for page in _reports(call, request.trial_ids, "training"):
+    async for page in _reports(call, request.trial_ids, "training", metrics):
         yield wire.GetTrainingMetricsResponse(metrics=page)
 
 
@@ -226,15 +233,15 @@ async def get_training_metrics(
     access=on("trial", "trial_ids"),
 )
 async def get_validation_metrics(
-    call: Call, request: wire.GetValidationMetricsRequest
+    call: Call, request: wire.GetValidationMetricsRequest, metrics: Metrics
 ) -> AsyncIterator[wire.GetValidationMetricsResponse]:
     """Reports of the validation group."""
-    async for page in _reports(call, request.trial_ids, "validation"):
+    async for page in _reports(call, request.trial_ids, "validation", metrics):
         yield wire.GetValidationMetricsResponse(metrics=page)
 
 
 async def _reports(
-    call: Call, trial_ids: Sequence[int], group: str
+    call: Call, trial_ids: Sequence[int], group: str, metrics: Metrics
 ) -> AsyncIterator[list[MetricsReport]]:
-    async for page in call.services.metrics.stream(call.caller, sorted(trial_ids), group):
+    async for page in metrics.stream(call.caller, sorted(trial_ids), group):
         yield [metrics_report(row) for row in page]

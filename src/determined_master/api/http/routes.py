@@ -6,8 +6,11 @@
         access=on("experiment", "id", "control", "experiment"),
     )
     async def pause_experiment(
-        call: Call, request: PauseExperimentRequest
+        call: Call, request: PauseExperimentRequest, experiments: Experiments
     ) -> PauseExperimentResponse:
+
+A function names the services that it needs by the types of its further parameters; they are
+found once, when the application is built.
 
 Path, query and body are merged into the request's message before the function is called; what
 it returns is the body of the answer. Errors are raised as `DetError`. The path is spelt as in
@@ -20,7 +23,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from types import ModuleType
-from typing import Any, Literal, Required, TypedDict, TypeVar, Unpack, get_type_hints
+from typing import Any, Concatenate, Literal, Required, TypedDict, TypeVar, Unpack, get_type_hints
 
 import msgspec
 
@@ -36,6 +39,14 @@ RouteKind = Literal["unary", "stream", "plain", "socket", "service"]
 ANONYMOUS = Caller(user_id=0, username="")
 """The caller of a public route when no token was sent."""
 
+_ARGUMENTS: Mapping[RouteKind, int] = {
+    "unary": 2,
+    "stream": 2,
+    "plain": 1,
+    "socket": 2,
+    "service": 4,
+}
+"""Parameters of a function before its services."""
 PLAIN_JSON = "application/json; charset=UTF-8"
 
 Request = TypeVar("Request", bound=Message)
@@ -43,10 +54,9 @@ Answer = TypeVar("Answer", bound=Message)
 
 
 class Call(msgspec.Struct, frozen=True):
-    """One request: who sent it, and what it may use."""
+    """One request: its caller and its parts."""
 
     caller: Caller
-    services: Services
     http: Http
     parameters: Mapping[str, str] = {}
     """Values of the path, decoded; for plain routes and sockets, others have a message."""
@@ -88,6 +98,10 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     """Fields of a request that must name a task's own things; None refuses the tokens of tasks."""
     request: type[Message] | None = None
     response: type[Message] | None = None
+    services: tuple[type[Any], ...] = ()
+    """Types of the services that the function takes as its last parameters."""
+    given: tuple[Any, ...] = ()
+    """These services; set by `bind`."""
     body: str = ""
     """Our own routes only: `*` when the body is read. Others go by the public API's list."""
 
@@ -95,6 +109,14 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         """Name of the function, which is the operation's name in the OpenAPI document."""
         return str(getattr(self.handler, "__name__", "route"))
+
+    def bind(self, services: Services) -> Route:
+        """The same route with its services.
+
+        Raises:
+            LookupError: one of them is missing.
+        """
+        return msgspec.structs.replace(self, given=tuple(services[t] for t in self.services))
 
 
 class Declared(TypedDict, total=False):
@@ -107,10 +129,10 @@ class Declared(TypedDict, total=False):
 
 def route(
     method: str, path: str, *, body: str = "", **options: Unpack[Declared]
-) -> Callable[[Callable[[Call, Request], Awaitable[Answer]]], Route]:
+) -> Callable[[Callable[Concatenate[Call, Request, ...], Awaitable[Answer]]], Route]:
     """Declare a route of `/api/v1` that answers with one message."""
 
-    def declare(handler: Callable[[Call, Request], Awaitable[Answer]]) -> Route:
+    def declare(handler: Callable[Concatenate[Call, Request, ...], Awaitable[Answer]]) -> Route:
         request, response = _hints(handler)
         route = _declared("unary", method, path, handler, options)
         return msgspec.structs.replace(route, request=request, response=response, body=body)
@@ -125,13 +147,13 @@ def stream_route(
     *,
     body: str = "",
     **options: Unpack[Declared],
-) -> Callable[[Callable[[Call, Request], AsyncIterator[Any]]], Route]:
+) -> Callable[[Callable[Concatenate[Call, Request, ...], AsyncIterator[Any]]], Route]:
     """Declare a route of `/api/v1` whose function is an async generator.
 
     It yields messages, or lists of messages where several are at hand: those are sent together.
     """
 
-    def declare(handler: Callable[[Call, Request], AsyncIterator[Any]]) -> Route:
+    def declare(handler: Callable[Concatenate[Call, Request, ...], AsyncIterator[Any]]) -> Route:
         request = _hints(handler)[0]
         route = _declared("stream", method, path, handler, options)
         return msgspec.structs.replace(route, request=request, response=response, body=body)
@@ -141,10 +163,10 @@ def stream_route(
 
 def plain_route(
     method: str, path: str, **options: Unpack[Declared]
-) -> Callable[[Callable[[Call], Awaitable[Any]]], Route]:
+) -> Callable[[Callable[Concatenate[Call, ...], Awaitable[Any]]], Route]:
     """Declare any other route: it returns what msgspec writes as JSON, or a `Reply`."""
 
-    def declare(handler: Callable[[Call], Awaitable[Any]]) -> Route:
+    def declare(handler: Callable[Concatenate[Call, ...], Awaitable[Any]]) -> Route:
         return _declared("plain", method, path, handler, options)
 
     return declare
@@ -152,10 +174,10 @@ def plain_route(
 
 def socket_route(
     path: str, **options: Unpack[Declared]
-) -> Callable[[Callable[[Call, Any], Awaitable[None]]], Route]:
+) -> Callable[[Callable[Concatenate[Call, Any, ...], Awaitable[None]]], Route]:
     """Declare a WebSocket; the function is given Starlette's `WebSocket`, not yet accepted."""
 
-    def declare(handler: Callable[[Call, Any], Awaitable[None]]) -> Route:
+    def declare(handler: Callable[Concatenate[Call, Any, ...], Awaitable[None]]) -> Route:
         return _declared("socket", "WS", path, handler, options)
 
     return declare
@@ -163,13 +185,15 @@ def socket_route(
 
 def service_route(
     path: str, **options: Unpack[Declared]
-) -> Callable[[Callable[[Call, Entry, Any, Any], Awaitable[None]]], Route]:
+) -> Callable[[Callable[Concatenate[Call, Entry, Any, Any, ...], Awaitable[None]]], Route]:
     """Declare what passes requests of any method on to a task's service.
 
     The path names `{service}`; the function is given ASGI's `receive` and `send`, too.
     """
 
-    def declare(handler: Callable[[Call, Entry, Any, Any], Awaitable[None]]) -> Route:
+    def declare(
+        handler: Callable[Concatenate[Call, Entry, Any, Any, ...], Awaitable[None]],
+    ) -> Route:
         return _declared("service", "*", path, handler, options)
 
     return declare
@@ -178,6 +202,12 @@ def service_route(
 def routes_of(*modules: ModuleType) -> list[Route]:
     """The routes that modules declare, in the order of their lines."""
     return [value for m in modules for value in vars(m).values() if isinstance(value, Route)]
+
+
+def services_of(handler: Callable[..., Any], *, after: int) -> tuple[type[Any], ...]:
+    """Types of the parameters that follow the first ones."""
+    hints = get_type_hints(handler)
+    return tuple(hints[name] for name in list(inspect.signature(handler).parameters)[after:])
 
 
 def _hints(handler: Callable[..., Any]) -> tuple[Any, Any]:
@@ -197,4 +227,5 @@ def _declared(
         access=rule_of(options["access"]),
         is_public=options.get("public", False),
         task=options.get("task"),
+        services=services_of(handler, after=_ARGUMENTS[kind]),
     )

@@ -14,7 +14,9 @@ from determined_master.api.http.plain import plain_json
 from determined_master.api.http.routes import Call, plain_route, route, stream_route
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.log_lines import LEVEL_NUMBERS, LEVELS, render
-from determined_master.services.logs.task_logs import PostedLine
+from determined_master.services.experiments.trials import Trials
+from determined_master.services.logs.task_logs import PostedLine, TaskLogs
+from determined_master.services.tasks.tasks import Tasks
 from determined_master.store.logs.task_logs import LogFilter, LogRow
 from determined_wire.rest import tasks as task_wire
 from determined_wire.rest import trials as trial_wire
@@ -35,11 +37,11 @@ WIRE_LEVELS = [LogLevel[f"LOG_LEVEL_{name}"] for name in LEVELS]
     task=of_task("logs.task_id", "task_id"),
 )
 async def post_task_logs(
-    call: Call, request: task_wire.PostTaskLogsRequest
+    call: Call, request: task_wire.PostTaskLogsRequest, task_logs: TaskLogs
 ) -> task_wire.PostTaskLogsResponse:
     """Lines of one task; answered when they are durable."""
     lines = await _posted(request.logs, _posted_line)
-    await call.services.task_logs.post(call.caller, lines)
+    await task_logs.post(call.caller, lines)
     return task_wire.PostTaskLogsResponse()
 
 
@@ -74,10 +76,10 @@ class PlainLine(msgspec.Struct):
 
 
 @plain_route("POST", "/task-logs", access=IN_SERVICE)
-async def post_plain_task_logs(call: Call) -> str:
+async def post_plain_task_logs(call: Call, task_logs: TaskLogs) -> str:
     """The same as a plain list whose levels are bare words."""
     lines = await _posted(await plain_json(call, list[PlainLine]), _plain_line)
-    await call.services.task_logs.post(call.caller, lines)
+    await task_logs.post(call.caller, lines)
     return ""
 
 
@@ -110,11 +112,11 @@ async def _posted(entries: Sequence[T], line_of: Callable[[T], PostedLine]) -> l
     access=on("trial", "trial_id", "read", "checkpoint"),
 )
 async def trial_logs(
-    call: Call, request: trial_wire.TrialLogsRequest
+    call: Call, request: trial_wire.TrialLogsRequest, trials: Trials, task_logs: TaskLogs
 ) -> AsyncIterator[Sequence[trial_wire.TrialLogsResponse]]:
     """Lines of all of a trial's tasks."""
-    task_ids = await call.services.trials.task_ids(call.caller, request.trial_id)
-    async for page in _pages(call, task_ids, _filter(request), request):
+    task_ids = await trials.task_ids(call.caller, request.trial_id)
+    async for page in _pages(call, task_ids, _filter(request), request, task_logs):
         yield [
             trial_wire.TrialLogsResponse(
                 id=str(row.id),
@@ -137,12 +139,12 @@ async def trial_logs(
     "GET", "/api/v1/tasks/{task_id}/logs", task_wire.TaskLogsResponse, access=on("task", "task_id")
 )
 async def task_logs(
-    call: Call, request: task_wire.TaskLogsRequest
+    call: Call, request: task_wire.TaskLogsRequest, tasks: Tasks, task_logs: TaskLogs
 ) -> AsyncIterator[Sequence[task_wire.TaskLogsResponse]]:
     """Lines of one task."""
-    await call.services.tasks.get(call.caller, request.task_id)
+    await tasks.get(call.caller, request.task_id)
     wanted = _filter(request, tuple(request.allocation_ids))
-    async for page in _pages(call, [request.task_id], wanted, request):
+    async for page in _pages(call, [request.task_id], wanted, request, task_logs):
         yield [
             task_wire.TaskLogsResponse(
                 id=str(row.id),
@@ -169,11 +171,11 @@ async def task_logs(
     access=on("trial", "trial_id", "read", "checkpoint"),
 )
 async def trial_logs_fields(
-    call: Call, request: trial_wire.TrialLogsFieldsRequest
+    call: Call, request: trial_wire.TrialLogsFieldsRequest, trials: Trials, task_logs: TaskLogs
 ) -> AsyncIterator[trial_wire.TrialLogsFieldsResponse]:
     """Values that a trial's lines can be filtered by."""
-    task_ids = await call.services.trials.task_ids(call.caller, request.trial_id)
-    fields = await call.services.task_logs.fields(call.caller, task_ids)
+    task_ids = await trials.task_ids(call.caller, request.trial_id)
+    fields = await task_logs.fields(call.caller, task_ids)
     fields.pop("allocation_ids", None)
     yield trial_wire.TrialLogsFieldsResponse(**fields)
 
@@ -185,11 +187,11 @@ async def trial_logs_fields(
     access=on("task", "task_id"),
 )
 async def task_logs_fields(
-    call: Call, request: task_wire.TaskLogsFieldsRequest
+    call: Call, request: task_wire.TaskLogsFieldsRequest, tasks: Tasks, task_logs: TaskLogs
 ) -> AsyncIterator[task_wire.TaskLogsFieldsResponse]:
     """Values that a task's lines can be filtered by."""
-    await call.services.tasks.get(call.caller, request.task_id)
-    fields = await call.services.task_logs.fields(call.caller, [request.task_id])
+    await tasks.get(call.caller, request.task_id)
+    fields = await task_logs.fields(call.caller, [request.task_id])
     yield task_wire.TaskLogsFieldsResponse(**fields)
 
 
@@ -205,12 +207,12 @@ class _Asked(Protocol):
 
 
 async def _pages(
-    call: Call, task_ids: Sequence[str], wanted: LogFilter, request: _Asked
+    call: Call, task_ids: Sequence[str], wanted: LogFilter, request: _Asked, task_logs: TaskLogs
 ) -> AsyncIterator[list[LogRow]]:
     newest_first = request.order_by is OrderBy.ORDER_BY_DESC
     if request.limit < 0:
         return
-    logs = call.services.task_logs
+    logs = task_logs
     if not request.follow:
         pages = logs.read(
             call.caller, task_ids, wanted, limit=request.limit, newest_first=newest_first

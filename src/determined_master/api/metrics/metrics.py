@@ -7,6 +7,7 @@ from determined_master.api.http.access import of_task, on
 from determined_master.api.http.routes import Call, route
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.metrics.summary import SYSTEM_GROUPS
+from determined_master.services.metrics.metrics import Metrics
 from determined_master.services.metrics.reports import MetricReport
 from determined_wire import own
 from determined_wire.rest import trials as wire
@@ -20,10 +21,10 @@ from determined_wire.rest.types.trial import TrialMetrics
     task=of_task("metrics.trial_id", "trial_id"),
 )
 async def report_metrics(
-    call: Call, request: wire.ReportTrialMetricsRequest
+    call: Call, request: wire.ReportTrialMetricsRequest, metrics: Metrics
 ) -> wire.ReportTrialMetricsResponse:
     """One report; answered when it is durable."""
-    await call.services.metrics.report(call.caller, _report(request.metrics, request.group))
+    await metrics.report(call.caller, _report(request.metrics, request.group))
     return wire.ReportTrialMetricsResponse()
 
 
@@ -35,13 +36,13 @@ async def report_metrics(
     task=of_task("trial_id"),
 )
 async def report_metrics_batch(
-    call: Call, request: own.ReportTrialMetricsBatchRequest
+    call: Call, request: own.ReportTrialMetricsBatchRequest, metrics: Metrics
 ) -> own.ReportTrialMetricsBatchResponse:
     """Up to 1,000 reports of one trial; answered when they are durable."""
     reports = [_report(r.metrics, r.group) for r in request.reports]
     if any(r.trial_id != request.trial_id for r in reports):
         raise InvalidArgument(f"all reports must be of trial {request.trial_id}, as in the path")
-    answers = await call.services.metrics.report_many(call.caller, reports)
+    answers = await metrics.report_many(call.caller, reports)
     results = [own.ReportResult(error=str(a) if a else "") for a in answers]
     return own.ReportTrialMetricsBatchResponse(results=results)
 
@@ -53,11 +54,11 @@ async def report_metrics_batch(
     task=of_task("training_metrics.trial_id", "trial_id"),
 )
 async def report_training_metrics(
-    call: Call, request: wire.ReportTrialTrainingMetricsRequest
+    call: Call, request: wire.ReportTrialTrainingMetricsRequest, metrics: Metrics
 ) -> wire.ReportTrialTrainingMetricsResponse:
     """One training report, as older clients send it."""
     report = _report(request.training_metrics, "training")
-    await call.services.metrics.report(call.caller, report)
+    await metrics.report(call.caller, report)
     return wire.ReportTrialTrainingMetricsResponse()
 
 
@@ -68,11 +69,11 @@ async def report_training_metrics(
     task=of_task("validation_metrics.trial_id", "trial_id"),
 )
 async def report_validation_metrics(
-    call: Call, request: wire.ReportTrialValidationMetricsRequest
+    call: Call, request: wire.ReportTrialValidationMetricsRequest, metrics: Metrics
 ) -> wire.ReportTrialValidationMetricsResponse:
     """One validation report, as older clients send it."""
     report = _report(request.validation_metrics, "validation")
-    await call.services.metrics.report(call.caller, report)
+    await metrics.report(call.caller, report)
     return wire.ReportTrialValidationMetricsResponse()
 
 

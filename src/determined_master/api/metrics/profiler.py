@@ -10,6 +10,7 @@ import msgspec
 from determined_master.api.http.access import of_task, on
 from determined_master.api.http.routes import Call, route, stream_route
 from determined_master.domain.errors import InvalidArgument
+from determined_master.services.metrics.system_metrics import SystemMetrics
 from determined_master.store.metrics.system_metrics import SeriesLabel, SystemSample
 from determined_wire.rest import trials as wire
 from determined_wire.rest.types.trial import (
@@ -35,11 +36,11 @@ TYPES = {group: type_ for type_, group in GROUPS.items()}
     task=of_task("batches.labels.trial_id", "trial_id"),
 )
 async def post_profiler_metrics(
-    call: Call, request: wire.PostTrialProfilerMetricsBatchRequest
+    call: Call, request: wire.PostTrialProfilerMetricsBatchRequest, system_metrics: SystemMetrics
 ) -> wire.PostTrialProfilerMetricsBatchResponse:
     """Samples of one or more series, of trials."""
     samples = [sample for batch in request.batches for sample in _samples(batch)]
-    await call.services.system_metrics.report(call.caller, samples)
+    await system_metrics.report(call.caller, samples)
     return wire.PostTrialProfilerMetricsBatchResponse()
 
 
@@ -50,12 +51,10 @@ async def post_profiler_metrics(
     access=on("trial", "trial_id"),
 )
 async def get_available_series(
-    call: Call, request: wire.GetTrialProfilerAvailableSeriesRequest
+    call: Call, request: wire.GetTrialProfilerAvailableSeriesRequest, system_metrics: SystemMetrics
 ) -> AsyncIterator[wire.GetTrialProfilerAvailableSeriesResponse]:
     """The samples of a trial."""
-    found = call.services.system_metrics.series(
-        call.caller, request.trial_id, follow=request.follow
-    )
+    found = system_metrics.series(call.caller, request.trial_id, follow=request.follow)
     async for labels in found:
         yield wire.GetTrialProfilerAvailableSeriesResponse(
             labels=[_labels(request.trial_id, label) for label in labels]
@@ -69,16 +68,14 @@ async def get_available_series(
     access=on("trial", "labels.trial_id"),
 )
 async def get_profiler_metrics(
-    call: Call, request: wire.GetTrialProfilerMetricsRequest
+    call: Call, request: wire.GetTrialProfilerMetricsRequest, system_metrics: SystemMetrics
 ) -> AsyncIterator[wire.GetTrialProfilerMetricsResponse]:
     """The values of a trial's series that have these labels."""
     asked = request.labels or TrialProfilerMetricLabels()
     wanted = SeriesLabel(
         metric_group="", agent=asked.agent_id, part=asked.gpu_uuid, name=asked.name
     )
-    found = call.services.system_metrics.points(
-        call.caller, asked.trial_id, wanted, follow=request.follow
-    )
+    found = system_metrics.points(call.caller, asked.trial_id, wanted, follow=request.follow)
     async for points in found:
         labels = _labels(asked.trial_id, points.label)
         if asked.metric_type not in (

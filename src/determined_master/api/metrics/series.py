@@ -13,7 +13,7 @@ from determined_master.api.http.protojson import json_number, json_object, ready
 from determined_master.api.http.routes import Call, route
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.metrics.summary import as_number
-from determined_master.services.metrics.series import Range, TrialSeries
+from determined_master.services.metrics.series import Range, SeriesReads, TrialSeries
 from determined_master.store.metrics.series import MetricName, PointRow
 from determined_wire.rest import experiments as experiment_wire
 from determined_wire.rest import trials as wire
@@ -31,14 +31,12 @@ TYPE_OF = {group: type_ for type_, group in TYPES.items()}
 
 @route("GET", "/api/v1/trials/time-series", access=on("trial", "trial_ids"))
 async def compare_trials(
-    call: Call, request: wire.CompareTrialsRequest
+    call: Call, request: wire.CompareTrialsRequest, series: SeriesReads
 ) -> wire.CompareTrialsResponse:
     """Series of metrics of several trials, in a bounded number of points that keeps spikes."""
     part = Range(request.start_batches, request.end_batches, request.max_datapoints)
-    found = await call.services.series.compare(
-        call.caller, request.trial_ids, _metrics(request), part
-    )
-    return wire.CompareTrialsResponse(trials=[_comparable(series) for series in found])
+    found = await series.compare(call.caller, request.trial_ids, _metrics(request), part)
+    return wire.CompareTrialsResponse(trials=[_comparable(one) for one in found])
 
 
 @route(
@@ -47,10 +45,10 @@ async def compare_trials(
     access=on("experiment", "experiment_id"),
 )
 async def get_validation_history(
-    call: Call, request: experiment_wire.GetExperimentValidationHistoryRequest
+    call: Call, request: experiment_wire.GetExperimentValidationHistoryRequest, series: SeriesReads
 ) -> experiment_wire.GetExperimentValidationHistoryResponse:
     """Each validation that was the experiment's best until then."""
-    found = await call.services.series.improvements(call.caller, request.experiment_id)
+    found = await series.improvements(call.caller, request.experiment_id)
     return experiment_wire.GetExperimentValidationHistoryResponse(
         validation_history=[
             ValidationHistoryEntry(trial_id=t, end_time=_to_ms(at), searcher_metric=value)

@@ -9,7 +9,7 @@ from determined_master.api.http.protojson import raw_json
 from determined_master.api.http.routes import Call, stream_route
 from determined_master.api.metrics.series import data_points, one_metric
 from determined_master.domain.errors import InvalidArgument
-from determined_master.services.metrics.series import Range
+from determined_master.services.metrics.series import Range, SeriesReads
 from determined_wire.rest import experiments as wire
 from determined_wire.rest.types.metric import MetricIdentifier
 
@@ -19,12 +19,11 @@ STREAM = "/api/v1/experiments/{experiment_id}/metrics-stream"
 
 @stream_route("GET", NAMES, wire.ExpMetricNamesResponse, access=on("experiment", "ids"))
 async def stream_metric_names(
-    call: Call, request: wire.ExpMetricNamesRequest
+    call: Call, request: wire.ExpMetricNamesRequest, series: SeriesReads
 ) -> AsyncIterator[wire.ExpMetricNamesResponse]:
     """Names of the metrics that experiments have reported."""
     if not request.ids:
         raise InvalidArgument("must specify at least one experiment id")
-    series = call.services.series
     async for names in series.names(call.caller, request.ids, request.period_seconds):
         metrics = names.metrics
         yield wire.ExpMetricNamesResponse(
@@ -42,11 +41,11 @@ async def stream_metric_names(
     access=on("experiment", "experiment_id"),
 )
 async def stream_batches(
-    call: Call, request: wire.MetricBatchesRequest
+    call: Call, request: wire.MetricBatchesRequest, series: SeriesReads
 ) -> AsyncIterator[wire.MetricBatchesResponse]:
     """Steps at which a metric was reported."""
     metric = one_metric(request.metric_name, request.metric_type, request.group)
-    async for steps in call.services.series.steps(
+    async for steps in series.steps(
         call.caller, request.experiment_id, metric, request.period_seconds
     ):
         yield wire.MetricBatchesResponse(batches=steps)
@@ -59,12 +58,12 @@ async def stream_batches(
     access=on("experiment", "experiment_id"),
 )
 async def stream_snapshot(
-    call: Call, request: wire.TrialsSnapshotRequest
+    call: Call, request: wire.TrialsSnapshotRequest, series: SeriesReads
 ) -> AsyncIterator[wire.TrialsSnapshotResponse]:
     """The value of a metric near some steps, of all trials."""
     metric = one_metric(request.metric_name, request.metric_type, request.group)
     around = (request.batches_processed, max(0, request.batches_margin))
-    async for found in call.services.series.snapshot(
+    async for found in series.snapshot(
         call.caller, request.experiment_id, metric, around, request.period_seconds
     ):
         yield wire.TrialsSnapshotResponse(
@@ -87,12 +86,12 @@ async def stream_snapshot(
     access=on("experiment", "experiment_id"),
 )
 async def stream_sample(
-    call: Call, request: wire.TrialsSampleRequest
+    call: Call, request: wire.TrialsSampleRequest, series: SeriesReads
 ) -> AsyncIterator[wire.TrialsSampleResponse]:
     """Series of a metric, of the best trials."""
     metric = one_metric(request.metric_name, request.metric_type, request.group)
     part = Range(request.start_batches, request.end_batches, request.max_datapoints)
-    async for sample in call.services.series.sample(
+    async for sample in series.sample(
         call.caller,
         request.experiment_id,
         metric,

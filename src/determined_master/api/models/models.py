@@ -6,14 +6,16 @@ from determined_master.api.http.access import FILTERED, IN_SERVICE, on
 from determined_master.api.http.routes import Call, route
 from determined_master.api.models.shapes import model_message
 from determined_master.api.shapes import cut
-from determined_master.services.models.models import ModelChanges, ModelRequest
+from determined_master.services.models.models import ModelChanges, ModelRequest, Models
 from determined_master.store.models.models import ModelFilter
 from determined_wire.rest import models as wire
 from determined_wire.rest.types.shared import OrderBy
 
 
 @route("GET", "/api/v1/models", access=FILTERED)
-async def get_models(call: Call, request: wire.GetModelsRequest) -> wire.GetModelsResponse:
+async def get_models(
+    call: Call, request: wire.GetModelsRequest, models: Models
+) -> wire.GetModelsResponse:
     """Models that match the filters, a page of them."""
     wanted = ModelFilter(
         name=request.name,
@@ -27,7 +29,7 @@ async def get_models(call: Call, request: wire.GetModelsRequest) -> wire.GetMode
         id=request.id,
     )
     sort = request.sort_by.removeprefix("SORT_BY_").lower()
-    found = await call.services.models.find(
+    found = await models.find(
         call.caller,
         wanted,
         sort="id" if sort == "unspecified" else sort,
@@ -38,7 +40,9 @@ async def get_models(call: Call, request: wire.GetModelsRequest) -> wire.GetMode
 
 
 @route("POST", "/api/v1/models", access=IN_SERVICE)
-async def post_model(call: Call, request: wire.PostModelRequest) -> wire.PostModelResponse:
+async def post_model(
+    call: Call, request: wire.PostModelRequest, models: Models
+) -> wire.PostModelResponse:
     """Make a model."""
     model = ModelRequest(
         name=request.name,
@@ -49,19 +53,23 @@ async def post_model(call: Call, request: wire.PostModelRequest) -> wire.PostMod
         workspace_name=request.workspace_name,
         workspace_id=request.workspace_id,
     )
-    row = await call.services.models.create(call.caller, model)
+    row = await models.create(call.caller, model)
     return wire.PostModelResponse(model=model_message(row))
 
 
 @route("GET", "/api/v1/models/{model_name}", access=on("model", "model_name"))
-async def get_model(call: Call, request: wire.GetModelRequest) -> wire.GetModelResponse:
+async def get_model(
+    call: Call, request: wire.GetModelRequest, models: Models
+) -> wire.GetModelResponse:
     """One model, by its name or id."""
-    row = await call.services.models.get(call.caller, request.model_name)
+    row = await models.get(call.caller, request.model_name)
     return wire.GetModelResponse(model=model_message(row))
 
 
 @route("PATCH", "/api/v1/models/{model_name}", access=on("model", "model_name", "edit", "model"))
-async def patch_model(call: Call, request: wire.PatchModelRequest) -> wire.PatchModelResponse:
+async def patch_model(
+    call: Call, request: wire.PatchModelRequest, models: Models
+) -> wire.PatchModelResponse:
     """Change a model: what is sent replaces what there is."""
     given = request.model
     changes = ModelChanges()
@@ -75,7 +83,7 @@ async def patch_model(call: Call, request: wire.PatchModelRequest) -> wire.Patch
             workspace_name=given.workspace_name,
             workspace_id=given.workspace_id,
         )
-    row = await call.services.models.change(call.caller, request.model_name, changes)
+    row = await models.change(call.caller, request.model_name, changes)
     return wire.PatchModelResponse(model=model_message(row))
 
 
@@ -85,10 +93,10 @@ async def patch_model(call: Call, request: wire.PatchModelRequest) -> wire.Patch
     access=on("model", "model_name", "edit", "model"),
 )
 async def archive_model(
-    call: Call, request: wire.ArchiveModelRequest
+    call: Call, request: wire.ArchiveModelRequest, models: Models
 ) -> wire.ArchiveModelResponse:
     """Close a model to changes."""
-    await call.services.models.archive(call.caller, request.model_name, archived=True)
+    await models.archive(call.caller, request.model_name, archived=True)
     return wire.ArchiveModelResponse()
 
 
@@ -98,10 +106,10 @@ async def archive_model(
     access=on("model", "model_name", "edit", "model"),
 )
 async def unarchive_model(
-    call: Call, request: wire.UnarchiveModelRequest
+    call: Call, request: wire.UnarchiveModelRequest, models: Models
 ) -> wire.UnarchiveModelResponse:
     """Open an archived model to changes."""
-    await call.services.models.archive(call.caller, request.model_name, archived=False)
+    await models.archive(call.caller, request.model_name, archived=False)
     return wire.UnarchiveModelResponse()
 
 
@@ -113,26 +121,30 @@ async def unarchive_model(
         on("workspace", "destination_workspace_id", "create", "model"),
     ),
 )
-async def move_model(call: Call, request: wire.MoveModelRequest) -> wire.MoveModelResponse:
+async def move_model(
+    call: Call, request: wire.MoveModelRequest, models: Models
+) -> wire.MoveModelResponse:
     """Bring a model into another workspace."""
     changes = ModelChanges(workspace_id=request.destination_workspace_id)
-    await call.services.models.change(call.caller, request.model_name, changes)
+    await models.change(call.caller, request.model_name, changes)
     return wire.MoveModelResponse()
 
 
 @route(
     "DELETE", "/api/v1/models/{model_name}", access=on("model", "model_name", "delete", "model")
 )
-async def delete_model(call: Call, request: wire.DeleteModelRequest) -> wire.DeleteModelResponse:
+async def delete_model(
+    call: Call, request: wire.DeleteModelRequest, models: Models
+) -> wire.DeleteModelResponse:
     """Forget a model with its versions; their checkpoints stay."""
-    await call.services.models.delete(call.caller, request.model_name)
+    await models.delete(call.caller, request.model_name)
     return wire.DeleteModelResponse()
 
 
 @route("GET", "/api/v1/model/labels", access=FILTERED)
 async def get_model_labels(
-    call: Call, request: wire.GetModelLabelsRequest
+    call: Call, request: wire.GetModelLabelsRequest, models: Models
 ) -> wire.GetModelLabelsResponse:
     """Labels of the models of a workspace, or of all; the most used first."""
-    labels = await call.services.models.labels(call.caller, request.workspace_id)
+    labels = await models.labels(call.caller, request.workspace_id)
     return wire.GetModelLabelsResponse(labels=labels)

@@ -8,7 +8,12 @@ from determined_master.api.http.routes import Call, route
 from determined_master.api.models.shapes import model_message, version_message
 from determined_master.api.shapes import cut
 from determined_master.domain.errors import InvalidArgument
-from determined_master.services.models.versions import VersionChanges, VersionRequest
+from determined_master.services.experiments.trial_sources import TrialSources
+from determined_master.services.models.versions import (
+    ModelVersions,
+    VersionChanges,
+    VersionRequest,
+)
 from determined_master.store.experiments.trial_sources import TrialSource
 from determined_wire.rest import checkpoints as checkpoint_wire
 from determined_wire.rest import models as wire
@@ -21,11 +26,11 @@ TYPE = "TRIAL_SOURCE_INFO_TYPE_"
 
 @route("GET", "/api/v1/models/{model_name}/versions", access=on("model", "model_name"))
 async def get_model_versions(
-    call: Call, request: wire.GetModelVersionsRequest
+    call: Call, request: wire.GetModelVersionsRequest, model_versions: ModelVersions
 ) -> wire.GetModelVersionsResponse:
     """The versions of a model, a page of them."""
     sort = request.sort_by.removeprefix("SORT_BY_").lower()
-    model, found = await call.services.model_versions.list_of(
+    model, found = await model_versions.list_of(
         call.caller,
         request.model_name,
         sort="version" if sort == "unspecified" else sort,
@@ -48,7 +53,7 @@ async def get_model_versions(
     ),
 )
 async def post_model_version(
-    call: Call, request: wire.PostModelVersionRequest
+    call: Call, request: wire.PostModelVersionRequest, model_versions: ModelVersions
 ) -> wire.PostModelVersionResponse:
     """Register a checkpoint as the next version."""
     registration = VersionRequest(
@@ -59,9 +64,7 @@ async def post_model_version(
         labels=request.labels,
         notes=request.notes,
     )
-    version = await call.services.model_versions.register(
-        call.caller, request.model_name, registration
-    )
+    version = await model_versions.register(call.caller, request.model_name, registration)
     return wire.PostModelVersionResponse(model_version=version_message(version))
 
 
@@ -71,12 +74,10 @@ async def post_model_version(
     access=on("model", "model_name"),
 )
 async def get_model_version(
-    call: Call, request: wire.GetModelVersionRequest
+    call: Call, request: wire.GetModelVersionRequest, model_versions: ModelVersions
 ) -> wire.GetModelVersionResponse:
     """One version."""
-    version = await call.services.model_versions.get(
-        call.caller, request.model_name, request.model_version_num
-    )
+    version = await model_versions.get(call.caller, request.model_name, request.model_version_num)
     return wire.GetModelVersionResponse(model_version=version_message(version))
 
 
@@ -86,7 +87,7 @@ async def get_model_version(
     access=on("model", "model_name", "edit", "model"),
 )
 async def patch_model_version(
-    call: Call, request: wire.PatchModelVersionRequest
+    call: Call, request: wire.PatchModelVersionRequest, model_versions: ModelVersions
 ) -> wire.PatchModelVersionResponse:
     """Change what is said of a version."""
     given = request.model_version
@@ -99,7 +100,7 @@ async def patch_model_version(
             labels=None if given.labels is None else [str(label) for label in given.labels],
             notes=given.notes,
         )
-    version = await call.services.model_versions.change(
+    version = await model_versions.change(
         call.caller, request.model_name, request.model_version_num, changes
     )
     return wire.PatchModelVersionResponse(model_version=version_message(version))
@@ -111,12 +112,10 @@ async def patch_model_version(
     access=on("model", "model_name", "delete", "model"),
 )
 async def delete_model_version(
-    call: Call, request: wire.DeleteModelVersionRequest
+    call: Call, request: wire.DeleteModelVersionRequest, model_versions: ModelVersions
 ) -> wire.DeleteModelVersionResponse:
     """Forget a version; its checkpoint stays."""
-    await call.services.model_versions.delete(
-        call.caller, request.model_name, request.model_version_num
-    )
+    await model_versions.delete(call.caller, request.model_name, request.model_version_num)
     return wire.DeleteModelVersionResponse()
 
 
@@ -126,10 +125,10 @@ async def delete_model_version(
     access=on("model", "model_name"),
 )
 async def get_version_metrics(
-    call: Call, request: wire.GetTrialMetricsByModelVersionRequest
+    call: Call, request: wire.GetTrialMetricsByModelVersionRequest, trial_sources: TrialSources
 ) -> wire.GetTrialMetricsByModelVersionResponse:
     """Metrics reported by the trials that use a version."""
-    found = await call.services.trial_sources.of_version(
+    found = await trial_sources.of_version(
         call.caller,
         (request.model_name, request.model_version_num),
         _type_name(request.trial_source_info_type),
@@ -144,10 +143,12 @@ async def get_version_metrics(
     access=on("checkpoint", "checkpoint_uuid"),
 )
 async def get_checkpoint_metrics(
-    call: Call, request: checkpoint_wire.GetTrialMetricsByCheckpointRequest
+    call: Call,
+    request: checkpoint_wire.GetTrialMetricsByCheckpointRequest,
+    trial_sources: TrialSources,
 ) -> checkpoint_wire.GetTrialMetricsByCheckpointResponse:
     """Metrics reported by the trials that use a checkpoint."""
-    found = await call.services.trial_sources.of_checkpoint(
+    found = await trial_sources.of_checkpoint(
         call.caller,
         request.checkpoint_uuid,
         _type_name(request.trial_source_info_type),
@@ -168,7 +169,7 @@ async def get_checkpoint_metrics(
     task=of_task("trial_source_info.trial_id", "trial_id"),
 )
 async def report_trial_source(
-    call: Call, request: trial_wire.ReportTrialSourceInfoRequest
+    call: Call, request: trial_wire.ReportTrialSourceInfoRequest, trial_sources: TrialSources
 ) -> trial_wire.ReportTrialSourceInfoResponse:
     """A trial's code says that it uses a checkpoint."""
     given = request.trial_source_info
@@ -185,7 +186,7 @@ async def report_trial_source(
         model_id=given.model_id,
         model_version=given.model_version,
     )
-    await call.services.trial_sources.report(call.caller, source)
+    await trial_sources.report(call.caller, source)
     return trial_wire.ReportTrialSourceInfoResponse(
         trial_id=given.trial_id, checkpoint_uuid=given.checkpoint_uuid
     )

@@ -17,8 +17,7 @@ from determined_master.api.proxy.forwarding import Errand, forward
 from determined_master.api.proxy.tunnel import carry_tcp, refuse_plain
 from determined_master.api.proxy.upgrade import carry_upgrade
 from determined_master.domain.access.rules import Action, Caller
-from determined_master.services.access.guard import Claim
-from determined_master.services.catalog import Services
+from determined_master.services.access.guard import Claim, Guard
 from determined_master.services.tasks.proxies import Proxies, ServiceTarget, unknown
 
 OWN_TOKEN = b"token "
@@ -43,13 +42,15 @@ def find_service(
 
 
 @service_route("/proxy/{service}/{path*}", access=IN_SERVICE)
-async def proxy(call: Call, entry: Entry, receive: Receive, send: Send) -> None:
+async def proxy(
+    call: Call, entry: Entry, receive: Receive, send: Send, proxies: Proxies, guard: Guard
+) -> None:
     """Pass a request on to what a task serves."""
-    proxies, service_id = call.services.proxies, call.parameters["service"]
+    service_id = call.parameters["service"]
     target = proxies.find(service_id)
     if target is None:
         raise unknown(service_id)
-    may = partial(_check, call.services, target)
+    may = partial(_check, proxies, guard, target)
     if entry.caller is not None:
         await may(entry.caller)
     proxies.note_request(target)
@@ -75,10 +76,10 @@ async def proxy(call: Call, entry: Entry, receive: Receive, send: Send) -> None:
         await forward(errand, receive, send)
 
 
-async def _check(services: Services, target: ServiceTarget, caller: Caller) -> None:
+async def _check(proxies: Proxies, guard: Guard, target: ServiceTarget, caller: Caller) -> None:
     """Do nothing when the caller may use the service. Raises NotFound."""
-    services.proxies.check(caller, target.service_id, target)
+    proxies.check(caller, target.service_id, target)
     action: Action = "read" if target.is_only_shown else "control"
     claim = Claim("task", [target.task_id], action, "task")
-    if not await services.guard.can(caller, claim):
+    if not await guard.can(caller, claim):
         raise unknown(target.service_id)

@@ -9,8 +9,9 @@ from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import cut
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.schedule.why import Why
-from determined_master.services.queue.job_changes import JobChange
-from determined_master.services.queue.job_queue import JobFacts
+from determined_master.services.queue.job_changes import JobChange, JobChanges
+from determined_master.services.queue.job_queue import JobFacts, JobQueue
+from determined_master.services.queue.job_why import JobWhy
 from determined_wire import own
 from determined_wire.rest import job_queues as wire
 from determined_wire.rest.types.job import (
@@ -29,16 +30,20 @@ PAGE = 100
 
 
 @route("GET", "/api/v1/job-queues", access=FILTERED)
-async def get_jobs(call: Call, request: wire.GetJobsRequest) -> wire.GetJobsResponse:
+async def get_jobs(
+    call: Call, request: wire.GetJobsRequest, job_queue: JobQueue
+) -> wire.GetJobsResponse:
     """The jobs of a pool in the order of its queue."""
-    jobs, pagination = await _jobs(call, request)
+    jobs, pagination = await _jobs(call, request, job_queue)
     return wire.GetJobsResponse(pagination=pagination, jobs=[_job(job) for job in jobs])
 
 
 @route("GET", "/api/v1/job-queues-v2", access=FILTERED)
-async def get_jobs_v2(call: Call, request: wire.GetJobsV2Request) -> wire.GetJobsV2Response:
+async def get_jobs_v2(
+    call: Call, request: wire.GetJobsV2Request, job_queue: JobQueue
+) -> wire.GetJobsV2Response:
     """The same; what the caller may not see is limited to the place that it takes."""
-    jobs, pagination = await _jobs(call, request)
+    jobs, pagination = await _jobs(call, request, job_queue)
     shown = [
         RBACJob(limited=_limited(job)) if job.is_limited else RBACJob(full=_job(job))
         for job in jobs
@@ -48,10 +53,10 @@ async def get_jobs_v2(call: Call, request: wire.GetJobsV2Request) -> wire.GetJob
 
 @route("GET", "/api/v1/job-queues/stats", access=SIGNED_IN)
 async def get_job_queue_stats(
-    call: Call, request: wire.GetJobQueueStatsRequest
+    call: Call, request: wire.GetJobQueueStatsRequest, job_queue: JobQueue
 ) -> wire.GetJobQueueStatsResponse:
     """How many jobs wait and run in each pool, and how long requests waited."""
-    found = await call.services.job_queue.stats(call.caller, request.resource_pools)
+    found = await job_queue.stats(call.caller, request.resource_pools)
     return wire.GetJobQueueStatsResponse(
         results=[
             wire.RPQueueStat(
@@ -66,7 +71,7 @@ async def get_job_queue_stats(
 
 @route("POST", "/api/v1/job-queues", access=IN_SERVICE)
 async def update_job_queue(
-    call: Call, request: wire.UpdateJobQueueRequest
+    call: Call, request: wire.UpdateJobQueueRequest, job_changes: JobChanges
 ) -> wire.UpdateJobQueueResponse:
     """Change priority, weight, place or pool of jobs."""
     changes = [
@@ -80,14 +85,16 @@ async def update_job_queue(
         )
         for update in request.updates
     ]
-    await call.services.job_changes.apply(call.caller, changes)
+    await job_changes.apply(call.caller, changes)
     return wire.UpdateJobQueueResponse()
 
 
 @route("GET", "/api/v1/job-queues/{id}/why", access=IN_SERVICE)
-async def get_job_why(call: Call, request: own.GetJobWhyRequest) -> own.GetJobWhyResponse:
+async def get_job_why(
+    call: Call, request: own.GetJobWhyRequest, job_why: JobWhy
+) -> own.GetJobWhyResponse:
     """What holds a waiting job, from the decision that left it waiting."""
-    state = await call.services.job_why.why(call.caller, request.id)
+    state = await job_why.why(call.caller, request.id)
     return own.GetJobWhyResponse(
         job_id=state.job_id,
         resource_pool=state.pool,
@@ -100,13 +107,13 @@ async def get_job_why(call: Call, request: own.GetJobWhyRequest) -> own.GetJobWh
 
 
 async def _jobs(
-    call: Call, request: wire.GetJobsRequest | wire.GetJobsV2Request
+    call: Call, request: wire.GetJobsRequest | wire.GetJobsV2Request, job_queue: JobQueue
 ) -> tuple[Sequence[JobFacts], Pagination]:
     if request.limit < 0 or request.offset < 0:
         raise InvalidArgument(
             f"offset {request.offset}, limit {request.limit}: neither may be negative"
         )
-    jobs = await call.services.job_queue.list_jobs(
+    jobs = await job_queue.list_jobs(
         call.caller,
         request.resource_pool,
         {state.name.removeprefix("STATE_") for state in request.states},

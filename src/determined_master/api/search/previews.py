@@ -7,14 +7,17 @@ import asyncio
 from determined_master.api.http.access import SIGNED_IN
 from determined_master.api.http.routes import Call, route
 from determined_master.domain.search.decision import TrialCount
+from determined_master.services.search.previews import SearchPreviews
 from determined_wire.rest.experiments import PreviewHPSearchRequest, PreviewHPSearchResponse
 from determined_wire.rest.types.experiment import SearchSummary, SearchUnit, TrialSummary
 
 
 @route("POST", "/api/v1/preview-hp-search", access=SIGNED_IN)
-async def preview_search(call: Call, request: PreviewHPSearchRequest) -> PreviewHPSearchResponse:
+async def preview_search(
+    call: Call, request: PreviewHPSearchRequest, search_previews: SearchPreviews
+) -> PreviewHPSearchResponse:
     """How many trials a search makes, and how long each trains if the search lets it."""
-    preview = call.services.search_previews.preview
+    preview = search_previews.preview
     found = await asyncio.to_thread(preview, call.caller, request.config, request.seed)
     summary = SearchSummary(
         config=found.searcher,

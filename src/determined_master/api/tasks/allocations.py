@@ -7,6 +7,7 @@ import msgspec
 from determined_master.api.http.access import of_task, on
 from determined_master.api.http.routes import Call, route
 from determined_master.api.tasks.tasks import allocation
+from determined_master.services.tasks.allocations import Allocations
 from determined_wire.rest import allocations as wire
 from determined_wire.rest.types.trial import RendezvousInfo
 
@@ -18,10 +19,10 @@ from determined_wire.rest.types.trial import RendezvousInfo
     task=of_task("allocation_id"),
 )
 async def get_allocation(
-    call: Call, request: wire.GetAllocationRequest
+    call: Call, request: wire.GetAllocationRequest, allocations: Allocations
 ) -> wire.GetAllocationResponse:
     """One allocation."""
-    row = await call.services.allocations.get(call.caller, request.allocation_id)
+    row = await allocations.get(call.caller, request.allocation_id)
     return wire.GetAllocationResponse(allocation=allocation(row))
 
 
@@ -32,12 +33,10 @@ async def get_allocation(
     task=of_task("allocation_id"),
 )
 async def rendezvous(
-    call: Call, request: wire.AllocationRendezvousInfoRequest
+    call: Call, request: wire.AllocationRendezvousInfoRequest, allocations: Allocations
 ) -> wire.AllocationRendezvousInfoResponse:
     """Where the containers are; waits until all of them run. Addresses are in rank order."""
-    found = await call.services.allocations.rendezvous(
-        call.caller, request.allocation_id, request.resources_id
-    )
+    found = await allocations.rendezvous(call.caller, request.allocation_id, request.resources_id)
     info = RendezvousInfo(addresses=found.addresses, rank=found.rank, slots=found.slots)
     return wire.AllocationRendezvousInfoResponse(rendezvous_info=info)
 
@@ -49,10 +48,10 @@ async def rendezvous(
     task=of_task("allocation_id"),
 )
 async def preemption_signal(
-    call: Call, request: wire.AllocationPreemptionSignalRequest
+    call: Call, request: wire.AllocationPreemptionSignalRequest, allocations: Allocations
 ) -> wire.AllocationPreemptionSignalResponse:
     """Whether the task should save its work and leave; waits up to the time-out for a yes."""
-    preempt = await call.services.allocations.preemption_signal(
+    preempt = await allocations.preemption_signal(
         call.caller, request.allocation_id, request.timeout_seconds
     )
     return wire.AllocationPreemptionSignalResponse(preempt=preempt)
@@ -65,10 +64,10 @@ async def preemption_signal(
     task=of_task("allocation_id"),
 )
 async def acknowledge_preemption(
-    call: Call, request: wire.AckAllocationPreemptionSignalRequest
+    call: Call, request: wire.AckAllocationPreemptionSignalRequest, allocations: Allocations
 ) -> wire.AckAllocationPreemptionSignalResponse:
     """The task has seen that it should leave, and will."""
-    await call.services.allocations.acknowledge_preemption(call.caller, request.allocation_id)
+    await allocations.acknowledge_preemption(call.caller, request.allocation_id)
     return wire.AckAllocationPreemptionSignalResponse()
 
 
@@ -79,10 +78,10 @@ async def acknowledge_preemption(
     task=of_task("allocation_id"),
 )
 async def pending_preemption(
-    call: Call, request: wire.AllocationPendingPreemptionSignalRequest
+    call: Call, request: wire.AllocationPendingPreemptionSignalRequest, allocations: Allocations
 ) -> wire.AllocationPendingPreemptionSignalResponse:
     """Something outside asks the task to leave."""
-    await call.services.allocations.request_preemption(call.caller, request.allocation_id)
+    await allocations.request_preemption(call.caller, request.allocation_id)
     return wire.AllocationPendingPreemptionSignalResponse()
 
 
@@ -92,9 +91,11 @@ async def pending_preemption(
     access=on("allocation", "allocation_id", "report", "task"),
     task=of_task("allocation_id"),
 )
-async def ready(call: Call, request: wire.AllocationReadyRequest) -> wire.AllocationReadyResponse:
+async def ready(
+    call: Call, request: wire.AllocationReadyRequest, allocations: Allocations
+) -> wire.AllocationReadyResponse:
     """The task answers requests now."""
-    await call.services.allocations.report_ready(call.caller, request.allocation_id)
+    await allocations.report_ready(call.caller, request.allocation_id)
     return wire.AllocationReadyResponse()
 
 
@@ -105,10 +106,10 @@ async def ready(call: Call, request: wire.AllocationReadyRequest) -> wire.Alloca
     task=of_task("allocation_id"),
 )
 async def waiting(
-    call: Call, request: wire.AllocationWaitingRequest
+    call: Call, request: wire.AllocationWaitingRequest, allocations: Allocations
 ) -> wire.AllocationWaitingResponse:
     """The task waits for something of its own."""
-    await call.services.allocations.report_waiting(call.caller, request.allocation_id)
+    await allocations.report_waiting(call.caller, request.allocation_id)
     return wire.AllocationWaitingResponse()
 
 
@@ -119,12 +120,10 @@ async def waiting(
     task=of_task("allocation_id"),
 )
 async def mark_daemon(
-    call: Call, request: wire.MarkAllocationResourcesDaemonRequest
+    call: Call, request: wire.MarkAllocationResourcesDaemonRequest, allocations: Allocations
 ) -> wire.MarkAllocationResourcesDaemonResponse:
     """A container only serves the others."""
-    await call.services.allocations.mark_daemon(
-        call.caller, request.allocation_id, request.resources_id
-    )
+    await allocations.mark_daemon(call.caller, request.allocation_id, request.resources_id)
     return wire.MarkAllocationResourcesDaemonResponse()
 
 
@@ -135,10 +134,10 @@ async def mark_daemon(
     task=of_task("allocation_id"),
 )
 async def all_gather(
-    call: Call, request: wire.AllocationAllGatherRequest
+    call: Call, request: wire.AllocationAllGatherRequest, allocations: Allocations
 ) -> wire.AllocationAllGatherResponse:
     """Wait for all peers and give each the data of all."""
-    data = await call.services.allocations.all_gather(
+    data = await allocations.all_gather(
         call.caller,
         request.allocation_id,
         request.request_uuid,
@@ -155,13 +154,11 @@ async def all_gather(
     task=of_task("allocation_id"),
 )
 async def accelerators(
-    call: Call, request: wire.PostAllocationAcceleratorDataRequest
+    call: Call, request: wire.PostAllocationAcceleratorDataRequest, allocations: Allocations
 ) -> wire.PostAllocationAcceleratorDataResponse:
     """Which devices a container has found."""
     data = msgspec.to_builtins(request.accelerator_data)
-    await call.services.allocations.report_accelerators(
-        call.caller, request.allocation_id, data or {}
-    )
+    await allocations.report_accelerators(call.caller, request.allocation_id, data or {})
     return wire.PostAllocationAcceleratorDataResponse()
 
 
@@ -172,13 +169,13 @@ async def accelerators(
     task=of_task("allocation_id"),
 )
 async def proxy_address(
-    call: Call, request: wire.PostAllocationProxyAddressRequest
+    call: Call, request: wire.PostAllocationProxyAddressRequest, allocations: Allocations
 ) -> wire.PostAllocationProxyAddressResponse:
     """Where a task says that it is reached; its agent knows, so it is not kept.
 
     A caller who could name any address would make the master call it.
     """
-    await call.services.allocations.get(call.caller, request.allocation_id)
+    await allocations.get(call.caller, request.allocation_id)
     return wire.PostAllocationProxyAddressResponse()
 
 
@@ -189,8 +186,8 @@ async def proxy_address(
     task=of_task("allocation_id"),
 )
 async def notify_container_running(
-    call: Call, request: wire.NotifyContainerRunningRequest
+    call: Call, request: wire.NotifyContainerRunningRequest, allocations: Allocations
 ) -> wire.NotifyContainerRunningResponse:
     """A container runs; agents report that themselves, so there is nothing to do."""
-    await call.services.allocations.get(call.caller, request.allocation_id)
+    await allocations.get(call.caller, request.allocation_id)
     return wire.NotifyContainerRunningResponse()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from determined_master.api.http.access import maybe, on
 from determined_master.api.http.routes import Call, route
 from determined_master.domain.experiment.model_definition import ModelFile
-from determined_master.services.tasks.generic_tasks import GenericLaunch
+from determined_master.services.tasks.generic_tasks import GenericLaunch, GenericTasks
 from determined_wire.rest import tasks as wire
 from determined_wire.rest.types.shared import LaunchWarning
 
@@ -19,7 +19,7 @@ from determined_wire.rest.types.shared import LaunchWarning
     ),
 )
 async def create_generic_task(
-    call: Call, request: wire.CreateGenericTaskRequest
+    call: Call, request: wire.CreateGenericTaskRequest, generic_tasks: GenericTasks
 ) -> wire.CreateGenericTaskResponse:
     """Start a program as a task; or a task that was started before once more, as it was."""
     files = [
@@ -35,7 +35,7 @@ async def create_generic_task(
         forked_from=request.forked_from or "",
         no_pause=request.no_pause,
     )
-    task_id, exceeds_slots = await call.services.generic_tasks.create(call.caller, new)
+    task_id, exceeds_slots = await generic_tasks.create(call.caller, new)
     too_large = LaunchWarning.LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED
     return wire.CreateGenericTaskResponse(
         task_id=task_id, warnings=[too_large] if exceeds_slots else []
@@ -44,17 +44,17 @@ async def create_generic_task(
 
 @route("POST", "/api/v1/tasks/{task_id}/pause", access=on("task", "task_id", "control", "task"))
 async def pause_generic_task(
-    call: Call, request: wire.PauseGenericTaskRequest
+    call: Call, request: wire.PauseGenericTaskRequest, generic_tasks: GenericTasks
 ) -> wire.PauseGenericTaskResponse:
     """Give the slots of a generic task back, and those of the tasks below it."""
-    await call.services.generic_tasks.pause(call.caller, request.task_id)
+    await generic_tasks.pause(call.caller, request.task_id)
     return wire.PauseGenericTaskResponse()
 
 
 @route("POST", "/api/v1/tasks/{task_id}/unpause", access=on("task", "task_id", "control", "task"))
 async def unpause_generic_task(
-    call: Call, request: wire.UnpauseGenericTaskRequest
+    call: Call, request: wire.UnpauseGenericTaskRequest, generic_tasks: GenericTasks
 ) -> wire.UnpauseGenericTaskResponse:
     """Let a paused generic task continue, and the paused tasks below it."""
-    await call.services.generic_tasks.unpause(call.caller, request.task_id)
+    await generic_tasks.unpause(call.caller, request.task_id)
     return wire.UnpauseGenericTaskResponse()

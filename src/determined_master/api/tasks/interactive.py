@@ -12,10 +12,12 @@ from determined_master.api.shapes import pagination
 from determined_master.domain.config.shown_task import shown_task_config
 from determined_master.domain.experiment.model_definition import ModelFile
 from determined_master.domain.interactive_task.messages import InteractiveKind
+from determined_master.pools.live import LiveAllocations
 from determined_master.ports import AgentSnapshot
+from determined_master.services.cluster.agents import Agents
 from determined_master.services.containers.interactive_specs import PROGRAM
 from determined_master.services.tasks.interactive_configs import InteractiveLaunch
-from determined_master.services.tasks.interactive_tasks import SHOWN_FOR
+from determined_master.services.tasks.interactive_tasks import SHOWN_FOR, InteractiveTasks
 from determined_master.store.tasks.interactive_tasks import InteractiveRow, ListedTask, TaskQuery
 from determined_wire.proto import WireEnum
 from determined_wire.rest.types.container import Container
@@ -80,7 +82,12 @@ def launch_of(kind: InteractiveKind, request: LaunchRequest) -> InteractiveLaunc
 
 
 async def list_of(
-    call: Call, kind: InteractiveKind, request: ListRequest
+    call: Call,
+    kind: InteractiveKind,
+    request: ListRequest,
+    tasks: InteractiveTasks,
+    agents: Agents,
+    live: LiveAllocations,
 ) -> tuple[list[tuple[ListedTask, dict[str, Any]]], Pagination]:
     """Tasks that match a request, each with the fields that all kinds show; and the page."""
     sort = request.sort_by.name.removeprefix("SORT_BY_").lower()
@@ -95,15 +102,17 @@ async def list_of(
         offset=request.offset,
         limit=request.limit,
     )
-    found, page = await call.services.interactive_tasks.find(call.caller, wanted)
-    agents = {a.id: a for a in await call.services.agents.list_all(call.caller)}
-    return [(row, _shown(call, row, agents)) for row in found], pagination(page)
+    found, page = await tasks.find(call.caller, wanted)
+    by_id = {a.id: a for a in await agents.list_all(call.caller)}
+    return [(row, _shown(row, by_id, live)) for row in found], pagination(page)
 
 
-async def shown(call: Call, row: ListedTask) -> dict[str, Any]:
+async def shown(
+    call: Call, row: ListedTask, agents: Agents, live: LiveAllocations
+) -> dict[str, Any]:
     """The fields that tasks of all kinds show."""
-    agents = {a.id: a for a in await call.services.agents.list_all(call.caller)}
-    return _shown(call, row, agents)
+    by_id = {a.id: a for a in await agents.list_all(call.caller)}
+    return _shown(row, by_id, live)
 
 
 def shown_config(row: InteractiveRow) -> dict[str, Any]:
@@ -111,9 +120,9 @@ def shown_config(row: InteractiveRow) -> dict[str, Any]:
     return shown_task_config(row.config, (*PROGRAM, row.kind.lower()))
 
 
-def addresses_of(call: Call, row: ListedTask) -> list[dict[str, Any]]:
+def addresses_of(row: ListedTask, live: LiveAllocations) -> list[dict[str, Any]]:
     """Where the ports of its container are while it runs."""
-    allocation = call.services.live.find(f"{row.id}.1")
+    allocation = live.find(f"{row.id}.1")
     return [
         {
             "container_ip": container.host_ip,
@@ -127,18 +136,18 @@ def addresses_of(call: Call, row: ListedTask) -> list[dict[str, Any]]:
     ]
 
 
-async def account_of(call: Call, row: ListedTask) -> str:
+async def account_of(call: Call, row: ListedTask, agents: Agents, live: LiveAllocations) -> str:
     """The user that its agent runs all tasks as; empty where each task has its own.
 
     A task that is not placed yet shows what all agents of its pool agree on: clients before 0.39
     log in by the answer to the launch and do not ask again.
     """
-    agents = await call.services.agents.list_all(call.caller)
-    allocation = call.services.live.find(f"{row.id}.1")
+    connected = await agents.list_all(call.caller)
+    allocation = live.find(f"{row.id}.1")
     where = {c.agent_id for c in allocation.containers} if allocation is not None else set()
     accounts = {
         agent.account
-        for agent in agents
+        for agent in connected
         if (agent.id in where if where else agent.is_in(row.resource_pool))
     }
     return accounts.pop() if len(accounts) == 1 else ""
@@ -149,13 +158,15 @@ def warnings_of(*, exceeds_slots: bool) -> list[LaunchWarning]:
     return [LaunchWarning.LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED] if exceeds_slots else []
 
 
-def _shown(call: Call, row: ListedTask, agents: Mapping[str, AgentSnapshot]) -> dict[str, Any]:
+def _shown(
+    row: ListedTask, by_id: Mapping[str, AgentSnapshot], live: LiveAllocations
+) -> dict[str, Any]:
     return {
         "id": row.id,
         "description": row.description,
         "state": TaskState[f"STATE_{_state(row)}"],
         "start_time": row.started_at,
-        "container": _container(call, row, agents),
+        "container": _container(row, by_id, live),
         "display_name": row.display_name,
         "user_id": row.user_id,
         "username": row.username,
@@ -174,14 +185,14 @@ def _state(row: ListedTask) -> str:
 
 
 def _container(
-    call: Call, row: ListedTask, agents: Mapping[str, AgentSnapshot]
+    row: ListedTask, by_id: Mapping[str, AgentSnapshot], live: LiveAllocations
 ) -> Container | None:
     """Where it runs; None before it does and after."""
-    allocation = call.services.live.find(f"{row.id}.1")
+    allocation = live.find(f"{row.id}.1")
     if allocation is None:
         return None
     for container in allocation.containers:
-        agent = agents.get(container.agent_id)
+        agent = by_id.get(container.agent_id)
         if agent is not None and container.state == "RUNNING":
             return shown_container(agent, container)
     return None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Literal
+from typing import Any, Concatenate, Literal
 
 import msgspec
 
 from determined_master.api.http.access import FILTERED, Need, Rule, maybe, on
-from determined_master.api.http.routes import Call, Route
+from determined_master.api.http.routes import Call, Route, services_of
 from determined_master.api.tasks.interactive import (
     launch_of,
     list_of,
@@ -18,8 +18,10 @@ from determined_master.api.tasks.interactive import (
 )
 from determined_master.domain.config.shown_task import shown_task_config
 from determined_master.domain.interactive_task.messages import InteractiveKind
+from determined_master.pools.live import LiveAllocations
+from determined_master.services.cluster.agents import Agents
 from determined_master.services.tasks.interactive_configs import PreparedTask
-from determined_master.services.tasks.interactive_tasks import Launched
+from determined_master.services.tasks.interactive_tasks import InteractiveTasks, Launched
 from determined_master.store.tasks.interactive_tasks import InteractiveRow, ListedTask
 from determined_wire.proto import Message
 
@@ -28,6 +30,12 @@ Messages = tuple[type[Message], type[Message]]
 
 
 InteractiveWord = Literal["command", "notebook", "shell", "tensorboard"]
+SERVICES = (InteractiveTasks, Agents, LiveAllocations)
+"""Every function of these routes takes them, in this order."""
+MoreFields = Callable[[Call, ListedTask, InteractiveTasks], dict[str, Any]]
+MoreFieldsAlone = Callable[
+    [Call, InteractiveRow, InteractiveTasks, Agents, LiveAllocations], Awaitable[dict[str, Any]]
+]
 
 
 class InteractiveTaskKind(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,11 +55,14 @@ class InteractiveTaskKind(msgspec.Struct, frozen=True, kw_only=True):
     """Things that a launch may name beside its template."""
     starts: str
     """The summary of the launch route in the API's document."""
-    start: Callable[[Call, Any], Awaitable[Launched | PreparedTask]] | None = None
-    """Starts what a request asks for, or only prepares it; None for a plain launch."""
-    more: Callable[[Call, ListedTask], dict[str, Any]] = lambda call, row: {}
+    start: Callable[Concatenate[Call, Any, ...], Awaitable[Launched | PreparedTask]] | None = None
+    """Starts the task of a request, or only prepares it; None for a plain launch.
+
+    It may take services, as routes do.
+    """
+    more: MoreFields = lambda call, row, tasks: {}
     """Fields that it shows beside those of all kinds."""
-    more_alone: Callable[[Call, InteractiveRow], Awaitable[dict[str, Any]]] | None = None
+    more_alone: MoreFieldsAlone | None = None
     """Fields that it shows only outside of lists."""
 
 
@@ -60,6 +71,7 @@ def routes_of_kind(kind: InteractiveTaskKind) -> tuple[Route, ...]:
     word, path = kind.word, f"/api/v1/{kind.word}s"
     one = f"{path}/{{{word}_id}}"
     make = _Handlers(kind)
+    of_start = () if kind.start is None else services_of(kind.start, after=2)
     controls = on(word, f"{word}_id", "control", "task")
     over = f"{word.capitalize()}s that are not over, or not for over a day; a page of them."
     end = f"End a {word} at once; one that has ended does not change."
@@ -68,6 +80,7 @@ def routes_of_kind(kind: InteractiveTaskKind) -> tuple[Route, ...]:
         _route(
             ("POST", path), kind.launching, make.launch, f"launch_{word}",
             kind.starts, (maybe("template", "template_name"), *kind.starts_from),
+            (*SERVICES, *of_start),
         ),
         _route(("GET", path), kind.listing, make.find, f"get_{word}s", over, FILTERED),
         _route(
@@ -85,62 +98,116 @@ def routes_of_kind(kind: InteractiveTaskKind) -> tuple[Route, ...]:
 
 
 class _Handlers:
-    """The handlers of a kind's routes; the names of its fields are made from its word."""
+    """The functions of a kind's routes; the names of message fields are made from its word."""
 
     def __init__(self, kind: InteractiveTaskKind) -> None:
         self._kind = kind
 
-    async def launch(self, call: Call, request: Any) -> Message:
+    async def launch(
+        self,
+        call: Call,
+        request: Any,
+        tasks: InteractiveTasks,
+        agents: Agents,
+        live: LiveAllocations,
+        *of_start: Any,
+    ) -> Message:
         kind = self._kind
         if kind.start is not None:
-            started = await kind.start(call, request)
+            started = await kind.start(call, request, *of_start)
         else:
-            new = launch_of(kind.kind, request)
-            started = await call.services.interactive_tasks.launch(call.caller, new)
+            started = await tasks.launch(call.caller, launch_of(kind.kind, request))
         if isinstance(started, PreparedTask):
             shown_task, config = kind.message(), shown_task_config(started.built.config)
         else:
-            shown_task, config = await self._show(call, started.row), shown_config(started.row)
+            shown_task = await self._show(call, started.row, tasks, agents, live)
+            config = shown_config(started.row)
         warnings = warnings_of(exceeds_slots=started.exceeds_slots)
         fields = {kind.word: shown_task, "config": config, "warnings": warnings}
         return kind.launching[1](**fields)
 
-    async def find(self, call: Call, request: Any) -> Message:
+    async def find(
+        self,
+        call: Call,
+        request: Any,
+        tasks: InteractiveTasks,
+        agents: Agents,
+        live: LiveAllocations,
+    ) -> Message:
         kind = self._kind
-        found, page = await list_of(call, kind.kind, request)
-        shown_tasks = [kind.message(**fields, **kind.more(call, row)) for row, fields in found]
+        found, page = await list_of(call, kind.kind, request, tasks, agents, live)
+        shown_tasks = [
+            kind.message(**fields, **kind.more(call, row, tasks)) for row, fields in found
+        ]
         return kind.listing[1](**{f"{kind.word}s": shown_tasks, "pagination": page})
 
-    async def get(self, call: Call, request: Any) -> Message:
-        tasks, kind = call.services.interactive_tasks, self._kind
+    async def get(
+        self,
+        call: Call,
+        request: Any,
+        tasks: InteractiveTasks,
+        agents: Agents,
+        live: LiveAllocations,
+    ) -> Message:
+        kind = self._kind
         row = await tasks.get(call.caller, kind.kind, self._id(request))
-        config = shown_config(row)
-        return kind.getting[1](**{kind.word: await self._show(call, row), "config": config})
+        task = await self._show(call, row, tasks, agents, live)
+        return kind.getting[1](**{kind.word: task, "config": shown_config(row)})
 
-    async def kill(self, call: Call, request: Any) -> Message:
-        tasks, kind = call.services.interactive_tasks, self._kind
+    async def kill(
+        self,
+        call: Call,
+        request: Any,
+        tasks: InteractiveTasks,
+        agents: Agents,
+        live: LiveAllocations,
+    ) -> Message:
+        kind = self._kind
         row = await tasks.kill(call.caller, kind.kind, self._id(request))
-        return kind.killing[1](**{kind.word: await self._show(call, row)})
+        return kind.killing[1](**{kind.word: await self._show(call, row, tasks, agents, live)})
 
-    async def set_priority(self, call: Call, request: Any) -> Message:
-        tasks, kind = call.services.interactive_tasks, self._kind
+    async def set_priority(
+        self,
+        call: Call,
+        request: Any,
+        tasks: InteractiveTasks,
+        agents: Agents,
+        live: LiveAllocations,
+    ) -> Message:
+        kind = self._kind
         row = await tasks.set_priority(call.caller, kind.kind, self._id(request), request.priority)
-        return kind.prioritizing[1](**{kind.word: await self._show(call, row)})
+        task = await self._show(call, row, tasks, agents, live)
+        return kind.prioritizing[1](**{kind.word: task})
 
     def _id(self, request: Any) -> str:
         return str(getattr(request, f"{self._kind.word}_id"))
 
-    async def _show(self, call: Call, row: InteractiveRow) -> Message:
+    async def _show(
+        self,
+        call: Call,
+        row: InteractiveRow,
+        tasks: InteractiveTasks,
+        agents: Agents,
+        live: LiveAllocations,
+    ) -> Message:
         kind = self._kind
-        more = await kind.more_alone(call, row) if kind.more_alone is not None else {}
-        return kind.message(**await shown(call, row), **kind.more(call, row), **more)
+        fields = await shown(call, row, agents, live) | kind.more(call, row, tasks)
+        if kind.more_alone is not None:
+            fields |= await kind.more_alone(call, row, tasks, agents, live)
+        return kind.message(**fields)
 
 
 def _route(
-    target: tuple[str, str], messages: Messages, act: Any, name: str, about: str, access: Rule
+    target: tuple[str, str],
+    messages: Messages,
+    act: Any,
+    name: str,
+    about: str,
+    access: Rule,
+    services: tuple[type[Any], ...] = SERVICES,
 ) -> Route:
-    async def handler(call: Call, request: Any) -> Message:
-        answer: Message = await act(call, request)
+    async def handler(call: Call, request: Any, *services: Any) -> Message:
+        answer: Message = await act(call, request, *services)
         return answer
 
     handler.__name__ = handler.__qualname__ = name
@@ -148,5 +215,5 @@ def _route(
     (method, path), (request, response) = target, messages
     return Route(
         kind="unary", method=method, path=path, handler=handler,
-        access=access, request=request, response=response,
+        access=access, request=request, response=response, services=services,
     )  # fmt: skip

@@ -9,7 +9,7 @@ from determined_master.api.http.routes import Call, route
 from determined_master.api.tasks.interactive import launch_of
 from determined_master.api.tasks.interactive_routes import InteractiveTaskKind, routes_of_kind
 from determined_master.services.tasks.interactive_configs import PreparedTask
-from determined_master.services.tasks.interactive_tasks import Launched
+from determined_master.services.tasks.interactive_tasks import InteractiveTasks, Launched
 from determined_master.store.tasks.interactive_tasks import ListedTask
 from determined_wire.rest import notebooks as wire
 from determined_wire.rest.types.notebook import Notebook
@@ -21,22 +21,25 @@ from determined_wire.rest.types.notebook import Notebook
     access=on("notebook", "notebook_id", "report", "task"),
     task=of_task("notebook_id", "task_id"),
 )
-async def report_idle(call: Call, request: wire.IdleNotebookRequest) -> wire.IdleNotebookResponse:
+async def report_idle(
+    call: Call, request: wire.IdleNotebookRequest, tasks: InteractiveTasks
+) -> wire.IdleNotebookResponse:
     """Said by a notebook's own program: whether anybody uses it now."""
     if not request.idle:
-        await call.services.interactive_tasks.report_use(call.caller, request.notebook_id)
+        await tasks.report_use(call.caller, request.notebook_id)
     return wire.IdleNotebookResponse()
 
 
-async def _start(call: Call, request: wire.LaunchNotebookRequest) -> Launched | PreparedTask:
-    new, tasks = launch_of("NOTEBOOK", request), call.services.interactive_tasks
+async def _start(
+    call: Call, request: wire.LaunchNotebookRequest, tasks: InteractiveTasks
+) -> Launched | PreparedTask:
+    new = launch_of("NOTEBOOK", request)
     if request.preview:
         return await tasks.preview(call.caller, new)
     return await tasks.launch(call.caller, new)
 
 
-def _address(call: Call, row: ListedTask) -> dict[str, Any]:
-    tasks = call.services.interactive_tasks
+def _address(call: Call, row: ListedTask, tasks: InteractiveTasks) -> dict[str, Any]:
     address = f"/proxy/{row.id}/"
     if tasks.may_enter(call.caller, row):
         address += f"?token={tasks.secrets.notebook_token(row.id)}"

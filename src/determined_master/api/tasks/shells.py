@@ -7,22 +7,30 @@ from typing import Any
 from determined_master.api.http.routes import Call
 from determined_master.api.tasks.interactive import account_of, addresses_of
 from determined_master.api.tasks.interactive_routes import InteractiveTaskKind, routes_of_kind
+from determined_master.pools.live import LiveAllocations
+from determined_master.services.cluster.agents import Agents
+from determined_master.services.tasks.interactive_tasks import InteractiveTasks
 from determined_master.store.tasks.interactive_tasks import InteractiveRow
 from determined_wire.rest import shells as wire
 from determined_wire.rest.types.shell import Shell
 
 
-async def _keys(call: Call, row: InteractiveRow) -> dict[str, Any]:
-    tasks = call.services.interactive_tasks
+async def _keys(
+    call: Call,
+    row: InteractiveRow,
+    tasks: InteractiveTasks,
+    agents: Agents,
+    live: LiveAllocations,
+) -> dict[str, Any]:
     keys, user = await tasks.secrets.ssh_keys(row.id), await tasks.agent_user(row)
     return {
         "private_key": keys.private.decode() if tasks.may_enter(call.caller, row) else "",
         "public_key": keys.public.decode(),
-        "addresses": addresses_of(call, row),
+        "addresses": addresses_of(row, live),
         "agent_user_group": {
             "id": 0,
             "user_id": row.user_id,
-            "user": await account_of(call, row) or user.user,
+            "user": await account_of(call, row, agents, live) or user.user,
             "uid": user.uid,
             "group": user.group,
             "gid": user.gid,

@@ -8,6 +8,13 @@ import msgspec
 
 from determined_master.api.http.access import IN_SERVICE, SIGNED_IN, of_task, on
 from determined_master.api.http.routes import Call, route
+from determined_master.services.checkpoints.checkpoints import Checkpoints
+from determined_master.services.experiments.trials import Trials
+from determined_master.services.logs.retention import LogRetention
+from determined_master.services.tasks.allocations import Allocations
+from determined_master.services.tasks.control import TaskControl
+from determined_master.services.tasks.generic_tasks import GenericTasks
+from determined_master.services.tasks.tasks import Tasks
 from determined_master.store.tasks.allocations import AllocationRow
 from determined_wire.rest import runs as run_wire
 from determined_wire.rest import tasks as wire
@@ -18,10 +25,16 @@ SHOWN_STATES = {"PENDING": "QUEUED", "ASSIGNED": "QUEUED"}
 
 
 @route("GET", "/api/v1/tasks/{task_id}", access=on("task", "task_id"), task=of_task("task_id"))
-async def get_task(call: Call, request: wire.GetTaskRequest) -> wire.GetTaskResponse:
+async def get_task(
+    call: Call,
+    request: wire.GetTaskRequest,
+    tasks: Tasks,
+    allocations: Allocations,
+    generic_tasks: GenericTasks,
+) -> wire.GetTaskResponse:
     """One task with its allocations, newest first."""
-    task = await call.services.tasks.get(call.caller, request.task_id)
-    rows = await call.services.allocations.list_of(call.caller, request.task_id)
+    task = await tasks.get(call.caller, request.task_id)
+    rows = await allocations.list_of(call.caller, request.task_id)
     shown = Task(
         task_id=task.id,
         task_type=TaskType[f"TASK_TYPE_{task.type}"],
@@ -30,7 +43,7 @@ async def get_task(call: Call, request: wire.GetTaskRequest) -> wire.GetTaskResp
         end_time=task.ended_at,
     )
     if task.type == "GENERIC":
-        row = await call.services.generic_tasks.get(call.caller, request.task_id)
+        row = await generic_tasks.get(call.caller, request.task_id)
         shown = msgspec.structs.replace(
             shown,
             end_time=row.ended_at,  # of the same instant as the state
@@ -44,10 +57,10 @@ async def get_task(call: Call, request: wire.GetTaskRequest) -> wire.GetTaskResp
 
 @route("GET", "/api/v1/tasks/count", access=SIGNED_IN)
 async def get_active_tasks_count(
-    call: Call, request: wire.GetActiveTasksCountRequest
+    call: Call, request: wire.GetActiveTasksCountRequest, task_control: TaskControl
 ) -> wire.GetActiveTasksCountResponse:
     """How many interactive tasks of each type are not over."""
-    counts = call.services.task_control.count_active(call.caller)
+    counts = task_control.count_active(call.caller)
     return wire.GetActiveTasksCountResponse(
         commands=counts["COMMAND"],
         notebooks=counts["NOTEBOOK"],
@@ -58,28 +71,28 @@ async def get_active_tasks_count(
 
 @route("GET", "/api/v1/tasks/{task_id}/config", access=on("task", "task_id"))
 async def get_task_config(
-    call: Call, request: wire.GetGenericTaskConfigRequest
+    call: Call, request: wire.GetGenericTaskConfigRequest, task_control: TaskControl
 ) -> wire.GetGenericTaskConfigResponse:
     """The configuration that a task runs by, as the text of a JSON object."""
-    config = await call.services.task_control.config(call.caller, request.task_id)
+    config = await task_control.config(call.caller, request.task_id)
     return wire.GetGenericTaskConfigResponse(config=msgspec.json.encode(config).decode())
 
 
 @route("POST", "/api/v1/tasks/{task_id}/kill", access=on("task", "task_id", "control", "task"))
 async def kill_task(
-    call: Call, request: wire.KillGenericTaskRequest
+    call: Call, request: wire.KillGenericTaskRequest, task_control: TaskControl
 ) -> wire.KillGenericTaskResponse:
     """End a task at once, with those below it."""
-    await call.services.task_control.kill(
-        call.caller, request.task_id, from_root=request.kill_from_root
-    )
+    await task_control.kill(call.caller, request.task_id, from_root=request.kill_from_root)
     return wire.KillGenericTaskResponse()
 
 
 @route("POST", "/api/v1/cleanup_logs", access=IN_SERVICE)
-async def clean_up_logs(call: Call, request: wire.CleanupLogsRequest) -> wire.CleanupLogsResponse:
+async def clean_up_logs(
+    call: Call, request: wire.CleanupLogsRequest, log_retention: LogRetention
+) -> wire.CleanupLogsResponse:
     """Remove now the lines of ended tasks that are kept no longer; for admins."""
-    removed = await call.services.log_retention.clean_up(call.caller)
+    removed = await log_retention.clean_up(call.caller)
     return wire.CleanupLogsResponse(removed_count=removed)
 
 
@@ -90,10 +103,10 @@ async def clean_up_logs(call: Call, request: wire.CleanupLogsRequest) -> wire.Cl
     task=of_task("task_id"),
 )
 async def get_accelerators(
-    call: Call, request: wire.GetTaskAcceleratorDataRequest
+    call: Call, request: wire.GetTaskAcceleratorDataRequest, allocations: Allocations
 ) -> wire.GetTaskAcceleratorDataResponse:
     """Which devices the containers of a task have found."""
-    found = await call.services.allocations.accelerators(call.caller, request.task_id)
+    found = await allocations.accelerators(call.caller, request.task_id)
     return wire.GetTaskAcceleratorDataResponse(
         accelerator_data=[msgspec.convert(data, AcceleratorData, strict=False) for data in found]
     )
@@ -106,10 +119,10 @@ async def get_accelerators(
     task=of_task("task_id"),
 )
 async def get_context_directory(
-    call: Call, request: wire.GetTaskContextDirectoryRequest
+    call: Call, request: wire.GetTaskContextDirectoryRequest, tasks: Tasks
 ) -> wire.GetTaskContextDirectoryResponse:
     """The directory that the task starts in, as tar.gz."""
-    tgz = await call.services.tasks.context_directory(call.caller, request.task_id)
+    tgz = await tasks.context_directory(call.caller, request.task_id)
     return wire.GetTaskContextDirectoryResponse(b64_tgz=base64.b64encode(tgz).decode())
 
 
@@ -120,15 +133,16 @@ async def get_context_directory(
     task=of_task("run_id", "trial_id"),
 )
 async def start_run(
-    call: Call, request: run_wire.RunPrepareForReportingRequest
+    call: Call,
+    request: run_wire.RunPrepareForReportingRequest,
+    trials: Trials,
+    checkpoints: Checkpoints,
 ) -> run_wire.RunPrepareForReportingResponse:
     """Tell the id under which the run's checkpoint storage is known."""
     storage_id = None
-    await call.services.trials.get(call.caller, request.run_id)
+    await trials.get(call.caller, request.run_id)
     if request.checkpoint_storage is not None:
-        storage_id = await call.services.checkpoints.storage_id(
-            call.caller, request.checkpoint_storage
-        )
+        storage_id = await checkpoints.storage_id(call.caller, request.checkpoint_storage)
     return run_wire.RunPrepareForReportingResponse(storage_id=storage_id)
 
 
@@ -139,10 +153,10 @@ async def start_run(
     task=of_task("run_id", "trial_id"),
 )
 async def get_run_metadata(
-    call: Call, request: run_wire.GetRunMetadataRequest
+    call: Call, request: run_wire.GetRunMetadataRequest, trials: Trials
 ) -> run_wire.GetRunMetadataResponse:
     """The metadata that users have set on a run."""
-    metadata = await call.services.trials.metadata(call.caller, request.run_id)
+    metadata = await trials.metadata(call.caller, request.run_id)
     return run_wire.GetRunMetadataResponse(metadata=metadata)
 
 
@@ -153,12 +167,10 @@ async def get_run_metadata(
     task=of_task("run_id", "trial_id"),
 )
 async def post_run_metadata(
-    call: Call, request: run_wire.PostRunMetadataRequest
+    call: Call, request: run_wire.PostRunMetadataRequest, trials: Trials
 ) -> run_wire.PostRunMetadataResponse:
     """Replace the metadata of a run."""
-    metadata = await call.services.trials.replace_metadata(
-        call.caller, request.run_id, request.metadata or {}
-    )
+    metadata = await trials.replace_metadata(call.caller, request.run_id, request.metadata or {})
     return run_wire.PostRunMetadataResponse(metadata=metadata)
 
 

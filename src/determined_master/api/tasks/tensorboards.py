@@ -9,14 +9,16 @@ from determined_master.api.http.access import maybe
 from determined_master.api.http.routes import Call
 from determined_master.api.tasks.interactive import launch_of
 from determined_master.api.tasks.interactive_routes import InteractiveTaskKind, routes_of_kind
-from determined_master.services.tasks.interactive_tasks import Launched
-from determined_master.services.tasks.tensorboards import Shown
+from determined_master.services.tasks.interactive_tasks import InteractiveTasks, Launched
+from determined_master.services.tasks.tensorboards import Shown, Tensorboards
 from determined_master.store.tasks.interactive_tasks import ListedTask
 from determined_wire.rest import tensorboards as wire
 from determined_wire.rest.types.tensorboard import Tensorboard
 
 
-async def _start(call: Call, request: wire.LaunchTensorboardRequest) -> Launched:
+async def _start(
+    call: Call, request: wire.LaunchTensorboardRequest, tensorboards: Tensorboards
+) -> Launched:
     filters = request.filters
     wanted = Shown(
         experiment_ids=request.experiment_ids,
@@ -24,10 +26,10 @@ async def _start(call: Call, request: wire.LaunchTensorboardRequest) -> Launched
         filter=None if filters is None else bulk_filter(filters),
     )
     new = launch_of("TENSORBOARD", request)
-    return await call.services.tensorboards.launch(call.caller, new, wanted)
+    return await tensorboards.launch(call.caller, new, wanted)
 
 
-def _sources(call: Call, row: ListedTask) -> dict[str, Any]:
+def _sources(call: Call, row: ListedTask, tasks: InteractiveTasks) -> dict[str, Any]:
     return {
         "service_address": f"/proxy/{row.id}/",
         "experiment_ids": row.experiment_ids,

@@ -6,7 +6,11 @@ from collections.abc import Mapping
 
 from determined_master.api.http.access import FILTERED, SIGNED_IN, on
 from determined_master.api.http.routes import Call, route
-from determined_master.services.workspaces.namespaces import Binding, NamespaceChange
+from determined_master.services.workspaces.namespaces import (
+    Binding,
+    NamespaceChange,
+    WorkspaceNamespaces,
+)
 from determined_wire.rest import resource_pools, workspaces
 from determined_wire.rest.types.workspace import (
     WorkspaceNamespaceBinding,
@@ -20,24 +24,28 @@ from determined_wire.rest.types.workspace import (
     access=on("workspace", "workspace_id"),
 )
 async def set_namespace_bindings(
-    call: Call, request: workspaces.SetWorkspaceNamespaceBindingsRequest
+    call: Call,
+    request: workspaces.SetWorkspaceNamespaceBindingsRequest,
+    namespaces: WorkspaceNamespaces,
 ) -> workspaces.SetWorkspaceNamespaceBindingsResponse:
     """Bind a workspace to namespaces, by resource manager."""
-    wanted = changes(request.cluster_namespace_meta)
-    found = await call.services.namespaces.bind(call.caller, request.workspace_id, wanted)
+    wanted = namespace_changes(request.cluster_namespace_meta)
+    found = await namespaces.bind(call.caller, request.workspace_id, wanted)
     return workspaces.SetWorkspaceNamespaceBindingsResponse(
-        namespace_bindings=shown(request.workspace_id, found)
+        namespace_bindings=shown_bindings(request.workspace_id, found)
     )
 
 
 @route("GET", "/api/v1/workspaces/{id}/list-namespace-bindings", access=on("workspace", "id"))
 async def list_namespace_bindings(
-    call: Call, request: workspaces.ListWorkspaceNamespaceBindingsRequest
+    call: Call,
+    request: workspaces.ListWorkspaceNamespaceBindingsRequest,
+    namespaces: WorkspaceNamespaces,
 ) -> workspaces.ListWorkspaceNamespaceBindingsResponse:
     """Where the tasks of a workspace run, by resource manager."""
-    found = await call.services.namespaces.list_all(call.caller, request.id)
+    found = await namespaces.list_all(call.caller, request.id)
     return workspaces.ListWorkspaceNamespaceBindingsResponse(
-        namespace_bindings=shown(request.id, found)
+        namespace_bindings=shown_bindings(request.id, found)
     )
 
 
@@ -47,20 +55,21 @@ async def list_namespace_bindings(
     access=on("workspace", "workspace_id"),
 )
 async def delete_namespace_bindings(
-    call: Call, request: workspaces.DeleteWorkspaceNamespaceBindingsRequest
+    call: Call,
+    request: workspaces.DeleteWorkspaceNamespaceBindingsRequest,
+    namespaces: WorkspaceNamespaces,
 ) -> workspaces.DeleteWorkspaceNamespaceBindingsResponse:
     """Let tasks of a workspace run in the default namespaces again."""
-    services = call.services
-    await services.namespaces.unbind(call.caller, request.workspace_id, request.cluster_names)
+    await namespaces.unbind(call.caller, request.workspace_id, request.cluster_names)
     return workspaces.DeleteWorkspaceNamespaceBindingsResponse()
 
 
 @route("POST", "/api/v1/workspaces/{id}/set-resource-quota", access=on("workspace", "id"))
 async def set_resource_quotas(
-    call: Call, request: workspaces.SetResourceQuotasRequest
+    call: Call, request: workspaces.SetResourceQuotasRequest, namespaces: WorkspaceNamespaces
 ) -> workspaces.SetResourceQuotasResponse:
     """Bound the GPUs of a workspace's own namespaces."""
-    await call.services.namespaces.set_quotas(call.caller, request.id, request.cluster_quota_pairs)
+    await namespaces.set_quotas(call.caller, request.id, request.cluster_quota_pairs)
     return workspaces.SetResourceQuotasResponse()
 
 
@@ -70,19 +79,23 @@ async def set_resource_quotas(
     access=on("workspace", "id", "read", "quota"),
 )
 async def get_resource_quotas(
-    call: Call, request: workspaces.GetKubernetesResourceQuotasRequest
+    call: Call,
+    request: workspaces.GetKubernetesResourceQuotasRequest,
+    namespaces: WorkspaceNamespaces,
 ) -> workspaces.GetKubernetesResourceQuotasResponse:
     """The lowest quota of GPUs of a workspace's namespaces."""
-    found = await call.services.namespaces.quotas(call.caller, request.id)
+    found = await namespaces.quotas(call.caller, request.id)
     return workspaces.GetKubernetesResourceQuotasResponse(resource_quotas=found)
 
 
 @route("GET", "/api/v1/namespace-bindings/workspace-ids-with-default-bindings", access=FILTERED)
 async def get_workspaces_with_defaults(
-    call: Call, request: workspaces.GetWorkspacesWithDefaultNamespaceBindingsRequest
+    call: Call,
+    request: workspaces.GetWorkspacesWithDefaultNamespaceBindingsRequest,
+    namespaces: WorkspaceNamespaces,
 ) -> workspaces.GetWorkspacesWithDefaultNamespaceBindingsResponse:
     """The workspaces that use a default namespace."""
-    found = await call.services.namespaces.with_defaults(call.caller)
+    found = await namespaces.with_defaults(call.caller)
     return workspaces.GetWorkspacesWithDefaultNamespaceBindingsResponse(workspace_ids=found)
 
 
@@ -90,23 +103,27 @@ async def get_workspaces_with_defaults(
     "POST", "/api/v1/namespace-bindings/bulk-auto-create", access=on("workspace", "workspace_ids")
 )
 async def make_namespaces(
-    call: Call, request: workspaces.BulkAutoCreateWorkspaceNamespaceBindingsRequest
+    call: Call,
+    request: workspaces.BulkAutoCreateWorkspaceNamespaceBindingsRequest,
+    namespaces: WorkspaceNamespaces,
 ) -> workspaces.BulkAutoCreateWorkspaceNamespaceBindingsResponse:
     """Make namespaces for workspaces wherever they use the default one."""
-    await call.services.namespaces.make_for(call.caller, request.workspace_ids)
+    await namespaces.make_for(call.caller, request.workspace_ids)
     return workspaces.BulkAutoCreateWorkspaceNamespaceBindingsResponse()
 
 
 @route("GET", "/api/v1/k8s-resource-managers", access=SIGNED_IN)
 async def get_kubernetes_managers(
-    call: Call, request: resource_pools.GetKubernetesResourceManagersRequest
+    call: Call,
+    request: resource_pools.GetKubernetesResourceManagersRequest,
+    namespaces: WorkspaceNamespaces,
 ) -> resource_pools.GetKubernetesResourceManagersResponse:
     """Names of the resource managers that are Kubernetes clusters."""
-    names = call.services.namespaces.managers
+    names = namespaces.managers
     return resource_pools.GetKubernetesResourceManagersResponse(resource_managers=names)
 
 
-def changes(metas: Mapping[str, WorkspaceNamespaceMeta]) -> list[NamespaceChange]:
+def namespace_changes(metas: Mapping[str, WorkspaceNamespaceMeta]) -> list[NamespaceChange]:
     """The requested change, by the names that its clusters have in the settings."""
     return [
         NamespaceChange(
@@ -120,7 +137,7 @@ def changes(metas: Mapping[str, WorkspaceNamespaceMeta]) -> list[NamespaceChange
     ]
 
 
-def shown(
+def shown_bindings(
     workspace_id: int, bindings: Mapping[str, Binding]
 ) -> dict[str, WorkspaceNamespaceBinding]:
     """Bindings as clients know them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from determined_master.api.http.access import on
 from determined_master.api.http.routes import Call, route
+from determined_master.services.workspaces.project_columns import ProjectColumns
 from determined_wire.rest import projects as wire
 from determined_wire.rest.types.project import (
     ColumnType,
@@ -15,11 +16,11 @@ from determined_wire.rest.types.project import (
 
 @route("GET", "/api/v1/projects/{id}/columns", access=on("project", "id", "read", "experiment"))
 async def get_project_columns(
-    call: Call, request: wire.GetProjectColumnsRequest
+    call: Call, request: wire.GetProjectColumnsRequest, project_columns: ProjectColumns
 ) -> wire.GetProjectColumnsResponse:
     """Columns of the table of experiments, or with `tableType` of that of runs."""
     is_run = request.table_type is wire.TableType.TABLE_TYPE_RUN
-    found = await call.services.project_columns.columns(
+    found = await project_columns.columns(
         call.caller, request.id, "run" if is_run else "experiment"
     )
     return wire.GetProjectColumnsResponse(
@@ -41,10 +42,10 @@ async def get_project_columns(
     access=on("project", "id", "read", "experiment"),
 )
 async def get_metric_ranges(
-    call: Call, request: wire.GetProjectNumericMetricsRangeRequest
+    call: Call, request: wire.GetProjectNumericMetricsRangeRequest, project_columns: ProjectColumns
 ) -> wire.GetProjectNumericMetricsRangeResponse:
     """The lowest and highest value of each metric, for heat maps."""
-    ranges = await call.services.project_columns.metric_ranges(call.caller, request.id)
+    ranges = await project_columns.metric_ranges(call.caller, request.id)
     return wire.GetProjectNumericMetricsRangeResponse(
         ranges=[MetricsRange(metrics_name=n, min=low, max=high) for n, low, high in ranges]
     )
@@ -56,10 +57,8 @@ async def get_metric_ranges(
     access=on("project", "project_id", "read", "experiment"),
 )
 async def get_metadata_values(
-    call: Call, request: wire.GetMetadataValuesRequest
+    call: Call, request: wire.GetMetadataValuesRequest, project_columns: ProjectColumns
 ) -> wire.GetMetadataValuesResponse:
     """The values that a key of metadata has."""
-    values = await call.services.project_columns.metadata_values(
-        call.caller, request.project_id, request.key
-    )
+    values = await project_columns.metadata_values(call.caller, request.project_id, request.key)
     return wire.GetMetadataValuesResponse(values=values)

@@ -12,7 +12,7 @@ from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import cut
 from determined_master.api.workspaces.named_lists import matching, ordered
 from determined_master.domain.errors import InvalidArgument
-from determined_master.services.workspaces.projects import ProjectRequest
+from determined_master.services.workspaces.projects import ProjectRequest, Projects
 from determined_master.store.workspaces.projects import ProjectRow
 from determined_wire.rest import projects as wire
 from determined_wire.rest import workspaces as workspace_wire
@@ -22,13 +22,13 @@ from determined_wire.rest.types.workspace import WorkspaceState
 
 @route("GET", "/api/v1/workspaces/{id}/projects", access=on("workspace", "id", "read", "project"))
 async def get_workspace_projects(
-    call: Call, request: workspace_wire.GetWorkspaceProjectsRequest
+    call: Call, request: workspace_wire.GetWorkspaceProjectsRequest, projects: Projects
 ) -> workspace_wire.GetWorkspaceProjectsResponse:
     """The projects of a workspace by filter; `name` is the whole name in any case."""
-    projects = await call.services.projects.of_workspace(call.caller, request.id)
+    rows = await projects.of_workspace(call.caller, request.id)
     found = [
         row
-        for row in matching(projects, request)
+        for row in matching(rows, request)
         if not request.name or row.name.lower() == request.name.lower()
     ]
     sorts: dict[str, Callable[[ProjectRow], Any]] = {
@@ -50,7 +50,7 @@ async def get_workspace_projects(
     access=on("workspace", "workspace_id", "create", "project"),
 )
 async def post_project(
-    call: Call, request: workspace_wire.PostProjectRequest
+    call: Call, request: workspace_wire.PostProjectRequest, projects: Projects
 ) -> workspace_wire.PostProjectResponse:
     """Make a project; its key is made up unless one is given."""
     new = ProjectRequest(
@@ -59,61 +59,63 @@ async def post_project(
         description=request.description,
         key=request.key,
     )
-    row = await call.services.projects.create(call.caller, new)
+    row = await projects.create(call.caller, new)
     return workspace_wire.PostProjectResponse(project=_project(row))
 
 
 @route("GET", "/api/v1/projects/{id}", access=on("project", "id"))
-async def get_project(call: Call, request: wire.GetProjectRequest) -> wire.GetProjectResponse:
+async def get_project(
+    call: Call, request: wire.GetProjectRequest, projects: Projects
+) -> wire.GetProjectResponse:
     """One project."""
-    row = await call.services.projects.get(call.caller, request.id)
+    row = await projects.get(call.caller, request.id)
     return wire.GetProjectResponse(project=_project(row))
 
 
 @route("GET", "/api/v1/projects/key/{key}", access=on("project_key", "key"))
 async def get_project_by_key(
-    call: Call, request: wire.GetProjectByKeyRequest
+    call: Call, request: wire.GetProjectByKeyRequest, projects: Projects
 ) -> wire.GetProjectByKeyResponse:
     """The project of a key."""
-    row = await call.services.projects.get_by_key(call.caller, request.key)
+    row = await projects.get_by_key(call.caller, request.key)
     return wire.GetProjectByKeyResponse(project=_project(row))
 
 
 @route("PATCH", "/api/v1/projects/{id}", access=on("project", "id", "edit", "project"))
 async def patch_project(
-    call: Call, request: wire.PatchProjectRequest
+    call: Call, request: wire.PatchProjectRequest, projects: Projects
 ) -> wire.PatchProjectResponse:
     """Change what is given of a project."""
     given = {} if request.project is None else msgspec.structs.asdict(request.project)
     changes = {name: value for name, value in given.items() if value is not None}
-    row = await call.services.projects.change(call.caller, request.id, changes)
+    row = await projects.change(call.caller, request.id, changes)
     return wire.PatchProjectResponse(project=_project(row))
 
 
 @route("DELETE", "/api/v1/projects/{id}", access=on("project", "id", "delete", "project"))
 async def delete_project(
-    call: Call, request: wire.DeleteProjectRequest
+    call: Call, request: wire.DeleteProjectRequest, projects: Projects
 ) -> wire.DeleteProjectResponse:
     """Delete a project with all its experiments; whether that is done already."""
-    is_done = await call.services.projects.delete(call.caller, request.id)
+    is_done = await projects.delete(call.caller, request.id)
     return wire.DeleteProjectResponse(completed=is_done)
 
 
 @route("POST", "/api/v1/projects/{id}/archive", access=on("project", "id", "edit", "project"))
 async def archive_project(
-    call: Call, request: wire.ArchiveProjectRequest
+    call: Call, request: wire.ArchiveProjectRequest, projects: Projects
 ) -> wire.ArchiveProjectResponse:
     """Hide a project from lists."""
-    await call.services.projects.archive(call.caller, request.id, archived=True)
+    await projects.archive(call.caller, request.id, archived=True)
     return wire.ArchiveProjectResponse()
 
 
 @route("POST", "/api/v1/projects/{id}/unarchive", access=on("project", "id", "edit", "project"))
 async def unarchive_project(
-    call: Call, request: wire.UnarchiveProjectRequest
+    call: Call, request: wire.UnarchiveProjectRequest, projects: Projects
 ) -> wire.UnarchiveProjectResponse:
     """Show an archived project again."""
-    await call.services.projects.archive(call.caller, request.id, archived=False)
+    await projects.archive(call.caller, request.id, archived=False)
     return wire.UnarchiveProjectResponse()
 
 
@@ -125,11 +127,11 @@ async def unarchive_project(
         on("workspace", "destination_workspace_id", "create", "project"),
     ),
 )
-async def move_project(call: Call, request: wire.MoveProjectRequest) -> wire.MoveProjectResponse:
+async def move_project(
+    call: Call, request: wire.MoveProjectRequest, projects: Projects
+) -> wire.MoveProjectResponse:
     """Move a project with its experiments to another workspace."""
-    await call.services.projects.move(
-        call.caller, request.project_id, request.destination_workspace_id
-    )
+    await projects.move(call.caller, request.project_id, request.destination_workspace_id)
     return wire.MoveProjectResponse()
 
 
@@ -139,12 +141,12 @@ async def move_project(call: Call, request: wire.MoveProjectRequest) -> wire.Mov
     access=on("project", "project_id", "edit", "project"),
 )
 async def add_project_note(
-    call: Call, request: wire.AddProjectNoteRequest
+    call: Call, request: wire.AddProjectNoteRequest, projects: Projects
 ) -> wire.AddProjectNoteResponse:
     """Add a note; the body is the note itself."""
     if request.note is None:
         raise InvalidArgument("the note is empty: give it a name or contents")
-    notes = await call.services.projects.add_note(
+    notes = await projects.add_note(
         call.caller, request.project_id, msgspec.structs.asdict(request.note)
     )
     return wire.AddProjectNoteResponse(notes=msgspec.convert(notes, list[Note]))
@@ -156,11 +158,11 @@ async def add_project_note(
     access=on("project", "project_id", "edit", "project"),
 )
 async def put_project_notes(
-    call: Call, request: wire.PutProjectNotesRequest
+    call: Call, request: wire.PutProjectNotesRequest, projects: Projects
 ) -> wire.PutProjectNotesResponse:
     """Replace all notes of a project."""
     given = [msgspec.structs.asdict(note) for note in request.notes]
-    notes = await call.services.projects.set_notes(call.caller, request.project_id, given)
+    notes = await projects.set_notes(call.caller, request.project_id, given)
     return wire.PutProjectNotesResponse(notes=msgspec.convert(notes, list[Note]))
 
 

@@ -8,10 +8,16 @@ from determined_master.api.access.user_shapes import agent_fields, agent_group_m
 from determined_master.api.http.access import FILTERED, IN_SERVICE, on
 from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import cut
-from determined_master.api.workspaces import namespaces
 from determined_master.api.workspaces.named_lists import matching, ordered
+from determined_master.api.workspaces.namespaces import namespace_changes, shown_bindings
 from determined_master.domain.config.masking import mask_storage
-from determined_master.services.workspaces.workspaces import WorkspaceChange, shown_storage
+from determined_master.services.cluster.pool_bindings import PoolBindings
+from determined_master.services.workspaces.namespaces import WorkspaceNamespaces
+from determined_master.services.workspaces.workspaces import (
+    WorkspaceChange,
+    Workspaces,
+    shown_storage,
+)
 from determined_master.store.workspaces.workspaces import WorkspaceRow
 from determined_wire.rest import workspaces as wire
 from determined_wire.rest.types.workspace import Workspace, WorkspaceState
@@ -19,12 +25,12 @@ from determined_wire.rest.types.workspace import Workspace, WorkspaceState
 
 @route("GET", "/api/v1/workspaces", access=FILTERED)
 async def get_workspaces(
-    call: Call, request: wire.GetWorkspacesRequest
+    call: Call, request: wire.GetWorkspacesRequest, workspaces: Workspaces
 ) -> wire.GetWorkspacesResponse:
     """Workspaces by filter; `name` is the whole name in any case."""
     found = [
         row
-        for row in matching(await call.services.workspaces.list_all(call.caller), request)
+        for row in matching(await workspaces.list_all(call.caller), request)
         if not request.name or row.name.lower() == request.name.lower()
         if not request.name_case_sensitive or row.name == request.name_case_sensitive
         if request.pinned is None or (row.pinned_at is not None) is request.pinned
@@ -39,16 +45,16 @@ async def get_workspaces(
 
 @route("GET", "/api/v1/workspaces/{id}", access=on("workspace", "id"))
 async def get_workspace(
-    call: Call, request: wire.GetWorkspaceRequest
+    call: Call, request: wire.GetWorkspaceRequest, workspaces: Workspaces
 ) -> wire.GetWorkspaceResponse:
     """One workspace."""
-    row = await call.services.workspaces.get(call.caller, request.id)
+    row = await workspaces.get(call.caller, request.id)
     return wire.GetWorkspaceResponse(workspace=_whole(row))
 
 
 @route("POST", "/api/v1/workspaces", access=IN_SERVICE)
 async def post_workspace(
-    call: Call, request: wire.PostWorkspaceRequest
+    call: Call, request: wire.PostWorkspaceRequest, workspaces: Workspaces
 ) -> wire.PostWorkspaceResponse:
     """Make a workspace; its maker has it pinned."""
     new = WorkspaceChange(
@@ -58,24 +64,27 @@ async def post_workspace(
         default_compute_pool=request.default_compute_pool,
         default_aux_pool=request.default_aux_pool,
     )
-    wanted = namespaces.changes(request.cluster_namespace_meta)
-    row, bound = await call.services.workspaces.create_bound(
+    wanted = namespace_changes(request.cluster_namespace_meta)
+    row, bound = await workspaces.create_bound(
         call.caller, new, wanted, request.cluster_quota_pairs
     )
     made = msgspec.structs.replace(_whole(row), pinned_at=None)
     return wire.PostWorkspaceResponse(
-        workspace=made, namespace_bindings=namespaces.shown(row.id, bound)
+        workspace=made, namespace_bindings=shown_bindings(row.id, bound)
     )
 
 
 @route("PATCH", "/api/v1/workspaces/{id}", access=on("workspace", "id", "edit", "workspace"))
 async def patch_workspace(
-    call: Call, request: wire.PatchWorkspaceRequest
+    call: Call,
+    request: wire.PatchWorkspaceRequest,
+    workspaces: Workspaces,
+    namespaces: WorkspaceNamespaces,
 ) -> wire.PatchWorkspaceResponse:
     """Change what is given of a workspace."""
     patch = request.workspace
     if patch is None:
-        row = await call.services.workspaces.get(call.caller, request.id)
+        row = await workspaces.get(call.caller, request.id)
         return wire.PatchWorkspaceResponse(workspace=_whole(row))
     compute, aux = patch.default_compute_resource_pool, patch.default_aux_resource_pool
     changes = WorkspaceChange(
@@ -85,25 +94,25 @@ async def patch_workspace(
         default_compute_pool=patch.default_compute_pool or None if compute is None else compute,
         default_aux_pool=patch.default_aux_pool or None if aux is None else aux,
     )
-    wanted = namespaces.changes(patch.cluster_namespace_meta)
+    wanted = namespace_changes(patch.cluster_namespace_meta)
     if wanted:
-        await call.services.namespaces.check(call.caller, wanted)
-    row = await call.services.workspaces.change(call.caller, request.id, changes)
+        await namespaces.check(call.caller, wanted)
+    row = await workspaces.change(call.caller, request.id, changes)
     bound = {}
     if wanted:
-        bound = await call.services.namespaces.bind(call.caller, row.id, wanted)
-        row = await call.services.workspaces.get(call.caller, row.id)
+        bound = await namespaces.bind(call.caller, row.id, wanted)
+        row = await workspaces.get(call.caller, row.id)
     return wire.PatchWorkspaceResponse(
-        workspace=_whole(row), namespace_bindings=namespaces.shown(row.id, bound)
+        workspace=_whole(row), namespace_bindings=shown_bindings(row.id, bound)
     )
 
 
 @route("DELETE", "/api/v1/workspaces/{id}", access=on("workspace", "id", "delete", "workspace"))
 async def delete_workspace(
-    call: Call, request: wire.DeleteWorkspaceRequest
+    call: Call, request: wire.DeleteWorkspaceRequest, workspaces: Workspaces
 ) -> wire.DeleteWorkspaceResponse:
     """Delete a workspace with all in it; whether that is done already."""
-    is_done = await call.services.workspaces.delete(call.caller, request.id)
+    is_done = await workspaces.delete(call.caller, request.id)
     return wire.DeleteWorkspaceResponse(completed=is_done)
 
 
@@ -111,10 +120,10 @@ async def delete_workspace(
     "POST", "/api/v1/workspaces/{id}/archive", access=on("workspace", "id", "edit", "workspace")
 )
 async def archive_workspace(
-    call: Call, request: wire.ArchiveWorkspaceRequest
+    call: Call, request: wire.ArchiveWorkspaceRequest, workspaces: Workspaces
 ) -> wire.ArchiveWorkspaceResponse:
     """Hide a workspace with all in it from lists."""
-    await call.services.workspaces.archive(call.caller, request.id, archived=True)
+    await workspaces.archive(call.caller, request.id, archived=True)
     return wire.ArchiveWorkspaceResponse()
 
 
@@ -122,28 +131,28 @@ async def archive_workspace(
     "POST", "/api/v1/workspaces/{id}/unarchive", access=on("workspace", "id", "edit", "workspace")
 )
 async def unarchive_workspace(
-    call: Call, request: wire.UnarchiveWorkspaceRequest
+    call: Call, request: wire.UnarchiveWorkspaceRequest, workspaces: Workspaces
 ) -> wire.UnarchiveWorkspaceResponse:
     """Show an archived workspace again."""
-    await call.services.workspaces.archive(call.caller, request.id, archived=False)
+    await workspaces.archive(call.caller, request.id, archived=False)
     return wire.UnarchiveWorkspaceResponse()
 
 
 @route("POST", "/api/v1/workspaces/{id}/pin", access=on("workspace", "id"))
 async def pin_workspace(
-    call: Call, request: wire.PinWorkspaceRequest
+    call: Call, request: wire.PinWorkspaceRequest, workspaces: Workspaces
 ) -> wire.PinWorkspaceResponse:
     """Pin a workspace for the caller."""
-    await call.services.workspaces.pin(call.caller, request.id, pinned=True)
+    await workspaces.pin(call.caller, request.id, pinned=True)
     return wire.PinWorkspaceResponse()
 
 
 @route("POST", "/api/v1/workspaces/{id}/unpin", access=on("workspace", "id"))
 async def unpin_workspace(
-    call: Call, request: wire.UnpinWorkspaceRequest
+    call: Call, request: wire.UnpinWorkspaceRequest, workspaces: Workspaces
 ) -> wire.UnpinWorkspaceResponse:
     """Take the caller's pin away."""
-    await call.services.workspaces.pin(call.caller, request.id, pinned=False)
+    await workspaces.pin(call.caller, request.id, pinned=False)
     return wire.UnpinWorkspaceResponse()
 
 
@@ -153,10 +162,10 @@ async def unpin_workspace(
     access=on("workspace", "workspace_id"),
 )
 async def get_workspace_pools(
-    call: Call, request: wire.ListRPsBoundToWorkspaceRequest
+    call: Call, request: wire.ListRPsBoundToWorkspaceRequest, pool_bindings: PoolBindings
 ) -> wire.ListRPsBoundToWorkspaceResponse:
     """Names of the resource pools that tasks of a workspace may use."""
-    names = await call.services.pool_bindings.pools_of(call.caller, request.workspace_id)
+    names = await pool_bindings.pools_of(call.caller, request.workspace_id)
     page, pagination = cut(names, request.offset, request.limit)
     return wire.ListRPsBoundToWorkspaceResponse(resource_pools=page, pagination=pagination)
 

@@ -33,13 +33,13 @@ class GcEffects:
         engine: Engine,
         db: asyncpg.Pool,
         tokens: TaskTokens,
-        collections: CheckpointGc,
+        checkpoint_gc: CheckpointGc,
         aux_pool: str,
     ) -> None:
         self._engine = engine
         self._db = db
         self._tokens = tokens
-        self._collections = collections
+        self._checkpoint_gc = checkpoint_gc
         self._aux_pool = aux_pool
 
     def register(self) -> None:
@@ -52,11 +52,11 @@ class GcEffects:
 
     async def close_experiment(self, effect: exp.CloseExperiment, ctx: EffectContext) -> None:
         """Delete the checkpoints that the experiment's policy does not keep."""
-        await self._collections.at_end(int(ctx.aggregate_id), ctx)
+        await self._checkpoint_gc.at_end(int(ctx.aggregate_id), ctx)
 
     async def plan_deletion(self, effect: exp.PlanDeletion, ctx: EffectContext) -> None:
         """Find out which files the experiment has left."""
-        await self._collections.for_deletion(
+        await self._checkpoint_gc.for_deletion(
             int(ctx.aggregate_id), ctx, with_deleted=effect.with_deleted
         )
 
@@ -85,8 +85,8 @@ class GcEffects:
     async def remove_experiment(self, effect: exp.RemoveExperiment, ctx: EffectContext) -> None:
         """Delete all rows of the experiment; its own goes with the event."""
         experiment_id = int(ctx.aggregate_id)
-        if await self._collections.has_more(experiment_id):
-            await self._collections.for_deletion(experiment_id, ctx)
+        if await self._checkpoint_gc.has_more(experiment_id):
+            await self._checkpoint_gc.for_deletion(experiment_id, ctx)
             return
         async with self._db.acquire() as conn:
             stored = await rows.list_stored(conn, experiment_id=experiment_id)

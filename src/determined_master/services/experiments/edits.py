@@ -45,12 +45,12 @@ class ExperimentEdits:
     """Edits of experiments; two at once never undo each other."""
 
     def __init__(
-        self, db: asyncpg.Pool, collections: CheckpointGc, terms: JobTermsSync, pools: Pools
+        self, db: asyncpg.Pool, checkpoint_gc: CheckpointGc, terms: JobTermsSync, pools: Pools
     ) -> None:
         self._db = db
         self._pools = pools
         self._terms = terms
-        self._collections = collections
+        self._checkpoint_gc = checkpoint_gc
 
     async def edit(self, caller: Caller, experiment_id: int, changes: ExperimentChanges) -> None:
         """Apply changes; none of them when one cannot be.
@@ -82,7 +82,7 @@ class ExperimentEdits:
         if changes.resources:
             await self._terms.sync([row.job_id])
         if changes.checkpoint_storage and row.state in TERMINAL:
-            await self._collections.apply_policy(experiment_id)
+            await self._checkpoint_gc.apply_policy(experiment_id)
 
     async def retain_logs(self, caller: Caller, experiment_id: int, *, days: int) -> None:
         """Keep the logs of its tasks for so many days; -1 is forever."""
