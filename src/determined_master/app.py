@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from determined_master.api.http.exchange import Asgi
     from determined_master.services.access.passwords import Passwords
-    from determined_master.services.cluster.bootstrap import Cluster
     from determined_master.settings.master import Settings
+    from determined_master.store.cluster.bootstrap import Cluster
     from determined_master.store.db import Address, Database
 
 

@@ -11,6 +11,7 @@ from tests.store.rows import add_experiment, add_trial
 
 from determined_master.engine import EngineUnavailable
 from determined_master.engine.kind import Outcome
+from determined_master.records.metrics import SystemSample
 from determined_master.services.catalog import Services
 from determined_master.services.metrics.metrics import Metrics
 from determined_master.store.db import Conn, Database
@@ -123,7 +124,7 @@ async def test_figures_of_the_machine_in_a_batch_are_stored_together_in_their_or
     inserted: list[int] = []
     insert = system_metrics.insert_samples
 
-    async def counting(conn: Conn, samples: Sequence[system_metrics.SystemSample]) -> None:
+    async def counting(conn: Conn, samples: Sequence[SystemSample]) -> None:
         inserted.append(len(samples))
         await insert(conn, samples)
 

@@ -11,7 +11,7 @@ _COLUMNS = (
 )
 
 
-@statement("services.checkpoints.checkpoints.Checkpoints.report")
+@statement("store.tasks.tasks.find_owner")
 async def find_owner(s: Statement) -> list[Row]:
     """Whose task it is."""
     row = s.tx.get("tasks", s.args[0])

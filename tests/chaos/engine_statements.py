@@ -261,7 +261,7 @@ async def beat(s: Statement) -> None:
     """Is the server there?"""
 
 
-@statement("composition.leader_tasks.LeaderTasks._compare_live")
+@statement("store.aggregates.list_open_allocations")
 async def list_open_allocations(s: Statement) -> list[Row]:
     """State and version of every allocation that is not over."""
     found = []

@@ -8,7 +8,8 @@ import msgspec
 from tests.chaos.server import Statement, statement
 from tests.chaos.tables import Row
 
-from determined_master.store.experiments.experiments import ExperimentRow, NewExperiment
+from determined_master.records.experiments import ExperimentRow
+from determined_master.store.experiments.experiments import NewExperiment
 from determined_master.store.experiments.trials import TrialRow
 
 _INSERTED = (
@@ -356,7 +357,7 @@ async def have_completed(s: Statement) -> list[Row]:
     return [{"count": sum(row is not None and row["is_complete"] for row in rows)}]
 
 
-@statement("services.logs.policies.LogPolicyMatcher._compiled")
+@statement("store.logs.policies.find_policies")
 async def find_log_policies(s: Statement) -> list[Row]:
     """Of a task."""
     task = s.tx.get("tasks", s.args[0])
@@ -368,7 +369,7 @@ async def find_log_policies(s: Statement) -> list[Row]:
     return [{"trial_id": task["trial_id"], "policies": policies}]
 
 
-@statement("services.logs.policies.LogPolicyMatcher._act")
+@statement("store.logs.policies.update_matched")
 async def note_log_policy(s: Statement) -> None:
     """The name of what has matched."""
     await s.tx.update("trials", s.args[0], log_policy_matched=s.args[1])

@@ -11,8 +11,8 @@ from determined_master.backends.aws.provider import AwsMachines
 from determined_master.backends.aws.spot import SpotMachines
 from determined_master.backends.gcp.provider import GcpMachines
 from determined_master.composition.machine_providers import make_providers
-from determined_master.services.cluster.bootstrap import Cluster
 from determined_master.settings.master import load
+from determined_master.store.cluster.bootstrap import Cluster
 
 AWS = {"type": "aws", "image_id": "ami-1", "ssh_key_name": "key", "region": "us-west-2"}
 

@@ -10,8 +10,9 @@ from tests.engine.breaking import BreakPlan, breaking_connect
 from tests.engine.conftest import QUICK
 
 from determined_master.domain.messages import Event, State
-from determined_master.engine import PARTS, Engine, Kind, Parts
+from determined_master.engine import Engine, Kind, Parts
 from determined_master.engine.kind import STATE_LIMIT_BYTES
+from determined_master.store.aggregates import PARTS
 from determined_master.store.db import Address, Database
 
 IN_STATE = 2

@@ -9,11 +9,12 @@ import pytest
 
 from determined_master import clock
 from determined_master.domain.access.rules import Caller
+from determined_master.records.logs import LogFilter, LogRow
 from determined_master.services.logs.following import LOOK_BACK_S, PAGE, Follower
 from determined_master.services.logs.policies import LogPolicyMatcher
 from determined_master.services.logs.task_logs import TaskLogs
 from determined_master.store.db import Database
-from determined_master.store.logs.task_logs import LogFilter, LogRow, copy_lines
+from determined_master.store.logs.task_logs import copy_lines
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 

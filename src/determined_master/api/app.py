@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 from starlette.websockets import WebSocket
 
-from determined_master import entropy
 from determined_master.api.http import gateway, plain
 from determined_master.api.http.access import claims_of
 from determined_master.api.http.errors import plain_body, route_body, status_of
@@ -42,19 +41,16 @@ from determined_master.api.upstream.idle_connections import IdleConnections
 from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import (
     DetError,
-    Internal,
     PermissionDenied,
     Unauthenticated,
-    Unavailable,
     Unimplemented,
 )
 from determined_master.ports import Authenticator
 from determined_master.server.proxied_http import ClientGone
 from determined_master.services.access.guard import Guard
 from determined_master.services.catalog import Services
+from determined_master.services.failures import error_of
 from determined_master.services.tasks.proxies import Proxies
-from determined_master.store.connection_errors import DATABASE_AWAY, words_of
-from determined_master.store.constraint_errors import refusal_of, shortage_of
 from determined_wire.proto import Endpoint, Message
 from determined_wire.rest.endpoints import ENDPOINTS
 
@@ -330,21 +326,4 @@ async def _refuse_socket(scope: Scope, send: Send, status: int, text: str) -> No
 
 def _unexpected(http: Http, error: Exception) -> DetError:
     """Log an exception and build the error for its client."""
-    if isinstance(error, DATABASE_AWAY):
-        log.warning("the database is away: %s", words_of(error), extra={"path": http.path})
-        return Unavailable("the database does not answer: send the same request again")
-    if isinstance(error, TimeoutError):  # of a connection or a wait: it may succeed later
-        log.warning("a request took too long", extra={"path": http.path}, exc_info=error)
-        return Unavailable("it took too long: send the same request again")
-    shortage = shortage_of(error)
-    if shortage is not None:
-        log.error("%s", shortage, extra={"path": http.path})
-        return shortage
-    request_id = str(entropy.new_uuid())
-    where = {"request_id": request_id, "method": http.method, "path": http.path}
-    refusal = refusal_of(error)
-    if refusal is not None:
-        log.warning("the database refused a request", exc_info=error, extra=where)
-        return refusal
-    log.exception("a request failed", extra=where)
-    return Internal(f"internal error: the master's log has more under request {request_id}")
+    return error_of(error, method=http.method, path=http.path)

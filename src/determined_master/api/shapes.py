@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 from determined_master import clock
 from determined_master.domain.config.masking import mask_but_storage
 from determined_master.domain.listing.paging import Page, page_of
-from determined_master.store.checkpoints.checkpoints import CheckpointRow
-from determined_master.store.metrics.metrics import StoredReport
+from determined_master.records.checkpoints import CheckpointRow
+from determined_master.records.metrics import StoredReport
 from determined_wire.rest.types.checkpoint import (
     Checkpoint,
     CheckpointState,

@@ -18,8 +18,8 @@ from determined_master.services.logs.policies import LogPolicyMatcher
 from determined_master.services.logs.task_logs import TaskLogs
 
 if TYPE_CHECKING:
-    from determined_master.services.cluster.bootstrap import Cluster
     from determined_master.settings.master import Settings
+    from determined_master.store.cluster.bootstrap import Cluster
     from determined_master.store.db import Address, Database
 
 Nudge = Callable[[str], None]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from determined_master.aggregates.allocations import ALLOCATION
 from determined_master.domain.errors import DetError
-from determined_master.engine import PARTS
+from determined_master.store.aggregates import list_open_allocations
 from determined_master.store.connection_errors import DATABASE_ERRORS
 
 if TYPE_CHECKING:
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 LOOK_S = 10.0
 """Between looks at whether what users have set is carried out."""
-OPEN_ALLOCATIONS = f"""
-    SELECT a.state, a.version, {PARTS} FROM aggregates a JOIN allocations o ON o.id = a.id
-     WHERE a.kind = 'allocation' AND o.ended_at IS NULL
-"""
 
 
 async def _nothing(epoch: int) -> None:
@@ -70,7 +66,7 @@ class LeaderTasks:
     async def _compare_live(self) -> None:
         """Bring the live allocations in line with their rows."""
         known = self.live.known()
-        rows = await self.db.fetch(OPEN_ALLOCATIONS)
+        rows = await list_open_allocations(self.db)
         decode = ALLOCATION.codec.state
         states = [(decode(row["state"], row["parts"]), row["version"]) for row in rows]
         self.live.reconcile(known, states)

@@ -13,9 +13,9 @@ from determined_master.ports import MachineSite
 
 if TYPE_CHECKING:
     from determined_master.ports import MachineProvider
-    from determined_master.services.cluster.bootstrap import Cluster
     from determined_master.settings.aws import AwsProvider
     from determined_master.settings.master import Settings
+    from determined_master.store.cluster.bootstrap import Cluster
 
 MakeProvider = Callable[[Any, MachineSite], "MachineProvider"]
 """Takes the provider's settings and what else it must know; makes no connection yet."""

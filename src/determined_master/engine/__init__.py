@@ -2,7 +2,7 @@
 
 from determined_master.engine.effects.executor import RetryPolicy
 from determined_master.engine.effects.handlers import EffectContext, Handlers
-from determined_master.engine.engine import PARTS, Current, Engine
+from determined_master.engine.engine import Current, Engine
 from determined_master.engine.errors import Deferred, EngineUnavailable, InternalError, NotLeader
 from determined_master.engine.feed import Changed, Feed
 from determined_master.engine.ids import EffectId
@@ -19,10 +19,9 @@ from determined_master.engine.kind import (
     Within,
 )
 from determined_master.engine.leadership.term import EngineSettings
-from determined_master.engine.story import StoryLine, list_story
+from determined_master.engine.story import count_story, list_story
 
 __all__ = [
-    "PARTS",
     "Change",
     "Changed",
     "ContextLoader",
@@ -45,7 +44,7 @@ __all__ = [
     "Posting",
     "RowWriter",
     "Rows",
-    "StoryLine",
     "Within",
+    "count_story",
     "list_story",
 ]

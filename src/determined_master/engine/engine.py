@@ -32,14 +32,12 @@ from determined_master.engine.kind import (
 )
 from determined_master.engine.leadership.leader import Leadership
 from determined_master.engine.leadership.term import EngineSettings, LeaderTerm
+from determined_master.store.aggregates import PARTS
 from determined_master.store.connection_errors import DATABASE_ERRORS
 from determined_master.store.db import Address, Conn, Database
 
 _AGAIN_S = 0.05
 _LOOK_S = 0.25
-PARTS = """ARRAY(SELECT p.part FROM aggregate_parts p
-                   WHERE p.kind = a.kind AND p.id = a.id ORDER BY p.n) AS parts"""
-"""A column of a query of `aggregates a`: what lies beside the state, for `Codec.state`."""
 _GET = f"SELECT a.version, a.state, {PARTS} FROM aggregates a WHERE a.kind = $1 AND a.id = $2"
 
 

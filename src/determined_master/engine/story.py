@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 import msgspec
 
 from determined_master.engine.ids import Key
+from determined_master.records.stories import StoryLine
 from determined_master.store.db import Conn
 
 _READ = """
@@ -23,25 +22,14 @@ _READ = """
 """
 
 
-@dataclass(frozen=True)
-class StoryLine:
-    """One event of one aggregate.
-
-    `event` and `effects` are JSON values as stored; a long effect is its name alone.
+async def count_story(conn: Conn, aggregates: Sequence[Key]) -> int:
+    """How many lines the aggregates have."""
+    query = """
+        SELECT count(*) FROM unnest($1::text[], $2::text[]) AS w (kind, id)
+          JOIN journal j ON j.kind = w.kind AND j.id = w.id
     """
-
-    at: datetime
-    kind: str
-    id: str
-    version: int
-    cause: str
-    event: dict[str, Any]
-    effects: Sequence[dict[str, Any]]
-
-    @property
-    def cursor(self) -> tuple[datetime, str, str, int]:
-        """Where to continue after this line."""
-        return self.at, self.kind, self.id, self.version
+    kinds, ids = [kind for kind, _ in aggregates], [id for _, id in aggregates]
+    return int(await conn.fetchval(query, kinds, ids))
 
 
 async def list_story(

@@ -206,3 +206,8 @@ def _ssl_context(mode: SslMode, root_cert: str | None) -> ssl.SSLContext | bool:
             f"({error.strerror}); set db.ssl_root_cert"
         ) from error
     return context
+
+
+async def ping(conn: Conn) -> None:
+    """Ask the server for a sign of life."""
+    await conn.fetchval("SELECT 1")

@@ -11,6 +11,7 @@ import asyncpg
 
 from determined_master import clock
 from determined_master.store import journal
+from determined_master.store.access import sessions
 from determined_master.store.connection_errors import DATABASE_ERRORS
 from determined_master.store.db import Database
 from determined_master.store.experiments import experiments
@@ -44,12 +45,8 @@ async def sweep(db: Database) -> None:
                 pass
     async with db.acquire() as conn:
         await task_logs.ensure_partitions(conn, now.date())
-        await conn.execute("DELETE FROM requests WHERE created_at < $1", now - REPEATABLE_FOR)
-        await conn.execute(
-            "DELETE FROM user_sessions s WHERE s.expires_at < $1 "
-            "AND NOT EXISTS (SELECT FROM allocations a WHERE a.session_id = s.id)",
-            now - ENDED_SESSIONS_FOR,
-        )
+        await experiments.delete_answers(conn, now - REPEATABLE_FOR)
+        await sessions.delete_expired(conn, now - ENDED_SESSIONS_FOR)
         month = (now.date().replace(day=1) - timedelta(days=1)).replace(day=1)
         await journal.delete_gone_experiments(conn, month)
         for name in await journal.delete_empty_months(conn, month):

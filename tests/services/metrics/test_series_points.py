@@ -9,10 +9,11 @@ import pytest
 from tests.store.rows import STARTED, add_experiment, add_project, add_trial
 
 from determined_master.domain.metrics.extremes import BLOCK_REPORTS
+from determined_master.records.metrics import PointRow
 from determined_master.services.metrics.series_points import DUE, MAX_WHOLE, SeriesPoints
 from determined_master.store.db import Database
 from determined_master.store.metrics.blocks import delete_blocks
-from determined_master.store.metrics.series import PointRow, SeriesWanted
+from determined_master.store.metrics.series import SeriesWanted
 
 LONG = MAX_WHOLE + 3 * BLOCK_REPORTS + 100
 

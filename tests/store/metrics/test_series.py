@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 from tests.store.rows import STARTED, add_experiment, add_project, add_trial
 
+from determined_master.records.metrics import MetricName, PointRow
 from determined_master.store.db import Database
 from determined_master.store.metrics.series import (
-    MetricName,
-    PointRow,
     SeriesWanted,
     list_best_trials,
     list_improvements,

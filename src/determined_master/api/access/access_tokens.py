@@ -5,9 +5,9 @@ from __future__ import annotations
 from determined_master.api.http.access import FILTERED, IN_SERVICE
 from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import pagination
+from determined_master.records.access import TokenRow
 from determined_master.services.access.access_tokens import AccessTokens
 from determined_master.services.access.users import ListOrder
-from determined_master.store.access.access_tokens import TokenRow
 from determined_wire.rest import tokens as wire
 from determined_wire.rest.types.shared import OrderBy
 from determined_wire.rest.types.user import TokenInfo, TokenType

@@ -8,7 +8,7 @@ from functools import cache
 from determined_master.domain.access.permissions import Permission as Allowed
 from determined_master.domain.access.roles import ROLES, Role
 from determined_master.domain.errors import InvalidArgument
-from determined_master.store.access.roles import AssignmentRow
+from determined_master.records.access import AssignmentRow
 from determined_wire.rest import roles as wire
 from determined_wire.rest.types import rbac
 

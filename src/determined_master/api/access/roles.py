@@ -15,8 +15,8 @@ from determined_master.api.http.access import FILTERED, IN_SERVICE, SIGNED_IN, o
 from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import pagination
 from determined_master.domain.access.roles import ROLES
+from determined_master.records.access import AssignmentRow
 from determined_master.services.access.roles import Roles
-from determined_master.store.access.roles import AssignmentRow
 from determined_wire.rest import roles as wire
 from determined_wire.rest.types.rbac import Role
 

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 import msgspec
 
+from determined_master.records.access import GroupRow, UserRow
+from determined_master.records.workspaces import WorkspaceRow
 from determined_master.services.access.users import UserChange
-from determined_master.store.access.groups import GroupRow
-from determined_master.store.access.users import UserRow
-from determined_master.store.workspaces.workspaces import WorkspaceRow
 from determined_wire.rest.types.group import GroupDetails
 from determined_wire.rest.types.user import AgentUserGroup, PatchUser, User
 

@@ -9,8 +9,8 @@ from determined_master.api.http.access import IN_SERVICE, SIGNED_IN, of_task
 from determined_master.api.http.routes import Call, plain_route, route
 from determined_master.api.shapes import pagination
 from determined_master.domain.errors import InvalidArgument
+from determined_master.records.access import UserFilter, UserRow
 from determined_master.services.access.users import ListOrder, UserChange, Users
-from determined_master.store.access.users import UserFilter, UserRow
 from determined_wire.rest.types.shared import OrderBy
 from determined_wire.rest.types.user import UserWebSetting
 from determined_wire.rest.users import (

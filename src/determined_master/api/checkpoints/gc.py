@@ -9,8 +9,8 @@ from determined_master.api.http.access import on
 from determined_master.api.http.routes import Call, plain_route, route
 from determined_master.domain.checkpoints.gc import SavePolicy
 from determined_master.domain.errors import InvalidArgument, NotFound
+from determined_master.records.checkpoints import CheckpointRow
 from determined_master.services.checkpoints.gc import CheckpointGc
-from determined_master.store.checkpoints.checkpoints import CheckpointRow
 from determined_wire.rest import checkpoints as wire
 from determined_wire.rest import experiments as experiment_wire
 

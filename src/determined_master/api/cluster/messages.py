@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from determined_master.api.http.access import IN_SERVICE
 from determined_master.api.http.routes import Call, route
+from determined_master.records.cluster import MessageRow
 from determined_master.services.cluster.messages import ClusterMessages
-from determined_master.store.cluster.messages import MessageRow
 from determined_wire.rest import master as wire
 
 

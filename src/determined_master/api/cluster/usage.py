@@ -10,8 +10,8 @@ from determined_master.api.http.access import IN_SERVICE
 from determined_master.api.http.routes import Call, Reply, plain_route, route
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.usage import Period, read_days, read_window, window_of
+from determined_master.records.cluster import Span
 from determined_master.services.cluster.usage import Usage
-from determined_master.store.cluster.usage import Span
 from determined_wire.rest import resources as wire
 from determined_wire.rest.types.master import (
     ResourceAllocationAggregatedEntry,

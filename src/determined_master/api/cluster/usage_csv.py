@@ -11,8 +11,8 @@ from typing import Any
 
 from determined_master.api.http.routes import Reply
 from determined_master.domain.usage import Period
+from determined_master.records.cluster import Span, UsedAllocation
 from determined_master.services.cluster.usage import PeriodUsage
-from determined_master.store.cluster.usage import Span, UsedAllocation
 
 BLOCK_CHARACTERS = 128 * 1024
 ALLOCATIONS = (

@@ -6,8 +6,8 @@ from determined_master.api.http.access import FILTERED, IN_SERVICE, on, upsert
 from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import cut
 from determined_master.domain.errors import InvalidArgument
+from determined_master.records.configs import TemplateRow
 from determined_master.services.configs.templates import Templates
-from determined_master.store.configs.templates import TemplateRow
 from determined_wire.rest import templates as wire
 from determined_wire.rest.types.shared import OrderBy
 from determined_wire.rest.types.template import Template

@@ -9,10 +9,10 @@ from typing import Protocol
 from determined_master.api.http.access import on
 from determined_master.api.http.routes import Call, route
 from determined_master.domain.errors import InvalidArgument
+from determined_master.records.experiments import ExperimentQuery
 from determined_master.services.experiments.bulk import Act, ExperimentBulk, Selection
 from determined_master.services.experiments.edits import ExperimentEdits
 from determined_master.services.experiments.experiments import Experiments
-from determined_master.services.experiments.lists import ExperimentQuery
 from determined_master.services.workspaces.projects import Projects
 from determined_wire.rest import projects as wire
 from determined_wire.rest.types.shared import BulkExperimentFilters

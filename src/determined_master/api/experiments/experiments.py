@@ -15,17 +15,12 @@ from determined_master.domain.config.masking import mask_config
 from determined_master.domain.experiment.model_definition import ModelFile
 from determined_master.domain.states import shown_state
 from determined_master.pools.live import LiveAllocations
+from determined_master.records.experiments import ExperimentQuery, ExperimentRow, ListItem
 from determined_master.services.experiments.edits import ExperimentChanges, ExperimentEdits
 from determined_master.services.experiments.experiments import Experiments, Submission
-from determined_master.services.experiments.lists import (
-    ExperimentLists,
-    ExperimentQuery,
-    ListItem,
-    Rendered,
-)
+from determined_master.services.experiments.lists import ExperimentLists, Rendered
 from determined_master.services.queue.job_queue import JobQueue
 from determined_master.services.workspaces.projects import Projects
-from determined_master.store.experiments.experiments import ExperimentRow
 from determined_wire.rest import experiments as wire
 from determined_wire.rest.types.experiment import Experiment, ExperimentState
 from determined_wire.rest.types.job import JobState, JobSummary

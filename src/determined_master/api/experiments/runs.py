@@ -9,8 +9,8 @@ from determined_master.api.http.long_lists import written
 from determined_master.api.http.protojson import raw_json
 from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import pagination, seconds_between
+from determined_master.records.experiments import RunRow
 from determined_master.services.experiments.runs import Runs, Search, ShownRun
-from determined_master.store.experiments.run_lists import RunRow
 from determined_wire.rest import runs as wire
 from determined_wire.rest.types.run import FlatRun, FlatRunExperiment
 from determined_wire.rest.types.trial import TrialState

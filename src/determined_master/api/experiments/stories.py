@@ -6,7 +6,7 @@ from typing import Any
 
 from determined_master.api.http.access import on
 from determined_master.api.http.routes import Call, route
-from determined_master.engine import StoryLine
+from determined_master.records.stories import StoryLine, ThingWithStory
 from determined_master.services.experiments.stories import Stories
 from determined_wire import own
 from determined_wire.rest.types.shared import Pagination
@@ -37,7 +37,7 @@ async def allocation_story(
 
 
 async def _story(
-    call: Call, kind: str, request: own.GetStoryRequest, stories: Stories
+    call: Call, kind: ThingWithStory, request: own.GetStoryRequest, stories: Stories
 ) -> own.GetStoryResponse:
     lines, total = await stories.read(
         call.caller, kind, request.id, offset=request.offset, limit=request.limit

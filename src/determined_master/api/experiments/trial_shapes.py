@@ -8,9 +8,9 @@ from determined_master.api.shapes import (
     metrics_workload,
     seconds_between,
 )
+from determined_master.records.metrics import StoredReport
 from determined_master.services.experiments.trials import TrialPage
 from determined_master.services.metrics.metrics import as_stored
-from determined_master.store.metrics.metrics import StoredReport
 from determined_wire.rest.types.trial import MetricsReport, Trial, TrialState
 
 

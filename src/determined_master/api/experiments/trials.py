@@ -11,14 +11,12 @@ from determined_master.api.http.routes import Call, route, stream_route
 from determined_master.api.shapes import checkpoint_workload, cut, metrics_workload
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.trial.messages import EarlyExitReason
-from determined_master.services.experiments.lists import DEFAULT_LIMIT
+from determined_master.records.checkpoints import CheckpointRow
+from determined_master.records.experiments import DEFAULT_LIMIT, WorkloadKey
+from determined_master.records.metrics import StoredReport
 from determined_master.services.experiments.trials import Trials
 from determined_master.services.logs.retention import LogRetention
 from determined_master.services.metrics.metrics import Metrics
-from determined_master.store.checkpoints.checkpoints import CheckpointRow
-from determined_master.store.experiments.trials import SORTS
-from determined_master.store.experiments.workloads import WorkloadKey
-from determined_master.store.metrics.metrics import StoredReport
 from determined_wire.rest import experiments as experiment_wire
 from determined_wire.rest import trials as wire
 from determined_wire.rest.types.shared import OrderBy
@@ -67,7 +65,7 @@ async def get_experiment_trials(
         call.caller,
         request.experiment_id,
         [s.removeprefix("STATE_") for s in request.states],
-        sort if sort in SORTS else "id",
+        sort,
         descending=request.order_by is OrderBy.ORDER_BY_DESC,
     )
     page, pagination = cut(ids, request.offset, request.limit, DEFAULT_LIMIT)

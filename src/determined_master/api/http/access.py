@@ -16,8 +16,8 @@ from typing import Any, Literal
 import msgspec
 
 from determined_master.domain.access.rules import Action, TaskScope, ThingKind
+from determined_master.records.access import Thing
 from determined_master.services.access.guard import Claim
-from determined_master.store.workspaces.places import Thing
 from determined_wire.proto import Message
 
 SIGNED_IN: Literal["signed_in"] = "signed_in"

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Collection
 from typing import Any
 
 from determined_master.domain.access.rules import Caller
-from determined_master.store.connection_errors import DATABASE_SILENT
+from determined_master.services.failures import UNANSWERED
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ class Stay:
                 return
             try:
                 await self._check()
-            except DATABASE_SILENT as error:  # nobody is sent away because it cannot be asked
+            except UNANSWERED as error:  # nobody is sent away because it cannot be asked
                 log.info("an open connection was not looked at", extra={"error": str(error)})
 
 

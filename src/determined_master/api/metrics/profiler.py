@@ -10,8 +10,8 @@ import msgspec
 from determined_master.api.http.access import of_task, on
 from determined_master.api.http.routes import Call, route, stream_route
 from determined_master.domain.errors import InvalidArgument
+from determined_master.records.metrics import SeriesLabel, SystemSample
 from determined_master.services.metrics.system_metrics import SystemMetrics
-from determined_master.store.metrics.system_metrics import SeriesLabel, SystemSample
 from determined_wire.rest import trials as wire
 from determined_wire.rest.types.trial import (
     TrialProfilerMetricLabels,

@@ -13,8 +13,8 @@ from determined_master.api.http.protojson import json_number, json_object, ready
 from determined_master.api.http.routes import Call, route
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.metrics.summary import as_number
+from determined_master.records.metrics import MetricName, PointRow
 from determined_master.services.metrics.series import Range, SeriesReads, TrialSeries
-from determined_master.store.metrics.series import MetricName, PointRow
 from determined_wire.rest import experiments as experiment_wire
 from determined_wire.rest import trials as wire
 from determined_wire.rest.types.experiment import ValidationHistoryEntry

@@ -6,8 +6,8 @@ from determined_master.api.http.access import FILTERED, IN_SERVICE, on
 from determined_master.api.http.routes import Call, route
 from determined_master.api.models.shapes import model_message
 from determined_master.api.shapes import cut
+from determined_master.records.models import ModelFilter
 from determined_master.services.models.models import ModelChanges, ModelRequest, Models
-from determined_master.store.models.models import ModelFilter
 from determined_wire.rest import models as wire
 from determined_wire.rest.types.shared import OrderBy
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from determined_master.api.shapes import checkpoint
+from determined_master.records.models import ModelRow
 from determined_master.services.models.versions import Version
-from determined_master.store.models.models import ModelRow
 from determined_wire.rest.types.model import Model, ModelVersion
 
 

@@ -8,13 +8,13 @@ from determined_master.api.http.routes import Call, route
 from determined_master.api.models.shapes import model_message, version_message
 from determined_master.api.shapes import cut
 from determined_master.domain.errors import InvalidArgument
+from determined_master.records.models import TrialSource
 from determined_master.services.experiments.trial_sources import TrialSources
 from determined_master.services.models.versions import (
     ModelVersions,
     VersionChanges,
     VersionRequest,
 )
-from determined_master.store.experiments.trial_sources import TrialSource
 from determined_wire.rest import checkpoints as checkpoint_wire
 from determined_wire.rest import models as wire
 from determined_wire.rest import trials as trial_wire

@@ -14,11 +14,11 @@ from determined_master.domain.experiment.model_definition import ModelFile
 from determined_master.domain.interactive_task.messages import InteractiveKind
 from determined_master.pools.live import LiveAllocations
 from determined_master.ports import AgentSnapshot
+from determined_master.records.tasks import InteractiveRow, ListedTask, TaskQuery
 from determined_master.services.cluster.agents import Agents
 from determined_master.services.containers.interactive_specs import PROGRAM
 from determined_master.services.tasks.interactive_configs import InteractiveLaunch
 from determined_master.services.tasks.interactive_tasks import SHOWN_FOR, InteractiveTasks
-from determined_master.store.tasks.interactive_tasks import InteractiveRow, ListedTask, TaskQuery
 from determined_wire.proto import WireEnum
 from determined_wire.rest.types.container import Container
 from determined_wire.rest.types.shared import LaunchWarning, OrderBy, Pagination

@@ -19,10 +19,10 @@ from determined_master.api.tasks.interactive import (
 from determined_master.domain.config.shown_task import shown_task_config
 from determined_master.domain.interactive_task.messages import InteractiveKind
 from determined_master.pools.live import LiveAllocations
+from determined_master.records.tasks import InteractiveRow, ListedTask
 from determined_master.services.cluster.agents import Agents
 from determined_master.services.tasks.interactive_configs import PreparedTask
 from determined_master.services.tasks.interactive_tasks import InteractiveTasks, Launched
-from determined_master.store.tasks.interactive_tasks import InteractiveRow, ListedTask
 from determined_wire.proto import Message
 
 Messages = tuple[type[Message], type[Message]]

@@ -8,9 +8,9 @@ from determined_master.api.http.access import of_task, on
 from determined_master.api.http.routes import Call, route
 from determined_master.api.tasks.interactive import launch_of
 from determined_master.api.tasks.interactive_routes import InteractiveTaskKind, routes_of_kind
+from determined_master.records.tasks import ListedTask
 from determined_master.services.tasks.interactive_configs import PreparedTask
 from determined_master.services.tasks.interactive_tasks import InteractiveTasks, Launched
-from determined_master.store.tasks.interactive_tasks import ListedTask
 from determined_wire.rest import notebooks as wire
 from determined_wire.rest.types.notebook import Notebook
 

@@ -8,9 +8,9 @@ from determined_master.api.http.routes import Call
 from determined_master.api.tasks.interactive import account_of, addresses_of
 from determined_master.api.tasks.interactive_routes import InteractiveTaskKind, routes_of_kind
 from determined_master.pools.live import LiveAllocations
+from determined_master.records.tasks import InteractiveRow
 from determined_master.services.cluster.agents import Agents
 from determined_master.services.tasks.interactive_tasks import InteractiveTasks
-from determined_master.store.tasks.interactive_tasks import InteractiveRow
 from determined_wire.rest import shells as wire
 from determined_wire.rest.types.shell import Shell
 

@@ -9,9 +9,9 @@ from determined_master.api.http.access import maybe
 from determined_master.api.http.routes import Call
 from determined_master.api.tasks.interactive import launch_of
 from determined_master.api.tasks.interactive_routes import InteractiveTaskKind, routes_of_kind
+from determined_master.records.tasks import ListedTask
 from determined_master.services.tasks.interactive_tasks import InteractiveTasks, Launched
 from determined_master.services.tasks.tensorboards import Shown, Tensorboards
-from determined_master.store.tasks.interactive_tasks import ListedTask
 from determined_wire.rest import tensorboards as wire
 from determined_wire.rest.types.tensorboard import Tensorboard
 

@@ -12,8 +12,8 @@ from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import cut
 from determined_master.api.workspaces.named_lists import matching, ordered
 from determined_master.domain.errors import InvalidArgument
+from determined_master.records.workspaces import ProjectRow
 from determined_master.services.workspaces.projects import ProjectRequest, Projects
-from determined_master.store.workspaces.projects import ProjectRow
 from determined_wire.rest import projects as wire
 from determined_wire.rest import workspaces as workspace_wire
 from determined_wire.rest.types.project import Note, Project

@@ -11,6 +11,7 @@ from determined_master.api.shapes import cut
 from determined_master.api.workspaces.named_lists import matching, ordered
 from determined_master.api.workspaces.namespaces import namespace_changes, shown_bindings
 from determined_master.domain.config.masking import mask_storage
+from determined_master.records.workspaces import WorkspaceRow
 from determined_master.services.cluster.pool_bindings import PoolBindings
 from determined_master.services.workspaces.namespaces import WorkspaceNamespaces
 from determined_master.services.workspaces.workspaces import (
@@ -18,7 +19,6 @@ from determined_master.services.workspaces.workspaces import (
     Workspaces,
     shown_storage,
 )
-from determined_master.store.workspaces.workspaces import WorkspaceRow
 from determined_wire.rest import workspaces as wire
 from determined_wire.rest.types.workspace import Workspace, WorkspaceState
 

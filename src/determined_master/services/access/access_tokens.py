@@ -13,15 +13,16 @@ from determined_master.domain.access import rules as access
 from determined_master.domain.durations import parse_duration
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.listing.paging import Page, page_of
+from determined_master.records.access import TokenRow
 from determined_master.services.access.task_tokens import token_hash
 from determined_master.store.access import access_tokens as rows
 from determined_master.store.access import users
 
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
+    from determined_master.records.access import TokenRow
     from determined_master.services.access.identities import Identities
     from determined_master.services.access.users import ListOrder
-    from determined_master.store.access.access_tokens import TokenRow
     from determined_master.store.db import Database
 
 ONLY_ADMIN_CREATES = "only admin privileged users can create token for own/other users"
@@ -87,7 +88,7 @@ class AccessTokens:
         async with self._db.acquire() as conn:
             if await users.find_user(conn, user_id) is None:
                 raise NotFound("user not found")
-            new = rows.TokenRow(0, user_id, now + life, now, None, description)
+            new = TokenRow(0, user_id, now + life, now, None, description)
             return token, await rows.insert_token(conn, token_hash(token), new)
 
     async def find(

@@ -9,11 +9,11 @@ import msgspec
 from determined_master import clock, entropy
 from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import InvalidArgument, PermissionDenied, Unauthenticated
+from determined_master.records.access import UserRow
 from determined_master.services.access.identities import Identities
 from determined_master.services.access.passwords import Passwords, client_hash
 from determined_master.services.access.task_tokens import token_hash
 from determined_master.store.access import sessions, users
-from determined_master.store.access.users import UserRow
 from determined_master.store.db import Database
 
 SESSION_LIFE = timedelta(days=7)

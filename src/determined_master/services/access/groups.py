@@ -15,9 +15,8 @@ from determined_master.store.access import users
 
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
+    from determined_master.records.access import GroupRow, UserRow
     from determined_master.services.access.identities import Identities
-    from determined_master.store.access.groups import GroupRow
-    from determined_master.store.access.users import UserRow
     from determined_master.store.db import Conn, Database
 
 MAX_LIMIT = 500

@@ -14,12 +14,13 @@ import msgspec
 from determined_master.domain.access import rules as access
 from determined_master.domain.access.rules import Action, ThingKind
 from determined_master.domain.errors import NotFound, PermissionDenied
-from determined_master.store.workspaces.places import Thing, find_workspaces
+from determined_master.records.access import Thing
+from determined_master.store.workspaces.places import find_workspaces
 
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
+    from determined_master.records.experiments import ExperimentRow
     from determined_master.store.db import Database
-    from determined_master.store.experiments.experiments import ExperimentRow
 
 HINT = "it does not exist, or no role of yours shows it"
 

@@ -16,10 +16,11 @@ from determined_master.domain.access.rights import Rights, rights_of
 from determined_master.domain.access.roles import CLUSTER_ADMIN_ID
 from determined_master.domain.access.rules import Caller, TaskScope
 from determined_master.domain.errors import Unauthenticated
+from determined_master.records.access import UserRow
 from determined_master.services.access.task_tokens import token_hash
 from determined_master.store.access.roles import list_grants
 from determined_master.store.access.sessions import find_session
-from determined_master.store.access.users import UserRow, find_user
+from determined_master.store.access.users import find_user
 from determined_master.store.db import Conn, Database
 from determined_master.store.tasks.allocations import find_token_owner
 

@@ -15,18 +15,17 @@ from determined_master.domain.access import rules as access
 from determined_master.domain.access.roles import CLUSTER_ADMIN_ID, ROLES, Role, by_name
 from determined_master.domain.errors import AlreadyExists, InvalidArgument, NotFound
 from determined_master.domain.listing.paging import Page, page_of
+from determined_master.records.access import AssignmentRow
 from determined_master.services.access.groups import check_limit
 from determined_master.services.access.groups import missing as missing_group
 from determined_master.store.access import groups, users
 from determined_master.store.access import roles as rows
-from determined_master.store.access.roles import AssignmentRow
 from determined_master.store.workspaces import workspaces
 
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
+    from determined_master.records.access import GroupRow, UserRow
     from determined_master.services.access.identities import Identities
-    from determined_master.store.access.groups import GroupRow
-    from determined_master.store.access.users import UserRow
     from determined_master.store.db import Conn, Database
 
 Assigned = tuple[Role, list[AssignmentRow]]

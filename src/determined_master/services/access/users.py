@@ -14,11 +14,11 @@ from determined_master.domain.errors import AlreadyExists, DetError, InvalidArgu
 from determined_master.domain.json_depth import MAX_DEPTH, is_too_deep
 from determined_master.domain.listing.paging import Page, page_of
 from determined_master.domain.workspaces.naming import check_length
+from determined_master.records.access import UserFilter, UserRow
 from determined_master.services.access.identities import Identities
 from determined_master.services.access.passwords import Passwords, hashed_form
 from determined_master.store.access import sessions
 from determined_master.store.access import users as rows
-from determined_master.store.access.users import UserFilter, UserRow
 from determined_master.store.db import Conn, Database
 
 ONLY_ADMIN_UPDATES = "only admin privileged users can update users"

@@ -13,9 +13,13 @@ from determined_master.domain.access import rules as access
 from determined_master.domain.access.rules import may_read
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
 from determined_master.domain.ids import checked_uuid
+from determined_master.records.checkpoints import CheckpointRow
+from determined_master.records.stories import ThingWithStory
 from determined_master.services.models.registered import check_unregistered
 from determined_master.store.checkpoints import checkpoints as rows
 from determined_master.store.checkpoints import gc as collections
+from determined_master.store.experiments import lookups
+from determined_master.store.tasks import tasks
 
 if TYPE_CHECKING:
     import asyncpg
@@ -62,16 +66,15 @@ class Checkpoints:
             )
         _check_sizes(report.uuid, report.resources)
         async with self._db.acquire() as conn, conn.transaction():
-            query = "SELECT trial_id, experiment_id FROM tasks WHERE id = $1"
-            owner = await conn.fetchrow(query, report.task_id)
+            owner = await tasks.find_owner(conn, report.task_id)
             if owner is None:
                 raise NotFound(f"task '{report.task_id}' not found")
             new = rows.NewCheckpoint(
                 uuid=checked_uuid(report.uuid),
                 task_id=report.task_id,
                 allocation_id=report.allocation_id,
-                trial_id=owner["trial_id"],
-                experiment_id=owner["experiment_id"],
+                trial_id=owner.trial_id,
+                experiment_id=owner.experiment_id,
                 state=report.state,
                 reported_at=report.reported_at or clock.now(),
                 steps=int(steps),
@@ -81,7 +84,7 @@ class Checkpoints:
             )
             await rows.insert_checkpoint(conn, new)
 
-    async def get(self, caller: Caller, uuid: str) -> rows.CheckpointRow:
+    async def get(self, caller: Caller, uuid: str) -> CheckpointRow:
         """One checkpoint; a task sees those of its experiment and what its trial starts from."""
         access.may(caller, "read", "experiment")
         async with self._db.acquire() as conn:
@@ -107,12 +110,10 @@ class Checkpoints:
             NotFound: there is no such trial or experiment.
         """
         access.may(caller, "read", "experiment")
-        kind, owner = (
-            ("trial", trial_id) if trial_id is not None else ("experiment", experiment_id)
-        )
+        kind: ThingWithStory = "trial" if trial_id is not None else "experiment"
+        owner = trial_id if trial_id is not None else experiment_id
         async with self._db.acquire() as conn:
-            query = f"SELECT EXISTS (SELECT FROM {kind}s WHERE id = $1)"
-            if not await conn.fetchval(query, owner):
+            if not await lookups.exists(conn, kind, str(owner)):
                 raise NotFound(f"{kind} '{owner}' not found")
             return await rows.list_uuids(
                 conn,
@@ -124,7 +125,7 @@ class Checkpoints:
                 newest_first=newest_first,
             )
 
-    async def list_some(self, uuids: Sequence[str]) -> list[rows.CheckpointRow]:
+    async def list_some(self, uuids: Sequence[str]) -> list[CheckpointRow]:
         """Checkpoints that `uuids_of` has named, in that order; one that is gone is left out."""
         async with self._db.acquire() as conn:
             found = await rows.list_by_uuids(conn, uuids)
@@ -132,7 +133,7 @@ class Checkpoints:
 
     async def replace_metadata(
         self, caller: Caller, uuid: str, metadata: Mapping[str, Any]
-    ) -> rows.CheckpointRow:
+    ) -> CheckpointRow:
         """Replace a checkpoint's metadata."""
         access.may(caller, "edit", "experiment")
         async with self._db.acquire() as conn:
@@ -209,7 +210,7 @@ def _check_sizes(uuid: str, resources: Mapping[str, int]) -> None:
         )
 
 
-async def _is_seen(conn: Conn, caller: Caller, row: rows.CheckpointRow) -> bool:
+async def _is_seen(conn: Conn, caller: Caller, row: CheckpointRow) -> bool:
     scope, source = caller.scope, None
     if scope is None:
         return True

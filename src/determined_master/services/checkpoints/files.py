@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from determined_master.domain.checkpoints.object_target import OBJECT_KINDS
 from determined_master.domain.checkpoints.path import checkpoint_directory, manifest_name
 from determined_master.domain.errors import NotFound
+from determined_master.records.checkpoints import CheckpointRow
 from determined_master.services.archives import (
     ArchiveMember,
     Form,
@@ -96,7 +97,7 @@ class CheckpointFiles:
             )
         return found
 
-    async def _storage_of(self, row: rows.CheckpointRow) -> Mapping[str, Any]:
+    async def _storage_of(self, row: CheckpointRow) -> Mapping[str, Any]:
         storage = (row.experiment_config or {}).get("checkpoint_storage") or {}
         if row.storage_id is None:
             return storage

@@ -20,6 +20,7 @@ from determined_master.domain.experiment import messages as exp
 from determined_master.domain.ids import ExperimentId, checked_uuid
 from determined_master.domain.states import TERMINAL
 from determined_master.engine.causes import Cause, Occurrence, UserRequest
+from determined_master.records.checkpoints import CheckpointRow
 from determined_master.services.access.guard import controlled
 from determined_master.services.models.registered import check_unregistered
 from determined_master.store.checkpoints import checkpoints
@@ -57,7 +58,7 @@ class CheckpointGc:
 
     async def preview(
         self, caller: Caller, experiment_id: int, policy: gc.SavePolicy
-    ) -> tuple[list[checkpoints.CheckpointRow], str]:
+    ) -> tuple[list[CheckpointRow], str]:
         """The checkpoints that a policy would delete now, and its metric."""
         access.may(caller, "read", "experiment")
         async with self._db.acquire() as conn:

@@ -7,10 +7,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from determined_master import clock, entropy
 from determined_master.services.access.passwords import hashed_form
+from determined_master.store.cluster.bootstrap import (
+    Cluster,
+    find_cluster,
+    insert_cluster,
+    insert_first_rows,
+)
 
 if TYPE_CHECKING:
     from determined_master.services.access.passwords import Passwords
@@ -19,21 +23,13 @@ if TYPE_CHECKING:
 PASSWORD_FILE = "initial-password"
 
 
-class Cluster(msgspec.Struct, frozen=True, kw_only=True):
-    """What makes this cluster this one."""
-
-    cluster_id: str
-    secret: bytes
-    join_token: str
-
-
 async def bootstrap(
     db: Database, passwords: Passwords, initial_password: str, directory: Path | None
 ) -> Cluster:
     """Make the cluster's identity, its first users and its first workspace, once.
 
     Args:
-        pool: a migrated database.
+        db: a migrated database.
         passwords: hashes them.
         initial_password: for both users; empty: a random one, printed once and written to
             `directory`.
@@ -44,7 +40,7 @@ async def bootstrap(
             again.
     """
     async with db.acquire() as conn:
-        while (known := await _find_cluster(conn)) is None:
+        while (known := await find_cluster(conn)) is None:
             await _make_cluster(conn, passwords, initial_password, directory)
     return known
 
@@ -55,51 +51,18 @@ async def _make_cluster(
     password = initial_password or f"{entropy.token()[:20]}aA1"
     hashed = await passwords.hash(hashed_form(password, is_hashed=False))
     async with conn.transaction():
-        if not await _insert_cluster(conn):
+        new = Cluster(
+            cluster_id=str(entropy.new_uuid()),
+            secret=entropy.token().encode(),
+            join_token=entropy.token(),
+        )
+        if not await insert_cluster(conn, new, clock.now()):
             return  # another master that started at the same time was faster
-        await _insert_first_rows(conn, hashed)
+        await insert_first_rows(conn, hashed, clock.now())
         if not initial_password:
             # Before the commit: of a master that is killed between the two, or whose disk is
             # full, a password that nobody knows would be the only one forever.
             _tell(password, directory)
-
-
-async def _find_cluster(conn: Conn) -> Cluster | None:
-    row = await conn.fetchrow("SELECT cluster_id::text, secret, join_token FROM cluster")
-    return None if row is None else Cluster(**row)
-
-
-async def _insert_cluster(conn: Conn) -> bool:
-    """Whether there was none; waits for a transaction that is making one."""
-    query = """
-        INSERT INTO cluster (cluster_id, secret, join_token, created_at)
-        VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING true
-    """
-    secret, join_token = entropy.token().encode(), entropy.token()
-    given = (str(entropy.new_uuid()), secret, join_token, clock.now())
-    return bool(await conn.fetchval(query, *given))
-
-
-async def _insert_first_rows(conn: Conn, hashed: str) -> None:
-    add_user = """
-        INSERT INTO users (username, display_name, admin, active, remote, password_hash,
-                           modified_at)
-        VALUES ($1, '', $2, true, false, $3, $4) RETURNING id
-    """
-    now = clock.now()
-    admin_id = await conn.fetchval(add_user, "admin", True, hashed, now)
-    await conn.fetchval(add_user, "determined", False, hashed, now)
-    workspace_id = await conn.fetchval(
-        "INSERT INTO workspaces (name, user_id, immutable) "
-        "VALUES ('Uncategorized', $1, true) RETURNING id",
-        admin_id,
-    )
-    await conn.execute(
-        "INSERT INTO projects (workspace_id, name, key, user_id, immutable) "
-        "VALUES ($1, 'Uncategorized', 'UNCAT', $2, true)",
-        workspace_id,
-        admin_id,
-    )
 
 
 def _tell(password: str, directory: Path | None) -> None:

@@ -14,7 +14,7 @@ from determined_master.domain.errors import InvalidArgument
 from determined_master.server import logs
 from determined_master.server.loop_monitor import LoopMonitor, Stall
 from determined_master.store.connection_errors import DATABASE_ERRORS
-from determined_master.store.db import Database
+from determined_master.store.db import Database, ping
 
 MASK = "********"
 SECRET_WORDS = ("password", "secret", "token", "private_key", "access_key", "credential")
@@ -118,7 +118,7 @@ class Master:
         """Ask the database for a sign of life, two seconds at most."""
         try:
             async with asyncio.timeout(PROBE_DEADLINE_S), self._db.acquire() as conn:
-                await conn.fetchval("SELECT 1")
+                await ping(conn)
         except DATABASE_ERRORS:
             return Health("down", "down")
         return Health("up", "up")

@@ -9,8 +9,8 @@ from determined_master import clock
 from determined_master.domain.access import rules as access
 from determined_master.domain.durations import parse_duration
 from determined_master.domain.errors import InvalidArgument
+from determined_master.records.cluster import MessageRow
 from determined_master.store.cluster import messages as rows
-from determined_master.store.cluster.messages import MessageRow
 from determined_master.store.connection_errors import DATABASE_ERRORS
 
 if TYPE_CHECKING:

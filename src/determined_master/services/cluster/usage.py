@@ -13,6 +13,7 @@ from determined_master import clock
 from determined_master.domain import usage
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import ResourceExhausted, Unavailable
+from determined_master.records.cluster import Span, UsedAllocation
 from determined_master.store.cluster import usage as rows
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Usage:
         self._reports = asyncio.Semaphore(REPORTS_AT_ONCE)
 
     async def allocations(
-        self, caller: Caller, window: usage.Window, take: rows.Take[rows.UsedAllocation]
+        self, caller: Caller, window: usage.Window, take: rows.Take[UsedAllocation]
     ) -> None:
         """Hand out allocations that had slots within a window, by their start.
 
@@ -57,9 +58,7 @@ class Usage:
         access.may(caller, "read", "usage")
         await self._report(rows.list_allocations, window, take)
 
-    async def spans(
-        self, caller: Caller, window: usage.Window, take: rows.Take[rows.Span]
-    ) -> None:
+    async def spans(self, caller: Caller, window: usage.Window, take: rows.Take[Span]) -> None:
         """Hand out what trials did, and which agents were there, within a window.
 
         Raises:
@@ -68,15 +67,15 @@ class Usage:
         access.may(caller, "read", "usage")
         await self._report(rows.list_spans, window, take)
 
-    async def list_spans(self, caller: Caller, window: usage.Window) -> list[rows.Span]:
+    async def list_spans(self, caller: Caller, window: usage.Window) -> list[Span]:
         """The same in one list.
 
         Raises:
             ResourceExhausted: there are too many for that.
         """
-        found: list[rows.Span] = []
+        found: list[Span] = []
 
-        def take(batch: list[rows.Span]) -> None:
+        def take(batch: list[Span]) -> None:
             found.extend(batch)
             if len(found) > MAX_LISTED_SPANS:
                 raise ResourceExhausted(

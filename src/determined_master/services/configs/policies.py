@@ -15,6 +15,7 @@ from determined_master.domain.config.policies.text import (
     workload_type,
 )
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
+from determined_master.records.workspaces import WorkspaceRow
 from determined_master.settings.yaml_text import parse_yaml
 from determined_master.store.configs import policies as rows
 from determined_master.store.workspaces import workspaces
@@ -112,7 +113,7 @@ async def _of_cluster(conn: Conn, workload: Workload) -> Policy | None:
 
 async def _check_workspace(
     conn: Conn, caller: Caller, workspace_id: int | None
-) -> workspaces.WorkspaceRow | None:
+) -> WorkspaceRow | None:
     if workspace_id is None:
         return None
     found = await workspaces.find_workspace(conn, workspace_id, caller.user_id)

@@ -12,8 +12,8 @@ from determined_master.domain.access import rules as access
 from determined_master.domain.config.template import check_template
 from determined_master.domain.errors import AlreadyExists, InvalidArgument, NotFound
 from determined_master.domain.workspaces.naming import check_length
+from determined_master.records.configs import TemplateRow
 from determined_master.store.configs import templates as rows
-from determined_master.store.configs.templates import TemplateRow
 
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller

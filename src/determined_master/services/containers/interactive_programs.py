@@ -21,10 +21,10 @@ from determined_master.store.experiments import experiments, trials
 from determined_wire import agent_link as link
 
 if TYPE_CHECKING:
+    from determined_master.records.tasks import InteractiveRow
     from determined_master.services.access.task_tokens import TaskTokens
     from determined_master.services.configs.task_defaults import TaskDefaults
     from determined_master.store.db import Conn
-    from determined_master.store.tasks.interactive_tasks import InteractiveRow
 
 
 class InteractiveSecrets:

@@ -12,6 +12,7 @@ from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.interactive_task.messages import INTERACTIVE_KINDS
 from determined_master.domain.task import gang_ports
 from determined_master.domain.task import spec as task_spec
+from determined_master.records.experiments import ExperimentRow
 from determined_master.services.access.task_tokens import TaskTokens
 from determined_master.services.configs.task_defaults import TaskDefaults
 from determined_master.services.containers import gc_specs as collection_specs
@@ -46,7 +47,7 @@ TRIAL_ENTRYPOINT = ("python3", "-m", "determined.exec.entry", "trial")
 class _Gang(msgspec.Struct, frozen=True):
     """The common part of all containers of a trial's allocation."""
 
-    experiment: experiments.ExperimentRow
+    experiment: ExperimentRow
     run: task_spec.TrialRun
     ports: dict[str, int]
     user: link.TaskUser

@@ -9,7 +9,8 @@ import msgspec
 
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import DetError
-from determined_master.services.experiments.lists import ExperimentQuery, list_ids
+from determined_master.records.experiments import ExperimentQuery
+from determined_master.store.experiments.lists import list_ids
 
 if TYPE_CHECKING:
     import asyncpg

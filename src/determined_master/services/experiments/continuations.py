@@ -17,6 +17,7 @@ from determined_master.domain.ids import ExperimentId, TrialId
 from determined_master.domain.search.method import Create, build
 from determined_master.domain.states import TERMINAL
 from determined_master.engine.causes import UserRequest
+from determined_master.records.experiments import ExperimentRow
 from determined_master.services.access.guard import controlled
 from determined_master.services.experiments.configs import ExperimentConfigs, PreparedExperiment
 from determined_master.services.search.sources import check_source
@@ -123,7 +124,7 @@ class Continuations:
     async def _post(
         self,
         caller: Caller,
-        row: rows.ExperimentRow,
+        row: ExperimentRow,
         reopening: Reopening,
         prepared: PreparedExperiment | None,
     ) -> None:
@@ -160,7 +161,7 @@ async def _has_keys(override: str) -> bool:
     return parsed.value not in (None, {})
 
 
-def _check_search(row: rows.ExperimentRow, changes: bool) -> None:
+def _check_search(row: ExperimentRow, changes: bool) -> None:
     if row.searcher_type in LISTED_SEARCHES:
         if changes:
             raise InvalidArgument(

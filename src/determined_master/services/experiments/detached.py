@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from determined_master.domain.access.rules import Caller
     from determined_master.engine import Engine
+    from determined_master.records.experiments import ExperimentRow
     from determined_master.store.db import Conn
-    from determined_master.store.experiments.experiments import ExperimentRow
 
 SILENT_AFTER = timedelta(minutes=5)
 MAX_EXTERNAL_ID_CHARACTERS = 512

@@ -11,6 +11,7 @@ from determined_master.domain.config.edits import edit_section
 from determined_master.domain.config.policies.rules import check_change
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument
 from determined_master.domain.states import LEAVING, TERMINAL
+from determined_master.records.experiments import ExperimentRow
 from determined_master.services.access.guard import controlled
 from determined_master.services.configs.policies import policies_of
 from determined_master.store.experiments import experiments as rows
@@ -89,7 +90,7 @@ class ExperimentEdits:
         await self.edit(caller, experiment_id, ExperimentChanges(log_retention_days=days))
 
     async def _check_policies(
-        self, conn: Conn, row: rows.ExperimentRow, changes: ExperimentChanges
+        self, conn: Conn, row: ExperimentRow, changes: ExperimentChanges
     ) -> None:
         if not (changes.resources or changes.checkpoint_storage):
             return
@@ -102,7 +103,7 @@ class ExperimentEdits:
             check_change(section, edits or {}, policies, priorities=priorities)
 
 
-async def _lock(conn: Conn, caller: Caller, experiment_id: int) -> rows.ExperimentRow:
+async def _lock(conn: Conn, caller: Caller, experiment_id: int) -> ExperimentRow:
     found = await rows.lock_experiment(conn, experiment_id)
     row = controlled(caller, found, experiment_id)
     if row.state in LEAVING:
@@ -113,7 +114,7 @@ async def _lock(conn: Conn, caller: Caller, experiment_id: int) -> rows.Experime
     return row
 
 
-def _columns(row: rows.ExperimentRow, changes: ExperimentChanges) -> dict[str, Any]:
+def _columns(row: ExperimentRow, changes: ExperimentChanges) -> dict[str, Any]:
     """The columns to write, the configuration among them."""
     columns: dict[str, Any] = {}
     config = dict(row.config)

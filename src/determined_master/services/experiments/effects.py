@@ -14,6 +14,7 @@ from determined_master.domain.experiment import messages as exp
 from determined_master.domain.ids import ExperimentId, RequestId, TrialId, trial_task_id
 from determined_master.domain.trial import messages as trial
 from determined_master.engine import Inserting, Posting, Rows
+from determined_master.records.experiments import ExperimentRow
 from determined_master.store.checkpoints import checkpoints
 from determined_master.store.checkpoints import gc as collections
 from determined_master.store.experiments import experiments, trials
@@ -178,7 +179,7 @@ async def _hold(conn: Conn, source: str) -> None:
 
 
 def _new_trial(
-    row: experiments.ExperimentRow, effect: exp.CreateTrial, trial_id: int, source: str | None
+    row: ExperimentRow, effect: exp.CreateTrial, trial_id: int, source: str | None
 ) -> trials.NewTrial:
     return trials.NewTrial(
         id=trial_id,

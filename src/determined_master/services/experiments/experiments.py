@@ -21,6 +21,7 @@ from determined_master.domain.ids import ExperimentId
 from determined_master.domain.states import TERMINAL
 from determined_master.domain.workspaces.naming import check_length
 from determined_master.engine.causes import OnlyOnce, UserRequest
+from determined_master.records.experiments import ExperimentRow
 from determined_master.services.cluster.pools import Pools
 from determined_master.services.experiments.configs import ExperimentConfigs, PreparedExperiment
 from determined_master.services.search.sources import check_source, hold_source
@@ -124,7 +125,7 @@ class Experiments:
                 known = await self._make(caller, submission, prepared)
         return known, prepared
 
-    async def get(self, caller: Caller, experiment_id: int) -> rows.ExperimentRow:
+    async def get(self, caller: Caller, experiment_id: int) -> ExperimentRow:
         """One experiment.
 
         Raises:

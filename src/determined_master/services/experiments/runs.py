@@ -11,6 +11,7 @@ from determined_master.domain.access import rules as access
 from determined_master.domain.listing.filters import parse_filter, parse_sort
 from determined_master.domain.listing.paging import Page
 from determined_master.domain.states import shown_state
+from determined_master.records.experiments import RunRow
 from determined_master.store.experiments import run_lists as rows
 from determined_master.store.listing.page import ListQuery, find_page
 
@@ -50,7 +51,7 @@ class Search(msgspec.Struct, frozen=True):
 class ShownRun(msgspec.Struct, frozen=True):
     """A run and the state that users are shown."""
 
-    row: rows.RunRow
+    row: RunRow
     state: str
 
 
@@ -78,5 +79,5 @@ class Runs:
             found = await rows.list_runs(conn, ids)
         return [ShownRun(row, self._shown(row)) for row in found]
 
-    def _shown(self, row: rows.RunRow) -> str:
+    def _shown(self, row: RunRow) -> str:
         return shown_state(row.state, self._live.states_of_trial(row.id))

@@ -9,7 +9,8 @@ import msgspec
 
 from determined_master.domain.access import rules as access
 from determined_master.domain.listing.paging import Page
-from determined_master.services.experiments.lists import ExperimentLists, ListItem, Rendered
+from determined_master.records.experiments import ListItem
+from determined_master.services.experiments.lists import ExperimentLists, Rendered
 from determined_master.services.experiments.trials import TrialPage, Trials
 from determined_master.store.experiments.search_query import EXPERIMENTS
 from determined_master.store.listing.page import find_page
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.domain.access.rules import Caller
+    from determined_master.records.experiments import ExperimentRow
     from determined_master.services.experiments.runs import Search
-    from determined_master.store.experiments.experiments import ExperimentRow
 
 
 class FoundExperiment(msgspec.Struct, frozen=True):

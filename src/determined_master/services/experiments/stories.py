@@ -7,23 +7,18 @@ from typing import TYPE_CHECKING
 
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument, NotFound
-from determined_master.engine import StoryLine, list_story
+from determined_master.engine import count_story, list_story
+from determined_master.records.stories import StoryLine
+from determined_master.store.experiments import lookups
+from determined_master.store.tasks import allocations
 
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
+    from determined_master.records.stories import ThingWithStory
     from determined_master.store.db import Conn, Database
 
 KINDS = ("experiment", "trial", "allocation")
 MAX_LINES = 1000
-EXISTS = {
-    "experiment": "SELECT EXISTS (SELECT FROM experiments WHERE id::text = $1)",
-    "trial": "SELECT EXISTS (SELECT FROM trials WHERE id::text = $1)",
-    "allocation": "SELECT EXISTS (SELECT FROM allocations WHERE id = $1)",
-}
-ALLOCATIONS = """
-    SELECT a.id FROM allocations a JOIN tasks k ON k.id = a.task_id
-     WHERE k.trial_id::text = $1 ORDER BY a.requested_at, a.id
-"""
 
 
 class Stories:
@@ -33,7 +28,7 @@ class Stories:
         self._db = db
 
     async def read(
-        self, caller: Caller, kind: str, id: str, *, offset: int, limit: int
+        self, caller: Caller, kind: ThingWithStory, id: str, *, offset: int, limit: int
     ) -> tuple[Sequence[StoryLine], int]:
         """Lines in the order of time, and how many there are in all.
 
@@ -49,20 +44,18 @@ class Stories:
                 f"{MAX_LINES}"
             )
         async with self._db.acquire() as conn:
-            if not await conn.fetchval(EXISTS[kind], id):
+            if not await lookups.exists(conn, kind, id):
                 raise NotFound(f"{kind} '{id}' not found")
             aggregates = await self._aggregates(conn, kind, id)
-            names = [[k for k, _ in aggregates], [i for _, i in aggregates]]
-            total = await conn.fetchval(
-                "SELECT count(*) FROM unnest($1::text[], $2::text[]) AS w (kind, id) "
-                "JOIN journal j ON j.kind = w.kind AND j.id = w.id",
-                *names,
-            )
+            total = await count_story(conn, aggregates)
             lines = await list_story(conn, aggregates, limit=offset + (limit or MAX_LINES))
-        return lines[offset:], int(total)
+        return lines[offset:], total
 
-    async def _aggregates(self, conn: Conn, kind: str, id: str) -> list[tuple[str, str]]:
-        aggregates = [(kind, id)]
+    async def _aggregates(
+        self, conn: Conn, kind: ThingWithStory, id: str
+    ) -> list[tuple[str, str]]:
+        aggregates: list[tuple[str, str]] = [(kind, id)]
         if kind == "trial":
-            aggregates += [("allocation", row["id"]) for row in await conn.fetch(ALLOCATIONS, id)]
+            found = await allocations.list_ids_of_trial(conn, id)
+            aggregates += [("allocation", allocation_id) for allocation_id in found]
         return aggregates

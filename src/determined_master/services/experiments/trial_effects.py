@@ -15,6 +15,7 @@ from determined_master.domain.ids import ExperimentId, TrialId
 from determined_master.domain.task.proxy_port import proxy_ports_of
 from determined_master.domain.trial import messages as trial
 from determined_master.engine.causes import CarriedOut
+from determined_master.records.experiments import ExperimentRow
 from determined_master.services.access.task_tokens import TaskTokens
 from determined_master.services.batch_loader import BatchLoader
 from determined_master.services.queue.request_effects import (
@@ -103,7 +104,7 @@ class TrialEffects:
         async with self._db.acquire() as conn:
             return {row.id: row for row in await trials.list_trials(conn, ids)}
 
-    async def _fetch_experiments(self, ids: Sequence[int]) -> dict[int, experiments.ExperimentRow]:
+    async def _fetch_experiments(self, ids: Sequence[int]) -> dict[int, ExperimentRow]:
         async with self._db.acquire() as conn:
             found = [await experiments.find_experiment(conn, i) for i in ids]
         return {row.id: row for row in found if row is not None}
@@ -111,7 +112,7 @@ class TrialEffects:
 
 def _request(
     row: trials.TrialRow,
-    experiment: experiments.ExperimentRow,
+    experiment: ExperimentRow,
     now: datetime,
     excluded: tuple[str, ...],
 ) -> alloc.AllocationRequest:

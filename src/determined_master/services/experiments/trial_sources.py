@@ -9,6 +9,7 @@ import msgspec
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.ids import checked_uuid
+from determined_master.records.models import TrialSource
 from determined_master.services.models.models import get_model
 from determined_master.store.checkpoints import checkpoints
 from determined_master.store.experiments import trial_sources as rows
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.domain.access.rules import Caller
-    from determined_master.store.metrics.metrics import StoredReport
+    from determined_master.records.metrics import StoredReport
 
 
 TYPES = ("INFERENCE", "FINE_TUNING")
@@ -35,7 +36,7 @@ class TrialSources:
     def __init__(self, db: asyncpg.Pool) -> None:
         self._db = db
 
-    async def report(self, caller: Caller, source: rows.TrialSource) -> None:
+    async def report(self, caller: Caller, source: TrialSource) -> None:
         """Note that a trial uses a checkpoint; a task may say so of its own trial.
 
         Raises:

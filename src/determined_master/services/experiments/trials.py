@@ -15,10 +15,14 @@ from determined_master.domain.ids import TrialId
 from determined_master.domain.states import TERMINAL, shown_state
 from determined_master.domain.trial import messages as trial
 from determined_master.engine.causes import Occurrence, UserRequest
+from determined_master.records.checkpoints import CheckpointRow
+from determined_master.records.experiments import WorkloadKey
+from determined_master.records.metrics import StoredReport
 from determined_master.services.batch_loader import BatchLoader
 from determined_master.store.checkpoints import checkpoints
+from determined_master.store.experiments import lookups
 from determined_master.store.experiments import trials as rows
-from determined_master.store.experiments.workloads import WorkloadKey, list_keys
+from determined_master.store.experiments.workloads import list_keys
 from determined_master.store.metrics import metrics
 
 if TYPE_CHECKING:
@@ -36,9 +40,9 @@ class TrialPage(msgspec.Struct, frozen=True, kw_only=True):
     """A trial with what pages show beside it."""
 
     row: rows.TrialRow
-    best: metrics.StoredReport | None = None
-    latest: metrics.StoredReport | None = None
-    best_checkpoint: checkpoints.CheckpointRow | None = None
+    best: StoredReport | None = None
+    latest: StoredReport | None = None
+    best_checkpoint: CheckpointRow | None = None
     task_ids: Sequence[str] = ()
     shown_state: str = "ACTIVE"
 
@@ -72,7 +76,7 @@ class Trials:
         *,
         descending: bool = False,
     ) -> list[int]:
-        """Ids of an experiment's trials in the order of one of `rows.SORTS`, equal ones by id.
+        """Ids of an experiment's trials in the order of one of `rows.SORTS`, else by id.
 
         Args:
             states: those of other states are left out, as they are stored and as they are shown.
@@ -81,11 +85,11 @@ class Trials:
             NotFound: there is no such experiment.
         """
         access.may(caller, "read", "experiment")
-        exists = "SELECT EXISTS (SELECT FROM experiments WHERE id = $1)"
+        key = sort if sort in rows.SORTS else "id"
         async with self._db.acquire() as conn:
-            if not await conn.fetchval(exists, experiment_id):
+            if await lookups.find_missing(conn, [experiment_id]) is not None:
                 raise NotFound(f"experiment '{experiment_id}' not found")
-            stored = await rows.list_states(conn, experiment_id, sort, descending=descending)
+            stored = await rows.list_states(conn, experiment_id, key, descending=descending)
         if not states and sort != "state":
             return [trial_id for trial_id, _ in stored]
         shown = {i: shown_state(state, self._live.states_of_trial(i)) for i, state in stored}
@@ -161,14 +165,14 @@ class Trials:
 
     async def workloads(
         self, trial_id: int, keys: Sequence[WorkloadKey]
-    ) -> list[metrics.StoredReport | checkpoints.CheckpointRow]:
+    ) -> list[StoredReport | CheckpointRow]:
         """The trials for these keys, in their order; missing ones are left out."""
         ids = [key for key in keys if isinstance(key, int)]
         uuids = [key for key in keys if isinstance(key, str)]
         async with self._db.acquire() as conn:
             reports = await metrics.list_some(conn, trial_id, ids) if ids else []
             saved = await checkpoints.list_by_uuids(conn, uuids) if uuids else {}
-        found: dict[WorkloadKey, metrics.StoredReport | checkpoints.CheckpointRow] = {}
+        found: dict[WorkloadKey, StoredReport | CheckpointRow] = {}
         found.update({row.id: row for row in reports})
         found.update(saved.items())
         return [found[key] for key in keys if key in found]

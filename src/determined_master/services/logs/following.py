@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING
 
 from determined_master import clock
+from determined_master.records.logs import LogFilter, LogRow
 from determined_master.store.logs import task_logs as rows
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class Follower:
     SETTLED_S = 60.0
     """Lines drawn before one that was sent this long ago are committed by now."""
 
-    def __init__(self, db: asyncpg.Pool, task_ids: Sequence[str], wanted: rows.LogFilter) -> None:
+    def __init__(self, db: asyncpg.Pool, task_ids: Sequence[str], wanted: LogFilter) -> None:
         self._db = db
         self._task_ids = task_ids
         self._wanted = wanted
@@ -45,7 +46,7 @@ class Follower:
         """When, at most once a second, and what had been the newest line then."""
         self._looked_back_s = -LOOK_BACK_S
 
-    async def pages(self, *, is_over: bool) -> AsyncIterator[list[rows.LogRow]]:
+    async def pages(self, *, is_over: bool) -> AsyncIterator[list[LogRow]]:
         """Pages of lines that were not sent, those that came late before the new ones.
 
         Args:
@@ -68,7 +69,7 @@ class Follower:
         """Whether the last look back is long enough ago."""
         return clock.monotonic_s() >= self._looked_back_s + LOOK_BACK_S
 
-    def add(self, page: Sequence[rows.LogRow]) -> None:
+    def add(self, page: Sequence[LogRow]) -> None:
         """Note that a page was sent."""
         now_s = clock.monotonic_s()
         self.count += len(page)
@@ -82,7 +83,7 @@ class Follower:
         if len(self._recent) > 2 * self.OVERLAP:
             self._recent = {i for i in self._recent if i > self.floor}
 
-    async def _late(self) -> AsyncIterator[list[rows.LogRow]]:
+    async def _late(self) -> AsyncIterator[list[LogRow]]:
         if self._newest == self.floor:
             return
         between = (self.floor, self._newest)
@@ -95,7 +96,7 @@ class Follower:
             if page:
                 yield page
 
-    async def _after(self, beyond: int) -> list[rows.LogRow]:
+    async def _after(self, beyond: int) -> list[LogRow]:
         async with self._db.acquire() as conn:
             return await rows.list_lines(
                 conn, self._task_ids, self._wanted, beyond=beyond, limit=PAGE

@@ -14,6 +14,7 @@ from determined_master.aggregates.trials import TRIAL
 from determined_master.domain.ids import TrialId
 from determined_master.domain.trial.messages import AgentExcluded, RetriesCanceled, TrialEvent
 from determined_master.engine.causes import LogPolicyMatched
+from determined_master.store.logs import policies as rows
 from determined_master.store.logs import task_logs
 
 if TYPE_CHECKING:
@@ -106,21 +107,15 @@ class LogPolicyMatcher:
             cause = LogPolicyMatched(index, task_id, agent_id)
             await self._engine.post(TRIAL, TrialId(compiled.trial_id), event, cause=cause)
         if policy.get("name"):
-            query = "UPDATE trials SET log_policy_matched = $2 WHERE id = $1"
             async with self._db.acquire() as conn:
-                await conn.execute(query, compiled.trial_id, policy["name"])
+                await rows.update_matched(conn, compiled.trial_id, policy["name"])
 
     async def _compiled(self, task_id: str) -> _Compiled | None:
         if task_id in self._known:
             return self._known[task_id]
-        query = """
-            SELECT k.trial_id, e.config->'log_policies' AS policies
-              FROM tasks k JOIN experiments e ON e.id = k.experiment_id
-             WHERE k.id = $1 AND k.type = 'TRIAL'
-        """
         async with self._db.acquire() as conn:
-            row = await conn.fetchrow(query, task_id)
-        compiled = _compile(row["policies"] or [], row["trial_id"]) if row else None
+            row = await rows.find_policies(conn, task_id)
+        compiled = _compile(row.policies or [], row.trial_id) if row else None
         self._known[task_id] = compiled
         if len(self._known) > MAX_KNOWN_TASKS:
             self._known.popitem(last=False)

@@ -16,6 +16,7 @@ from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.log_lines import LEVEL_NUMBERS, split_prefix
 from determined_master.ports import StoredOutput, TaskNote
+from determined_master.records.logs import LogFilter, LogRow
 from determined_master.services.logs.following import LOOK_BACK_S, PAGE, Follower
 from determined_master.store.logs import task_logs as rows
 from determined_master.store.workspaces.places import find_workspaces
@@ -152,11 +153,11 @@ class TaskLogs:
         self,
         caller: Caller,
         task_ids: Sequence[str],
-        wanted: rows.LogFilter,
+        wanted: LogFilter,
         *,
         limit: int = 0,
         newest_first: bool = False,
-    ) -> AsyncIterator[list[rows.LogRow]]:
+    ) -> AsyncIterator[list[LogRow]]:
         """Pages of stored lines; `limit` 0 means all."""
         access.may(caller, "read", "task")
         beyond, left = None, limit
@@ -173,8 +174,8 @@ class TaskLogs:
             beyond, left = page[-1].id, left - len(page)
 
     async def follow(
-        self, caller: Caller, task_ids: Sequence[str], wanted: rows.LogFilter, *, limit: int = 0
-    ) -> AsyncIterator[list[rows.LogRow]]:
+        self, caller: Caller, task_ids: Sequence[str], wanted: LogFilter, *, limit: int = 0
+    ) -> AsyncIterator[list[LogRow]]:
         """Pages of lines as they come, until the tasks have ended and all of it is stored."""
         access.may(caller, "read", "task")
         follower = Follower(self._db, task_ids, wanted)

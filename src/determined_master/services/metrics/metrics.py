@@ -18,6 +18,7 @@ from determined_master.domain.metrics.limits import find_problem
 from determined_master.domain.metrics.summary import SYSTEM_GROUPS, as_number
 from determined_master.engine import Rows
 from determined_master.engine.causes import Occurrence
+from determined_master.records.metrics import StoredReport, SystemSample
 from determined_master.services.batch_loader import BatchLoader
 from determined_master.services.metrics.flush import Flusher
 from determined_master.services.metrics.reports import MetricReport, TrialFacts
@@ -112,14 +113,14 @@ class Metrics:
 
     async def stream(
         self, caller: Caller, trial_ids: Sequence[int], group: str, size: int = 1000
-    ) -> AsyncIterator[list[rows.StoredReport]]:
+    ) -> AsyncIterator[list[StoredReport]]:
         """Pages of about `size` reports of a group that count, by trial and order of arrival."""
         if not trial_ids:
             raise InvalidArgument("must specify at least one trial id")
         for trial_id in trial_ids:
             await self.facts(trial_id)
         access.may(caller, "read", "experiment")
-        gathered: list[rows.StoredReport] = []
+        gathered: list[StoredReport] = []
         for trial_id in trial_ids:
             after: int | None = 0
             while after is not None:
@@ -135,13 +136,13 @@ class Metrics:
         if gathered:
             yield gathered
 
-    async def _sampled(self, trial_id: int, group: str) -> list[rows.StoredReport]:
+    async def _sampled(self, trial_id: int, group: str) -> list[StoredReport]:
         async with self._db.acquire() as conn:
             found = await system_metrics.list_samples(
                 conn, trial_id, group, after=0, limit=MAX_SAMPLES
             )
         return [
-            rows.StoredReport(
+            StoredReport(
                 id=sample.id,
                 trial_id=trial_id,
                 metric_group=group,
@@ -169,24 +170,17 @@ class Metrics:
         return facts
 
     async def _fetch_facts(self, trial_ids: Sequence[int]) -> dict[int, TrialFacts]:
-        query = """
-            SELECT t.id, t.experiment_id, t.request_id::text, e.searcher_metric,
-                   e.smaller_is_better, e.searcher_type, e.unmanaged,
-                   e.config->'searcher'->>'time_metric' AS time_metric
-              FROM trials t JOIN experiments e ON e.id = t.experiment_id
-             WHERE t.id = ANY ($1)
-        """
         async with self._db.acquire() as conn:
-            found = await conn.fetch(query, trial_ids)
+            found = await rows.list_reporters(conn, trial_ids)
         return {
-            row["id"]: TrialFacts(
-                experiment_id=row["experiment_id"],
-                request_id=row["request_id"],
-                searcher_metric=row["searcher_metric"],
-                smaller_is_better=row["smaller_is_better"],
-                wants_validations=row["searcher_type"] in HALVING and not row["unmanaged"],
-                time_metric=row["time_metric"],
-                is_detached=row["unmanaged"],
+            row.id: TrialFacts(
+                experiment_id=row.experiment_id,
+                request_id=row.request_id,
+                searcher_metric=row.searcher_metric,
+                smaller_is_better=row.smaller_is_better,
+                wants_validations=row.searcher_type in HALVING and not row.unmanaged,
+                time_metric=row.time_metric,
+                is_detached=row.unmanaged,
             )
             for row in found
         }
@@ -244,8 +238,8 @@ def _way(report: MetricReport, facts: TrialFacts) -> Literal["store", "sample", 
     return "alone" if is_for_search else "store"
 
 
-def _sample(report: MetricReport) -> system_metrics.SystemSample:
-    return system_metrics.SystemSample(
+def _sample(report: MetricReport) -> SystemSample:
+    return SystemSample(
         trial_id=report.trial_id,
         run_id=report.run_id,
         metric_group=report.group,
@@ -267,7 +261,7 @@ def _judged(value: float | None, facts: TrialFacts) -> float | None:
     return min(max(signed, -sys.float_info.max), sys.float_info.max)
 
 
-def as_stored(group: str, row: rows.StoredReport) -> dict[str, Any]:
+def as_stored(group: str, row: StoredReport) -> dict[str, Any]:
     """A report's values in the form that clients read them in."""
     if group == "validation":
         return {"validation_metrics": row.metrics}

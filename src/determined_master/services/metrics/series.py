@@ -10,9 +10,11 @@ import msgspec
 
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument, NotFound
+from determined_master.records.metrics import MetricName, PointRow
+from determined_master.store.experiments import lookups
 from determined_master.store.experiments import trials as trial_rows
 from determined_master.store.metrics import series as rows
-from determined_master.store.metrics.series import MetricName, PointRow, SeriesWanted, SnapshotRow
+from determined_master.store.metrics.series import SeriesWanted, SnapshotRow
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -122,10 +124,9 @@ class SeriesReads:
         access.may(caller, "read", "experiment")
         sent: set[MetricName] = set()
         sent_searcher: set[str] = set()
-        query = "SELECT DISTINCT searcher_metric FROM experiments WHERE id = ANY ($1)"
         async for _ in self._rounds(experiment_ids, period_s):
             async with self._db.acquire() as conn:
-                searcher = {row[0] for row in await conn.fetch(query, experiment_ids)}
+                searcher = await lookups.list_searcher_metrics(conn, experiment_ids)
                 found = await rows.list_metric_names(conn, experiment_ids)
             yield NewNames(sorted(searcher - sent_searcher), [m for m in found if m not in sent])
             sent |= set(found)
@@ -200,13 +201,12 @@ class SeriesReads:
 
     async def _rounds(self, experiment_ids: Sequence[int], period_s: int) -> AsyncIterator[None]:
         """Now and once a period, the last time after all of the experiments have ended."""
-        query = "SELECT count(*) FROM experiments WHERE id = ANY ($1) AND ended_at IS NULL"
         wait_s = min(max(period_s, SHORTEST_PERIOD_S), LONGEST_PERIOD_S)
         async with self._db.acquire() as conn:
             await _must_exist(conn, experiment_ids)
         while True:
             async with self._db.acquire() as conn:
-                is_open = bool(await conn.fetchval(query, experiment_ids))
+                is_open = await lookups.has_open(conn, experiment_ids)
             yield
             if not is_open:
                 return
@@ -214,10 +214,9 @@ class SeriesReads:
 
 
 async def _must_exist(conn: Conn, experiment_ids: Sequence[int]) -> None:
-    query = "SELECT id FROM unnest($1::int[]) id EXCEPT SELECT id FROM experiments ORDER BY 1"
-    missing = await conn.fetch(query, experiment_ids)
-    if missing:
-        raise NotFound(f"experiment '{missing[0][0]}' not found")
+    missing = await lookups.find_missing(conn, experiment_ids)
+    if missing is not None:
+        raise NotFound(f"experiment '{missing}' not found")
 
 
 def _check(trial_ids: Sequence[int], metrics: Sequence[MetricName], part: Range) -> None:

@@ -24,11 +24,12 @@ from determined_master.domain.metrics.extremes import (
     joined,
     thinned,
 )
+from determined_master.records.metrics import PointRow
 from determined_master.store.connection_errors import DATABASE_ERRORS
 from determined_master.store.metrics import blocks
 from determined_master.store.metrics import series as rows
 from determined_master.store.metrics.blocks import Block, BlockEntry, NewEntry
-from determined_master.store.metrics.series import PointRow, SeriesWanted
+from determined_master.store.metrics.series import SeriesWanted
 
 if TYPE_CHECKING:
     from determined_master.store.db import Conn, Database

@@ -14,6 +14,7 @@ import msgspec
 
 from determined_master.domain.errors import AlreadyExists, DetError, InvalidArgument, NotFound
 from determined_master.domain.metrics.summary import SYSTEM_GROUPS, add_report, as_number
+from determined_master.records.metrics import StoredReport
 from determined_master.services.metrics.reports import MetricReport, TrialFacts
 from determined_master.services.metrics.reruns import archive_redone
 from determined_master.services.metrics.series_points import SeriesPoints
@@ -144,7 +145,7 @@ def _key(report: MetricReport) -> rows.ReportKey:
 
 
 async def _merge(
-    conn: Conn, report: MetricReport, taken: dict[rows.ReportKey, rows.StoredReport]
+    conn: Conn, report: MetricReport, taken: dict[rows.ReportKey, StoredReport]
 ) -> DetError | None:
     """A report whose key is taken: equal values change nothing, new names are added."""
     stored = taken.get(_key(report))

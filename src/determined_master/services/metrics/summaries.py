@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from determined_master.domain.metrics.summary import SYSTEM_GROUPS, Summary, add_report
+from determined_master.records.metrics import StoredReport
 from determined_master.store.metrics import metrics as rows
 from determined_master.store.metrics import summaries as stored
 
@@ -215,7 +216,7 @@ async def _remake(conn: Conn, trial_id: int) -> None:
             await stored.update_summaries(conn, [(trial_id, lock.metrics_version, text)])
 
 
-def _add(summary: Summary, page: Iterable[rows.StoredReport]) -> None:
+def _add(summary: Summary, page: Iterable[StoredReport]) -> None:
     for row in page:
         values: Mapping[str, Any] = row.metrics
         add_report(summary, row.metric_group, values)

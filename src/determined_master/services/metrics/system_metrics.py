@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.domain.access.rules import Caller
-    from determined_master.store.metrics.system_metrics import SeriesLabel, SystemSample
+    from determined_master.records.metrics import SeriesLabel, SystemSample
 
 """Reports of these groups are samples when they have no steps."""
 MAX_SAMPLES = 10_000

@@ -21,8 +21,8 @@ from determined_master.store.models import models as rows
 
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
+    from determined_master.records.models import ModelFilter, ModelRow
     from determined_master.store.db import Conn
-    from determined_master.store.models.models import ModelFilter, ModelRow
 
 DEFAULT_WORKSPACE_ID = 1
 MAX_NAME_CHARACTERS = 500

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.domain.access.rules import Caller
-    from determined_master.store.checkpoints.checkpoints import CheckpointRow
+    from determined_master.records.checkpoints import CheckpointRow
+    from determined_master.records.models import ModelRow
     from determined_master.store.db import Conn
-    from determined_master.store.models.models import ModelRow
     from determined_master.store.models.versions import VersionRow
 
 

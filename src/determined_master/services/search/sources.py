@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument
+from determined_master.records.access import Thing
 from determined_master.store.checkpoints import checkpoints
 from determined_master.store.checkpoints import gc as collections
-from determined_master.store.workspaces.places import Thing, find_workspaces
+from determined_master.store.workspaces.places import find_workspaces
 
 if TYPE_CHECKING:
     import asyncpg

@@ -15,6 +15,7 @@ from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
 from determined_master.domain.ids import AllocationId, checked_uuid
 from determined_master.engine.causes import Cause, Occurrence, OnlyOnce
+from determined_master.records.tasks import AllocationRow
 from determined_master.store.tasks import allocations as rows
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Allocations:
         self._live = live
         self._rounds: dict[str, _Round] = {}
 
-    async def get(self, caller: Caller, allocation_id: str) -> rows.AllocationRow:
+    async def get(self, caller: Caller, allocation_id: str) -> AllocationRow:
         """One allocation."""
         access.may(caller, "read", "task")
         async with self._db.acquire() as conn:
@@ -54,7 +55,7 @@ class Allocations:
             raise NotFound(f"allocation '{allocation_id}' not found")
         return row
 
-    async def list_of(self, caller: Caller, task_id: str) -> list[rows.AllocationRow]:
+    async def list_of(self, caller: Caller, task_id: str) -> list[AllocationRow]:
         """The allocations of a task, newest first."""
         access.may(caller, "read", "task")
         async with self._db.acquire() as conn:
@@ -139,24 +140,14 @@ class Allocations:
     ) -> None:
         """Store which devices a container has found."""
         access.may(caller, "report", "task")
-        query = """
-            UPDATE allocations SET accelerators = accelerators || jsonb_build_array($2::jsonb)
-             WHERE id = $1 AND NOT accelerators @> jsonb_build_array($2::jsonb)
-        """
         async with self._db.acquire() as conn:
-            await conn.execute(query, allocation_id, dict(data))
+            await rows.add_accelerators(conn, allocation_id, dict(data))
 
     async def accelerators(self, caller: Caller, task_id: str) -> list[dict[str, Any]]:
         """The accelerators of a task's containers, by allocation; nothing of an unknown one."""
         access.may(caller, "read", "task")
-        query = """
-            SELECT d.value || jsonb_build_object('allocationId', a.id, 'resourcePool', a.pool)
-                   AS found
-              FROM allocations a, jsonb_array_elements(a.accelerators) WITH ORDINALITY d
-             WHERE a.task_id = $1 ORDER BY a.requested_at, a.id, d.ordinality
-        """
         async with self._db.acquire() as conn:
-            return [row["found"] for row in await conn.fetch(query, task_id)]
+            return await rows.list_accelerators(conn, task_id)
 
     async def all_gather(
         self, caller: Caller, allocation_id: str, request: str, peers: int, data: Any

@@ -9,6 +9,7 @@ from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.config.task import typed_task
 from determined_master.domain.interactive_task.messages import RequestOnlyRun
 from determined_master.domain.task.proxy_port import ProxyPort, proxy_ports_of
+from determined_master.records.tasks import InteractiveRow
 from determined_master.services.access.task_tokens import TaskTokens
 from determined_master.services.containers.interactive_specs import own_proxy_ports
 from determined_master.services.queue.request_effects import ask_for_room
@@ -41,13 +42,13 @@ class InteractiveEffects:
         await ask_for_room(ctx, self._tokens, effect.allocation_id, row.user_id, request)
 
 
-def proxied_ports(row: interactive_tasks.InteractiveRow) -> tuple[ProxyPort, ...]:
+def proxied_ports(row: InteractiveRow) -> tuple[ProxyPort, ...]:
     """How the master reaches such a task: its own server first, then what its user asks for."""
     own = own_proxy_ports(row.kind, row.port or 0)
     return (*own, *proxy_ports_of(row.config["environment"]))
 
 
-def _request(row: interactive_tasks.InteractiveRow) -> alloc.AllocationRequest:
+def _request(row: InteractiveRow) -> alloc.AllocationRequest:
     config = typed_task(row.config)
     return alloc.AllocationRequest(
         task_id=row.id,

@@ -21,6 +21,7 @@ from determined_master.domain.interactive_task.messages import (
     TaskLaunched,
 )
 from determined_master.engine.causes import Cause, OnlyOnce, UserRequest
+from determined_master.records.tasks import InteractiveRow, ListedTask, TaskQuery
 from determined_master.services.configs.policies import policies_of
 from determined_master.services.tasks.interactive_configs import (
     FIRST_WORKSPACE_ID,
@@ -69,7 +70,7 @@ NO_SOURCES = Sources()
 class Launched(msgspec.Struct, frozen=True):
     """A task that was just started."""
 
-    row: rows.InteractiveRow
+    row: InteractiveRow
     exceeds_slots: bool
     """Whether it asks for more slots than its pool has now."""
 
@@ -151,7 +152,7 @@ class InteractiveTasks:
 
     async def get(
         self, caller: Caller, kind: InteractiveKind | None, task_id: str
-    ) -> rows.InteractiveRow:
+    ) -> InteractiveRow:
         """One task of that kind, or of any.
 
         Raises:
@@ -164,9 +165,7 @@ class InteractiveTasks:
             raise NotFound(f"{(kind or 'task').lower()} '{task_id}' not found")
         return row
 
-    async def find(
-        self, caller: Caller, wanted: rows.TaskQuery
-    ) -> tuple[list[rows.ListedTask], Page]:
+    async def find(self, caller: Caller, wanted: TaskQuery) -> tuple[list[ListedTask], Page]:
         """Tasks of a kind that are not over, or not for long; a page of them.
 
         Raises:
@@ -180,7 +179,7 @@ class InteractiveTasks:
 
     async def kill(
         self, caller: Caller, kind: InteractiveKind | None, task_id: str
-    ) -> rows.InteractiveRow:
+    ) -> InteractiveRow:
         """End a task at once; one that has ended does not change.
 
         Raises:
@@ -198,7 +197,7 @@ class InteractiveTasks:
 
     async def set_priority(
         self, caller: Caller, kind: InteractiveKind, task_id: str, priority: int
-    ) -> rows.InteractiveRow:
+    ) -> InteractiveRow:
         """Give a task another priority in its queue; one that has ended does not change.
 
         Raises:
@@ -227,7 +226,7 @@ class InteractiveTasks:
         await self._terms.sync([row.job_id])
         return await self.get(caller, kind, task_id)
 
-    def may_enter(self, caller: Caller, row: rows.ListedTask) -> bool:
+    def may_enter(self, caller: Caller, row: ListedTask) -> bool:
         """Whether the caller may be given the keys of a task: who may only see it may not."""
         return access.can_control(caller, "task", row)
 
@@ -242,7 +241,7 @@ class InteractiveTasks:
         async with self._db.acquire() as conn:
             await rows.update_activity(conn, task_id, clock.now())
 
-    async def agent_user(self, row: rows.InteractiveRow) -> TaskUser:
+    async def agent_user(self, row: InteractiveRow) -> TaskUser:
         """Whom a task's program runs as."""
         async with self._db.acquire() as conn:
             linked = await workspaces.find_agent_user(conn, row.user_id, row.workspace_id or 0)
@@ -250,7 +249,7 @@ class InteractiveTasks:
 
     async def _controlled(
         self, caller: Caller, kind: InteractiveKind | None, task_id: str
-    ) -> rows.InteractiveRow:
+    ) -> InteractiveRow:
         row = await self.get(caller, kind, task_id)
         access.may_control(caller, "task", row)
         return row

@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING
-
-import msgspec
 
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import NotFound
 from determined_master.domain.interactive_task.messages import INTERACTIVE_KINDS
+from determined_master.records.tasks import TaskRow
 from determined_master.store.experiments import experiments
 from determined_master.store.tasks import generic_tasks, interactive_tasks
+from determined_master.store.tasks import tasks as rows
 
 if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.domain.access.rules import Caller
-
-
-class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One task."""
-
-    id: str
-    type: str
-    job_id: str
-    trial_id: int | None
-    experiment_id: int | None
-    user_id: int
-    started_at: datetime
-    ended_at: datetime | None
 
 
 class Tasks:
@@ -41,15 +27,11 @@ class Tasks:
     async def get(self, caller: Caller, task_id: str) -> TaskRow:
         """One task."""
         access.may(caller, "read", "task")
-        query = """
-            SELECT id, type, job_id::text, trial_id, experiment_id, user_id, started_at, ended_at
-              FROM tasks WHERE id = $1
-        """
         async with self._db.acquire() as conn:
-            row = await conn.fetchrow(query, task_id)
+            row = await rows.find_task(conn, task_id)
         if row is None:
             raise NotFound(f"task '{task_id}' not found")
-        return TaskRow(**row)
+        return row
 
     async def context_directory(self, caller: Caller, task_id: str) -> bytes:
         """The directory that it starts in as tar.gz; empty when there is none.

@@ -9,10 +9,11 @@ import msgspec
 
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument, NotFound
-from determined_master.services.experiments.lists import ExperimentQuery, list_ids
+from determined_master.records.experiments import ExperimentQuery
 from determined_master.services.tasks.interactive_tasks import Sources
 from determined_master.store.configs import templates
 from determined_master.store.experiments import experiments, trials
+from determined_master.store.experiments.lists import list_ids
 
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller

@@ -9,6 +9,7 @@ from determined_master.domain.config.policies.layer import check_held
 from determined_master.domain.config.policies.rules import check_constraints
 from determined_master.domain.errors import DetError, FailedPrecondition
 from determined_master.domain.states import LEAVING, TERMINAL
+from determined_master.records.experiments import ExperimentRow
 from determined_master.services.configs.policies import policies_of
 from determined_master.store.experiments import experiments
 from determined_master.store.tasks import generic_tasks
@@ -35,9 +36,7 @@ class Moves:
         self._bindings = bindings
         self._pools = pools
 
-    async def check_experiment(
-        self, conn: Conn, row: experiments.ExperimentRow, workspace_id: int
-    ) -> None:
+    async def check_experiment(self, conn: Conn, row: ExperimentRow, workspace_id: int) -> None:
         """Do nothing when an experiment may continue there.
 
         Raises:

@@ -87,6 +87,5 @@ class ProjectColumns:
 
 
 async def _must_exist(conn: Conn, project_id: int) -> None:
-    query = "SELECT EXISTS (SELECT FROM projects WHERE id = $1)"
-    if not await conn.fetchval(query, project_id):
+    if not await rows.has_project(conn, project_id):
         raise NotFound(f"project '{project_id}' not found")

@@ -24,6 +24,7 @@ from determined_master.domain.workspaces.naming import (
     check_project_name,
     made_up_key,
 )
+from determined_master.records.workspaces import ProjectRow
 from determined_master.services.access.guard import controlled
 from determined_master.services.workspaces.places import check_open, check_place
 from determined_master.store.experiments import experiments
@@ -60,7 +61,7 @@ class Projects:
         self._deletions = deletions
         self._moves = moves
 
-    async def of_workspace(self, caller: Caller, workspace_id: int) -> list[rows.ProjectRow]:
+    async def of_workspace(self, caller: Caller, workspace_id: int) -> list[ProjectRow]:
         """The projects of one workspace by id.
 
         Raises:
@@ -72,7 +73,7 @@ class Projects:
                 raise NotFound(f"workspace '{workspace_id}' not found")
             return await rows.list_projects(conn, workspace_id=workspace_id)
 
-    async def get(self, caller: Caller, project_id: int) -> rows.ProjectRow:
+    async def get(self, caller: Caller, project_id: int) -> ProjectRow:
         """One project.
 
         Raises:
@@ -82,7 +83,7 @@ class Projects:
         async with self._db.acquire() as conn:
             return await _must_find(conn, project_id)
 
-    async def get_by_key(self, caller: Caller, key: str) -> rows.ProjectRow:
+    async def get_by_key(self, caller: Caller, key: str) -> ProjectRow:
         """The project of a key, in whatever case.
 
         Raises:
@@ -95,7 +96,7 @@ class Projects:
             raise NotFound(f"project '{key}' not found")
         return found[0]
 
-    async def create(self, caller: Caller, new: ProjectRequest) -> rows.ProjectRow:
+    async def create(self, caller: Caller, new: ProjectRequest) -> ProjectRow:
         """Make a project.
 
         Raises:
@@ -131,7 +132,7 @@ class Projects:
                         raise _taken(error, name, key) from None
         raise AlreadyExists(f"no key is free for project '{name}': give it one")
 
-    async def change(self, caller: Caller, project_id: int, changes: Changes) -> rows.ProjectRow:
+    async def change(self, caller: Caller, project_id: int, changes: Changes) -> ProjectRow:
         """Change name, description or key; none when one cannot be.
 
         Raises:
@@ -270,7 +271,7 @@ class Projects:
         return await self._deletions.delete_project(caller, project_id)
 
 
-def _check_changeable(row: rows.ProjectRow) -> None:
+def _check_changeable(row: ProjectRow) -> None:
     fixed = "and cannot have attributes updated"
     if row.immutable:
         raise FailedPrecondition(f"project ({row.id}) is immutable {fixed}: make another one")
@@ -289,7 +290,7 @@ def _made_up_keys(name: str) -> list[str]:
 
 async def _lock(
     conn: Conn, project_id: int, caller: Caller, *, action: access.Action = "edit"
-) -> rows.ProjectRow:
+) -> ProjectRow:
     row = await rows.lock_project(conn, project_id)
     if row is None:
         raise NotFound(f"project '{project_id}' not found")
@@ -308,7 +309,7 @@ async def _lock(
     return row
 
 
-async def _must_find(conn: Conn, project_id: int) -> rows.ProjectRow:
+async def _must_find(conn: Conn, project_id: int) -> ProjectRow:
     found = await rows.list_projects(conn, project_id=project_id)
     if not found:
         raise NotFound(f"project '{project_id}' not found")

@@ -21,6 +21,7 @@ from determined_master.domain.errors import (
     NotFound,
 )
 from determined_master.domain.workspaces.naming import check_workspace_name
+from determined_master.records.workspaces import WorkspaceRow
 from determined_master.services.access.users import AGENT_FIELDS
 from determined_master.store.workspaces import workspaces as rows
 
@@ -74,7 +75,7 @@ class Workspaces:
         self._bindings = bindings
         self._deletions = deletions
 
-    async def list_all(self, caller: Caller) -> list[rows.WorkspaceRow]:
+    async def list_all(self, caller: Caller) -> list[WorkspaceRow]:
         """All workspaces that the caller sees, by id."""
         access.may(caller, "read", "workspace")
         async with self._db.acquire() as conn:
@@ -82,7 +83,7 @@ class Workspaces:
                 conn, caller.user_id, among=access.visible(caller, "workspace")
             )
 
-    async def get(self, caller: Caller, workspace_id: int) -> rows.WorkspaceRow:
+    async def get(self, caller: Caller, workspace_id: int) -> WorkspaceRow:
         """One workspace.
 
         Raises:
@@ -95,7 +96,7 @@ class Workspaces:
             raise _missing(workspace_id)
         return row
 
-    async def create(self, caller: Caller, new: WorkspaceChange) -> rows.WorkspaceRow:
+    async def create(self, caller: Caller, new: WorkspaceChange) -> WorkspaceRow:
         """Make a workspace; its maker has it pinned.
 
         Raises:
@@ -125,7 +126,7 @@ class Workspaces:
         new: WorkspaceChange,
         namespaces: Sequence[NamespaceChange],
         quotas: Mapping[str, int],
-    ) -> tuple[rows.WorkspaceRow, dict[str, Binding]]:
+    ) -> tuple[WorkspaceRow, dict[str, Binding]]:
         """The same, bound to Kubernetes namespaces at once; it is not made when they cannot be.
 
         Raises:
@@ -147,7 +148,7 @@ class Workspaces:
 
     async def change(
         self, caller: Caller, workspace_id: int, changes: WorkspaceChange
-    ) -> rows.WorkspaceRow:
+    ) -> WorkspaceRow:
         """Change what is given; nothing of it when one thing cannot be.
 
         Raises:
@@ -232,7 +233,7 @@ class Workspaces:
                 )
 
 
-def shown_storage(row: rows.WorkspaceRow) -> dict[str, Any] | None:
+def shown_storage(row: WorkspaceRow) -> dict[str, Any] | None:
     """A workspace's storage with every field of its kind, the unset ones null."""
     if not row.checkpoint_storage:
         return None
@@ -241,7 +242,7 @@ def shown_storage(row: rows.WorkspaceRow) -> dict[str, Any] | None:
     return {name: row.checkpoint_storage.get(name) for name in sorted({*fields, "type"})}
 
 
-def _columns(new: WorkspaceChange, old: rows.WorkspaceRow | None) -> dict[str, Any]:
+def _columns(new: WorkspaceChange, old: WorkspaceRow | None) -> dict[str, Any]:
     values: dict[str, Any] = {}
     if new.name is not None:
         values["name"] = check_workspace_name(new.name)
@@ -266,7 +267,7 @@ def _agent(given: Mapping[str, Any]) -> dict[str, Any]:
     return dict.fromkeys(AGENT_FIELDS) if missing else values
 
 
-def _check_agent(caller: Caller, values: Mapping[str, Any], row: rows.WorkspaceRow) -> None:
+def _check_agent(caller: Caller, values: Mapping[str, Any], row: WorkspaceRow) -> None:
     """Do nothing when the agent user stays what it is, or the caller may choose it.
 
     Who runs as another user of the agents' machines reads that user's files.
@@ -275,7 +276,7 @@ def _check_agent(caller: Caller, values: Mapping[str, Any], row: rows.WorkspaceR
         access.may(caller, "assign", "workspace", workspace_id=row.id, refusal=ONLY_ADMINS_ASSIGN)
 
 
-def _storage(given: Mapping[str, Any], old: rows.WorkspaceRow | None) -> dict[str, Any] | None:
+def _storage(given: Mapping[str, Any], old: WorkspaceRow | None) -> dict[str, Any] | None:
     if not given:
         return None
     stored = old.checkpoint_storage if old is not None else None
@@ -290,7 +291,7 @@ def _storage(given: Mapping[str, Any], old: rows.WorkspaceRow | None) -> dict[st
 
 async def _lock(
     conn: Conn, workspace_id: int, caller: Caller, refusal: str, *, action: access.Action = "edit"
-) -> rows.WorkspaceRow:
+) -> WorkspaceRow:
     row = await rows.lock_workspace(conn, workspace_id, caller.user_id)
     if row is None:
         raise _missing(workspace_id)
@@ -309,7 +310,7 @@ async def _lock(
     return row
 
 
-async def _must_find(conn: Conn, workspace_id: int, caller: Caller) -> rows.WorkspaceRow:
+async def _must_find(conn: Conn, workspace_id: int, caller: Caller) -> WorkspaceRow:
     row = await rows.find_workspace(conn, workspace_id, caller.user_id)
     if row is None:
         raise _missing(workspace_id)

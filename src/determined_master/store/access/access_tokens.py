@@ -7,18 +7,8 @@ from datetime import datetime
 
 import msgspec
 
+from determined_master.records.access import TokenRow
 from determined_master.store.db import Conn
-
-
-class TokenRow(msgspec.Struct, frozen=True):
-    """One access token; the token itself is shown once and not stored."""
-
-    id: int
-    user_id: int
-    expires_at: datetime
-    created_at: datetime
-    revoked_at: datetime | None
-    description: str
 
 
 class TokenFilter(msgspec.Struct, frozen=True, kw_only=True):

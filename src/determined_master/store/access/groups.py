@@ -4,19 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-
-from determined_master.store.access.users import COLUMNS, UserRow
+from determined_master.records.access import GroupRow, UserRow
+from determined_master.store.access.users import COLUMNS
 from determined_master.store.db import Conn
-
-
-class GroupRow(msgspec.Struct, frozen=True):
-    """One group, and how many users are in it."""
-
-    id: int
-    name: str
-    num_members: int = 0
-
 
 _FILTER = """
          WHERE ($1 = '' OR g.name = $1)

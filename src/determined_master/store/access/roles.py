@@ -7,18 +7,8 @@ from collections.abc import Sequence
 import msgspec
 
 from determined_master.domain.access.rights import Grant
+from determined_master.records.access import AssignmentRow
 from determined_master.store.db import Conn
-
-
-class AssignmentRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One role of a user or of a group (exactly one of the two is set)."""
-
-    role_id: int
-    user_id: int | None = None
-    group_id: int | None = None
-    workspace_id: int | None = None
-    """None: in the whole cluster."""
-
 
 _SELECT = "SELECT role_id, user_id, group_id, workspace_id FROM role_assignments"
 _ORDER = """

@@ -7,7 +7,8 @@ from typing import Literal
 
 import msgspec
 
-from determined_master.store.access.users import COLUMNS, UserRow
+from determined_master.records.access import UserRow
+from determined_master.store.access.users import COLUMNS
 from determined_master.store.db import Conn
 
 SessionKind = Literal["login", "access", "task"]
@@ -72,3 +73,12 @@ async def update_all_revoked(conn: Conn, user_id: int, now: datetime) -> None:
     """End every session of a user."""
     query = "UPDATE user_sessions SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL"
     await conn.execute(query, user_id, now)
+
+
+async def delete_expired(conn: Conn, before: datetime) -> None:
+    """Forget sessions that expired before that time, but those of allocations that are kept."""
+    query = """
+        DELETE FROM user_sessions s WHERE s.expires_at < $1
+           AND NOT EXISTS (SELECT FROM allocations a WHERE a.session_id = s.id)
+    """
+    await conn.execute(query, before)

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from determined_master.records.access import UserFilter, UserRow
 from determined_master.store.db import Conn
 
 COLUMNS = """id, username, display_name, admin, active, remote, modified_at, last_auth_at,
@@ -38,33 +39,6 @@ PATCHABLE = frozenset(
         "agent_group",
     }
 )
-
-
-class UserRow(msgspec.Struct, frozen=True):
-    """One user; the password's hash never leaves this module but for a check."""
-
-    id: int
-    username: str
-    display_name: str
-    admin: bool
-    active: bool
-    remote: bool
-    modified_at: datetime
-    last_auth_at: datetime | None = None
-    agent_uid: int | None = None
-    agent_gid: int | None = None
-    agent_user: str | None = None
-    agent_group: str | None = None
-
-
-class UserFilter(msgspec.Struct, frozen=True):
-    """Which users to list; None and the empty text leave a condition out."""
-
-    name: str = ""
-    active: bool | None = None
-    admin: bool | None = None
-    role_ids: Sequence[int] = ()
-    """Holders of one of these roles by an own assignment, anywhere; empty for anybody."""
 
 
 _FILTER = """

@@ -9,29 +9,8 @@ from typing import Any
 
 import msgspec
 
+from determined_master.records.checkpoints import CheckpointRow
 from determined_master.store.db import Conn
-
-
-class CheckpointRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One checkpoint with what it was trained by."""
-
-    uuid: str
-    task_id: str | None
-    allocation_id: str | None
-    trial_id: int | None
-    experiment_id: int | None
-    state: str
-    reported_at: datetime
-    steps: int
-    resources: dict[str, int]
-    metadata: dict[str, Any]
-    size: int
-    storage_id: int | None
-    experiment_config: dict[str, Any] | None
-    hparams: dict[str, Any] | None
-    training_metrics: dict[str, Any] | None
-    validation_metrics: dict[str, Any] | None
-    searcher_metric: float | None
 
 
 class NewCheckpoint(msgspec.Struct, frozen=True, kw_only=True):

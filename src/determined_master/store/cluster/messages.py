@@ -4,18 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-import msgspec
-
+from determined_master.records.cluster import MessageRow
 from determined_master.store.db import Conn
-
-
-class MessageRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One message; it is shown from its start to its end, if it has one."""
-
-    message: str
-    created_at: datetime
-    starts_at: datetime
-    ends_at: datetime | None
 
 
 async def find_message(conn: Conn, now: datetime) -> MessageRow | None:

@@ -8,46 +8,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from determined_master.records.cluster import Span, UsedAllocation
 from determined_master.store.db import Conn
 
 T = TypeVar("T")
 Take = Callable[[list[T]], None]
 """Is given rows, `ROWS_AT_ONCE` at a time."""
 ROWS_AT_ONCE = 500
-
-
-class UsedAllocation(msgspec.Struct, frozen=True, kw_only=True):
-    """One allocation within a window of time."""
-
-    id: str
-    task_type: str
-    username: str
-    workspace_name: str
-    """Where it belonged when it was requested."""
-    experiment_id: int | None
-    slots: int
-    started_at: datetime
-    ended_at: datetime | None
-    pulling_s: float
-    slot_s: float
-    """Slots times seconds within the window."""
-    pool: str
-
-
-class Span(msgspec.Struct, frozen=True, kw_only=True):
-    """What continued in a trial from one report to the next; or an agent's or machine's stay."""
-
-    experiment_id: int | None
-    kind: str
-    username: str
-    """For one of kind agent or instance the id of the agent or the machine."""
-    user_id: int | None
-    labels: list[str]
-    slots: int
-    began_at: datetime
-    ended_at: datetime | None
-    seconds: float
-    """Within the window."""
 
 
 class DaySum(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,17 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
+from determined_master.records.configs import TemplateRow
 from determined_master.store.db import Conn
-
-
-class TemplateRow(msgspec.Struct, frozen=True):
-    """One template: a partial configuration with a name."""
-
-    name: str
-    workspace_id: int
-    config: dict[str, Any]
 
 
 async def find_template(conn: Conn, name: str) -> TemplateRow | None:

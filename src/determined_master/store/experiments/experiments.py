@@ -4,57 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from decimal import Decimal
 from typing import Any
 
 import msgspec
 
+from determined_master.records.experiments import ExperimentRow
 from determined_master.store.db import Conn
 
 MODEL_PIECE_BYTES = 4 * 1024 * 1024
 """A model directory is read in pieces: 20 MB in one value held the loop for 20 ms."""
-
-
-class ExperimentRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One experiment as lists and pages show it."""
-
-    id: int
-    job_id: str
-    user_id: int
-    username: str
-    display_name: str
-    workspace_id: int
-    workspace_name: str
-    project_id: int
-    project_name: str
-    project_owner_id: int
-    parent_archived: bool
-    state: str
-    reason: str
-    name: str
-    description: str
-    labels: list[str]
-    notes: str
-    archived: bool
-    unmanaged: bool
-    external_id: str | None
-    forked_from: int | None
-    config: dict[str, Any]
-    searcher_type: str
-    searcher_metric: str
-    smaller_is_better: bool
-    resource_pool: str
-    model_definition_size: int
-    progress: float
-    num_trials: int
-    best_trial_id: int | None
-    best_metric: float | None
-    checkpoint_count: int
-    checkpoint_size: int
-    started_at: datetime
-    ended_at: datetime | None
-    queue_position: Decimal | None = None
-    """Of its job, when somebody has moved it."""
 
 
 class NewExperiment(msgspec.Struct, frozen=True, kw_only=True):
@@ -305,6 +263,11 @@ async def insert_answer(conn: Conn, user_id: int, key: str, answer: dict[str, An
     """Remember the answer to a request that may be sent again."""
     query = "INSERT INTO requests (user_id, idempotency_key, answer) VALUES ($1, $2, $3)"
     await conn.execute(query, user_id, key, answer)
+
+
+async def delete_answers(conn: Conn, before: datetime) -> None:
+    """Forget the answers to requests from before that time."""
+    await conn.execute("DELETE FROM requests WHERE created_at < $1", before)
 
 
 async def update_label(

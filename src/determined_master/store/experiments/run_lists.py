@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from determined_master.records.experiments import RunRow
 from determined_master.store.listing.sql import TableSql
 
 if TYPE_CHECKING:
@@ -59,44 +59,6 @@ RUNS = TableSql(
     totals="run_numbers",
     project="r.project_id",
 )
-
-
-class RunRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One run with what lists show of its experiment and project."""
-
-    id: int
-    experiment_id: int
-    number: int
-    archived: bool
-    state: str
-    searcher_metric: float | None
-    started_at: datetime
-    ended_at: datetime | None
-    hparams: str
-    """JSON, as are `summary_metrics` and `metadata`: they are only passed on."""
-    summary_metrics: str
-    metadata: str | None
-    checkpoint_size: int
-    checkpoint_count: int
-    log_policy_matched: str | None
-    labels: list[str]
-    user_id: int
-    searcher_type: str
-    searcher_metric_name: str
-    forked_from: int | None
-    external_experiment_id: str | None
-    external_run_id: str | None
-    resource_pool: str
-    progress: float
-    description: str
-    name: str
-    unmanaged: bool
-    project_id: int
-    project_name: str
-    project_key: str
-    workspace_id: int
-    workspace_name: str
-    parent_archived: bool
 
 
 async def list_runs(conn: Conn, ids: Sequence[int]) -> list[RunRow]:

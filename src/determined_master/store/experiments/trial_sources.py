@@ -2,19 +2,8 @@
 
 from __future__ import annotations
 
-import msgspec
-
+from determined_master.records.models import TrialSource
 from determined_master.store.db import Conn
-
-
-class TrialSource(msgspec.Struct, frozen=True, kw_only=True):
-    """A trial uses a checkpoint; by its model's version, when it was found there."""
-
-    trial_id: int
-    checkpoint: str
-    type: str
-    model_id: int | None = None
-    model_version: int | None = None
 
 
 async def upsert_source(conn: Conn, source: TrialSource) -> None:

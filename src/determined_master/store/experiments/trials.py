@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
+from determined_master.records.metrics import StoredReport
 from determined_master.store.db import Conn
-from determined_master.store.metrics.metrics import StoredReport
 
 
 class TrialRow(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from determined_master.records.experiments import WorkloadKey
 from determined_master.store.db import Conn
-
-WorkloadKey = int | str
-"""Of a report its id, of a checkpoint its UUID."""
 
 
 async def list_keys(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 import asyncpg
 import msgspec
 
 from determined_master.domain.metrics.summary import SYSTEM_GROUPS
+from determined_master.records.metrics import StoredReport
 from determined_master.store.db import Conn
 
 
@@ -62,20 +62,6 @@ class TrialLock(msgspec.Struct, frozen=True, kw_only=True):
     total_batches: int
     best_metric: float | None
     metrics_version: int
-
-
-class StoredReport(msgspec.Struct, frozen=True, kw_only=True):
-    """One report as it is read back."""
-
-    id: int
-    trial_id: int
-    metric_group: str
-    steps: int
-    run_id: int
-    reported_at: datetime
-    metrics: dict[str, Any]
-    batch_metrics: list[dict[str, Any]] | None
-    archived: bool
 
 
 ReportKey = tuple[int, str, int, int]
@@ -317,3 +303,28 @@ async def list_reports(
     """
     rows = await conn.fetch(query, trial_id, group, after)
     return [StoredReport(**row) for row in rows]
+
+
+class Reporter(msgspec.Struct, frozen=True, kw_only=True):
+    """A trial as its reports need it, with its experiment's searcher."""
+
+    id: int
+    experiment_id: int
+    request_id: str
+    searcher_metric: str
+    smaller_is_better: bool
+    searcher_type: str
+    unmanaged: bool
+    time_metric: str | None
+
+
+async def list_reporters(conn: Conn, trial_ids: Sequence[int]) -> list[Reporter]:
+    """Those of these trials that exist."""
+    query = """
+        SELECT t.id, t.experiment_id, t.request_id::text, e.searcher_metric,
+               e.smaller_is_better, e.searcher_type, e.unmanaged,
+               e.config->'searcher'->>'time_metric' AS time_metric
+          FROM trials t JOIN experiments e ON e.id = t.experiment_id
+         WHERE t.id = ANY ($1)
+    """
+    return [Reporter(**row) for row in await conn.fetch(query, trial_ids)]

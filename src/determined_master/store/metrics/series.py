@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from determined_master.records.metrics import MetricName, PointRow
+
 if TYPE_CHECKING:
     from determined_master.store.db import Conn
 
@@ -23,16 +25,6 @@ class SeriesWanted(msgspec.Struct, frozen=True, kw_only=True):
     max_points: int = 1000
     after_id: int = 0
     """Only reports that came after the one with this id."""
-
-
-class PointRow(msgspec.Struct, frozen=True):
-    """One report with the metrics that were asked for."""
-
-    id: int
-    steps: int
-    reported_at: datetime
-    metrics: dict[str, Any]
-    epoch: Any
 
 
 class ValueRow(msgspec.Struct, frozen=True):
@@ -110,13 +102,6 @@ def _points(rows: Sequence[Any], names: Sequence[str]) -> list[PointRow]:
 
 def _values(wanted: SeriesWanted) -> tuple[Any, ...]:
     return wanted.trial_id, wanted.group, list(wanted.names), wanted.after_id
-
-
-class MetricName(msgspec.Struct, frozen=True, order=True):
-    """A metric and its group, as it was reported."""
-
-    group: str
-    name: str
 
 
 async def list_metric_names(conn: Conn, experiment_ids: Sequence[int]) -> list[MetricName]:

@@ -3,33 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
-from typing import Any
 
-import msgspec
-
+from determined_master.records.metrics import SeriesLabel, SystemSample
 from determined_master.store.db import Conn
-
-
-class SystemSample(msgspec.Struct, frozen=True, kw_only=True):
-    """One sample of one group; `metrics` are by agent, then by name."""
-
-    trial_id: int
-    run_id: int
-    metric_group: str
-    reported_at: datetime
-    metrics: dict[str, Any]
-    batch: int = 0
-    id: int = 0
-
-
-class SeriesLabel(msgspec.Struct, frozen=True, kw_only=True):
-    """One number over time: of an agent, or of one of its accelerators (`part`)."""
-
-    metric_group: str
-    agent: str
-    part: str
-    name: str
 
 
 async def insert_samples(conn: Conn, samples: Sequence[SystemSample]) -> None:

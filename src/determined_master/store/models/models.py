@@ -8,25 +8,8 @@ from typing import Any
 
 import msgspec
 
+from determined_master.records.models import ModelFilter, ModelRow
 from determined_master.store.db import Conn
-
-
-class ModelRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One model as lists and pages show it."""
-
-    id: int
-    name: str
-    description: str
-    metadata: dict[str, Any]
-    labels: list[str]
-    notes: str
-    user_id: int
-    username: str
-    workspace_id: int
-    archived: bool
-    num_versions: int
-    created_at: datetime
-    updated_at: datetime
 
 
 class NewModel(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,22 +23,6 @@ class NewModel(msgspec.Struct, frozen=True, kw_only=True):
     user_id: int
     workspace_id: int
     created_at: datetime
-
-
-class ModelFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which models a list shows; what is empty does not restrict it."""
-
-    name: str = ""
-    """A part of the name, in any case."""
-    description: str = ""
-    labels: Sequence[str] = ()
-    """All of them."""
-    archived: bool | None = None
-    usernames: Sequence[str] = ()
-    user_ids: Sequence[int] = ()
-    workspace_ids: Sequence[int] = ()
-    workspace_names: Sequence[str] = ()
-    id: int = 0
 
 
 COLUMNS = """

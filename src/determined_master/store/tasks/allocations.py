@@ -9,26 +9,8 @@ from typing import Any
 import msgspec
 
 from determined_master.domain.task.gang_ports import choose_ports
+from determined_master.records.tasks import AllocationRow
 from determined_master.store.db import Conn
-
-
-class AllocationRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One allocation as pages show it."""
-
-    id: str
-    task_id: str
-    state: str
-    pool: str
-    slots: int
-    is_ready: bool
-    requested_at: datetime
-    started_at: datetime | None
-    ended_at: datetime | None
-    exit_reason: str | None
-    exit_error: str | None
-    status_code: int | None
-    """Of its first container that failed; 0 when none did, None when none had one."""
-    ports: dict[str, int]
 
 
 class NewAllocation(msgspec.Struct, frozen=True, kw_only=True):
@@ -181,3 +163,32 @@ async def reserve_ports(conn: Conn, allocation_id: str, request: PortRequest) ->
     query = "UPDATE allocations SET ports = $2, port_hosts = $3 WHERE id = $1"
     await conn.execute(query, allocation_id, ports, hosts)
     return ports
+
+
+async def add_accelerators(conn: Conn, allocation_id: str, data: dict[str, Any]) -> None:
+    """Store the devices that a container has found, once."""
+    query = """
+        UPDATE allocations SET accelerators = accelerators || jsonb_build_array($2::jsonb)
+         WHERE id = $1 AND NOT accelerators @> jsonb_build_array($2::jsonb)
+    """
+    await conn.execute(query, allocation_id, data)
+
+
+async def list_accelerators(conn: Conn, task_id: str) -> list[dict[str, Any]]:
+    """The devices that a task's containers have found, in the order of its allocations."""
+    query = """
+        SELECT d.value || jsonb_build_object('allocationId', a.id, 'resourcePool', a.pool)
+               AS found
+          FROM allocations a, jsonb_array_elements(a.accelerators) WITH ORDINALITY d
+         WHERE a.task_id = $1 ORDER BY a.requested_at, a.id, d.ordinality
+    """
+    return [row["found"] for row in await conn.fetch(query, task_id)]
+
+
+async def list_ids_of_trial(conn: Conn, trial_id: str) -> list[str]:
+    """Ids of a trial's allocations in the order of their requests."""
+    query = """
+        SELECT a.id FROM allocations a JOIN tasks k ON k.id = a.task_id
+         WHERE k.trial_id::text = $1 ORDER BY a.requested_at, a.id
+    """
+    return [row["id"] for row in await conn.fetch(query, trial_id)]

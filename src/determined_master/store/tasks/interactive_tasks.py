@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from decimal import Decimal
 from typing import Any
 
 import msgspec
 
 from determined_master.domain.interactive_task.messages import InteractiveKind
 from determined_master.domain.listing.paging import Page, page_of
+from determined_master.records.tasks import InteractiveRow, ListedTask, TaskQuery
 from determined_master.store.db import Conn
 
 
@@ -31,39 +31,6 @@ class NewInteractiveTask(msgspec.Struct, frozen=True, kw_only=True):
     trial_ids: Sequence[int] = ()
 
 
-class ListedTask(msgspec.Struct, frozen=True, kw_only=True):
-    """One interactive task as lists show it."""
-
-    id: str
-    kind: InteractiveKind
-    job_id: str
-    user_id: int
-    username: str
-    display_name: str
-    started_at: datetime
-    ended_at: datetime | None
-    state: str
-    exit_status: str
-    description: str
-    resource_pool: str
-    workspace_id: int | None
-    experiment_ids: list[int]
-    trial_ids: list[int]
-    allocation_state: str | None
-    """None while nothing is asked for yet."""
-
-
-class InteractiveRow(ListedTask, frozen=True, kw_only=True):
-    """One interactive task with all that is known of it."""
-
-    config: dict[str, Any]
-    context: bytes | None
-    port: int | None
-    active_at: datetime | None
-    """When its program last said that it is used."""
-    queue_position: Decimal | None
-
-
 class WatchedTask(msgspec.Struct, frozen=True, kw_only=True):
     """A task that is ended when nobody uses it."""
 
@@ -71,26 +38,6 @@ class WatchedTask(msgspec.Struct, frozen=True, kw_only=True):
     kind: InteractiveKind
     idle_timeout: str
     active_at: datetime | None
-
-
-class TaskQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which of them a list shows, in which order, and which part of them."""
-
-    kind: InteractiveKind
-    ended_since: datetime
-    """Those that ended before are left out."""
-    users: Sequence[str] = ()
-    user_ids: Sequence[int] = ()
-    workspace_id: int = 0
-    """0 for all."""
-    among: Sequence[int] | None = None
-    """The workspaces that may be looked into; None for all."""
-    sort: str = "id"
-    """One of `SORTS`."""
-    descending: bool = False
-    offset: int = 0
-    limit: int = 0
-    """0 for all."""
 
 
 SORTS: Mapping[str, str] = {

@@ -4,30 +4,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
 
 import msgspec
 
+from determined_master.records.access import Thing
 from determined_master.store.db import Conn
 
-Thing = Literal[
-    "workspace",
-    "project",
-    "project_key",
-    "experiment",
-    "external_experiment",
-    "trial",
-    "checkpoint",
-    "task",
-    "allocation",
-    "command",
-    "notebook",
-    "shell",
-    "tensorboard",
-    "job",
-    "template",
-    "model",
-]
 MAX_INT = 2**31 - 1
 _OF_GENERIC = """
       LEFT JOIN projects p ON p.id = g.project_id

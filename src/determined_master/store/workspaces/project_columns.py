@@ -33,6 +33,12 @@ class ColumnRow(msgspec.Struct, frozen=True):
     type: ColumnType
 
 
+async def has_project(conn: Conn, project_id: int) -> bool:
+    """Whether there is such a project."""
+    query = "SELECT EXISTS (SELECT FROM projects WHERE id = $1)"
+    return bool(await conn.fetchval(query, project_id))
+
+
 async def list_columns(conn: Conn, project_id: int) -> list[ColumnRow]:
     """Hyperparameters, then metrics, then metadata, each by name."""
     query = f"""

@@ -3,37 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 import msgspec
 
+from determined_master.records.workspaces import ProjectRow
 from determined_master.store.db import Conn
-
-
-class ProjectRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One project, and what is counted in it."""
-
-    id: int
-    workspace_id: int
-    workspace_name: str
-    workspace_user_id: int
-    name: str
-    key: str
-    description: str
-    notes: list[dict[str, Any]]
-    user_id: int
-    username: str
-    archived: bool
-    """Itself or with its workspace."""
-    is_workspace_archived: bool
-    immutable: bool
-    state: str
-    error_message: str
-    last_experiment_started_at: datetime | None
-    num_experiments: int
-    num_active_experiments: int
-    num_runs: int
 
 
 class NewProject(msgspec.Struct, frozen=True, kw_only=True):

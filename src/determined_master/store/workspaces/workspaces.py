@@ -6,37 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-import msgspec
-
+from determined_master.records.workspaces import WorkspaceRow
 from determined_master.store.db import Conn
-
-
-class WorkspaceRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One workspace as one user sees it, and what is counted in it."""
-
-    id: int
-    name: str
-    user_id: int
-    username: str
-    archived: bool
-    immutable: bool
-    state: str
-    error_message: str
-    agent_uid: int | None
-    agent_gid: int | None
-    agent_user: str | None
-    agent_group: str | None
-    checkpoint_storage: dict[str, Any] | None
-    """As it was submitted, with its secrets."""
-    default_compute_pool: str
-    default_aux_pool: str
-    num_projects: int
-    num_experiments: int
-    pinned_at: datetime | None
-    made_namespace: str | None
-    """The Kubernetes namespace that was made for it and that it is bound to, of the first manager
-    by name."""
-
 
 COLUMNS = frozenset(
     {

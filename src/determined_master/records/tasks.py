@@ -1,0 +1,97 @@
+"""Records of tasks and allocations, and which of them a list asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+from determined_master.domain.interactive_task.messages import InteractiveKind
+
+
+class ListedTask(msgspec.Struct, frozen=True, kw_only=True):
+    """One interactive task as lists show it."""
+
+    id: str
+    kind: InteractiveKind
+    job_id: str
+    user_id: int
+    username: str
+    display_name: str
+    started_at: datetime
+    ended_at: datetime | None
+    state: str
+    exit_status: str
+    description: str
+    resource_pool: str
+    workspace_id: int | None
+    experiment_ids: list[int]
+    trial_ids: list[int]
+    allocation_state: str | None
+    """None while nothing is asked for yet."""
+
+
+class InteractiveRow(ListedTask, frozen=True, kw_only=True):
+    """One interactive task with all that is known of it."""
+
+    config: dict[str, Any]
+    context: bytes | None
+    port: int | None
+    active_at: datetime | None
+    """When its program last said that it is used."""
+    queue_position: Decimal | None
+
+
+class TaskQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which of them a list shows, in which order, and which part of them."""
+
+    kind: InteractiveKind
+    ended_since: datetime
+    """Those that ended before are left out."""
+    users: Sequence[str] = ()
+    user_ids: Sequence[int] = ()
+    workspace_id: int = 0
+    """0 for all."""
+    among: Sequence[int] | None = None
+    """The workspaces that may be looked into; None for all."""
+    sort: str = "id"
+    """One of `SORTS`."""
+    descending: bool = False
+    offset: int = 0
+    limit: int = 0
+    """0 for all."""
+
+
+class AllocationRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One allocation as pages show it."""
+
+    id: str
+    task_id: str
+    state: str
+    pool: str
+    slots: int
+    is_ready: bool
+    requested_at: datetime
+    started_at: datetime | None
+    ended_at: datetime | None
+    exit_reason: str | None
+    exit_error: str | None
+    status_code: int | None
+    """Of its first container that failed; 0 when none did, None when none had one."""
+    ports: dict[str, int]
+
+
+class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One task."""
+
+    id: str
+    type: str
+    job_id: str
+    trial_id: int | None
+    experiment_id: int | None
+    user_id: int
+    started_at: datetime
+    ended_at: datetime | None

@@ -1,0 +1,38 @@
+"""Which experiments and trials exist, and single facts about several experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from determined_master.records.stories import ThingWithStory
+from determined_master.store.db import Conn
+
+_EXISTS: dict[ThingWithStory, str] = {
+    "experiment": "SELECT EXISTS (SELECT FROM experiments WHERE id::text = $1)",
+    "trial": "SELECT EXISTS (SELECT FROM trials WHERE id::text = $1)",
+    "allocation": "SELECT EXISTS (SELECT FROM allocations WHERE id = $1)",
+}
+
+
+async def exists(conn: Conn, kind: ThingWithStory, id: str) -> bool:
+    """Whether there is one with that id; a text that is no number is the id of nothing."""
+    return bool(await conn.fetchval(_EXISTS[kind], id))
+
+
+async def find_missing(conn: Conn, experiment_ids: Sequence[int]) -> int | None:
+    """The lowest of these ids that no experiment has."""
+    query = "SELECT id FROM unnest($1::int[]) id EXCEPT SELECT id FROM experiments ORDER BY 1"
+    missing: int | None = await conn.fetchval(query, experiment_ids)
+    return missing
+
+
+async def has_open(conn: Conn, experiment_ids: Sequence[int]) -> bool:
+    """Whether one of them has not ended."""
+    query = "SELECT count(*) FROM experiments WHERE id = ANY ($1) AND ended_at IS NULL"
+    return bool(await conn.fetchval(query, experiment_ids))
+
+
+async def list_searcher_metrics(conn: Conn, experiment_ids: Sequence[int]) -> set[str]:
+    """The metrics by which they search."""
+    query = "SELECT DISTINCT searcher_metric FROM experiments WHERE id = ANY ($1)"
+    return {row[0] for row in await conn.fetch(query, experiment_ids)}
