@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Iterator,
+    Mapping,
+    MutableMapping,
+    Sequence,
+)
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -200,11 +208,20 @@ class AgentAdmission(Protocol):
         """Let go of all agents; their containers run on."""
 
 
+@dataclass(frozen=True)
+class WebSocket:
+    """The three parts of an ASGI WebSocket that is not accepted yet."""
+
+    scope: MutableMapping[str, Any]
+    receive: Callable[[], Awaitable[MutableMapping[str, Any]]]
+    send: Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+
 class AgentSockets(Protocol):
     """Serves the WebSockets of agents."""
 
-    async def serve(self, socket: Any) -> None:
-        """Serve one agent, given Starlette's `WebSocket`, until it disconnects."""
+    async def serve(self, socket: WebSocket) -> None:
+        """Serve one agent until it disconnects."""
         ...
 
 

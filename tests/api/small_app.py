@@ -9,7 +9,6 @@ from types import SimpleNamespace
 from typing import Any, TypeVar, cast
 
 import asyncpg
-from starlette.websockets import WebSocket
 
 from determined_master.api.app import Api
 from determined_master.api.http.access import SIGNED_IN, of_task
@@ -18,6 +17,7 @@ from determined_master.api.table import all_routes
 from determined_master.domain.access.rules import Caller, TaskScope
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument
 from determined_master.pools.live import LiveAllocations
+from determined_master.ports import WebSocket
 from determined_master.services.access.task_tokens import TaskTokens
 from determined_master.services.catalog import Services
 from determined_master.services.containers.cluster_authority import ClusterAuthority
@@ -153,9 +153,11 @@ async def thing(call: Call) -> Any:
 @socket_route("/echo/{name}", access=SIGNED_IN)
 async def echo(call: Call, socket: WebSocket) -> None:
     """Says who is there, then ends."""
-    await socket.accept()
-    await socket.send_text(f"{call.caller.username} at {call.parameters['name']}")
-    await socket.close()
+    await socket.receive()
+    await socket.send({"type": "websocket.accept"})
+    text = f"{call.caller.username} at {call.parameters['name']}"
+    await socket.send({"type": "websocket.send", "text": text})
+    await socket.send({"type": "websocket.close"})
 
 
 HERE = [get_experiment, pause, report, logs, master_logs, thing, echo]

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 import msgspec
-from starlette.websockets import WebSocket
 
 from determined_master.api.http import gateway, plain
 from determined_master.api.http.access import claims_of
@@ -45,7 +44,7 @@ from determined_master.domain.errors import (
     Unauthenticated,
     Unimplemented,
 )
-from determined_master.ports import Authenticator
+from determined_master.ports import Authenticator, WebSocket
 from determined_master.server.proxied_http import ClientGone
 from determined_master.services.access.guard import Guard
 from determined_master.services.catalog import Services

@@ -175,7 +175,7 @@ def plain_route(
 def socket_route(
     path: str, **options: Unpack[Declared]
 ) -> Callable[[Callable[Concatenate[Call, Any, ...], Awaitable[None]]], Route]:
-    """Declare a WebSocket; the function is given Starlette's `WebSocket`, not yet accepted."""
+    """Declare a WebSocket; the function is given a `ports.WebSocket`."""
 
     def declare(handler: Callable[Concatenate[Call, Any, ...], Awaitable[None]]) -> Route:
         return _declared("socket", "WS", path, handler, options)

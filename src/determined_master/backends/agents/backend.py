@@ -9,7 +9,6 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from starlette.websockets import WebSocket
 
 from determined_master import clock
 from determined_master.backends.agents.entrance import (
@@ -37,6 +36,7 @@ from determined_master.ports import (
     JoinPolicy,
     NotConnected,
     StartOrder,
+    WebSocket,
 )
 from determined_wire.agent_link import (
     PROTOCOL,
