@@ -27,7 +27,7 @@ def aws_machines(settings: AwsProvider, site: MachineSite) -> MachineProvider:
 
 
 MACHINE_PROVIDERS: dict[str, MakeProvider] = {"aws": aws_machines, "gcp": GcpMachines}
-"""By `provider.type`; `settings_providers.PROVIDERS` says what options each has."""
+"""By `provider.type`; `settings.providers.PROVIDERS` has the options of each."""
 
 
 def make_providers(settings: Settings, cluster: Cluster) -> dict[str, MachineProvider]:

@@ -1,7 +1,7 @@
 """Settings of machines on demand: what `resource_pools[].provider` has for every provider.
 
 Each type of provider has a struct of its own, a subclass of `Provider` with its options, and is
-named in `settings_providers.PROVIDERS`.
+named in `settings.providers.PROVIDERS`.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ PROVIDERS: dict[str, ProviderType] = {
     "aws": ProviderType(AwsProvider, check_aws),
     "gcp": ProviderType(GcpProvider, check_gcp),
 }
-"""By `provider.type`. `app.MACHINE_PROVIDERS` says what carries each of them out."""
+"""By `provider.type`. `composition.machine_providers.MACHINE_PROVIDERS` makes each of them."""
 _REFUSED = {
     "hpc": "Slurm and PBS partitions are not in this version: run agents inside a job of yours "
     "there, and remove the provider from their pool",
