@@ -118,7 +118,16 @@ class Starter:
         task, port = self.task, free_port()
         env, sources = changes.pop("env", {}), changes.pop("sources", ())
         config = {"environment": {}, "notebook_idle_type": "kernels_or_terminals", **changes}
-        whole = TaskToStart(kind=kind, task_id="1.abc", config=config, port=port, sources=sources)
+        own = "tensorboard_args" if kind == "TENSORBOARD" else "entrypoint"
+        whole = TaskToStart(
+            kind=kind,
+            task_id="1.abc",
+            config=config,
+            arguments=config.get(own) or (),
+            idle_type=config.get("notebook_idle_type") or "",
+            port=port,
+            sources=sources,
+        )
         spec = spec_of(whole, secrets, "cpu")
         for file in spec.files:
             path = Path(self.placed(file.path))

@@ -9,6 +9,8 @@ from typing import Any
 
 import msgspec
 
+from determined_master.domain.config.experiment_config import ExperimentConfig
+
 
 class RunRow(msgspec.Struct, frozen=True, kw_only=True):
     """One run with what lists show of its experiment and project."""
@@ -88,6 +90,11 @@ class ExperimentRow(msgspec.Struct, frozen=True, kw_only=True):
     ended_at: datetime | None
     queue_position: Decimal | None = None
     """Of its job, when somebody has moved it."""
+
+    @property
+    def typed(self) -> ExperimentConfig:
+        """The configuration as decisions read it."""
+        return ExperimentConfig(self.config)
 
 
 WorkloadKey = int | str

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from determined_master.domain.config.task import TaskConfig, typed_task
 from determined_master.domain.interactive_task.messages import InteractiveKind
 
 
@@ -43,6 +44,11 @@ class InteractiveRow(ListedTask, frozen=True, kw_only=True):
     active_at: datetime | None
     """When its program last said that it is used."""
     queue_position: Decimal | None
+
+    @property
+    def typed(self) -> TaskConfig:
+        """The configuration as decisions read it."""
+        return typed_task(self.config)
 
 
 class TaskQuery(msgspec.Struct, frozen=True, kw_only=True):

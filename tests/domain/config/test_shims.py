@@ -57,7 +57,7 @@ def test_24_gpu_stands_for_cuda_unless_that_is_given(image: Any, cuda: str) -> N
 @covers("experiment-config 12.environment_variables")
 def test_12_a_list_of_variables_holds_for_all_types_of_device() -> None:
     built = build(environment={"environment_variables": ["A=1", "B=$A"]})
-    assert built.typed.environment_variables == dict.fromkeys(
+    assert built.typed.containers.variables == dict.fromkeys(
         ("cpu", "cuda", "rocm"), ("A=1", "B=$A")
     )
 

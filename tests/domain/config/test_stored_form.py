@@ -14,7 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.domain.config.builders import LAYERS, build
 
-from determined_master.domain.config.experiment import ConfigErrors, build_experiment, typed_config
+from determined_master.domain.config.experiment import (
+    ConfigErrors,
+    ExperimentConfig,
+    build_experiment,
+)
 from determined_master.settings.yaml_text import parse_yaml
 
 WIRE = Path(__file__).parents[2] / "data" / "wire.json"
@@ -177,4 +181,4 @@ def test_building_from_a_stored_configuration_gives_the_same(overrides: Any, lay
     again = build_experiment(first.config, layers=layers, seed=99, name="other")
     assert again.config == first.config
     assert json.loads(json.dumps(first.config)) == first.config
-    assert typed_config(first.config) == first.typed
+    assert ExperimentConfig(first.config) == first.typed

@@ -8,12 +8,12 @@ import pytest
 from tests.covers import covers
 from tests.domain.config.builders import build
 
-from determined_master.domain.task.spec import (
-    TrialRun,
-    storage_mount,
-    trial_environment,
-    user_environment,
+from determined_master.domain.task.containers import (
+    HostMount,
+    shared_directory,
+    typed_containers,
 )
+from determined_master.domain.task.spec import TrialRun, trial_environment
 
 
 def run(**overrides: Any) -> TrialRun:
@@ -44,8 +44,9 @@ def test_the_harness_of_an_experiment_with_debug_is_told_so() -> None:
 def test_a_container_gets_the_variables_of_its_devices_later_ones_winning() -> None:
     given = {"cpu": ["A=1", "A=2"], "gpu": ["A=3", "B=x=y"]}
     config = build(environment={"environment_variables": given}).config
-    assert user_environment(config, "cpu") == {"A": "2"}
-    assert user_environment(config, "cuda") == {"A": "3", "B": "x=y"}
+    containers = typed_containers(config)
+    assert containers.variables_of("cpu") == {"A": "2"}
+    assert containers.variables_of("cuda") == {"A": "3", "B": "x=y"}
 
 
 @covers("experiment-config 17.resume")
@@ -61,5 +62,7 @@ def test_a_run_after_a_checkpoint_is_told_of_it() -> None:
 def test_a_shared_directory_is_mounted_at_its_fixed_place(propagation: str) -> None:
     storage = {"type": "shared_fs", "host_path": "/nfs", "propagation": propagation}
     completed = build(checkpoint_storage=storage).config["checkpoint_storage"]
-    assert storage_mount(completed) == ("/nfs", "/determined_shared_fs", propagation)
-    assert storage_mount({"type": "s3", "bucket": "b"}) is None
+    assert shared_directory(completed) == HostMount(
+        host_path="/nfs", container_path="/determined_shared_fs", propagation=propagation
+    )
+    assert shared_directory({"type": "s3", "bucket": "b"}) is None

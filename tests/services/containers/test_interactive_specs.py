@@ -31,12 +31,13 @@ PORTS = {"notebook": 2900, "shell": 3200, "tensorboard": 2600}
 
 def build(kind: Any, secrets: TaskSecrets = SECRETS, **task: Any) -> InteractiveSpec:
     config = {
-        "entrypoint": ["echo", "a b"] if kind == "command" else None,
         "environment": {},
-        "notebook_idle_type": "activity",
         "debug": False,
         **task.pop("config", {}),
     }
+    if kind == "command":
+        task["arguments"] = ("echo", "a b")
+    task.setdefault("idle_type", "activity")
     port = task.pop("port", PORTS.get(kind, 0))
     whole = TaskToStart(kind=kind.upper(), task_id="abc", config=config, port=port, **task)
     return spec_of(whole, secrets, "cuda")
@@ -118,7 +119,7 @@ def test_a_tensorboard_shows_sources_of_several_storages() -> None:
     bucket = {"type": "s3", "bucket": "b", "secret_key": "hush"}
     spec = build(
         "tensorboard",
-        config={"tensorboard_args": ["--samples_per_plugin=images=10"]},
+        arguments=["--samples_per_plugin=images=10"],
         sources=[
             source(9, None, bucket, "last"),
             source(2, 5, there, "middle"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from determined_master.domain.task.containers import typed_containers
 from determined_master.services.containers.options import container_options
 from determined_wire.agent_link import RegistryAuth
 
@@ -21,7 +22,7 @@ CONFIG = {
 
 
 def test_everything_that_is_set_is_passed_on() -> None:
-    assert container_options(CONFIG, "cuda", 99) == {
+    assert container_options(typed_containers(CONFIG), "cuda", 99) == {
         "image": "for-cuda:1",
         "force_pull_image": True,
         "registry_auth": RegistryAuth("me", "word", "mine.io"),
@@ -33,7 +34,9 @@ def test_everything_that_is_set_is_passed_on() -> None:
 
 
 def test_what_is_not_set_is_the_clusters() -> None:
-    options = container_options({"environment": {"image": {"cpu": "a"}}}, "cpu", 99)
+    options = container_options(
+        typed_containers({"environment": {"image": {"cpu": "a"}}}), "cpu", 99
+    )
     assert (options["image"], options["shm_size_bytes"], options["registry_auth"]) == (
         "a",
         99,

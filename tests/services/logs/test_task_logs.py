@@ -10,6 +10,7 @@ import pytest
 from tests.store.rows import add_allocation, add_experiment, add_project
 
 from determined_master.domain.access.rules import Caller
+from determined_master.domain.config.sections.log_policies import LogPolicy
 from determined_master.domain.errors import InvalidArgument
 from determined_master.services.logs import policies as log_policies
 from determined_master.services.logs import task_logs
@@ -80,7 +81,7 @@ async def test_of_posted_lines_all_are_stored_or_none(pool: Database, task_id: s
 
 
 def test_what_was_acted_on_is_not_looked_for_again() -> None:
-    policies = [{"name": "first", "pattern": "^x$"}, {"name": "second", "pattern": "y"}]
+    policies = [LogPolicy(name="first", pattern="^x$"), LogPolicy(name="second", pattern="y")]
     compiled = log_policies._compile(policies, trial_id=1)
     assert compiled is not None
     assert compiled.may_match(["a", "x"], "a1")

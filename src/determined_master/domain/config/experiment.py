@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from determined_master.domain.config.experiment_config import ExperimentConfig
 from determined_master.domain.config.experiment_schema import EXPERIMENT
 from determined_master.domain.config.layers import (
     ConfigLayers,
@@ -25,18 +26,7 @@ from determined_master.domain.config.policies.rules import (
 from determined_master.domain.config.schema.problems import ROOT, ConfigErrors, ProblemReport
 from determined_master.domain.config.schema.values import type_name
 from determined_master.domain.config.sections.grid import check_grid
-from determined_master.domain.config.sections.hyperparameters import (
-    HyperparameterSpace,
-    typed_space,
-)
-from determined_master.domain.config.sections.log_policies import LogPolicy, typed_policies
-from determined_master.domain.config.sections.resources import ResourcesConfig, typed_resources
-from determined_master.domain.config.sections.searcher import (
-    SearcherConfig,
-    check_time,
-    typed_searcher,
-)
-from determined_master.domain.config.sections.storage import CheckpointStorage, typed_storage
+from determined_master.domain.config.sections.searcher import check_time
 
 __all__ = [
     "BuiltExperiment",
@@ -45,33 +35,12 @@ __all__ = [
     "ExperimentConfig",
     "PoolLayer",
     "build_experiment",
-    "typed_config",
 ]
 
 NO_ENTRYPOINT = "managed experiments require entrypoint: set it to the command that trains"
 ADVISED_DESCRIPTION = 255
 """Characters of a description beyond which there is a warning."""
 _TRIAL_CLASS = re.compile(r"[\w.]+:[\w.]+")
-
-
-class ExperimentConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """A stored configuration in the form that decisions are made from."""
-
-    name: str
-    searcher: SearcherConfig
-    hyperparameters: HyperparameterSpace
-    resources: ResourcesConfig
-    checkpoint_storage: CheckpointStorage
-    max_restarts: int
-    preemption_timeout_s: int
-    seed: int
-    log_policies: tuple[LogPolicy, ...] = ()
-    labels: tuple[str, ...] = ()
-    entrypoint: str | tuple[str, ...] | None = None
-    environment_variables: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
-    """By type of device, each as NAME=VALUE in order."""
-    log_retention_days: int | None = None
-    """-1 forever; None for the cluster's default."""
 
 
 class BuiltExperiment(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,28 +92,8 @@ def build_experiment(
     if is_managed:
         _check_constraints(completed, layers.policies, pool, report)
     built: dict[str, Any] = msgspec.to_builtins(completed)
-    return BuiltExperiment(config=built, typed=typed_config(built), warnings=report.warnings)
-
-
-def typed_config(config: Mapping[str, Any]) -> ExperimentConfig:
-    """The typed form of a configuration as `build_experiment` gives and the database holds it."""
-    entrypoint = config.get("entrypoint")
-    variables = config["environment"]["environment_variables"]
-    return ExperimentConfig(
-        name=config["name"],
-        searcher=typed_searcher(config["searcher"]),
-        hyperparameters=typed_space(config["hyperparameters"]),
-        resources=typed_resources(config["resources"]),
-        checkpoint_storage=typed_storage(config["checkpoint_storage"]),
-        max_restarts=config["max_restarts"],
-        preemption_timeout_s=config["preemption_timeout"],
-        seed=config["reproducibility"]["experiment_seed"],
-        log_policies=typed_policies(config["log_policies"]),
-        labels=tuple(config["labels"]),
-        entrypoint=tuple(entrypoint) if isinstance(entrypoint, list) else entrypoint,
-        environment_variables={device: tuple(v) for device, v in variables.items()},
-        log_retention_days=(config.get("retention_policy") or {}).get("log_retention_days"),
-    )
+    typed = ExperimentConfig(built).convert()
+    return BuiltExperiment(config=built, typed=typed, warnings=report.warnings)
 
 
 def _read(submitted: Any, root: str, report: ProblemReport) -> dict[str, Any]:

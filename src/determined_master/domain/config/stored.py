@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from determined_master.domain.config.experiment import typed_config
+from determined_master.domain.config.experiment_config import ExperimentConfig
 from determined_master.domain.config.experiment_schema import EXPERIMENT
 from determined_master.domain.config.schema.containers import Field, Object
 from determined_master.domain.config.schema.problems import ROOT, ProblemReport
@@ -55,7 +55,7 @@ def read_stored(config: Mapping[str, Any]) -> StoredConfig:
     are taken; its search cannot continue.
     """
     try:
-        typed = typed_config(config)
+        typed = ExperimentConfig(config).convert()
         return _whole(dict(config), typed.searcher, typed.hyperparameters, typed.seed)
     except _UNREADABLE:
         pass  # an older form
@@ -65,7 +65,7 @@ def read_stored(config: Mapping[str, Any]) -> StoredConfig:
         return _read_parts(config)
     completed = _STORED.complete(_with_time(read))
     try:
-        typed = typed_config(_with_seed(completed))
+        typed = ExperimentConfig(_with_seed(completed)).convert()
     except _UNREADABLE:
         return _read_parts(config)
     return _whole(completed, typed.searcher, typed.hyperparameters, typed.seed)

@@ -21,6 +21,7 @@ from determined_master.domain.config.task_schema import TaskKind, schema_of
 from determined_master.domain.durations import format_duration, parse_duration
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.schedule.priorities import PriorityOrder
+from determined_master.domain.task.containers import ContainerConfig, typed_containers
 
 _TITLES: Mapping[TaskKind, str] = {
     "command": "Command",
@@ -63,6 +64,9 @@ class TaskConfig(msgspec.Struct, frozen=True, kw_only=True):
     """How long nobody has to use it until it ends; None forever."""
     preemption_timeout_s: int
     work_dir: str | None
+    containers: ContainerConfig
+    tensorboard_args: tuple[str, ...] = ()
+    notebook_idle_type: str = ""
 
 
 class BuiltTask(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,6 +147,9 @@ def typed_task(config: Mapping[str, Any]) -> TaskConfig:
         idle_timeout=parse_duration(idle) if idle else None,
         preemption_timeout_s=config.get("preemption_timeout", 0),
         work_dir=config.get("work_dir"),
+        containers=typed_containers(config),
+        tensorboard_args=tuple(config.get("tensorboard_args") or ()),
+        notebook_idle_type=config.get("notebook_idle_type") or "",
     )
 
 

@@ -13,6 +13,11 @@ from typing import Any
 import msgspec
 
 from determined_master.domain.task import spec as task_spec
+from determined_master.domain.task.containers import (
+    SHARED_FS_DIR,
+    shared_directory,
+    typed_containers,
+)
 
 FILE = f"{task_spec.RUN_DIR}/tensorboard/sources.json"
 """Where the task finds them; it holds the storages' credentials."""
@@ -54,7 +59,7 @@ def variables(sources: Sequence[LogSource], device_type: str) -> dict[str, str]:
     """The variables of the experiments' configurations; those of later experiments win."""
     found: dict[str, str] = {}
     for source in sorted(sources, key=_order):
-        found.update(task_spec.user_environment(source.config, device_type))
+        found.update(typed_containers(source.config).variables_of(device_type))
     return found
 
 
@@ -62,9 +67,9 @@ def storage_mounts(sources: Sequence[LogSource]) -> list[tuple[str, str, str]]:
     """The mounts of shared_fs storages: host path, container path, propagation."""
     propagations: dict[str, str] = {}
     for source in sorted(sources, key=_order):
-        mount = task_spec.storage_mount(_storage(source))
+        mount = shared_directory(_storage(source))
         if mount is not None:
-            propagations.setdefault(mount[0], mount[2])
+            propagations.setdefault(mount.host_path, mount.propagation)
     roots = _roots(sources)
     return [(host, roots[host], propagation) for host, propagation in propagations.items()]
 
@@ -73,13 +78,13 @@ def _roots(sources: Sequence[LogSource]) -> dict[str, str]:
     """The container path of each host path: the first has the one that trials see it at."""
     hosts = dict.fromkeys(_host_path(s) for s in sorted(sources, key=_order))
     hosts.pop("", None)
-    base = task_spec.SHARED_FS_DIR
+    base = SHARED_FS_DIR
     return {host: f"{base}_{n}" if n else base for n, host in enumerate(hosts)}
 
 
 def _host_path(source: LogSource) -> str:
-    mount = task_spec.storage_mount(_storage(source))
-    return "" if mount is None else mount[0]
+    mount = shared_directory(_storage(source))
+    return "" if mount is None else mount.host_path
 
 
 def _storage(source: LogSource) -> Mapping[str, Any]:

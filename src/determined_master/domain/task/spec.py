@@ -11,11 +11,11 @@ from typing import Any
 
 import msgspec
 
+from determined_master.domain.task.containers import typed_containers
 from determined_master.domain.task.gang_ports import TRIAL_PORTS
 
 RUN_DIR = "/run/determined"
 WORK_DIR = "/run/determined/workdir"
-SHARED_FS_DIR = "/determined_shared_fs"
 MASTER_CERT_FILE = f"{RUN_DIR}/etc/ssl/master.crt"
 
 RENDEZVOUS_PORT = 1734
@@ -43,6 +43,7 @@ class TrialRun(msgspec.Struct, frozen=True):
     run_id: int
     seed: int
     config: Mapping[str, Any]
+    """The experiment's configuration as it is stored."""
     hparams: Mapping[str, Any]
     steps_completed: int = 0
     latest_checkpoint: str | None = None
@@ -79,45 +80,21 @@ def trial_environment(run: TrialRun, ports: Mapping[str, int]) -> dict[str, str]
         run: the run that starts.
         ports: the allocation's ports by variable name, as reserved for it.
     """
-    config = dict(run.config)
-    environment = dict(config.get("environment") or {})
-    environment["ports"] = {**(environment.get("ports") or {}), "trial": RENDEZVOUS_PORT}
-    config["environment"] = environment
     variables = {
         "DET_EXPERIMENT_ID": str(run.experiment_id),
         "DET_TRIAL_ID": str(run.trial_id),
         "DET_TRIAL_RUN_ID": str(run.run_id),
         "DET_TRIAL_SEED": str(run.seed),
-        "DET_EXPERIMENT_CONFIG": _compact(config),
+        "DET_EXPERIMENT_CONFIG": _compact(_with_trial_port(run.config)),
         "DET_HPARAMS": _compact(run.hparams),
         "DET_STEPS_COMPLETED": str(run.steps_completed),
         **{name: str(ports[name]) for name in TRIAL_PORTS if name in ports},
     }
     if run.latest_checkpoint is not None:
         variables["DET_LATEST_CHECKPOINT"] = run.latest_checkpoint
-    if config.get("debug"):
+    if typed_containers(run.config).is_debug:
         variables["DET_DEBUG"] = "true"
     return variables
-
-
-def user_environment(config: Mapping[str, Any], device_type: str) -> dict[str, str]:
-    """The variables of the configuration for one type of device, later ones winning.
-
-    An entry without `=` stands for an empty value.
-    """
-    by_device = (config.get("environment") or {}).get("environment_variables") or {}
-    variables: dict[str, str] = {}
-    for entry in by_device.get(device_type) or ():
-        name, _, value = str(entry).partition("=")
-        variables[name] = value
-    return variables
-
-
-def storage_mount(storage: Mapping[str, Any]) -> tuple[str, str, str] | None:
-    """The mount that a shared_fs storage needs: host path, container path, propagation."""
-    if storage.get("type") != "shared_fs":
-        return None
-    return storage["host_path"], SHARED_FS_DIR, storage.get("propagation") or "rprivate"
 
 
 def device_type_of(slots: int, devices: frozenset[str]) -> str:
@@ -125,6 +102,13 @@ def device_type_of(slots: int, devices: frozenset[str]) -> str:
     if slots == 0 or not devices:
         return "cpu"
     return sorted(devices)[0]
+
+
+def _with_trial_port(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration as its trial reads it: with the port of its rendezvous."""
+    environment = dict(config.get("environment") or {})
+    environment["ports"] = {**(environment.get("ports") or {}), "trial": RENDEZVOUS_PORT}
+    return {**config, "environment": environment}
 
 
 def _compact(value: Any) -> str:

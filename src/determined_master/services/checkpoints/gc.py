@@ -7,7 +7,7 @@ decides which, stores the order of each task, and notifies the experiment.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,6 +15,7 @@ from determined_master import clock, entropy
 from determined_master.aggregates.experiments import EXPERIMENT
 from determined_master.domain.access import rules as access
 from determined_master.domain.checkpoints import gc
+from determined_master.domain.config.sections.storage import CheckpointStorage
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
 from determined_master.domain.experiment import messages as exp
 from determined_master.domain.ids import ExperimentId, checked_uuid
@@ -183,7 +184,7 @@ class CheckpointGc:
             if experiment is None or experiment.unmanaged:
                 return None  # what a detached one keeps is for its own programs to say
             saved = await rows.list_saved(conn, experiment_id)
-            garbage = gc.find_garbage(saved, policy_of(experiment.config))
+            garbage = gc.find_garbage(saved, policy_of(experiment.typed.checkpoint_storage))
             if not garbage:
                 return None
             stored = await rows.list_stored(conn, uuids=garbage)
@@ -232,13 +233,12 @@ class CheckpointGc:
         )
 
 
-def policy_of(config: Mapping[str, Any]) -> gc.SavePolicy:
-    """The policy that a configuration asks for."""
-    storage = config["checkpoint_storage"]
+def policy_of(storage: CheckpointStorage) -> gc.SavePolicy:
+    """The policy that a configuration's storage asks for."""
     return gc.SavePolicy(
-        experiment_best=int(storage["save_experiment_best"]),
-        trial_best=int(storage["save_trial_best"]),
-        trial_latest=int(storage["save_trial_latest"]),
+        experiment_best=storage.save_experiment_best,
+        trial_best=storage.save_trial_best,
+        trial_latest=storage.save_trial_latest,
     )
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from determined_master.domain.config.task import typed_task, work_directory
+from determined_master.domain.config.task import work_directory
 from determined_master.domain.task import spec as task_spec
-from determined_master.services.containers.options import TaskProgram, exposed_ports, mounts
+from determined_master.services.containers.options import TaskProgram, mounts
 from determined_master.store.tasks.generic_tasks import GenericTaskRow
 from determined_wire import agent_link as link
 
@@ -23,19 +23,19 @@ def program_of(
         device_type: of its slots; says which of the configuration's variables it gets.
         count: containers of the allocation; several first wait until all of them run.
     """
-    config = typed_task(row.config)
+    config = row.typed
     directory = work_directory(
         config, task_spec.WORK_DIR, agent_user=user.user, username=row.username
     )
     own = {"DET_WORKDIR": directory}
-    if row.config.get("debug"):
+    if config.containers.is_debug:
         own["DET_DEBUG"] = "true"
     return TaskProgram(
         username=row.username,
         description=DESCRIPTION,
         entrypoint=(*PROGRAM, "gang" if count > 1 else "command", *config.entrypoint),
-        environment={**own, **task_spec.user_environment(row.config, device_type)},
+        environment={**own, **config.containers.variables_of(device_type)},
         work_dir=directory,
-        mounts=tuple(mounts(row.config)),
-        ports=tuple(sorted(exposed_ports(row.config))),
+        mounts=tuple(mounts(config.containers)),
+        ports=tuple(sorted(config.containers.exposed_ports())),
     )

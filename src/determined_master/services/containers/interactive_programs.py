@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from determined_master.domain.config.task import typed_task, work_directory
+from determined_master.domain.config.task import work_directory
 from determined_master.domain.interactive_task.tensorboard_sources import LogSource
 from determined_master.domain.task import spec as task_spec
 from determined_master.domain.task.ssh_files import KeyPair
@@ -100,13 +100,16 @@ def program_of(
     Raises:
         ValueError: a TensorBoard has nothing to show any more.
     """
+    config = row.typed
     directory = work_directory(
-        typed_task(row.config), task_spec.WORK_DIR, agent_user=user.user, username=row.username
+        config, task_spec.WORK_DIR, agent_user=user.user, username=row.username
     )
     task = TaskToStart(
         kind=row.kind,
         task_id=row.id,
         config=row.config,
+        arguments=config.tensorboard_args if row.kind == "TENSORBOARD" else config.entrypoint,
+        idle_type=config.notebook_idle_type,
         port=row.port or 0,
         work_dir=directory,
         sources=sources,

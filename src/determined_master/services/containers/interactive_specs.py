@@ -18,9 +18,10 @@ from determined_master.domain.interactive_task import tensorboard_sources
 from determined_master.domain.interactive_task.tensorboard_sources import LogSource
 from determined_master.domain.interactive_task.welcome import WELCOME_NOTEBOOK
 from determined_master.domain.task import spec as task_spec
-from determined_master.domain.task.proxy_port import ProxyPort, proxy_ports_of
+from determined_master.domain.task.containers import ContainerConfig, typed_containers
+from determined_master.domain.task.proxy_port import ProxyPort
 from determined_master.domain.task.ssh_files import KeyPair, shell_files
-from determined_master.services.containers.options import exposed_ports, mounts
+from determined_master.services.containers.options import mounts
 from determined_wire import agent_link as link
 
 InteractiveKind = Literal["COMMAND", "NOTEBOOK", "SHELL", "TENSORBOARD"]
@@ -48,6 +49,10 @@ class TaskToStart(msgspec.Struct, frozen=True, kw_only=True):
     task_id: str
     config: Mapping[str, Any]
     """Completed, with its secrets."""
+    arguments: Sequence[str] = ()
+    """The command of a command, the arguments of a TensorBoard."""
+    idle_type: str = ""
+    """When a notebook counts as idle."""
     port: int = 0
     """Where its server listens, chosen for it; a command has none."""
     work_dir: str = task_spec.WORK_DIR
@@ -80,18 +85,18 @@ def spec_of(task: TaskToStart, secrets: TaskSecrets, device_type: str) -> Intera
         ValueError: the port or a secret that its kind needs is not given, or a TensorBoard has
             no sources.
     """
-    environment = task.config.get("environment") or {}
-    proxied = (*own_proxy_ports(task.kind, task.port), *proxy_ports_of(environment))
-    exposed = exposed_ports(task.config) | {p.port for p in proxied}
+    config = typed_containers(task.config)
+    proxied = (*own_proxy_ports(task.kind, task.port), *config.proxy_ports)
+    exposed = config.exposed_ports() | {p.port for p in proxied}
     variables = {"DET_WORKDIR": task.work_dir, **_variables(task, secrets, device_type)}
-    if task.config.get("debug"):
+    if config.is_debug:
         variables["DET_DEBUG"] = "true"
     return InteractiveSpec(
         description=f"cmd-{task.task_id}",
         entrypoint=_entrypoint(task),
-        environment={**variables, **task_spec.user_environment(task.config, device_type)},
+        environment={**variables, **config.variables_of(device_type)},
         files=_files(task, secrets),
-        mounts=tuple(_mounts(task)),
+        mounts=tuple(_mounts(task, config)),
         ports=tuple(sorted(exposed)),
         proxy_ports=proxied,
     )
@@ -115,11 +120,11 @@ def own_proxy_ports(kind: InteractiveKind, port: int) -> tuple[ProxyPort, ...]:
 def _entrypoint(task: TaskToStart) -> tuple[str, ...]:
     match task.kind:
         case "COMMAND":
-            return (*PROGRAM, task.kind.lower(), *task.config["entrypoint"])
+            return (*PROGRAM, task.kind.lower(), *task.arguments)
         case "SHELL":
             return (*PROGRAM, task.kind.lower(), str(task.port))
         case "TENSORBOARD":
-            return (*PROGRAM, task.kind.lower(), *(task.config.get("tensorboard_args") or ()))
+            return (*PROGRAM, task.kind.lower(), *task.arguments)
         case "NOTEBOOK":
             return (*PROGRAM, task.kind.lower())
 
@@ -131,7 +136,7 @@ def _variables(task: TaskToStart, secrets: TaskSecrets, device_type: str) -> dic
         return {
             "NOTEBOOK_PORT": str(task.port),
             "NOTEBOOK_CONFIG": json.dumps(mask_config(task.config), separators=(",", ":")),
-            "NOTEBOOK_IDLE_TYPE": str(task.config["notebook_idle_type"]),
+            "NOTEBOOK_IDLE_TYPE": task.idle_type,
             "DET_NOTEBOOK_TOKEN": secrets.notebook_token,
         }
     if task.kind == "TENSORBOARD":
@@ -176,8 +181,8 @@ def _notebook_files(task: TaskToStart, secrets: TaskSecrets) -> tuple[link.File,
     return tuple(files)
 
 
-def _mounts(task: TaskToStart) -> list[link.Mount]:
-    found = mounts(task.config)
+def _mounts(task: TaskToStart, config: ContainerConfig) -> list[link.Mount]:
+    found = mounts(config)
     found += [
         link.Mount(host, path, read_only=True, propagation=propagation)
         for host, path, propagation in tensorboard_sources.storage_mounts(task.sources)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class _Task(msgspec.Struct, frozen=True):
     """Whose task it is, and what its configuration says of pods."""
 
-    config: Mapping[str, Any]
+    pod_spec: Mapping[str, Any] | None = None
     username: str = ""
     workspace: str = ""
 
@@ -50,7 +50,7 @@ class PodTermsReader:
             job_id=request.job_id,
             priority=request.priority,
             pods=len(state.containers),
-            pod_spec=self._pod_spec(state, task.config),
+            pod_spec=self._pod_spec(state, task.pod_spec),
             username=task.username,
             workspace=task.workspace,
             experiment_id=_text(request.experiment_id),
@@ -67,9 +67,10 @@ class PodTermsReader:
                 return None
             return await find_namespace(conn, workspace_id, manager)
 
-    def _pod_spec(self, state: Allocation, config: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    def _pod_spec(
+        self, state: Allocation, own: Mapping[str, Any] | None
+    ) -> Mapping[str, Any] | None:
         """The task's, and the cluster's over it where checkpoints are deleted."""
-        own: Mapping[str, Any] | None = (config.get("environment") or {}).get("pod_spec")
         if state.request.task_type != "CHECKPOINT_GC":
             return own
         pools = {p.pool_name: p.task_container_defaults for p in self._settings.all_pools}
@@ -82,14 +83,17 @@ class PodTermsReader:
         async with self._db.acquire() as conn:
             if request.experiment_id is not None:
                 row = await experiments.find_experiment(conn, request.experiment_id)
-                return _Task(row.config, row.username, row.workspace_name) if row else _Task({})
+                if row is None:
+                    return _Task()
+                spec = row.typed.containers.pod_spec
+                return _Task(spec, row.username, row.workspace_name)
             if request.task_type == "GENERIC":
                 task = await generic_tasks.find_generic_task(conn, request.task_id)
-                return _Task(task.config, task.username) if task else _Task({})
+                return _Task(task.typed.containers.pod_spec, task.username) if task else _Task()
             if request.task_type in INTERACTIVE_KINDS:
                 used = await interactive_tasks.find_interactive_task(conn, request.task_id)
-                return _Task(used.config, used.username) if used else _Task({})
-        return _Task({})
+                return _Task(used.typed.containers.pod_spec, used.username) if used else _Task()
+        return _Task()
 
 
 def terms_of(common: PodTerms | None, container: StartContainer) -> PodTerms | None:

@@ -12,6 +12,7 @@ from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.interactive_task.messages import INTERACTIVE_KINDS
 from determined_master.domain.task import gang_ports
 from determined_master.domain.task import spec as task_spec
+from determined_master.domain.task.containers import ContainerConfig, typed_containers
 from determined_master.records.experiments import ExperimentRow
 from determined_master.services.access.task_tokens import TaskTokens
 from determined_master.services.configs.task_defaults import TaskDefaults
@@ -26,7 +27,6 @@ from determined_master.services.containers.interactive_programs import (
 from determined_master.services.containers.options import (
     TaskProgram,
     container_options,
-    exposed_ports,
     mounts,
 )
 from determined_master.store.checkpoints import checkpoints
@@ -56,7 +56,7 @@ class _Gang(msgspec.Struct, frozen=True):
 class _Who(msgspec.Struct, frozen=True):
     """By which configuration, as whom and on what a task that is no trial's runs."""
 
-    config: dict[str, Any]
+    config: ContainerConfig
     user: link.TaskUser
     device_type: str
 
@@ -97,7 +97,7 @@ class ContainerSpecs:
                 self._build_program(
                     state,
                     container,
-                    _Who(row.config, user, device_type),
+                    _Who(row.typed.containers, user, device_type),
                     generic_specs.program_of(row, user, device_type, container.count),
                     ports,
                 )
@@ -148,12 +148,12 @@ class ContainerSpecs:
         keys: Sequence[link.File],
         device_type: str,
     ) -> link.ContainerSpec:
-        config = gang.experiment.config
+        config = gang.experiment.typed.containers
         own_ports = gang_ports.ports_of_rank(gang.ports, container.rank)
         environment = self._cluster.identity(state, container, gang.experiment.username)
         environment.update(self._cluster.network(state, container, gang.ports))
         environment.update(task_spec.trial_environment(gang.run, own_ports))
-        environment.update(task_spec.user_environment(config, device_type))
+        environment.update(config.variables_of(device_type))
         spec = self._spec(state, container, config, environment, gang.run)
         options = self._options(state, config, device_type)
         exposed = tuple(sorted({*spec.ports, *own_ports.values()}))
@@ -190,8 +190,8 @@ class ContainerSpecs:
                 raise RuntimeError(f"experiment {row.experiment_id} has no row")
             user = await self._user(conn, experiment.user_id, experiment.workspace_id)
         environment = self._cluster.identity(state, container, experiment.username)
-        environment.update(task_spec.user_environment(experiment.config, "cpu"))
-        config = {**experiment.config, "checkpoint_storage": row.storage}
+        config = typed_containers({**experiment.config, "checkpoint_storage": row.storage})
+        environment.update(config.variables_of("cpu"))
         spec = link.ContainerSpec(
             task_id=row.task_id,
             task_type=state.request.task_type,
@@ -230,7 +230,9 @@ class ContainerSpecs:
             sources = await log_sources(conn, row)
         secrets = await self._secrets.of(row)
         program = program_of(row, user, secrets, sources, device_type)
-        return self._build_program(state, container, _Who(row.config, user, device_type), program)
+        return self._build_program(
+            state, container, _Who(row.typed.containers, user, device_type), program
+        )
 
     def _build_program(
         self,
@@ -267,7 +269,7 @@ class ContainerSpecs:
         return msgspec.structs.replace(spec, **options)
 
     def _options(
-        self, state: alloc.Allocation, config: dict[str, Any], device_type: str
+        self, state: alloc.Allocation, config: ContainerConfig, device_type: str
     ) -> dict[str, Any]:
         """What a configuration says about the container itself."""
         defaults = self._defaults.of(state.request.pool)
@@ -282,12 +284,12 @@ class ContainerSpecs:
         self,
         state: alloc.Allocation,
         container: alloc.StartContainer,
-        config: dict[str, Any],
+        config: ContainerConfig,
         environment: dict[str, str],
         run: task_spec.TrialRun,
     ) -> link.ContainerSpec:
         defaults = self._defaults.of(state.request.pool)
-        ports = {task_spec.RENDEZVOUS_PORT, *exposed_ports(config)}
+        ports = {task_spec.RENDEZVOUS_PORT, *config.exposed_ports()}
         return link.ContainerSpec(
             task_id=state.request.task_id,
             task_type=state.request.task_type,

@@ -11,6 +11,7 @@ import msgspec
 from determined_master import entropy
 from determined_master.domain.access import rules as access
 from determined_master.domain.config.experiment import BuiltExperiment, build_experiment
+from determined_master.domain.config.experiment_config import ExperimentConfig
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.search.method import SearchError, build
 from determined_master.entropy import pet_name
@@ -108,9 +109,9 @@ class ExperimentConfigs:
         async with self._db.acquire() as conn:
             policies = await policies_of(conn, workspace_id)
         layers = msgspec.structs.replace(self._layers, template=config, policies=policies)
-        seed = int(config["reproducibility"]["experiment_seed"])
+        stored = ExperimentConfig(config)
         built = await asyncio.to_thread(
-            build_experiment, parsed.value or {}, layers=layers, seed=seed, name=config["name"]
+            build_experiment, parsed.value or {}, layers=layers, seed=stored.seed, name=stored.name
         )
         return PreparedExperiment(built, (*parsed.warnings, *built.warnings))
 

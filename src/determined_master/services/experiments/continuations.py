@@ -102,10 +102,11 @@ class Continuations:
             _check_override(prepared)
             if caller.rights is not None:  # the override may name what the caller does not see
                 await check_source(self._db, caller, prepared.built.typed.searcher)
-        config = prepared.built.config if prepared else row.config
+        config = prepared.built.typed if prepared else row.typed
         async with self._db.acquire() as conn:
-            pool = config["resources"]["resource_pool"]
-            await self._bindings.check_available(conn, pool, row.workspace_id)
+            await self._bindings.check_available(
+                conn, config.resources.resource_pool, row.workspace_id
+            )
         await self._post(caller, row, reopening, prepared)
         await self._wait_for_first(experiment_id, reopening.request_ids[0])
         return prepared.warnings if prepared else ()
@@ -176,7 +177,7 @@ def _check_search(row: ExperimentRow, changes: bool) -> None:
 
 
 def _check_override(prepared: PreparedExperiment) -> None:
-    name = prepared.built.config["searcher"]["name"]
+    name = prepared.built.typed.searcher_name
     if name != "single":
         raise InvalidArgument(
             f"override config must have single searcher type got '{name}' instead"

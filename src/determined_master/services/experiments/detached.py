@@ -246,7 +246,7 @@ class Detached:
             request_id=request_id,
             task_id=task_id,
             hparams=dict(hparams),
-            seed=int(experiment.config["reproducibility"]["experiment_seed"]),
+            seed=experiment.typed.seed,
             job_id=experiment.job_id,
             user_id=experiment.user_id,
             started_at=clock.now(),

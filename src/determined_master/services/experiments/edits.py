@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from determined_master.domain.config.edits import edit_section
+from determined_master.domain.config.experiment_config import ExperimentConfig
 from determined_master.domain.config.policies.rules import check_change
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument
 from determined_master.domain.states import LEAVING, TERMINAL
@@ -136,6 +137,6 @@ def _columns(row: ExperimentRow, changes: ExperimentChanges) -> dict[str, Any]:
             config[section] = edit_section(config, section, edits)
     if config != row.config:
         columns["config"] = config
-    if config["resources"]["priority"] != row.config["resources"]["priority"]:
+    if ExperimentConfig(config).resources.priority != row.typed.resources.priority:
         columns["queue_position"] = None  # it joins its new equals by its age
     return columns

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from determined_master import clock
 from determined_master.aggregates.experiments import EXPERIMENT
 from determined_master.aggregates.trials import TRIAL
+from determined_master.domain.config.sections.searcher import SearcherConfig
 from determined_master.domain.errors import FailedPrecondition
 from determined_master.domain.experiment import messages as exp
 from determined_master.domain.ids import ExperimentId, RequestId, TrialId, trial_task_id
@@ -63,7 +64,7 @@ class ExperimentEffects:
             **known,
             **dict(zip((r for r in request_ids if r not in known), fresh, strict=True)),
         }
-        source = await self._source(row.config["searcher"])
+        source = await self._source(row.typed.searcher)
         is_active = await self._is_active(experiment_id)
 
         async def create(effect: exp.CreateTrial, ctx: EffectContext) -> None:
@@ -73,7 +74,7 @@ class ExperimentEffects:
                 experiment_id=experiment_id,
                 request_id=effect.request_id,
                 task_id=new.task_id,
-                max_restarts=int(row.config["max_restarts"]),
+                max_restarts=row.typed.max_restarts,
                 activate=is_active,
             )
             within = Rows(TRIALS, new, experiments=[experiment_id])
@@ -107,7 +108,7 @@ class ExperimentEffects:
 
         continued = trial.TrialContinued(
             task_id=next_.task_id,
-            max_restarts=int(row.config["max_restarts"]),
+            max_restarts=row.typed.max_restarts,
             activate=await self._is_active(experiment_id),
         )
         await ctx.post(TRIAL, TrialId(trial_id), continued, within=store)
@@ -136,15 +137,15 @@ class ExperimentEffects:
             if isinstance(outcome, Exception) and not isinstance(outcome, FailedPrecondition):
                 raise outcome
 
-    async def _source(self, searcher: dict[str, Any]) -> str | None:
+    async def _source(self, searcher: SearcherConfig) -> str | None:
         """The checkpoint that new trials start from: another trial's latest, or one by its UUID.
 
         Raises:
             RuntimeError: that trial has no checkpoint any more.
         """
-        trial_id = searcher.get("source_trial_id")
+        trial_id = searcher.source_trial_id
         if not trial_id:
-            return searcher.get("source_checkpoint_uuid")
+            return searcher.source_checkpoint_uuid
         async with self._db.acquire() as conn:
             found = await checkpoints.find_resume_point(conn, int(trial_id))
         if found is None:

@@ -100,14 +100,14 @@ class Experiments:
             is_managed=not submission.is_detached,
             caller=caller,
         )
-        resources = prepared.built.config["resources"]
+        resources = prepared.built.typed.resources
         prepared = msgspec.structs.replace(
             prepared,
             exceeds_slots=not submission.is_detached
             and self._pools.check_fit(
-                resources["resource_pool"],
-                resources["slots_per_trial"],
-                is_single_node=bool(resources.get("is_single_node")),
+                resources.resource_pool,
+                resources.slots_per_trial,
+                is_single_node=resources.is_single_node,
             ),
         )
         await check_source(self._db, caller, prepared.built.typed.searcher)
@@ -285,7 +285,7 @@ class Experiments:
     ) -> int:
         async with self._db.acquire() as conn:
             experiment_id = await rows.next_experiment_id(conn)
-        config, place = prepared.built.config, prepared.place
+        config, place = prepared.built.typed, prepared.place
         assert place is not None
         new = rows.NewExperiment(
             id=experiment_id,
@@ -293,16 +293,16 @@ class Experiments:
             user_id=caller.user_id,
             workspace_id=place.workspace_id,
             project_id=place.project_id,
-            name=config["name"],
-            description=config.get("description") or "",
-            labels=list(config.get("labels") or ()),
-            config=config,
+            name=config.name,
+            description=config.description,
+            labels=list(config.labels),
+            config=prepared.built.config,
             original_config=submission.config,
-            seed=int(config["reproducibility"]["experiment_seed"]),
-            searcher_type=config["searcher"]["name"],
-            searcher_metric=config["searcher"]["metric"],
-            smaller_is_better=bool(config["searcher"].get("smaller_is_better", True)),
-            resource_pool=config["resources"]["resource_pool"],
+            seed=config.seed,
+            searcher_type=config.searcher_name,
+            searcher_metric=config.searcher.metric,
+            smaller_is_better=config.searcher.smaller_is_better,
+            resource_pool=config.resources.resource_pool,
             model_digest=model.digest,
             model_size=model.size_bytes,
             started_at=clock.now(),
@@ -313,7 +313,7 @@ class Experiments:
 
         async def store(conn: Conn) -> None:
             await hold_project(conn, place)
-            await hold_source(conn, config["searcher"])
+            await hold_source(conn, config.searcher)
             if model.digest is not None and model.tgz is not None:
                 await rows.insert_model_definition(conn, model.digest, model.tgz)
             await rows.insert_experiment(conn, new)

@@ -12,7 +12,6 @@ from determined_master.aggregates.trials import TRIAL
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.experiment.messages import DetachedTrialMoved, TrialEnded
 from determined_master.domain.ids import ExperimentId, TrialId
-from determined_master.domain.task.proxy_port import proxy_ports_of
 from determined_master.domain.trial import messages as trial
 from determined_master.engine.causes import CarriedOut
 from determined_master.records.experiments import ExperimentRow
@@ -116,25 +115,26 @@ def _request(
     now: datetime,
     excluded: tuple[str, ...],
 ) -> alloc.AllocationRequest:
-    resources = experiment.config["resources"]
+    config = experiment.typed
+    resources = config.resources
     return alloc.AllocationRequest(
         task_id=row.task_id,
         task_type="TRIAL",
         name=f"Trial {row.id} (Experiment {row.experiment_id})",
         job_id=experiment.job_id,
         pool=experiment.resource_pool,
-        slots=int(resources["slots_per_trial"]),
+        slots=resources.slots_per_trial,
         submitted_at=experiment.started_at,
         is_preemptible=True,
-        preemption_timeout_s=float(experiment.config["preemption_timeout"]),
-        is_single_node=bool(resources.get("is_single_node")),
-        priority=int(resources["priority"]),
-        weight=float(resources["weight"]),
-        max_slots=resources.get("max_slots"),
+        preemption_timeout_s=float(config.preemption_timeout_s),
+        is_single_node=resources.is_single_node,
+        priority=resources.priority,
+        weight=float(resources.weight),
+        max_slots=resources.max_slots,
         position=experiment.queue_position,
         requested_at=now,
         excluded_agents=excluded,
         trial_id=row.id,
         experiment_id=row.experiment_id,
-        proxy_ports=proxy_ports_of(experiment.config["environment"]),
+        proxy_ports=config.containers.proxy_ports,
     )

@@ -11,6 +11,7 @@ import msgspec
 import re2
 
 from determined_master.aggregates.trials import TRIAL
+from determined_master.domain.config.sections.log_policies import LogPolicy, typed_policies
 from determined_master.domain.ids import TrialId
 from determined_master.domain.trial.messages import AgentExcluded, RetriesCanceled, TrialEvent
 from determined_master.engine.causes import LogPolicyMatched
@@ -30,7 +31,7 @@ CONFIG_ECHO = '"log_policies":'
 
 
 class _Compiled(msgspec.Struct, frozen=True):
-    policies: tuple[dict[str, Any], ...]
+    policies: tuple[LogPolicy, ...]
     matcher: Any
     """Tells which patterns a line matches."""
     sieve: Any
@@ -75,7 +76,7 @@ class LogPolicyMatcher:
         It is so when all of it was looked at, or when no policy of the task does anything.
         """
         compiled = await self._compiled(task_id)
-        if compiled is None or not any(p.get("action") for p in compiled.policies):
+        if compiled is None or not any(p.action for p in compiled.policies):
             return True
         async with self._db.acquire() as conn:
             return await task_logs.have_completed(conn, container_ids)
@@ -99,46 +100,46 @@ class LogPolicyMatcher:
         policy = compiled.policies[index]
         said = line.rstrip("\n")[:2000]
         event: TrialEvent | None = None
-        if policy.get("action") == "cancel_retries":
-            event = RetriesCanceled(pattern=policy["pattern"], line=said)
-        elif policy.get("action") == "exclude_node" and agent_id:
-            event = AgentExcluded(agent_id=agent_id, pattern=policy["pattern"], line=said)
+        if policy.action == "cancel_retries":
+            event = RetriesCanceled(pattern=policy.pattern or "", line=said)
+        elif policy.action == "exclude_node" and agent_id:
+            event = AgentExcluded(agent_id=agent_id, pattern=policy.pattern or "", line=said)
         if event is not None:
             cause = LogPolicyMatched(index, task_id, agent_id)
             await self._engine.post(TRIAL, TrialId(compiled.trial_id), event, cause=cause)
-        if policy.get("name"):
+        if policy.name:
             async with self._db.acquire() as conn:
-                await rows.update_matched(conn, compiled.trial_id, policy["name"])
+                await rows.update_matched(conn, compiled.trial_id, policy.name)
 
     async def _compiled(self, task_id: str) -> _Compiled | None:
         if task_id in self._known:
             return self._known[task_id]
         async with self._db.acquire() as conn:
             row = await rows.find_policies(conn, task_id)
-        compiled = _compile(row.policies or [], row.trial_id) if row else None
+        compiled = _compile(typed_policies(row.policies or []), row.trial_id) if row else None
         self._known[task_id] = compiled
         if len(self._known) > MAX_KNOWN_TASKS:
             self._known.popitem(last=False)
         return compiled
 
 
-def _compile(policies: Sequence[dict[str, Any]], trial_id: int) -> _Compiled | None:
+def _compile(policies: Sequence[LogPolicy], trial_id: int) -> _Compiled | None:
     matcher, sieve = re2.Set.SearchSet(), re2.Set.SearchSet()
     kept = []
     for policy in policies:
-        if not policy.get("pattern"):
+        if not policy.pattern:
             continue
         try:
-            matcher.Add(policy["pattern"])
+            matcher.Add(policy.pattern)
         except re2.error:
             continue  # refused when the configuration is checked; an older one may hold it
-        sieve.Add(f"(?m){policy['pattern']}")  # `^` and `$` mean those of each line
+        sieve.Add(f"(?m){policy.pattern}")  # `^` and `$` mean those of each line
         kept.append(policy)
     if not kept:
         return None
     matcher.Compile()
     sieve.Compile()
-    is_sieved = not any(mark in policy["pattern"] for policy in kept for mark in _OF_THE_TEXT)
+    is_sieved = not any(mark in (policy.pattern or "") for policy in kept for mark in _OF_THE_TEXT)
     return _Compiled(tuple(kept), matcher, sieve if is_sieved else None, trial_id)
 
 

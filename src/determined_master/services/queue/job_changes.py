@@ -164,8 +164,8 @@ class JobChanges:
             await self._bindings.check_available(conn, change.pool, row.workspace_id)
             self._pools.check_fit(
                 change.pool,
-                int(resources["slots_per_trial"]),
-                is_single_node=bool(resources.get("is_single_node")),
+                row.typed.resources.slots_per_trial,
+                is_single_node=row.typed.resources.is_single_node,
             )
             pool, position = change.pool, None
             resources["resource_pool"] = pool

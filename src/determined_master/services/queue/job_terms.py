@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from determined_master import entropy
 from determined_master.aggregates.allocations import ALLOCATION
 from determined_master.domain.allocation import messages as alloc
+from determined_master.domain.config.sections.resources import typed_terms
 from determined_master.domain.errors import DetError
 from determined_master.domain.ids import AllocationId
 from determined_master.domain.interactive_task.messages import INTERACTIVE_KINDS
@@ -85,11 +86,11 @@ class JobTermsSync:
 
 def terms_of(row: job_queue.JobRow) -> alloc.JobTerms:
     """What the row of an experiment or a task says of its place in the queue."""
-    resources = row.resources or {}
+    terms = typed_terms(row.resources or {})
     return alloc.JobTerms(
-        priority=int(resources["priority"]),
-        weight=float(resources["weight"]),
-        max_slots=resources.get("max_slots"),
+        priority=terms.priority,
+        weight=terms.weight,
+        max_slots=terms.max_slots,
         position=row.queue_position,
     )
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument
@@ -48,14 +47,14 @@ async def check_source(db: asyncpg.Pool, caller: Caller, searcher: SearcherConfi
             await _check_checkpoint(conn, uuid)
 
 
-async def hold_source(conn: Conn, searcher: Mapping[str, Any]) -> None:
+async def hold_source(conn: Conn, searcher: SearcherConfig) -> None:
     """Keep the checkpoint that a search starts from, in the transaction that stores the search.
 
     Raises:
         InvalidArgument: it was deleted meanwhile, or is about to be.
     """
-    uuid = searcher.get("source_checkpoint_uuid")
-    if uuid and not searcher.get("source_trial_id"):
+    uuid = searcher.source_checkpoint_uuid
+    if uuid and not searcher.source_trial_id:
         await collections.lock_checkpoints(conn, [uuid])
         await _check_checkpoint(conn, uuid)
 

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 
 from determined_master import clock
 from determined_master.domain.allocation import messages as alloc
-from determined_master.domain.config.task import typed_task
 from determined_master.domain.generic_task import messages as task
-from determined_master.domain.task.proxy_port import proxy_ports_of
 from determined_master.services.access.task_tokens import TaskTokens
 from determined_master.services.queue.request_effects import (
     ask_for_room,
@@ -51,7 +49,7 @@ class GenericTaskEffects:
 def _request(
     row: generic_tasks.GenericTaskRow, now: datetime, *, is_preemptible: bool
 ) -> alloc.AllocationRequest:
-    config = typed_task(row.config)
+    config = row.typed
     return alloc.AllocationRequest(
         task_id=row.id,
         task_type="GENERIC",
@@ -68,5 +66,5 @@ def _request(
         max_slots=config.max_slots,
         position=row.queue_position,
         requested_at=now,
-        proxy_ports=proxy_ports_of(row.config["environment"]),
+        proxy_ports=config.containers.proxy_ports,
     )

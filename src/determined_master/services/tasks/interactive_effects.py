@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from determined_master import clock
 from determined_master.domain.allocation import messages as alloc
-from determined_master.domain.config.task import typed_task
 from determined_master.domain.interactive_task.messages import RequestOnlyRun
-from determined_master.domain.task.proxy_port import ProxyPort, proxy_ports_of
+from determined_master.domain.task.proxy_port import ProxyPort
 from determined_master.records.tasks import InteractiveRow
 from determined_master.services.access.task_tokens import TaskTokens
 from determined_master.services.containers.interactive_specs import own_proxy_ports
@@ -45,11 +44,11 @@ class InteractiveEffects:
 def proxied_ports(row: InteractiveRow) -> tuple[ProxyPort, ...]:
     """How the master reaches such a task: its own server first, then what its user asks for."""
     own = own_proxy_ports(row.kind, row.port or 0)
-    return (*own, *proxy_ports_of(row.config["environment"]))
+    return (*own, *row.typed.containers.proxy_ports)
 
 
 def _request(row: InteractiveRow) -> alloc.AllocationRequest:
-    config = typed_task(row.config)
+    config = row.typed
     return alloc.AllocationRequest(
         task_id=row.id,
         task_type=row.kind,

@@ -12,7 +12,6 @@ from determined_master import clock, entropy
 from determined_master.aggregates.interactive_tasks import INTERACTIVE_TASK
 from determined_master.domain.access import rules as access
 from determined_master.domain.config.policies.rules import check_change
-from determined_master.domain.config.task import typed_task
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.ids import TaskId
 from determined_master.domain.interactive_task.messages import (
@@ -214,7 +213,7 @@ class InteractiveTasks:
             policies = await policies_of(conn, row.workspace_id or 0, "NTSC")
             order = self._pools.priorities(row.resource_pool)
             check_change("resources", changes, policies, priorities=order)
-            config = typed_task(row.config)
+            config = row.typed
             is_same = priority == config.priority
             await job_queue.update_task_terms(
                 conn,

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from determined_master.domain.config.experiment_config import ExperimentConfig
 from determined_master.records.experiments import ExperimentRow
 from determined_master.store.db import Conn
 
@@ -238,17 +239,17 @@ async def update_config(conn: Conn, experiment_id: int, config: dict[str, Any]) 
                smaller_is_better = $7, resource_pool = $8
          WHERE id = $1
     """
-    searcher = config["searcher"]
+    typed = ExperimentConfig(config)
     await conn.execute(
         query,
         experiment_id,
         config,
-        config["name"],
-        config.get("description") or "",
-        list(config.get("labels") or ()),
-        searcher["metric"],
-        bool(searcher.get("smaller_is_better", True)),
-        config["resources"]["resource_pool"],
+        typed.name,
+        typed.description,
+        list(typed.labels),
+        typed.searcher.metric,
+        typed.searcher.smaller_is_better,
+        typed.resources.resource_pool,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from determined_master.domain.config.task import TaskConfig, typed_task
 from determined_master.store.db import Conn
 
 
@@ -49,6 +50,11 @@ class GenericTaskRow(msgspec.Struct, frozen=True, kw_only=True):
     no_pause: bool | None
     workspace_id: int | None
     queue_position: Decimal | None
+
+    @property
+    def typed(self) -> TaskConfig:
+        """The configuration as decisions read it."""
+        return typed_task(self.config)
 
 
 _ROWS = """

@@ -30,8 +30,15 @@ DEFAULTS: tuple[dict[str, str], ...] = (
 
 
 def typed_policies(config: Sequence[Mapping[str, Any]]) -> tuple[LogPolicy, ...]:
-    """The typed form of a completed `log_policies` section."""
-    return tuple(msgspec.convert(dict(item), LogPolicy) for item in config)
+    """The typed form of a completed `log_policies` section, also of an older one."""
+    return tuple(map(_typed, config))
+
+
+def _typed(item: Mapping[str, Any]) -> LogPolicy:
+    action = item.get("action")
+    if isinstance(action, Mapping):  # the older form
+        action = action.get("type")
+    return LogPolicy(name=item.get("name"), pattern=item.get("pattern"), action=action)
 
 
 def _compiles(pattern: str) -> str | None:

@@ -47,6 +47,23 @@ def typed_resources(config: Mapping[str, Any]) -> ResourcesConfig:
     )
 
 
+class QueueTerms(msgspec.Struct, frozen=True, kw_only=True):
+    """The part of a `resources` section that orders the queue; tasks of every type have it."""
+
+    priority: int
+    weight: float
+    max_slots: int | None = None
+
+
+def typed_terms(config: Mapping[str, Any]) -> QueueTerms:
+    """The terms of a completed `resources` section."""
+    return QueueTerms(
+        priority=int(config["priority"]),
+        weight=float(config["weight"]),
+        max_slots=config.get("max_slots"),
+    )
+
+
 class MemorySize(ValueType):
     """A number of bytes, or a text such as `64m` or `1.5 GiB` (units of 1024)."""
 
