@@ -9,6 +9,7 @@ from determined_master.api.http.long_lists import written
 from determined_master.api.http.protojson import raw_json
 from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import pagination, seconds_between
+from determined_master.domain.config.sections.searcher import searcher_type
 from determined_master.records.experiments import RunRow
 from determined_master.services.experiments.runs import Runs, Search, ShownRun
 from determined_wire.rest import runs as wire
@@ -78,5 +79,5 @@ def _experiment(row: RunRow) -> FlatRunExperiment:
         description=row.description,
         name=row.name,
         unmanaged=row.unmanaged,
-        is_multitrial=row.searcher_type != "single",
+        is_multitrial=searcher_type(row.searcher_type).is_multitrial,
     )

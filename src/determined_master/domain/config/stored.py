@@ -20,6 +20,7 @@ from determined_master.domain.config.sections.searcher import (
     STORED_SEARCHER,
     Removed,
     SearcherConfig,
+    searcher_type,
     unit_and_number,
 )
 
@@ -31,7 +32,6 @@ _STORED = replace(
 )
 _SURVIVES = ("checkpoint_storage", "bind_mounts", "environment", "hyperparameters")
 """Sections that are read one by one where the whole cannot be."""
-_HALVING = ("adaptive_asha", "async_halving")
 _UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, msgspec.ValidationError)
 
 
@@ -88,7 +88,8 @@ def _without_hdfs(config: Mapping[str, Any]) -> dict[str, Any]:
 def _with_time(config: dict[str, Any]) -> dict[str, Any]:
     """The older `max_length` of a halving search in place of the time that it lacks."""
     searcher = config.get("searcher") or {}
-    if searcher.get("name") not in _HALVING or searcher.get("max_length") is None:
+    is_timed = searcher_type(str(searcher.get("name"))).wants_validations
+    if not is_timed or searcher.get("max_length") is None:
         return config
     unit, length = unit_and_number(searcher["max_length"])
     return {**config, "searcher": {"time_metric": unit, "max_time": length, **searcher}}

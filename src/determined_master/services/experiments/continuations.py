@@ -11,6 +11,7 @@ import msgspec
 from determined_master import entropy
 from determined_master.aggregates.experiments import EXPERIMENT
 from determined_master.aggregates.trials import TRIAL
+from determined_master.domain.config.sections.searcher import searcher_type
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument
 from determined_master.domain.experiment import messages as exp
 from determined_master.domain.ids import ExperimentId, TrialId
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from determined_master.store.db import Conn
 
 OPENING_S = 5.0
-LISTED_SEARCHES = frozenset({"grid", "random"})
-"""Searches that continue with those of their trials that were not completed."""
 
 
 class Reopening(msgspec.Struct, frozen=True):
@@ -92,7 +91,7 @@ class Continuations:
             )
         changes = await _has_keys(override)
         _check_search(row, changes)
-        is_single = row.searcher_type == "single"
+        is_single = searcher_type(row.searcher_type).continues_with == "all"
         reopening = _reopening(experiment_id, closed, with_completed=is_single)
         prepared = None
         if is_single and changes:
@@ -163,13 +162,14 @@ async def _has_keys(override: str) -> bool:
 
 
 def _check_search(row: ExperimentRow, changes: bool) -> None:
-    if row.searcher_type in LISTED_SEARCHES:
+    continues_with = searcher_type(row.searcher_type).continues_with
+    if continues_with == "incomplete":
         if changes:
             raise InvalidArgument(
                 f"a {row.searcher_type} search is continued as it is: leave the override config "
                 "out, or fork the experiment to change it"
             )
-    elif row.searcher_type != "single":
+    elif continues_with == "none":
         raise InvalidArgument(
             f"experiment {row.id} has a {row.searcher_type} searcher: only experiments with a "
             "single, random or grid searcher can be continued; fork it instead"
@@ -178,7 +178,7 @@ def _check_search(row: ExperimentRow, changes: bool) -> None:
 
 def _check_override(prepared: PreparedExperiment) -> None:
     name = prepared.built.typed.searcher_name
-    if name != "single":
+    if searcher_type(name).continues_with != "all":
         raise InvalidArgument(
             f"override config must have single searcher type got '{name}' instead"
         )

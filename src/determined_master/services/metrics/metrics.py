@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from determined_master.aggregates.experiments import EXPERIMENT
 from determined_master.domain.access import rules as access
+from determined_master.domain.config.sections.searcher import searcher_type
 from determined_master.domain.errors import PASSING, DetError, InvalidArgument, NotFound
 from determined_master.domain.experiment.messages import ValidationReported
 from determined_master.domain.ids import ExperimentId
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from determined_master.engine import Engine
     from determined_master.services.metrics.system_metrics import SystemMetrics
 
-HALVING = frozenset({"adaptive_asha", "async_halving", "asha"})
-"""Searches that decide on validations; the others only count ends."""
 MAX_KNOWN_TRIALS = 20_000
 MAX_BULK_REPORTS = 1000
 
@@ -178,7 +177,8 @@ class Metrics:
                 request_id=row.request_id,
                 searcher_metric=row.searcher_metric,
                 smaller_is_better=row.smaller_is_better,
-                wants_validations=row.searcher_type in HALVING and not row.unmanaged,
+                wants_validations=not row.unmanaged
+                and searcher_type(row.searcher_type).wants_validations,
                 time_metric=row.time_metric,
                 is_detached=row.unmanaged,
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
@@ -17,7 +17,17 @@ from determined_master.domain.config.sections.lengths import Length
 
 
 class Common(msgspec.Struct, frozen=True, kw_only=True):
-    """The keys that every searcher has."""
+    """The keys that every searcher has, and what its search needs of the master.
+
+    Every searcher sets the three class variables; a test holds that.
+    """
+
+    wants_validations: ClassVar[bool]
+    """Whether the search decides on validations; the others only count ends of trials."""
+    is_multitrial: ClassVar[bool]
+    """Whether it may make more than one trial."""
+    continues_with: ClassVar[Literal["all", "incomplete", "none"]]
+    """The trials with which an ended search can be continued."""
 
     metric: str
     """Name of the validation metric that trials are judged by."""
@@ -31,9 +41,17 @@ class Common(msgspec.Struct, frozen=True, kw_only=True):
 class Single(Common, frozen=True, kw_only=True):
     """One trial."""
 
+    wants_validations = False
+    is_multitrial = False
+    continues_with = "all"
+
 
 class Random(Common, frozen=True, kw_only=True):
     """Trials at random points."""
+
+    wants_validations = False
+    is_multitrial = True
+    continues_with = "incomplete"
 
     max_trials: int
     max_concurrent_trials: int = 16
@@ -42,6 +60,10 @@ class Random(Common, frozen=True, kw_only=True):
 
 class Grid(Common, frozen=True, kw_only=True):
     """A trial at every point of a lattice."""
+
+    wants_validations = False
+    is_multitrial = True
+    continues_with = "incomplete"
 
     max_concurrent_trials: int = 16
 
@@ -52,6 +74,10 @@ class AdaptiveAsha(Common, frozen=True, kw_only=True):
     `max_time` is in units of `time_metric`; both are None only in configurations stored by
     versions that did not have them.
     """
+
+    wants_validations = True
+    is_multitrial = True
+    continues_with = "none"
 
     max_trials: int
     max_concurrent_trials: int = 16
@@ -67,6 +93,10 @@ class AdaptiveAsha(Common, frozen=True, kw_only=True):
 class AsyncHalving(Common, frozen=True, kw_only=True):
     """One successive-halving search; `max_time` and `time_metric` as in `AdaptiveAsha`."""
 
+    wants_validations = True
+    is_multitrial = True
+    continues_with = "none"
+
     max_trials: int
     num_rungs: int
     max_concurrent_trials: int = 16
@@ -78,11 +108,16 @@ class AsyncHalving(Common, frozen=True, kw_only=True):
 class Removed(Common, frozen=True, kw_only=True):
     """A method that only earlier releases had, or of which too little is stored to continue."""
 
+    wants_validations = False
+    is_multitrial = True
+    continues_with = "none"
+
     name: str
 
 
 SearcherConfig = Single | Random | Grid | AdaptiveAsha | AsyncHalving | Removed
 
+_ALIASES = {"asha": "async_halving"}
 _TYPES: dict[str, type[SearcherConfig]] = {
     "single": Single,
     "random": Random,
@@ -92,9 +127,14 @@ _TYPES: dict[str, type[SearcherConfig]] = {
 }
 
 
+def searcher_type(name: str) -> type[SearcherConfig]:
+    """The type of a searcher by its stored name."""
+    return _TYPES.get(_ALIASES.get(name, name), Removed)
+
+
 def typed_searcher(config: Mapping[str, Any]) -> SearcherConfig:
     """The typed form of a completed `searcher` section, also of one that was stored long ago."""
-    kind = _TYPES.get(config["name"], Removed)
+    kind = searcher_type(config["name"])
     known = {f.name for f in msgspec.structs.fields(kind)}
     return msgspec.convert({k: v for k, v in config.items() if k in known}, kind, strict=False)
 
@@ -166,7 +206,7 @@ SEARCHER = Tagged(
     tag="name",
     common=COMMON,
     variants={name: Object({**COMMON, **own}) for name, own in _VARIANTS.items()},
-    aliases={"asha": "async_halving"},
+    aliases=_ALIASES,
     removed=removed_searchers.REMEDIES,
 )
 
