@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
+InteractiveWord = Literal["command", "notebook", "shell", "tensorboard"]
+INTERACTIVE_WORDS: tuple[InteractiveWord, ...] = get_args(InteractiveWord)
 Thing = Literal[
     "workspace",
     "project",
@@ -18,10 +20,7 @@ Thing = Literal[
     "checkpoint",
     "task",
     "allocation",
-    "command",
-    "notebook",
-    "shell",
-    "tensorboard",
+    InteractiveWord,
     "job",
     "template",
     "model",

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from determined_master.domain.config.task import TaskConfig, typed_task
-from determined_master.domain.interactive_task.messages import InteractiveKind
+from determined_master.domain.task.kinds import InteractiveKind
 
 
 class ListedTask(msgspec.Struct, frozen=True, kw_only=True):

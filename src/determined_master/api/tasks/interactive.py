@@ -11,7 +11,7 @@ from determined_master.api.http.routes import Call
 from determined_master.api.shapes import pagination
 from determined_master.domain.config.shown_task import shown_task_config
 from determined_master.domain.experiment.model_definition import ModelFile
-from determined_master.domain.interactive_task.messages import InteractiveKind
+from determined_master.domain.task.kinds import InteractiveKind
 from determined_master.pools.live import LiveAllocations
 from determined_master.ports import AgentSnapshot
 from determined_master.records.tasks import InteractiveRow, ListedTask, TaskQuery

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Concatenate, Literal
+from typing import Any, Concatenate
 
 import msgspec
 
@@ -17,8 +17,9 @@ from determined_master.api.tasks.interactive import (
     warnings_of,
 )
 from determined_master.domain.config.shown_task import shown_task_config
-from determined_master.domain.interactive_task.messages import InteractiveKind
+from determined_master.domain.task.kinds import InteractiveKind
 from determined_master.pools.live import LiveAllocations
+from determined_master.records.access import InteractiveWord
 from determined_master.records.tasks import InteractiveRow, ListedTask
 from determined_master.services.cluster.agents import Agents
 from determined_master.services.tasks.interactive_configs import PreparedTask
@@ -29,7 +30,6 @@ Messages = tuple[type[Message], type[Message]]
 """Those of a route: what is asked, what is answered."""
 
 
-InteractiveWord = Literal["command", "notebook", "shell", "tensorboard"]
 SERVICES = (InteractiveTasks, Agents, LiveAllocations)
 """Every function of these routes takes them, in this order."""
 MoreFields = Callable[[Call, ListedTask, InteractiveTasks], dict[str, Any]]

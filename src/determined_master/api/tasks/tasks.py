@@ -8,6 +8,7 @@ import msgspec
 
 from determined_master.api.http.access import IN_SERVICE, SIGNED_IN, of_task, on
 from determined_master.api.http.routes import Call, route
+from determined_master.domain.task.kinds import TASK_KINDS
 from determined_master.records.tasks import AllocationRow
 from determined_master.services.checkpoints.checkpoints import Checkpoints
 from determined_master.services.experiments.trials import Trials
@@ -42,7 +43,7 @@ async def get_task(
         start_time=task.started_at,
         end_time=task.ended_at,
     )
-    if task.type == "GENERIC":
+    if TASK_KINDS[task.type].group == "generic":
         row = await generic_tasks.get(call.caller, request.task_id)
         shown = msgspec.structs.replace(
             shown,
@@ -62,10 +63,7 @@ async def get_active_tasks_count(
     """How many interactive tasks of each type are not over."""
     counts = task_control.count_active(call.caller)
     return wire.GetActiveTasksCountResponse(
-        commands=counts["COMMAND"],
-        notebooks=counts["NOTEBOOK"],
-        shells=counts["SHELL"],
-        tensorboards=counts["TENSORBOARD"],
+        **{f"{k.word}s": counts[k.type] for k in TASK_KINDS.values() if k.group == "interactive"}
     )
 
 

@@ -42,6 +42,7 @@ from determined_master.domain.allocation.messages import (
 )
 from determined_master.domain.errors import FailedPrecondition, NotFound
 from determined_master.domain.states import ALLOCATION_ORDER, AllocationState
+from determined_master.domain.task.kinds import TASK_KINDS
 
 _CONTAINER_ORDER = {"ASSIGNED": 0, "PULLING": 1, "STARTING": 2, "RUNNING": 3, "TERMINATED": 4}
 
@@ -196,7 +197,7 @@ def _change_terms(state: Allocation, event: TermsChanged) -> Allocation:
 def _become_ready(state: Allocation) -> Step:
     if not state.containers or state.is_ready:
         return state, []
-    is_service = state.request.task_type not in ("TRIAL", "GENERIC")
+    is_service = TASK_KINDS[state.request.task_type].is_service
     if is_service and _CONTAINER_ORDER[state.containers[0].state] < _CONTAINER_ORDER["RUNNING"]:
         # a cluster may report a pod's start after its service does: nobody finds it yet
         return replace(state, is_ready_untold=True), []

@@ -18,11 +18,9 @@ from determined_master.domain.messages import (
     WriteTaskLog,
 )
 from determined_master.domain.states import AllocationState
+from determined_master.domain.task.kinds import TaskType
 from determined_master.domain.task.proxy_port import ProxyPort
 
-TaskType = Literal[
-    "TRIAL", "NOTEBOOK", "SHELL", "COMMAND", "TENSORBOARD", "CHECKPOINT_GC", "GENERIC"
-]
 FailureType = Literal[
     "container_failed",
     "task_error",

@@ -17,28 +17,18 @@ from determined_master.domain.config.layers import (
 from determined_master.domain.config.policies.rules import find_violations
 from determined_master.domain.config.schema.problems import ROOT, Problem, ProblemReport
 from determined_master.domain.config.schema.values import type_name
-from determined_master.domain.config.task_schema import TaskKind, schema_of
+from determined_master.domain.config.task_schema import schema_of
 from determined_master.domain.durations import format_duration, parse_duration
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.schedule.priorities import PriorityOrder
 from determined_master.domain.task.containers import ContainerConfig, typed_containers
-
-_TITLES: Mapping[TaskKind, str] = {
-    "command": "Command",
-    "notebook": "JupyterLab",
-    "shell": "Shell",
-    "tensorboard": "TensorBoard",
-}
-_WATCHED: tuple[TaskKind, ...] = ("notebook", "tensorboard")
-"""Tasks that end when nobody uses them."""
-_OWN_COMMAND: tuple[TaskKind, ...] = ("command", "generic")
-"""Tasks that run what their user says."""
+from determined_master.domain.task.kinds import TASK_KINDS, ConfigKind, TaskKind
 
 
 class TaskErrors(InvalidArgument):
     """A task's configuration that cannot be used; the text names every problem with its path."""
 
-    def __init__(self, kind: TaskKind, problems: tuple[Problem, ...]) -> None:
+    def __init__(self, kind: ConfigKind, problems: tuple[Problem, ...]) -> None:
         lines = "\n".join(f"{p.path}: {p.text}" for p in problems)
         if kind == "generic":
             head = f"generic task config: Check Failed! {len(problems)} errors found:\n"
@@ -90,7 +80,7 @@ class TaskOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def build_task(
-    kind: TaskKind, submitted: Any, *, layers: ConfigLayers, options: TaskOptions
+    kind: ConfigKind, submitted: Any, *, layers: ConfigLayers, options: TaskOptions
 ) -> BuiltTask:
     """Check what a user has submitted, merge it with the other layers and fill in defaults.
 
@@ -112,7 +102,7 @@ def build_task(
     _check_said(kind, config, options, report)
 
     resources = dict(config.get("resources") or {})
-    if kind == "tensorboard":
+    if not _kind(kind).has_slots:
         resources["slots"] = 0
     pool_name, pool = chosen_pool(resources, resources.get("slots"), layers, report)
     resources = {"priority": pool.default_priority, **resources, "resource_pool": pool_name}
@@ -159,7 +149,11 @@ def work_directory(config: TaskConfig, default: str, *, agent_user: str, usernam
     return chosen.replace("$AGENT_USER", agent_user).replace("$DET_USER", username)
 
 
-def _read(kind: TaskKind, submitted: Any, root: str, report: ProblemReport) -> dict[str, Any]:
+def _kind(kind: ConfigKind) -> TaskKind:
+    return TASK_KINDS[kind.upper()]
+
+
+def _read(kind: ConfigKind, submitted: Any, root: str, report: ProblemReport) -> dict[str, Any]:
     if not isinstance(submitted, Mapping):
         report.problem(root, f"expected object, but got {type_name(submitted)}")
         raise TaskErrors(kind, report.problems)
@@ -167,11 +161,12 @@ def _read(kind: TaskKind, submitted: Any, root: str, report: ProblemReport) -> d
 
 
 def _check_said(
-    kind: TaskKind, config: Mapping[str, Any], options: TaskOptions, report: ProblemReport
+    kind: ConfigKind, config: Mapping[str, Any], options: TaskOptions, report: ProblemReport
 ) -> None:
     """Report what the schema alone does not show; warn of what changes nothing."""
     at = f"{ROOT}.entrypoint"
-    if kind in _OWN_COMMAND:
+    facts = _kind(kind)
+    if facts.runs_user_command:
         if config.get("entrypoint") is None and not report.has_problem_at(at):
             report.problem(at, "is missing: name the command to run, as a list", is_gap=True)
     elif config.get("entrypoint") is not None:
@@ -179,18 +174,18 @@ def _check_said(
     if options.has_files and config.get("work_dir") is not None:
         text = "cannot be set together with a directory of files: leave one of them out"
         report.problem(f"{ROOT}.work_dir", text)
-    if kind not in _WATCHED and config.get("idle_timeout") is not None:
+    if not facts.is_watched and config.get("idle_timeout") is not None:
         text = f"has no effect: a {kind} ends when its command does"
         report.warn(f"{ROOT}.idle_timeout", text)
-    if kind == "tensorboard":
-        if config.get("description") is not None:
-            report.warn(f"{ROOT}.description", "has no effect: TensorBoards are named by us")
-        if (config.get("resources") or {}).get("slots"):
-            report.warn(f"{ROOT}.resources.slots", "has no effect: TensorBoards have no slots")
+    if facts.names_itself and config.get("description") is not None:
+        text = f"has no effect: {facts.title}s are named by us"
+        report.warn(f"{ROOT}.description", text)
+    if not facts.has_slots and (config.get("resources") or {}).get("slots"):
+        report.warn(f"{ROOT}.resources.slots", f"has no effect: {facts.title}s have no slots")
 
 
 def _defaults(
-    kind: TaskKind, layers: ConfigLayers, pool_name: str, slots: int | None
+    kind: ConfigKind, layers: ConfigLayers, pool_name: str, slots: int | None
 ) -> dict[str, Any]:
     """What `task_container_defaults` say about such a task, as a partial configuration."""
     defaults = container_defaults(layers, pool_name)
@@ -200,13 +195,13 @@ def _defaults(
     return {**known, "resources": resources, "work_dir": defaults.get("work_dir")}
 
 
-def _name_and_time(kind: TaskKind, config: dict[str, Any], options: TaskOptions) -> None:
-    title = _TITLES.get(kind)
-    if title is None:
+def _name_and_time(kind: ConfigKind, config: dict[str, Any], options: TaskOptions) -> None:
+    facts = _kind(kind)
+    if not facts.title:
         return
-    if kind == "tensorboard" or config.get("description") is None:
-        config["description"] = f"{title} ({options.name})"
-    if kind not in _WATCHED:
+    if facts.names_itself or config.get("description") is None:
+        config["description"] = f"{facts.title} ({options.name})"
+    if not facts.is_watched:
         config["idle_timeout"] = None
     elif config.get("idle_timeout") is None and options.idle_timeout is not None:
         config["idle_timeout"] = format_duration(options.idle_timeout)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any, Literal
+from typing import Any
 
 from determined_master.domain.config.layers import DEFAULT_PREEMPTION_TIMEOUT_S
 from determined_master.domain.config.schema.containers import Field, ListOf, Object
@@ -23,8 +23,8 @@ from determined_master.domain.config.sections.minor import PBS, SLURM
 from determined_master.domain.config.sections.mounts import BIND_MOUNTS, DEVICE, container_path
 from determined_master.domain.config.sections.resources import PRIORITY, MemorySize
 from determined_master.domain.durations import format_duration, parse_duration
+from determined_master.domain.task.kinds import ConfigKind
 
-TaskKind = Literal["command", "notebook", "shell", "tensorboard", "generic"]
 IDLE_TYPES = ("kernels_or_terminals", "kernel_connections", "activity")
 
 
@@ -134,6 +134,6 @@ GENERIC = Object(
 )
 
 
-def schema_of(kind: TaskKind) -> Object:
+def schema_of(kind: ConfigKind) -> Object:
     """The schema of such tasks."""
     return GENERIC if kind == "generic" else INTERACTIVE

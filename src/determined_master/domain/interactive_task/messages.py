@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 from determined_master.domain.generic_task.messages import KillRun, TaskEffectFailed
 from determined_master.domain.messages import Effect, Event, State, WriteTaskLog
+from determined_master.domain.task.kinds import InteractiveKind
 
-InteractiveKind = Literal["COMMAND", "NOTEBOOK", "SHELL", "TENSORBOARD"]
-INTERACTIVE_KINDS: frozenset[str] = frozenset(get_args(InteractiveKind))
 InteractiveState = Literal["ACTIVE", "STOPPING", "OVER"]
 
 

@@ -14,7 +14,7 @@ import msgspec
 from determined_master.domain.access import rules as access
 from determined_master.domain.access.rules import Action, ThingKind
 from determined_master.domain.errors import NotFound, PermissionDenied
-from determined_master.records.access import Thing
+from determined_master.records.access import INTERACTIVE_WORDS, Thing
 from determined_master.store.workspaces.places import find_workspaces
 
 if TYPE_CHECKING:
@@ -34,10 +34,7 @@ _SEEN: Mapping[Thing, tuple[ThingKind, str]] = {
     "checkpoint": ("experiment", "checkpoint '{}' not found"),
     "task": ("task", "task '{}' not found"),
     "allocation": ("task", "allocation '{}' not found"),
-    "command": ("task", "command '{}' not found"),
-    "notebook": ("task", "notebook '{}' not found"),
-    "shell": ("task", "shell '{}' not found"),
-    "tensorboard": ("task", "tensorboard '{}' not found"),
+    **{word: ("task", f"{word} '{{}}' not found") for word in INTERACTIVE_WORDS},
     "job": ("task", "job {} not found"),
     "template": ("template", "template '{}' not found"),
     "model": ("model", 'model "{}" not found'),

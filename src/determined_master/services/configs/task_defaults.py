@@ -8,7 +8,7 @@ from datetime import timedelta
 import msgspec
 
 from determined_master.domain.config.layers import DEFAULT_SHM_BYTES
-from determined_master.domain.interactive_task.messages import InteractiveKind
+from determined_master.domain.task.kinds import TASK_KINDS, InteractiveKind
 from determined_wire import agent_link as link
 
 
@@ -55,4 +55,5 @@ class IdleTimeouts(msgspec.Struct, frozen=True, kw_only=True):
 
     def of(self, kind: InteractiveKind) -> timedelta | None:
         """None forever."""
-        return {"NOTEBOOK": self.notebook, "TENSORBOARD": self.tensorboard}.get(kind)
+        found: timedelta | None = getattr(self, TASK_KINDS[kind].word, None)
+        return found

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from determined_master.domain.config.task import work_directory
 from determined_master.domain.interactive_task.tensorboard_sources import LogSource
 from determined_master.domain.task import spec as task_spec
+from determined_master.domain.task.kinds import TASK_KINDS
 from determined_master.domain.task.ssh_files import KeyPair
 from determined_master.services.containers.cluster_authority import ClusterAuthority
 from determined_master.services.containers.interactive_specs import (
@@ -50,18 +53,20 @@ class InteractiveSecrets:
 
     async def of(self, row: InteractiveRow) -> TaskSecrets:
         """Those that a task of its kind is started with."""
-        if row.kind == "SHELL":
-            return TaskSecrets(ssh_keys=await self.ssh_keys(row.id))
-        if row.kind == "NOTEBOOK":
+        secrets = TaskSecrets()
+        server = TASK_KINDS[row.kind].server
+        if server is None:
+            return secrets
+        if server.is_tls:
             issued = self._authority.issue(row.id)
-            return TaskSecrets(
-                notebook_token=self.notebook_token(row.id),
-                certificate=issued.certificate,
-                certificate_key=issued.key,
-            )
-        if row.kind == "TENSORBOARD":
-            return TaskSecrets(service_key=self._tokens.service_key(row.id))
-        return TaskSecrets()
+            secrets = replace(secrets, certificate=issued.certificate, certificate_key=issued.key)
+        if server.is_keyed:
+            secrets = replace(secrets, service_key=self._tokens.service_key(row.id))
+        if TASK_KINDS[row.kind].has_own_token:
+            secrets = replace(secrets, notebook_token=self.notebook_token(row.id))
+        if TASK_KINDS[row.kind].has_ssh_keys:
+            secrets = replace(secrets, ssh_keys=await self.ssh_keys(row.id))
+        return secrets
 
 
 async def log_sources(conn: Conn, row: InteractiveRow) -> list[LogSource]:
@@ -100,7 +105,7 @@ def program_of(
     Raises:
         ValueError: a TensorBoard has nothing to show any more.
     """
-    config = row.typed
+    config, kind = row.typed, TASK_KINDS[row.kind]
     directory = work_directory(
         config, task_spec.WORK_DIR, agent_user=user.user, username=row.username
     )
@@ -108,7 +113,7 @@ def program_of(
         kind=row.kind,
         task_id=row.id,
         config=row.config,
-        arguments=config.tensorboard_args if row.kind == "TENSORBOARD" else config.entrypoint,
+        arguments=config.entrypoint if kind.runs_user_command else config.tensorboard_args,
         idle_type=config.notebook_idle_type,
         port=row.port or 0,
         work_dir=directory,

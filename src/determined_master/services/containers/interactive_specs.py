@@ -8,8 +8,8 @@ Source: task-contract 2.1, 2.3, 2.6, 3.1, 7.2 to 7.6.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -19,12 +19,12 @@ from determined_master.domain.interactive_task.tensorboard_sources import LogSou
 from determined_master.domain.interactive_task.welcome import WELCOME_NOTEBOOK
 from determined_master.domain.task import spec as task_spec
 from determined_master.domain.task.containers import ContainerConfig, typed_containers
+from determined_master.domain.task.kinds import TASK_KINDS, InteractiveKind
 from determined_master.domain.task.proxy_port import ProxyPort
 from determined_master.domain.task.ssh_files import KeyPair, shell_files
 from determined_master.services.containers.options import mounts
 from determined_wire import agent_link as link
 
-InteractiveKind = Literal["COMMAND", "NOTEBOOK", "SHELL", "TENSORBOARD"]
 PROGRAM = ("python3", "-m", "determined.exec.entry")
 SERVICE_KEY = f"{task_spec.RUN_DIR}/tensorboard/service-key"
 
@@ -88,14 +88,16 @@ def spec_of(task: TaskToStart, secrets: TaskSecrets, device_type: str) -> Intera
     config = typed_containers(task.config)
     proxied = (*own_proxy_ports(task.kind, task.port), *config.proxy_ports)
     exposed = config.exposed_ports() | {p.port for p in proxied}
-    variables = {"DET_WORKDIR": task.work_dir, **_variables(task, secrets, device_type)}
+    program = PROGRAMS[task.kind]
+    own = program.variables(task, secrets, device_type)
+    variables = {"DET_WORKDIR": task.work_dir, **own}
     if config.is_debug:
         variables["DET_DEBUG"] = "true"
     return InteractiveSpec(
         description=f"cmd-{task.task_id}",
         entrypoint=_entrypoint(task),
         environment={**variables, **config.variables_of(device_type)},
-        files=_files(task, secrets),
+        files=program.files(task, secrets),
         mounts=tuple(_mounts(task, config)),
         ports=tuple(sorted(exposed)),
         proxy_ports=proxied,
@@ -104,69 +106,64 @@ def spec_of(task: TaskToStart, secrets: TaskSecrets, device_type: str) -> Intera
 
 def own_proxy_ports(kind: InteractiveKind, port: int) -> tuple[ProxyPort, ...]:
     """How the master reaches a task of such a kind. Raises ValueError: it has no port."""
-    if kind != "COMMAND" and port <= 0:
+    server = TASK_KINDS[kind].server
+    if server is None:
+        return ()
+    if port <= 0:
         raise ValueError(f"a {kind.lower()} needs a port to listen at")
-    match kind:
-        case "NOTEBOOK":
-            return (ProxyPort(port, is_default=True, is_tls=True),)
-        case "SHELL":  # the keys protect it
-            return (ProxyPort(port, is_tcp=True, is_unauthenticated=True, is_default=True),)
-        case "TENSORBOARD":
-            return (ProxyPort(port, is_default=True, is_keyed=True),)
-        case "COMMAND":
-            return ()
+    return (msgspec.structs.replace(server, port=port),)
+
+
+class Program(msgspec.Struct, frozen=True, kw_only=True):
+    """The program of a kind of task: what `determined.exec.entry KIND` is started with."""
+
+    arguments: Callable[[TaskToStart], Sequence[str]] = lambda task: ()
+    variables: Callable[[TaskToStart, TaskSecrets, str], dict[str, str]] = lambda *_: {}
+    files: Callable[[TaskToStart, TaskSecrets], tuple[link.File, ...]] = lambda *_: ()
 
 
 def _entrypoint(task: TaskToStart) -> tuple[str, ...]:
-    match task.kind:
-        case "COMMAND":
-            return (*PROGRAM, task.kind.lower(), *task.arguments)
-        case "SHELL":
-            return (*PROGRAM, task.kind.lower(), str(task.port))
-        case "TENSORBOARD":
-            return (*PROGRAM, task.kind.lower(), *task.arguments)
-        case "NOTEBOOK":
-            return (*PROGRAM, task.kind.lower())
+    return (*PROGRAM, task.kind.lower(), *PROGRAMS[task.kind].arguments(task))
 
 
-def _variables(task: TaskToStart, secrets: TaskSecrets, device_type: str) -> dict[str, str]:
-    if task.kind == "NOTEBOOK":
-        if not secrets.notebook_token:
-            raise ValueError(f"notebook {task.task_id} has no token")
-        return {
-            "NOTEBOOK_PORT": str(task.port),
-            "NOTEBOOK_CONFIG": json.dumps(mask_config(task.config), separators=(",", ":")),
-            "NOTEBOOK_IDLE_TYPE": task.idle_type,
-            "DET_NOTEBOOK_TOKEN": secrets.notebook_token,
-        }
-    if task.kind == "TENSORBOARD":
-        return {
-            "TENSORBOARD_PORT": str(task.port),
-            "TF_CPP_MIN_LOG_LEVEL": "3",
-            **tensorboard_sources.variables(task.sources, device_type),
-        }
-    return {}
+def _notebook_variables(
+    task: TaskToStart, secrets: TaskSecrets, device_type: str
+) -> dict[str, str]:
+    if not secrets.notebook_token:
+        raise ValueError(f"notebook {task.task_id} has no token")
+    return {
+        "NOTEBOOK_PORT": str(task.port),
+        "NOTEBOOK_CONFIG": json.dumps(mask_config(task.config), separators=(",", ":")),
+        "NOTEBOOK_IDLE_TYPE": task.idle_type,
+        "DET_NOTEBOOK_TOKEN": secrets.notebook_token,
+    }
 
 
-def _files(task: TaskToStart, secrets: TaskSecrets) -> tuple[link.File, ...]:
-    match task.kind:
-        case "COMMAND":
-            return ()
-        case "SHELL":
-            if secrets.ssh_keys is None:
-                raise ValueError(f"shell {task.task_id} has no keys")
-            files = shell_files(secrets.ssh_keys)
-            return tuple(link.File(f.path, f.content, f.mode, f.is_root_owned) for f in files)
-        case "TENSORBOARD":
-            if not secrets.service_key:
-                raise ValueError(f"tensorboard {task.task_id} has no key")
-            content = tensorboard_sources.to_json(task.sources)
-            return (
-                link.File(tensorboard_sources.FILE, content, 0o600),
-                link.File(SERVICE_KEY, secrets.service_key.encode(), 0o600),
-            )
-        case "NOTEBOOK":
-            return _notebook_files(task, secrets)
+def _tensorboard_variables(
+    task: TaskToStart, secrets: TaskSecrets, device_type: str
+) -> dict[str, str]:
+    return {
+        "TENSORBOARD_PORT": str(task.port),
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+        **tensorboard_sources.variables(task.sources, device_type),
+    }
+
+
+def _shell_files(task: TaskToStart, secrets: TaskSecrets) -> tuple[link.File, ...]:
+    if secrets.ssh_keys is None:
+        raise ValueError(f"shell {task.task_id} has no keys")
+    files = shell_files(secrets.ssh_keys)
+    return tuple(link.File(f.path, f.content, f.mode, f.is_root_owned) for f in files)
+
+
+def _tensorboard_files(task: TaskToStart, secrets: TaskSecrets) -> tuple[link.File, ...]:
+    if not secrets.service_key:
+        raise ValueError(f"tensorboard {task.task_id} has no key")
+    content = tensorboard_sources.to_json(task.sources)
+    return (
+        link.File(tensorboard_sources.FILE, content, 0o600),
+        link.File(SERVICE_KEY, secrets.service_key.encode(), 0o600),
+    )
 
 
 def _notebook_files(task: TaskToStart, secrets: TaskSecrets) -> tuple[link.File, ...]:
@@ -188,3 +185,15 @@ def _mounts(task: TaskToStart, config: ContainerConfig) -> list[link.Mount]:
         for host, path, propagation in tensorboard_sources.storage_mounts(task.sources)
     ]
     return found
+
+
+PROGRAMS: Mapping[InteractiveKind, Program] = {
+    "COMMAND": Program(arguments=lambda task: task.arguments),
+    "NOTEBOOK": Program(variables=_notebook_variables, files=_notebook_files),
+    "SHELL": Program(arguments=lambda task: (str(task.port),), files=_shell_files),
+    "TENSORBOARD": Program(
+        arguments=lambda task: task.arguments,
+        variables=_tensorboard_variables,
+        files=_tensorboard_files,
+    ),
+}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from determined_master.domain.interactive_task.messages import INTERACTIVE_KINDS
+from determined_master.domain.task.kinds import TASK_KINDS
 from determined_master.ports import PodTerms
 from determined_master.settings.kubernetes import KubernetesManager
 from determined_master.store.experiments import experiments
@@ -71,7 +71,7 @@ class PodTermsReader:
         self, state: Allocation, own: Mapping[str, Any] | None
     ) -> Mapping[str, Any] | None:
         """The task's, and the cluster's over it where checkpoints are deleted."""
-        if state.request.task_type != "CHECKPOINT_GC":
+        if TASK_KINDS[state.request.task_type].group != "checkpoint_gc":
             return own
         pools = {p.pool_name: p.task_container_defaults for p in self._settings.all_pools}
         key = "checkpoint_gc_pod_spec"
@@ -87,10 +87,11 @@ class PodTermsReader:
                     return _Task()
                 spec = row.typed.containers.pod_spec
                 return _Task(spec, row.username, row.workspace_name)
-            if request.task_type == "GENERIC":
+            group = TASK_KINDS[request.task_type].group
+            if group == "generic":
                 task = await generic_tasks.find_generic_task(conn, request.task_id)
                 return _Task(task.typed.containers.pod_spec, task.username) if task else _Task()
-            if request.task_type in INTERACTIVE_KINDS:
+            if group == "interactive":
                 used = await interactive_tasks.find_interactive_task(conn, request.task_id)
                 return _Task(used.typed.containers.pod_spec, used.username) if used else _Task()
         return _Task()

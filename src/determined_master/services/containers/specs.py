@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from determined_master.domain.allocation import messages as alloc
-from determined_master.domain.interactive_task.messages import INTERACTIVE_KINDS
 from determined_master.domain.task import gang_ports
 from determined_master.domain.task import spec as task_spec
 from determined_master.domain.task.containers import ContainerConfig, typed_containers
+from determined_master.domain.task.kinds import TASK_KINDS
 from determined_master.records.experiments import ExperimentRow
 from determined_master.services.access.task_tokens import TaskTokens
 from determined_master.services.configs.task_defaults import TaskDefaults
@@ -89,9 +89,10 @@ class ContainerSpecs:
         """
         if not containers:
             return []
-        if state.request.task_type == "CHECKPOINT_GC":
+        group = TASK_KINDS[state.request.task_type].group
+        if group == "checkpoint_gc":
             return [await self._build_collection(state, container) for container in containers]
-        if state.request.task_type == "GENERIC":
+        if group == "generic":
             row, user, ports = await self._read_generic(state, hosts)
             return [
                 self._build_program(
@@ -103,7 +104,7 @@ class ContainerSpecs:
                 )
                 for container, device_type in zip(containers, device_types, strict=True)
             ]
-        if state.request.task_type in INTERACTIVE_KINDS:
+        if group == "interactive":
             return [await self._build_interactive(state, containers[0], device_types[0])]
         gang = await self._read_gang(state, hosts)
         keys = await self._cluster.ssh_files(gang.experiment.id) if containers[0].count > 1 else []

@@ -17,6 +17,7 @@ from determined_master.domain.schedule.ordering import Position
 from determined_master.domain.schedule.priorities import PriorityOrder, urgency
 from determined_master.domain.schedule.view import position_of
 from determined_master.domain.states import LEAVING, TERMINAL
+from determined_master.domain.task.kinds import TASK_KINDS
 from determined_master.services.queue.job_terms import terms_of
 from determined_master.store.queue import job_queue as rows
 
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from determined_master.services.cluster.pools import Pools
     from determined_master.store.db import Database
 
-HIDDEN = frozenset({"CHECKPOINT_GC"})
-"""Types of tasks that are the master's own: they are not shown in the queue."""
 LOOK_BACK_DAYS = 30
 NO_ORDER = -1
 JobState = Literal["QUEUED", "SCHEDULED"]
@@ -217,7 +216,7 @@ def is_uuid(id: str) -> bool:
 
 
 def _is_shown(allocation: Allocation) -> bool:
-    return allocation.request.task_type not in HIDDEN
+    return TASK_KINDS[allocation.request.task_type].group != "checkpoint_gc"
 
 
 def _order(request: AllocationRequest, priorities: PriorityOrder) -> Order:

@@ -11,7 +11,7 @@ from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.config.sections.resources import typed_terms
 from determined_master.domain.errors import DetError
 from determined_master.domain.ids import AllocationId
-from determined_master.domain.interactive_task.messages import INTERACTIVE_KINDS
+from determined_master.domain.task.kinds import TASK_KINDS
 from determined_master.engine import Posting
 from determined_master.engine.causes import Occurrence
 from determined_master.engine.kind import AnyPosting
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from determined_master.pools.live import LiveAllocations
     from determined_master.store.db import Database
 
-SYNCED = frozenset({"TRIAL", "GENERIC"}) | INTERACTIVE_KINDS
-"""Types of tasks whose jobs have their terms in rows."""
 POOL_CHANGED = "allocation resource pool changed"
 
 
@@ -56,7 +54,7 @@ class JobTermsSync:
             for row in rows
             if row.resources is not None
             for allocation in self._live.of_job(row.job_id)
-            if allocation.request.task_type in SYNCED
+            if TASK_KINDS[allocation.request.task_type].has_terms
             for event in _missing(allocation, row)
         ]
         await self._post(postings)

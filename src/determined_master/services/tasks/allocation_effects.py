@@ -22,6 +22,7 @@ from determined_master.domain.experiment.messages import GcEnded, GcLost
 from determined_master.domain.generic_task.messages import RunEnded
 from determined_master.domain.ids import AllocationId, ExperimentId, TaskId, TrialId
 from determined_master.domain.interactive_task import messages as interactive
+from determined_master.domain.task.kinds import TASK_KINDS
 from determined_master.domain.task.spec import device_type_of
 from determined_master.domain.trial.messages import AllocationEnded
 from determined_master.engine import Deferred
@@ -152,14 +153,15 @@ class AllocationEffects:
         state = await self._state(ctx)
         if state is None:
             return
-        if state.request.task_type == "CHECKPOINT_GC":
+        group = TASK_KINDS[state.request.task_type].group
+        if group == "checkpoint_gc":
             await _report_collection(state.request, effect.outcome, ctx)
             return
-        if state.request.task_type == "GENERIC":
+        if group == "generic":
             ended = RunEnded(allocation_id=ctx.aggregate_id, outcome=effect.outcome)
             await ctx.post(GENERIC_TASK, TaskId(state.request.task_id), ended)
             return
-        if state.request.task_type in interactive.INTERACTIVE_KINDS:
+        if group == "interactive":
             status = texts.exit_status(state, effect.outcome)
             over = interactive.InteractiveRunEnded(
                 allocation_id=ctx.aggregate_id, exit_status=status

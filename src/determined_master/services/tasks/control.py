@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from determined_master.domain.access import rules as access
 from determined_master.domain.config.masking import mask_config
 from determined_master.domain.errors import FailedPrecondition, NotFound
-from determined_master.domain.interactive_task.messages import INTERACTIVE_KINDS
+from determined_master.domain.task.kinds import TASK_KINDS
 
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
@@ -51,9 +51,10 @@ class TaskControl:
             NotFound: there is no such task, or it has none.
         """
         task = await self._tasks.get(caller, task_id)
-        if task.type == "GENERIC":
+        group = TASK_KINDS[task.type].group
+        if group == "generic":
             return mask_config((await self._generic.get(caller, task_id)).submitted)
-        if task.type in INTERACTIVE_KINDS:
+        if group == "interactive":
             return mask_config((await self._interactive.get(caller, None, task_id)).config)
         if task.experiment_id is None:
             raise NotFound(f"task '{task_id}' of type {task.type} has no configuration")
@@ -69,9 +70,10 @@ class TaskControl:
         """
         task = await self._tasks.get(caller, task_id)
         access.may(caller, "control", "task", owner_id=task.user_id)
-        if task.type == "GENERIC":
+        group = TASK_KINDS[task.type].group
+        if group == "generic":
             await self._generic.kill(caller, task_id, from_root=from_root)
-        elif task.type in INTERACTIVE_KINDS:
+        elif group == "interactive":
             await self._interactive.kill(caller, None, task_id)
         elif task.trial_id is not None:
             await self._trials.kill(caller, task.trial_id)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from determined_master import clock, entropy
 from determined_master.domain.durations import format_duration, parse_duration
+from determined_master.domain.task.kinds import TASK_KINDS
 from determined_master.engine.causes import Occurrence
 from determined_master.store.tasks import interactive_tasks as rows
 
@@ -66,8 +67,8 @@ class IdleTasks:
         self._reached = dict.fromkeys(self._reached, clock.now())
 
     def _last_use(self, task: rows.WatchedTask) -> datetime:
-        told = task.active_at if task.kind == "NOTEBOOK" else None
-        known = (self._reached[task.id], self._proxies.last_request_at(task.id), told)
+        reported = task.active_at if TASK_KINDS[task.kind].reports_use else None
+        known = (self._reached[task.id], self._proxies.last_request_at(task.id), reported)
         return max(at for at in known if at is not None)
 
 

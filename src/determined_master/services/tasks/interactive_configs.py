@@ -11,10 +11,9 @@ import msgspec
 
 from determined_master.domain.config.layers import ConfigLayers
 from determined_master.domain.config.task import BuiltTask, TaskOptions, build_task
-from determined_master.domain.config.task_schema import TaskKind
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.experiment.model_definition import ModelFile, pack
-from determined_master.domain.interactive_task.messages import InteractiveKind
+from determined_master.domain.task.kinds import TASK_KINDS, InteractiveKind
 from determined_master.entropy import pet_name
 from determined_master.services.configs.workspace_layers import in_workspace
 from determined_master.services.workspaces.places import check_workspace
@@ -30,13 +29,6 @@ FIRST_WORKSPACE_ID = 1
 """Where tasks go whose users do not say."""
 REFUSED = "failed to prepare launch params: "
 """Prefix of the error for a task that cannot be launched; scripts match on it."""
-
-CONFIG_KINDS: Mapping[InteractiveKind, TaskKind] = {
-    "COMMAND": "command",
-    "NOTEBOOK": "notebook",
-    "SHELL": "shell",
-    "TENSORBOARD": "tensorboard",
-}
 
 
 class InteractiveLaunch(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,7 +92,7 @@ class InteractiveConfigs:
             has_files=bool(new.files),
             idle_timeout=self._timeouts.of(new.kind),
         )
-        kind = CONFIG_KINDS[new.kind]
+        kind = TASK_KINDS[new.kind].config_kind
         built = await asyncio.to_thread(
             build_task, kind, new.config, layers=layers, options=options
         )

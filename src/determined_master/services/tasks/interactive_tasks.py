@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -14,11 +14,8 @@ from determined_master.domain.access import rules as access
 from determined_master.domain.config.policies.rules import check_change
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.ids import TaskId
-from determined_master.domain.interactive_task.messages import (
-    InteractiveKind,
-    InteractiveTaskKilled,
-    TaskLaunched,
-)
+from determined_master.domain.interactive_task.messages import InteractiveTaskKilled, TaskLaunched
+from determined_master.domain.task.kinds import TASK_KINDS, InteractiveKind
 from determined_master.engine.causes import Cause, OnlyOnce, UserRequest
 from determined_master.records.tasks import InteractiveRow, ListedTask, TaskQuery
 from determined_master.services.configs.policies import policies_of
@@ -48,12 +45,6 @@ if TYPE_CHECKING:
 SHOWN_FOR = timedelta(hours=24)
 """So long after its end a task is in lists."""
 USER_KILL = "user requested kill"
-PORT_RANGES: Mapping[InteractiveKind, range] = {
-    "TENSORBOARD": range(2600, 2899),
-    "NOTEBOOK": range(2900, 3199),
-    "SHELL": range(3200, 3499),
-}
-"""Where their servers listen: apart from each other and from what trials use."""
 
 
 class Sources(msgspec.Struct, frozen=True, kw_only=True):
@@ -255,7 +246,7 @@ class InteractiveTasks:
 
     async def _port(self, conn: Conn, kind: InteractiveKind) -> int | None:
         """A port for its server that no other task has; any when all are used."""
-        given = PORT_RANGES.get(kind)
+        given = TASK_KINDS[kind].server_ports
         if given is None:
             return None
         used = await rows.list_used_ports(conn) | self.secrets.defaults.reserved_ports

@@ -18,6 +18,7 @@ import msgspec
 from determined_master import clock
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import NotFound
+from determined_master.domain.task.kinds import TASK_KINDS
 from determined_master.domain.task.proxy_port import ProxyPort, find_port, task_of_service
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ class Proxies:
                 continue
             host_port = dict(chief.ports).get(port.port)
             if host_port is not None and chief.host_ip:
+                kind = TASK_KINDS[allocation.request.task_type]
                 return ServiceTarget(
                     service_id=service_id,
                     allocation_id=allocation.id,
@@ -78,9 +80,9 @@ class Proxies:
                     port=port,
                     host=chief.host_ip,
                     host_port=host_port,
-                    is_trial=allocation.request.task_type == "TRIAL",
-                    has_own_token=allocation.request.task_type == "NOTEBOOK",
-                    is_only_shown=allocation.request.task_type in ("TRIAL", "TENSORBOARD"),
+                    is_trial=kind.group == "trial",
+                    has_own_token=kind.has_own_token,
+                    is_only_shown=kind.is_only_shown,
                 )
         return None
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import NotFound
-from determined_master.domain.interactive_task.messages import INTERACTIVE_KINDS
+from determined_master.domain.task.kinds import TASK_KINDS
 from determined_master.records.tasks import TaskRow
 from determined_master.store.experiments import experiments
 from determined_master.store.tasks import generic_tasks, interactive_tasks
@@ -40,9 +40,10 @@ class Tasks:
         """
         task = await self.get(caller, task_id)
         async with self._db.acquire() as conn:
-            if task.type == "GENERIC":
+            group = TASK_KINDS[task.type].group
+            if group == "generic":
                 return await generic_tasks.find_context(conn, task_id) or b""
-            if task.type in INTERACTIVE_KINDS:
+            if group == "interactive":
                 return await interactive_tasks.find_context(conn, task_id) or b""
             if task.experiment_id is None:
                 return b""

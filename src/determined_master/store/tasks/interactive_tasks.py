@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from determined_master.domain.interactive_task.messages import InteractiveKind
 from determined_master.domain.listing.paging import Page, page_of
+from determined_master.domain.task.kinds import InteractiveKind
 from determined_master.records.tasks import InteractiveRow, ListedTask, TaskQuery
 from determined_master.store.db import Conn
 

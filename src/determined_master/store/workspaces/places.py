@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from determined_master.records.access import Thing
+from determined_master.records.access import INTERACTIVE_WORDS, Thing
 from determined_master.store.db import Conn
 
 MAX_INT = 2**31 - 1
@@ -80,10 +80,7 @@ _SEARCHES: Mapping[Thing, _Search] = {
         _uuid,
     ),
     "task": _TASKS,
-    "command": _TASKS,
-    "notebook": _TASKS,
-    "shell": _TASKS,
-    "tensorboard": _TASKS,
+    **dict.fromkeys(INTERACTIVE_WORDS, _TASKS),
     "allocation": _Search(
         f"SELECT a.id AS key, {_WORKSPACE_OF_TASK} FROM allocations a"
         f" JOIN tasks k ON k.id = a.task_id {_OF_TASK} WHERE a.id = ANY ($1::text[])",
