@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 SOURCES = [f"/{path.relative_to(ROOT)}" for path in ROOT.glob("src/**/*.py")]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])
 FENCED = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+MAX_WIDTH = 100
 of_each_page = pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 
 
@@ -26,6 +27,16 @@ def test_every_link_within_the_repository_leads_somewhere(page: Path) -> None:
     inside = [t for t in targets if "://" not in t]
     gone = [target for target in inside if not (page.parent / target).exists()]
     assert not gone, f"{page} links to {gone}"
+
+
+@of_each_page
+def test_no_line_of_prose_is_wider_than_100_characters(page: Path) -> None:
+    text = FENCED.sub("", page.read_text())
+    is_fixed = re.compile(r"\||\s{4}|.*https?://|.*`[^`]{60,}`")  # tables, blocks, long commands
+    wide = [
+        line for line in text.splitlines() if len(line) > MAX_WIDTH and not is_fixed.match(line)
+    ]
+    assert wide == []
 
 
 @of_each_page
