@@ -59,7 +59,7 @@ def main() -> None:
             return
         uvloop.run(_run(chosen))
     except KeyboardInterrupt:
-        # A master that serves ends by itself; this was a start, or a backup that is not whole.
+        # A serving master ends by itself; this was a start, or an incomplete backup.
         sys.exit(EXIT_INTERRUPTED)
     except (settings.SettingsError, DatabaseError, DetError, OSError) as error:
         sys.stderr.write(f"determined-master: {_in_words(error)}\n")
@@ -67,7 +67,7 @@ def main() -> None:
 
 
 def _in_words(error: Exception) -> str:
-    """An error's text; that of a failed call of the system as `thing: reason`."""
+    """The text of an error; a failed system call reads `thing: reason`."""
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
     return str(error)
@@ -191,7 +191,7 @@ def _shown_address(chosen: settings.Settings) -> str:
 
 
 def spare_the_collector() -> None:
-    """Look for garbage in cycles seldom, and never among what was made at start.
+    """Collect cycles seldom, and never among the objects made at start.
 
     A request of 1,000 lines makes thousands of objects, none of them in a cycle: with Python's
     threshold of 700 a fifth of the time went into looking through them.
@@ -202,7 +202,7 @@ def spare_the_collector() -> None:
 
 
 class _Server(uvicorn.Server):
-    """A server that leaves signals to us."""
+    """A server that leaves signals to the master."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:

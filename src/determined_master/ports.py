@@ -27,7 +27,7 @@ class NotConnected(Exception):
 
 
 class ProviderFailed(Exception):
-    """The provider of machines did not do what it was asked for; the text is for admins."""
+    """The provider of machines failed; the text is for admins."""
 
 
 class LaunchFailed(ProviderFailed):
@@ -53,9 +53,9 @@ class AgentSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     disabled_slots: frozenset[int] = frozenset()
     draining_slots: frozenset[int] = frozenset()
     foreign_slots: frozenset[int] = frozenset()
-    """Taken by what is not this master's: pods of others on a node."""
+    """Slots in use by pods that do not belong to this master."""
     more_pools: tuple[str, ...] = ()
-    """Others beside `pool` that it belongs to: a Kubernetes cluster's nodes may have several."""
+    """Further pools besides `pool`: a Kubernetes node may be in several."""
 
     def is_in(self, pool: str) -> bool:
         """Whether it belongs to a pool."""
@@ -63,7 +63,7 @@ class AgentSnapshot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PodTerms(msgspec.Struct, frozen=True, kw_only=True):
-    """The pod's parts beside its container, as in the other pods of its task."""
+    """The parts of the pod besides its container, as in the other pods of its task."""
 
     pool: str = ""
     namespace: str = ""
@@ -122,7 +122,7 @@ class ClusterBackend(Protocol):
     """What runs containers."""
 
     def agents(self) -> Sequence[AgentSnapshot]:
-        """All agents that are connected or may still come back."""
+        """All agents that are connected or may still reconnect."""
 
     def set_switches(self, switches: Mapping[str, Switches]) -> None:
         """Slots disabled from now on, by agent id; on all other agents all are enabled."""
@@ -162,17 +162,17 @@ class Namespaces(Protocol):
         """Whether there is a namespace of that name."""
 
     async def create_namespace(self, name: str) -> bool:
-        """Make a namespace that is marked as this master's; one that is there stays as it is.
+        """Create a namespace marked as this master's; an existing one stays unchanged.
 
         Returns:
-            Whether it is this master's: made now or before. False: somebody else's.
+            True if it is this master's: created now or before. False if it belongs to others.
         """
 
     async def delete_namespace(self, name: str) -> bool:
         """Delete a namespace that this master has made, with all that is in it.
 
         Returns:
-            Whether it is deleted, or was not there. False: it is somebody else's, and stays.
+            True if it is deleted or did not exist. False if it belongs to others, and stays.
         """
 
     async def quotas(self, namespace: str) -> Sequence[Quota]:
@@ -205,7 +205,7 @@ class AgentAdmission(Protocol):
         """Accept agents under an epoch; `expected` has the pool of each that runs something."""
 
     async def close(self) -> None:
-        """Let go of all agents; their containers run on."""
+        """Disconnect all agents; their containers continue."""
 
 
 @dataclass(frozen=True)
@@ -237,7 +237,7 @@ class AgentEvents(Protocol):
         """The containers that are to run on an agent now."""
 
     async def agent_lost(self, agent_id: str, reason: str) -> None:
-        """An agent did not come back in time."""
+        """An agent did not reconnect in time."""
 
     async def container_changed(
         self, agent_id: str, boot_id: str, number: int, report: ContainerReport
@@ -267,7 +267,7 @@ class JoinPolicy(Protocol):
         """Why not, in words for the agent's admin; None when it may.
 
         Args:
-            hello: what the agent says of itself.
+            hello: the agent's own description.
             remote_address: where it calls from.
             certificate: common and DNS names of the certificate that it showed and that was
                 verified; None without one.
@@ -275,12 +275,12 @@ class JoinPolicy(Protocol):
 
 
 class MachineSite(msgspec.Struct, frozen=True, kw_only=True):
-    """Facts of the master that a provider needs beside its settings, for agents on machines."""
+    """Facts about the master that a provider needs for agents on machines."""
 
     pool: str
     """That they join."""
     join_token: str
-    """With which they join; a secret."""
+    """The secret with which they join."""
     master_scheme: str
     """`http` or `https`: how this master listens. The option `master_url` goes before it."""
     master_port: int
@@ -300,16 +300,16 @@ class MachineProvider(Protocol):
         """The type of each machine. Known at once; `open` may find out the place."""
 
     async def open(self) -> None:
-        """Find out what the provider alone knows. Before all else; again after a failure.
+        """Learn facts from the provider. Call it first, and again after a failure.
 
         Raises ProviderFailed.
         """
 
     async def list_machines(self) -> Sequence[Machine]:
-        """All machines of the pool, and what was asked for and not granted yet.
+        """All machines of the pool, and requests that are not granted yet.
 
-        Those that were started before a restart of the master are among them. Machines gone for
-        good may be left out. Raises ProviderFailed.
+        Includes machines that were started before a restart of the master. Machines that ended may
+        be omitted. Raises ProviderFailed.
         """
 
     async def launch(self, count: int, token: str) -> Sequence[Machine]:
@@ -329,13 +329,13 @@ class MachineProvider(Protocol):
         """
 
     async def terminate(self, machine_ids: Sequence[str]) -> None:
-        """End machines, or take back what was asked for; those that are gone are no error.
+        """End machines, or withdraw requests; machines that no longer exist are no error.
 
-        It may be asked for again while `list_machines` has them. Raises ProviderFailed.
+        It may be repeated while `list_machines` returns them. Raises ProviderFailed.
         """
 
     async def close(self) -> None:
-        """Let go of connections; the machines run on."""
+        """Close connections; the machines continue."""
 
 
 class Buckets(Protocol):
@@ -356,13 +356,13 @@ class Buckets(Protocol):
 
 
 class Authenticator(Protocol):
-    """Knows whose token a token is. Asked for every request, so it answers from memory."""
+    """Finds the owner of a token. Every request calls it, so it answers from memory."""
 
     async def authenticate(self, token: str) -> Caller | None:
         """The caller a token stands for; None for an unknown or expired one.
 
-        The caller may be inactive (a user who was deactivated). A task's token gives its
-        owner with the task's scope, and None once its allocation has ended.
+        The caller may be inactive (a deactivated user). A task's token gives its owner with the
+        task's scope, and None once its allocation has ended.
 
         Raises:
             Unauthenticated: the token was revoked, with the text that says so.

@@ -20,7 +20,7 @@ from determined_master.store.experiments import experiments, removal, searches
 
 
 class SearchContexts:
-    """Loads what an experiment's search needs beside its state."""
+    """Loads the data that an experiment's search needs besides its state."""
 
     async def load(self, conn: Conn, id: str, state: Any | None) -> SearchContext:
         """The method from the configuration, the memory from the rows."""

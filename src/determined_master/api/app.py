@@ -87,7 +87,7 @@ class Api:
         self._table = build_table(route.bind(services) for route in routes)
 
     def close(self) -> None:
-        """Wait for the threads that read and compress large bodies; close what was kept open."""
+        """Wait for the threads that read and compress large bodies; close idle connections."""
         self._idle.close()
         self._threads.shutdown()
 
@@ -145,7 +145,7 @@ class Api:
             await gateway.send_error(send, _unexpected(http, error))
 
     def _stay(self, http: Http, target: GatewayRoute, request: Message) -> Stay:
-        """They may stay as long as they would be let in again."""
+        """The caller may stay as long as a new request of theirs would be admitted."""
 
         async def may(caller: Caller) -> None:
             target.check_scope(caller, request)

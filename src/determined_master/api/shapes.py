@@ -79,7 +79,7 @@ def checkpoint_workload(
 
 
 def checkpoint(row: CheckpointRow) -> Checkpoint:
-    """A checkpoint with what it was trained by."""
+    """A checkpoint with its training metrics."""
     training = CheckpointTrainingMetadata(
         trial_id=row.trial_id,
         experiment_id=row.experiment_id,

@@ -18,7 +18,7 @@ from determined_master.domain.checkpoints.object_target import ObjectTarget, obj
 from determined_master.domain.errors import Unavailable, Unimplemented
 
 RETRY = timedelta(seconds=15)
-"""Somebody waits for the answer."""
+"""The answer is awaited."""
 PIECE_BYTES = 1024 * 1024
 
 

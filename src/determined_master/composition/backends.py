@@ -1,4 +1,4 @@
-"""Where containers run: the door for agents, and the Kubernetes clusters beside them."""
+"""Where containers run: the backend of agents, and the Kubernetes clusters."""
 
 from __future__ import annotations
 

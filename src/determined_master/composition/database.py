@@ -1,4 +1,4 @@
-"""Where the master's data lies: the user's PostgreSQL, or our own and the files beside it."""
+"""The master's data: the user's PostgreSQL, or the embedded one with the files beside it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def secrets_dir(settings: Settings) -> Path | None:
-    """Where the first password is written: beside our own database; None with the user's."""
+    """The directory of the first password, beside the embedded database; None with the user's."""
     return None if settings.db.host else layout_of(settings).root.parent
 
 
@@ -75,7 +75,7 @@ async def database(settings: Settings) -> AsyncIterator[Address]:
 
 @contextlib.asynccontextmanager
 async def _supervised(server: EmbeddedServer) -> AsyncIterator[None]:
-    """Keep it running, and raise what the user of the database raises as it was raised."""
+    """Keep it running; errors of the code that uses the database are raised unchanged."""
     try:
         async with asyncio.TaskGroup() as group:
             supervisor = group.create_task(server.supervise())
@@ -89,7 +89,7 @@ async def _supervised(server: EmbeddedServer) -> AsyncIterator[None]:
 
 
 def default_storage(settings: Settings) -> Path | None:
-    """Where checkpoints go when nobody says: beside our own database."""
+    """The default checkpoint storage, beside the embedded database."""
     return None if settings.db.host else layout_of(settings).root.parent / "checkpoints"
 
 

@@ -1,4 +1,4 @@
-"""What all other parts of a master stand on."""
+"""The parts that all other parts of a master use."""
 
 from __future__ import annotations
 

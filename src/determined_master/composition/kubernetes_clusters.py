@@ -84,7 +84,7 @@ def _address(settings: Settings, config: KubernetesManager, at: str) -> MasterAd
 
 
 def _pool(settings: Settings, pool: Any) -> PoolPods:
-    """Where a pool's pods may go: its own pod specs, else those of the cluster."""
+    """The nodes of a pool's pods: its own pod specs, else those of the cluster."""
     own, shared = pool.task_container_defaults, settings.task_container_defaults
     return PoolPods(
         name=pool.pool_name,

@@ -42,10 +42,13 @@ class LeaderTasks:
     switches: AgentSwitches
     terms: JobTermsSync
     take_machines_over: Callable[[int], Awaitable[None]] = _nothing
-    """Told the epoch when what runs is known and before agents are let in."""
+    """Called with the epoch when running tasks are known and before agents are admitted."""
 
     async def _compare_until_done(self, epoch: int) -> None:
-        """At the begin of a lead: agents may only be let in against what the rows say."""
+        """At the start of a leadership.
+
+        Agents may only be admitted against the state of the rows.
+        """
         while True:
             try:
                 await self._compare_live()
@@ -72,7 +75,7 @@ class LeaderTasks:
         self.live.reconcile(known, states)
 
     async def keep_terms(self) -> None:
-        """Tell live requests what was set for their jobs, should that have been lost."""
+        """Send the settings of jobs to their live requests, in case an update was lost."""
         while True:
             with contextlib.suppress(*DATABASE_ERRORS, DetError):
                 await self.terms.sync()

@@ -32,7 +32,7 @@ class Listeners:
         self._feed = base.engine.feed
 
     def listen(self) -> None:
-        """Hear what is committed from now on."""
+        """Receive commits from now on."""
         self._feed.listen(ALLOCATION, self._on_allocation)
         self._feed.listen(TRIAL, self._on_trial)
         self._feed.listen(GENERIC_TASK, self._on_generic_task)

@@ -1,4 +1,4 @@
-"""What runs beside requests while a master lives."""
+"""Work that runs besides requests while a master runs."""
 
 from __future__ import annotations
 

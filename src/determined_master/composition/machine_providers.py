@@ -1,4 +1,4 @@
-"""Which provider starts the machines of which pool."""
+"""The provider of each pool's machines."""
 
 from __future__ import annotations
 

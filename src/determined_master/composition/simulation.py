@@ -55,7 +55,7 @@ class PolicyOutcome(msgspec.Struct, frozen=True):
 
 
 async def run_recorded(options: SimulateOptions, conn: Conn) -> str:
-    """Replay what was recorded of a pool.
+    """Replay the recording of a pool.
 
     Raises:
         NotFound: nothing was recorded of it then.
@@ -98,7 +98,7 @@ def parse_policy(text: str, base: Rules) -> Rules:
     """`priority+preemption+worst`: words joined by plus signs, over the rules of the pool.
 
     Raises:
-        InvalidArgument: a word that nobody knows.
+        InvalidArgument: an unknown word.
     """
     rules = base
     for word in text.split("+"):

@@ -36,7 +36,7 @@ def engine_connect(address: Address) -> Connect:
         more = "SET plan_cache_mode = force_generic_plan; SET jit = off"
         try:
             await conn.execute(f"{settings}; {more}")
-        except BaseException:  # cancelled, too: nobody else could close it
+        except BaseException:  # also when cancelled: nothing else could close it
             conn.terminate()
             raise
         return conn
@@ -45,7 +45,7 @@ def engine_connect(address: Address) -> Connect:
 
 
 def is_connection_loss(conn: Any, error: BaseException) -> bool:
-    """Whether the fate of a transaction on `conn` is unknown, since the connection is gone."""
+    """Whether the connection was lost and the outcome of a transaction on `conn` is unknown."""
     return isinstance(error, _LOST) or bool(conn.is_closed())
 
 

@@ -58,7 +58,7 @@ class Engine:
     Args:
         address: for the connections that live as long as the lead or a worker.
         db: for everything else.
-        connect: how appliers connect; None is to `address`.
+        connect: how appliers connect; None connects to `address`.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Engine:
         self._task = asyncio.get_running_loop().create_task(self._leadership.run())
 
     async def stop(self) -> None:
-        """Stop acting and give the lead back; what was posted and not settled is refused."""
+        """Stop acting and give up leadership; posts that are not settled are refused."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -157,7 +157,7 @@ class Engine:
                 transaction is repeated, never to any lasting effect but once.
 
         Raises:
-            DetError: what the domain said; nothing has changed.
+            DetError: the refusal of the domain; nothing has changed.
             EngineUnavailable: not settled within `deadline_s`; posting it again is safe.
             NotLeader: `within` was given and this process did not come to lead in time.
         """
@@ -217,8 +217,8 @@ class Engine:
     ) -> S:
         """The aggregate's state once it is as wanted; TimeoutError after `timeout_s`.
 
-        It is looked at again when the lead changes: what was committed while its answer was lost,
-        or by another leader, appears in no feed.
+        The state is read again when the leader changes: an event whose answer was lost, or that
+        another leader committed, appears in no feed.
         """
         changed = asyncio.Event()
         newest: list[Changed[S]] = []
@@ -262,7 +262,7 @@ class Engine:
         return await self.read(kind, id)
 
     async def _post_until(self, posting: AnyPosting, until_s: float) -> Outcome[Any]:
-        """Try until it is settled; the journal knows what an earlier try has done."""
+        """Retry until it is settled; the journal knows what an earlier attempt has done."""
         if self._kinds.get(posting.kind.name) is not posting.kind:
             raise ValueError(f"this engine has no such kind {posting.kind.name!r}")
         while True:

@@ -25,7 +25,7 @@ class Deferred(Exception):
     It does not count as a failure; `Engine.retry_deferred` with the topic asks again at once.
 
     Args:
-        topic: what it waits for, as an agent by its id; empty for nothing that has a name.
+        topic: what the effect waits for, such as the id of an agent; empty if that has no name.
     """
 
     def __init__(self, reason: str, *, retry_s: float = 1.0, topic: str = "") -> None:

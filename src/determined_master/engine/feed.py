@@ -27,7 +27,7 @@ Listener = Callable[[Changed[S]], None]
 
 
 class Feed:
-    """Tells listeners in the order of each aggregate's versions."""
+    """Notifies listeners in the order of each aggregate's versions."""
 
     def __init__(self) -> None:
         self._listeners: dict[tuple[str, str | None], list[Listener[Any]]] = {}
@@ -52,7 +52,7 @@ class Feed:
         return stop
 
     def publish(self, subjects: Iterable[Subject]) -> None:
-        """Tell of a committed transaction."""
+        """Publish a committed transaction."""
         if not self._listeners:
             return
         for subject in subjects:

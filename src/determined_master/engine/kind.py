@@ -38,7 +38,7 @@ class RowWriter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows to be written with an event, together with those of its neighbours.
+    """Rows to be written with an event, together with those of other events in its batch.
 
     Events that are applied in one transaction and name the same writer share its statements: a
     hundred metric reports cost a few round trips, not a few hundred.
@@ -69,7 +69,7 @@ Within = Callable[[Conn], Awaitable[None]] | Rows
 
 
 class ContextLoader(Protocol):
-    """Keeps what `step` needs beside the state: an ordered copy of rows in the leader's memory.
+    """Keeps an ordered copy of the rows that `step` needs, in the leader's memory.
 
     It is a cache. It is built at the first use, kept for the version of the aggregate that it
     belongs to, and dropped on any mismatch and whenever a commit fails.
@@ -99,7 +99,7 @@ class Change(Generic[S, E]):
 
 @dataclass(frozen=True)
 class Parts(Generic[S]):
-    """What of a state grows with its thing: kept in rows beside the state, one a part.
+    """The growing part of a state, kept in rows beside the state, one row per part.
 
     In memory a state has all of its parts; `split` and `join` say what that looks like in the
     database. A part is identified by its position; parts never become fewer.
@@ -108,9 +108,9 @@ class Parts(Generic[S]):
     type: Any
     """Of one part."""
     split: Callable[[S], tuple[S, Sequence[Any]]]
-    """The state as it is stored, and what is stored beside it; no part when it is small enough."""
+    """The stored state and the parts beside it; no part if the state is small enough."""
     count: Callable[[S], int]
-    """How many parts lie beside a state as it is stored."""
+    """How many parts are stored beside a state."""
     join: Callable[[S, Sequence[Any]], S]
     """The inverse of `split`."""
 
@@ -136,7 +136,7 @@ class Kind(Generic[Id, S, E, F]):
     project: Callable[[Conn, Sequence[Change[S, E]]], Awaitable[None]] | None = None
     context: ContextLoader | None = None
     rows: Literal["trials", "experiments"] | None = None
-    """The table that `project` writes, where the aggregates' ids are those of its rows."""
+    """The table that `project` writes, if the aggregates' ids are those of its rows."""
     parts: Parts[S] | None = None
     codec: Codec = field(init=False, repr=False, compare=False)
 
@@ -164,18 +164,18 @@ class Codec:
         self._effect: msgspec.json.Decoder[Any] = msgspec.json.Decoder(effect)
 
     def state(self, text: str, parts: Sequence[str] | None = None) -> Any:
-        """A stored state with the parts that lie beside it, in their order."""
+        """A stored state with its parts, in their order."""
         stored = self._state.decode(text)
         if not self.count_parts(stored):
             return stored
         return self.join(stored, [self.part(part) for part in parts or ()])
 
     def stored(self, text: str) -> Any:
-        """A state as it is stored, without its parts."""
+        """A stored state without its parts."""
         return self._state.decode(text)
 
     def count_parts(self, stored: Any) -> int:
-        """How many parts lie beside a stored state."""
+        """How many parts are stored beside a state."""
         return self._parts.count(stored) if self._parts is not None else 0
 
     def part(self, text: str) -> Any:
@@ -192,7 +192,7 @@ class Codec:
         return self._parts.join(stored, parts)
 
     def split(self, state: Any) -> tuple[Any, Sequence[Any]]:
-        """A state as it is stored, and the parts that lie beside it."""
+        """A stored state and its parts."""
         return (state, ()) if self._parts is None else self._parts.split(state)
 
     def event(self, text: str) -> Any:

@@ -1,8 +1,8 @@
-"""Agents that could not start what they were given: they rest a while before they get more.
+"""Back-off of agents that could not start their tasks, before they get more.
 
-An agent whose disk is full, or whose daemon hangs, ends whatever it is given at once; and since
-that is no fault of the task it is asked for again at once. Without a rest the two would go round
-many times a second, and a healthy agent beside it would get nothing.
+An agent whose disk is full, or whose daemon hangs, ends every task at once. Because that is not
+the task's fault, the task requests slots again at once. Without a back-off this would repeat many
+times a second, and a healthy agent would get nothing.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class AgentBackoff:
                 self._begin(container.agent_id)
 
     def find(self, agent_id: str) -> Backoff | None:
-        """The rest of an agent, None when it has none at present."""
+        """The back-off of an agent; None if it has none at present."""
         until_s = self._until_s.get(agent_id)
-        if until_s is None:  # as with nearly all agents, which are asked for at every plan
+        if until_s is None:  # the usual case: almost all agents, which every plan looks up
             return None
         left_s = until_s - clock.monotonic_s()
         return Backoff(left_s, self._failures[agent_id]) if left_s > 0 else None

@@ -1,4 +1,4 @@
-"""Which backend runs which containers: that of the agents, and one a Kubernetes cluster."""
+"""Which backend runs which containers: the backend of agents, or that of a Kubernetes cluster."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class Backends:
     """All backends as one; implements `ports.ClusterBackend` and `ports.AgentDoor`.
 
-    Nodes of Kubernetes clusters are agents among the others: the planner of a pool puts
-    containers on either, and each backend runs those of its own.
+    Nodes of Kubernetes clusters are agents like others: a pool's planner places containers on
+    either, and each backend runs its own containers.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Backends:
             cluster.open(of_clusters[name], epoch)
 
     async def close(self) -> None:
-        """Let go of all agents and clusters; their containers run on."""
+        """Disconnect from all agents and clusters; their containers continue."""
         await self._door.close()
         for cluster in self.clusters.values():
             await cluster.close()

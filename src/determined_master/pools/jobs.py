@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class _Job:
-    """One job's requests and tasks; its view is made when it is asked for."""
+    """One job's requests and tasks; its view is built on demand."""
 
     __slots__ = ("pending", "running", "view")
 
@@ -61,7 +61,7 @@ class Jobs:
         """All jobs.
 
         Args:
-            expected: what stands for requests that come back; it is not kept.
+            expected: placeholders of requests that will return; they are not stored.
         """
         more: dict[str, list[RunningView]] = {}
         for one in expected:

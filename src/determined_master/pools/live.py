@@ -1,4 +1,4 @@
-"""All allocations that are not over, in memory, and each pool's queue made of them."""
+"""All open allocations in memory, and the queue of each pool."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _K = TypeVar("_K")
 RETURN_S = 5.0
-"""How long the next request of a task that was asked to leave is expected."""
+"""How long the next request of a preempted task is expected."""
 
 
 @dataclass
@@ -73,12 +73,12 @@ class LiveAllocations:
         return self._states.get(allocation_id)
 
     def on_agent(self, agent_id: str) -> list[tuple[Allocation, list[Container]]]:
-        """The allocations that have containers on an agent which are not over, and these."""
+        """The allocations with open containers on an agent, and these containers."""
         found = [self._states[i] for i in self._occupancy.allocations_on(agent_id)]
         return [(a, [c for c in held(a) if c.agent_id == agent_id]) for a in found]
 
     def rest_of(self, agent_id: str) -> Backoff | None:
-        """The rest of an agent on which nothing starts, None when it has none at present."""
+        """The back-off of an agent that gets no new work; None if it has none at present."""
         return self._resting.find(agent_id)
 
     def next_rested_s(self) -> float | None:
@@ -116,11 +116,11 @@ class LiveAllocations:
         rules: Rules = Rules(),  # noqa: B008  frozen
         max_zero_slot_tasks: int = 100,
     ) -> PoolView:
-        """One pool at this instant. Cost: O(1) an object; what has not changed is not made again.
+        """One pool at this instant. Cost: O(1) per object; unchanged objects are reused.
 
         Args:
             pool: the pool's name.
-            agents: all known agents; those of other pools are left out.
+            agents: all known agents; agents of other pools are ignored.
             rules: of the pool.
             max_zero_slot_tasks: how many tasks without slots one agent takes.
         """

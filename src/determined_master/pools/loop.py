@@ -38,14 +38,14 @@ MIN_TICK_S = 0.1
 
 
 class PoolDecision(msgspec.Struct, frozen=True):
-    """A plan, and what it was made from."""
+    """A plan and its input."""
 
     view: PoolView
     plan: Plan
 
 
 class PoolConfig(msgspec.Struct, frozen=True):
-    """What the settings say of a pool's scheduling."""
+    """The settings of a pool's scheduling."""
 
     name: str
     rules: Rules = Rules()
@@ -66,7 +66,7 @@ class PoolLoop:
         """
         Args:
             config: of the pool.
-            engine: carries out what is decided.
+            engine: carries out decisions.
             agents: all that are known.
             live: all allocations.
             tell: receives every decision before it is carried out; must not block.

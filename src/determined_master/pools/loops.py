@@ -62,7 +62,7 @@ class PoolLoops:
         return [loop.decision for loop in self._loops.values() if loop.decision is not None]
 
     def config(self, pool: str) -> PoolConfig | None:
-        """What the settings say of a pool; None for no such pool."""
+        """The settings of a pool; None if there is no such pool."""
         loop = self._loops.get(pool)
         return None if loop is None else loop.config
 

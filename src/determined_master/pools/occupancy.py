@@ -1,4 +1,4 @@
-"""Which slots of which agents are in use, kept up with every change of an allocation."""
+"""Which slots of which agents are in use, updated with every change of an allocation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Occupancy:
         self._seen: dict[str, tuple[AgentSnapshot, int, AgentView]] = {}
 
     def changed(self, before: Allocation | None, after: Allocation | None) -> None:
-        """An allocation has another state; None for one that is not there, or over."""
+        """An allocation has a new state; None if it does not exist or has ended."""
         old, new = _places(before), _places(after)
         known = after or before
         if old == new or known is None:
@@ -39,11 +39,11 @@ class Occupancy:
             self._allocations.setdefault(agent_id, set()).add(known.id)
 
     def allocations_on(self, agent_id: str) -> list[str]:
-        """Ids of the allocations that have containers there which are not over, sorted."""
+        """Sorted ids of the allocations with open containers there."""
         return sorted(self._allocations.get(agent_id, ()))
 
     def view(self, agent: AgentSnapshot, max_zero_slot_tasks: int) -> AgentView:
-        """One agent as it is now; the same object as before when nothing has changed."""
+        """One agent now; the same object as before if nothing has changed."""
         known = self._seen.get(agent.id)
         if known and known[0] is agent and known[1] == max_zero_slot_tasks:
             return known[2]
@@ -52,7 +52,7 @@ class Occupancy:
         return made
 
     def forget_others(self, agents: Sequence[AgentSnapshot]) -> None:
-        """Keep no more agents than there are: nothing is looked at while there are no more."""
+        """Keep no more agents than exist: nothing is checked below that number."""
         if len(self._seen) <= len(agents):
             return
         known = {a.id for a in agents}
@@ -104,7 +104,7 @@ class Occupancy:
 
 
 def held(allocation: Allocation) -> list[Container]:
-    """The containers of an allocation that are not over."""
+    """The open containers of an allocation."""
     return [c for c in allocation.containers if c.state != "TERMINATED"]
 
 

@@ -18,14 +18,14 @@ MANY = 8
 class PendingQueue:
     """Requests in the order of `queue_key`; to sort them again costs a scheduler next to nothing.
 
-    Cost: O(1) a change. To ask for all, O(log n) comparisons for each request that has come or
-    gone since, and a copy of the list. No two requests have the same key: their ids are in it.
+    Cost: O(1) per change. Listing all costs O(log n) comparisons for each request added or removed
+    since, and a copy of the list. Keys are unique because they contain the request's id.
     """
 
     def __init__(self) -> None:
         self._keys: list[QueueKey] = []
         self._requests: list[RequestView] = []
-        """In the order of their keys, as they were when they were last asked for."""
+        """Sorted by key, as of the last listing."""
         self._key_of: dict[str, QueueKey] = {}
         self._new: dict[str, RequestView] = {}
         self._gone: set[str] = set()
@@ -44,7 +44,7 @@ class PendingQueue:
         self._ordered = None
 
     def requests(self) -> tuple[RequestView, ...]:
-        """All of them, who is next first."""
+        """All requests, the next one first."""
         if self._ordered is None:
             if MANY * (len(self._gone) + len(self._new)) > len(self._keys):
                 self._sort()

@@ -57,7 +57,7 @@ class Recorder:
         self._waiting.append(decision)
 
     async def run(self) -> None:
-        """Write what was noted, every second, forever; what is left at the end too."""
+        """Write recorded decisions every second, forever, and the rest at the end."""
         try:
             while True:
                 await asyncio.sleep(FLUSH_S)
@@ -66,14 +66,14 @@ class Recorder:
             await asyncio.shield(self.flush())
 
     async def flush(self) -> None:
-        """Write what was noted; when nothing has happened between two decisions, nothing is."""
+        """Write recorded decisions, unless nothing has happened between two of them."""
         decisions = list(self._waiting)
         self._waiting.clear()
         if not decisions:
             return
         is_written = False
         try:
-            # Thousands of requests are compared: the plans continue meanwhile.
+            # Thousands of requests are compared, and planning must continue in the meantime.
             frames = await asyncio.to_thread(self._frames_of, decisions)
             rows = [await self._row(frame) for frame in frames]
             if rows:

@@ -2,8 +2,8 @@
 
 An order is stored before the provider gets it, and deleted once its answer is stored. A master
 that finds an order without an answer repeats it with the same token, which starts nothing twice.
-The machines to end are stored before the provider is asked to end them, too. Only the current
-epoch may write: a master that has lost its lead fails to write, and asks for nothing.
+Machines to end are also stored before the provider is asked to end them. Only the current epoch
+may write: a master that has lost leadership fails to write, and sends no order.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Fleet:
         self._new: dict[str, tuple[Machine, datetime]] = {}
         """Launched and not listed yet, with when."""
         self._recalled: frozenset[str] = frozenset()
-        """Those of `_new` that an earlier lead has seen."""
+        """The machines of `_new` that an earlier leader has seen."""
         self._unseen: dict[str, datetime] = {}
         """Launched and never listed, with when they were given up."""
         self._leaving: dict[str, Machine] = {}
@@ -66,7 +66,7 @@ class Fleet:
 
     @property
     def leaving(self) -> Mapping[str, Machine]:
-        """Machines that were asked to end and are still listed, by id."""
+        """Machines whose end was requested and that are still listed, by id."""
         return self._leaving
 
     @property
@@ -76,10 +76,9 @@ class Fleet:
 
     @property
     def held(self) -> int:
-        """How many machines may exist beside those that `look` reports as active.
+        """How many machines may exist besides those that `look` reports as active.
 
-        The provider was asked to end them and has not begun to, or has started them and never
-        listed them.
+        The provider has not begun to end them, or has started them and never listed them.
         """
         return len(self._still_there()) + len(self._unseen)
 
@@ -94,7 +93,7 @@ class Fleet:
     async def take_over(self, epoch: int) -> None:
         """Load the rows of earlier leads; from now on only this lead writes.
 
-        Raises what the database does.
+        Raises database errors.
         """
         self._records.take_over(epoch)
         stays = await self._records.stays()
@@ -107,7 +106,7 @@ class Fleet:
     async def begin(self) -> None:
         """After `take_over`: open the provider, and load the orders without an answer.
 
-        Raises ProviderFailed, and what the database does.
+        Raises ProviderFailed and database errors.
         """
         await _in_time(self._provider.open())
         now = clock.now()
@@ -119,9 +118,9 @@ class Fleet:
                 await self._records.settle(order)
 
     async def look(self) -> list[Machine]:
-        """All machines now; those that were asked to end are `terminating`.
+        """All machines now; machines whose end was requested are `terminating`.
 
-        Raises ProviderFailed, NotLeader, and what the database does.
+        Raises ProviderFailed, NotLeader and database errors.
         """
         listed = tuple(await _in_time(self._provider.list_machines()))
         now, ids = clock.now(), {m.id for m in listed}
@@ -151,7 +150,7 @@ class Fleet:
     async def note_idle(self, since: Mapping[str, datetime]) -> None:
         """Store the begin of each machine's idle time for the next lead.
 
-        Raises NotLeader, and what the database does.
+        Raises NotLeader and database errors.
         """
         if since != self._idle_since:
             await self._records.note_idle(since)
@@ -175,7 +174,7 @@ class Fleet:
         Raises:
             LaunchFailed: none could be started.
             ProviderFailed: the outcome is unknown; `settle` finds out.
-            NotLeader: another lead has begun; nothing was asked for.
+            NotLeader: another leader has taken over; no order was sent.
         """
         order = LaunchOrder(str(entropy.new_uuid()), count, clock.now())
         await self._records.begin(order)
@@ -183,10 +182,10 @@ class Fleet:
         return await self._give(order)
 
     async def end(self, machines: Sequence[Machine]) -> None:
-        """End machines, and repeat this for those that were asked to end and are still listed.
+        """End machines, and repeat the request for machines that are still listed.
 
-        Raises ProviderFailed, and what the database does; the next call asks again. NotLeader:
-        another lead has begun, which may have given them work; nothing is ended.
+        Raises ProviderFailed and database errors; the next call repeats the request. NotLeader:
+        another leader has taken over, which may have given them work; nothing is ended.
         """
         again = self._still_there()
         ids = [m.id for m in machines if m.id not in again]

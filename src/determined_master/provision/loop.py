@@ -78,10 +78,10 @@ class MachineLoop:
         return self.state.status
 
     async def take_over(self, epoch: int) -> None:
-        """Begin a lead: agents of machines that were asked to end get nothing new.
+        """Take over as leader: agents of machines whose end was requested get no new work.
 
-        To be called once what runs is known from the rows, and before the first agent is let in.
-        Raises what the database does.
+        Call it once the running tasks are known from the rows, and before the first agent is
+        admitted. Raises database errors.
         """
         await self._fleet.take_over(epoch)
         lead = observations.LeadBegun(
@@ -129,9 +129,9 @@ class MachineLoop:
         return True
 
     async def tick(self) -> None:
-        """Look once and carry out what the controller decides.
+        """Observe once and carry out the controller's decisions.
 
-        Raises ProviderFailed, NotLeader, and what the database does.
+        Raises ProviderFailed, NotLeader and database errors.
         """
         if self._jumps.take():
             self._fleet.count_again(clock.now())

@@ -68,12 +68,12 @@ class MachineLoops:
         return None if loop is None else loop.status
 
     async def take_over(self, epoch: int) -> None:
-        """Begin a lead, before the first agent connects; raises what the database does."""
+        """Take over as leader, before the first agent connects. Raises database errors."""
         for loop in self._loops.values():
             await loop.take_over(epoch)
 
     async def run(self) -> None:
-        """Run all loops until cancelled; raises what the database does at the start."""
+        """Run all loops until cancelled. Raises database errors at the start."""
         await self._around.engine.wait_until_leading(timeout_s=None)
         await forget_other_pools(self._around.db, list(self._loops))
         if not self._loops:

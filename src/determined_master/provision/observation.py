@@ -21,7 +21,7 @@ def waiting_of(decision: PoolDecision) -> list[RequestView]:
 
 
 def held_of(decision: PoolDecision) -> dict[str, int]:
-    """Slots of each job, with those of the last plan's starts."""
+    """Slots of each job, including the starts of the last plan."""
     held: dict[str, int] = {}
     for running in decision.view.running:
         held[running.job_id] = held.get(running.job_id, 0) + running.slots

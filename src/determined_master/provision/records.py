@@ -1,4 +1,4 @@
-"""Records of machines on demand, with which a new lead continues where one ended."""
+"""Records of machines on demand, with which a new leader continues the work of the former one."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 THERE = ("pending", "starting", "running", "stopping")
-"""States that are written down; reports leave requests out that were not granted."""
+"""States that are recorded; usage reports omit requests that were not granted."""
 
 
 async def forget_other_pools(db: Database, pools: Sequence[str]) -> None:
-    """Nobody looks any more at the machines of pools other than these: the log names them once."""
+    """No loop observes the machines of other pools any more: the log names them once."""
     async with db.acquire() as conn:
         forgotten = await rows.end_stays_of_other_pools(conn, pools)
     for pool, machines in forgotten.items():
@@ -33,10 +33,10 @@ async def forget_other_pools(db: Database, pools: Sequence[str]) -> None:
 
 
 class MachineRecords:
-    """Stays and orders of one pool; every call raises what the database does.
+    """Stays and orders of one pool; every call raises database errors.
 
-    Writing also raises NotLeader, once another lead has begun than the one that took over
-    here last: what an old one would do then is never noted, and so never done.
+    Writing also raises NotLeader once another leader has taken over since this object did: an
+    order of a former leader is never recorded, and so never sent.
     """
 
     def __init__(self, db: Database, pool: str, slots: int) -> None:
@@ -56,7 +56,7 @@ class MachineRecords:
             return await rows.list_open_stays(conn, self._pool)
 
     async def note(self, machines: Sequence[Machine], now: datetime) -> None:
-        """Write down who is there; who is not any more has left when last seen."""
+        """Record the present machines; a missing one has left when it was last seen."""
         here = [m for m in machines if m.state in THERE]
         async with self._write() as conn:
             await rows.upsert_stays(conn, self._pool, here, self._slots, now)
@@ -67,7 +67,10 @@ class MachineRecords:
             await rows.update_idle(conn, self._pool, since)
 
     async def note_leaving(self, machine_ids: Sequence[str], now: datetime) -> None:
-        """Before a provider is asked to end machines: nothing shall start there any more."""
+        """Recorded before a provider is asked to end machines.
+
+        Nothing may start there any more.
+        """
         async with self._write() as conn:
             await rows.mark_leaving(conn, self._pool, machine_ids, now)
 

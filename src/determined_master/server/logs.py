@@ -72,9 +72,9 @@ class _Line(logging.Formatter):
 
 
 class _Passing(logging.Filter):
-    """One line, a warning, of what passes by itself: a database or a leader that is away.
+    """One line, a warning, for transient failures: the database or the leader is unavailable.
 
-    Its place in our code helps nobody, and while it lasts all loops report it.
+    The code location helps nobody, and all loops report the failure while it lasts.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:

@@ -1,4 +1,4 @@
-"""How long the event loop was held at most: nothing may hold it over 20 ms."""
+"""How long the event loop was held at most: nothing may hold it for more than 20 ms."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from determined_master import clock
 
 TICK_S = 0.005
 WATCH_S = 600.0
-"""Nobody who has not asked for so long is still interested, and ticking costs half a percent of
-a core."""
+"""Clients that have not asked for so long are gone. Ticking costs half a percent of a core."""
 
 
 class Stall(msgspec.Struct, frozen=True):
@@ -41,7 +40,7 @@ class LoopMonitor:
         return stall
 
     async def run(self) -> None:
-        """Tick while somebody wants to know; cancelled at the master's end."""
+        """Tick while a client is interested; cancelled at the master's end."""
         while True:
             await self._is_wanted.wait()
             last_s = clock.monotonic_s()

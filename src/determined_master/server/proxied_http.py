@@ -1,4 +1,4 @@
-"""HTTP connections of which a request for a proxied WebSocket may take the bytes over.
+"""HTTP connections whose bytes a request for a proxied WebSocket may take over.
 
 uvicorn speaks WebSocket itself. The bytes of a task's service must pass unchanged, so below
 `/proxy/` such a request is given to the application as any other, with a way to the connection.
@@ -18,7 +18,7 @@ from determined_master.server.write_coalescing import CoalescingHttp
 
 PREFIX = b"/proxy/"
 TAKEOVER = "determined.takeover"
-"""Extension of a scope: a request for a WebSocket whose connection may be taken over."""
+"""Extension of a scope: a WebSocket request whose connection may be taken over."""
 _TLS_HANDSHAKE = b"\x16\x03"
 MAX_KEPT_BYTES = 256 * 1024
 """Bytes that a client may send before the service has answered."""
@@ -32,7 +32,7 @@ class ProxyingHttp(CoalescingHttp):
     """The master's protocol for its HTTP connections."""
 
     is_taken = False
-    """Whether the bytes go to somebody else."""
+    """Whether another protocol receives the bytes."""
     _kept: bytearray | None = None
     """What came after the head of a request for a proxied WebSocket."""
     _taken: asyncio.Transport | None = None
@@ -86,7 +86,7 @@ class ProxyingHttp(CoalescingHttp):
         if self._kept is None or self.cycle.disconnected or transport.is_closing():
             raise ClientGone
         self.is_taken = True
-        self.cycle.disconnected = True  # uvicorn has nothing to say on it any more
+        self.cycle.disconnected = True  # uvicorn no longer handles it
         loop = asyncio.get_running_loop()
         reader = asyncio.StreamReader(limit=MAX_KEPT_BYTES)
         protocol = asyncio.StreamReaderProtocol(reader)

@@ -1,7 +1,7 @@
 """Serving HTTPS: the master's certificate, and those that agents show.
 
-One port serves browsers, tasks and agents, so a certificate is asked for and not demanded in the
-handshake; who must show one is decided when an agent joins.
+One port serves browsers, tasks and agents, so the handshake requests a certificate without
+requiring it. Whether one is required is decided when an agent joins.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class AgentSocket(WebSocketsSansIOProtocol):
             self.transport.close()
 
     async def send(self, message: Any) -> None:
-        """As ASGI has it; a refusal that was sent is no handshake that nobody has completed."""
+        """The status in ASGI's terms; a handshake that was refused counts as completed."""
         await super().send(message)
         is_last = not message.get("more_body", False)
         if message["type"] == "websocket.http.response.body" and is_last:
@@ -84,11 +84,11 @@ class CertificateFiles(Protocol):
 
 
 def server_context(tls: CertificateFiles, client_ca: str = "") -> ssl.SSLContext:
-    """What the listener serves TLS with, from version 1.2 on.
+    """The TLS context of the listener, version 1.2 or later.
 
     Args:
         tls: certificate chain and key.
-        client_ca: file of the authorities of agents' certificates; empty: none is asked for.
+        client_ca: file of the authorities of agents' certificates; empty requests none.
 
     Raises:
         BadCertificate: a file cannot be read, or key and certificate do not belong together.

@@ -53,12 +53,12 @@ class CoalescingTransport:
             self.write(piece)
 
     def write_eof(self) -> None:
-        """Send what is held back, then end the sending side."""
+        """Send buffered data, then close the sending side."""
         self._flush()
         self._transport.write_eof()
 
     def close(self) -> None:
-        """Send what is held back, then close."""
+        """Send buffered data, then close."""
         self._flush()
         self._transport.close()
 

@@ -43,9 +43,9 @@ Content = Callable[[ArchiveMember], Iterator[bytes]]
 def members_of(root: Path) -> list[ArchiveMember] | None:
     """Everything below a directory, by name; None when there is no such directory.
 
-    A link is taken for what it leads to while that lies inside. A link out of the directory
-    is left out, and so is a root that is one: who may write here must not read by the master
-    what only the master may read.
+    A link that leads inside the directory is replaced by its target. A link that leads outside is
+    left out, and so is a root that is a link: who may write here must not read, through the
+    master, files that only the master may read.
     """
     if root.is_symlink() or not root.is_dir():
         return None
@@ -81,12 +81,12 @@ def pieces_of(
     """An archive of these members.
 
     Args:
-        members: what is in it.
+        members: its content.
         form: which kind of archive.
         content: gives exactly `size` bytes of a member; None for files at their paths.
 
     Raises:
-        OSError: a file is gone, or became shorter meanwhile.
+        OSError: a file was deleted or became shorter in the meantime.
     """
     read = content or _content
     if form == "zip":
@@ -169,7 +169,7 @@ def _content(member: ArchiveMember) -> Iterator[bytes]:
 
 
 class _Written:
-    """A file that can only be written to, and what was written since it was last asked."""
+    """A write-only file, and the data written since the last read."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []

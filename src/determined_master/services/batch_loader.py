@@ -33,7 +33,7 @@ class BatchLoader(Generic[K, V]):
         return await answer
 
     async def _answer(self) -> None:
-        """Runs while somebody waits."""
+        """Runs while callers wait."""
         try:
             while self._waiting:
                 keys = list(self._waiting)[:MAX_KEYS]

@@ -35,7 +35,7 @@ class AwsTag(Struct, frozen=True, kw_only=True):
 
 
 class AwsProvider(Provider, frozen=True, kw_only=True):
-    """What AWS is asked for."""
+    """The requests to AWS."""
 
     region: Annotated[
         str, Meta(description="Default: the master's own, else AWS_DEFAULT_REGION.")

@@ -24,7 +24,7 @@ AUTHZ_TYPES = ("basic", "rbac")
 
 
 def upgrade(tree: dict[str, Any], report: ProblemReport) -> None:
-    """Read older names as what they mean, in place."""
+    """Replace older names by the current ones, in place."""
     for old in ("scheduler", "provisioner"):
         if tree.pop(old, None) is not None:
             text = "is an older form: move it into resource_manager and resource_pools"
@@ -209,7 +209,7 @@ def _not_in_this_version(settings: Settings) -> Iterator[tuple[str, object, str]
 
 
 def _without_effect(settings: Settings) -> Iterator[tuple[str, object]]:
-    """Options that older files may have, and what was given for them."""
+    """Options of older files, and their values."""
     yield "webhooks.signing_key", settings.webhooks.signing_key
     yield "webhooks.base_url", settings.webhooks.base_url
     yield "integrations.pachyderm.address", settings.integrations.pachyderm.address

@@ -51,7 +51,7 @@ def parse_command_line(cls: type[msgspec.Struct], argv: Sequence[str]) -> Comman
     """Read flags and command; the flags may stand before or after the command.
 
     Raises:
-        SystemExit: for `--help`, and for what nobody knows.
+        SystemExit: for `--help` and for unknown commands.
     """
     chosen = [option for option in options(cls) if option.is_scalar]
     flags = _flags(chosen)

@@ -58,7 +58,7 @@ class GcpInstanceType(Struct, frozen=True, kw_only=True):
 
 
 class GcpProvider(Provider, frozen=True, kw_only=True):
-    """What GCP is asked for."""
+    """The requests to GCP."""
 
     base_config: Annotated[
         dict[str, Any],
@@ -136,7 +136,7 @@ _BASE_SHAPES = {
     "disks": (list, "array"),
     "networkInterfaces": (list, "array"),
 }
-"""Of what the options lie over."""
+"""The object below the options."""
 OWN_ITEMS = {
     "startup-script": "give provider.startup_script, which runs first",
     "determined-master-address": "leave it out",

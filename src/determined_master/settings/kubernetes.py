@@ -71,7 +71,7 @@ class SlotRequests(Struct, frozen=True, kw_only=True):
 
 
 class TaskGateway(Struct, frozen=True, kw_only=True):
-    """A gateway (Gateway API) by which the master reaches tasks of another cluster."""
+    """A gateway (Gateway API) through which the master reaches tasks of another cluster."""
 
     gateway_name: Annotated[Label, Meta(description="Name of the Gateway.")]
     gateway_namespace: Annotated[Label, Meta(description="Namespace of the Gateway.")]
@@ -138,7 +138,7 @@ def resolve_kubernetes(
     """Fill in what follows from other settings.
 
     Args:
-        manager: as it was given.
+        manager: as submitted.
         defaults: the cluster's `task_container_defaults` where it is the only manager; then
             they may say how many slots a pod has.
     """
@@ -160,7 +160,7 @@ def check_kubernetes(
     """Report what cannot be had, and what contradicts itself.
 
     Args:
-        manager: as it was given.
+        manager: as submitted.
         at: its path, `root.resource_manager`.
         report: takes the problems.
         defaults: the cluster's `task_container_defaults` where it is the only manager.

@@ -1,4 +1,4 @@
-"""Which resource managers there are, of which kind, and which pools belong to each."""
+"""The resource managers, their kinds, and the pools of each."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Manager(msgspec.Struct, frozen=True):
         return {key: str(value) for key, value in (self.config.metadata or {}).items()}
 
     def scheduler_of(self, pool: ResourcePool) -> Scheduler:
-        """How the pool's queue is ordered; a pool's own block replaces that of its manager.
+        """The order of the pool's queue; a pool's own block replaces that of its manager.
 
         Its default priority is set.
         """

@@ -127,7 +127,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     run: Annotated[Command, _DERIVED] = Command("run")
     """The command of the master."""
     warnings: Annotated[tuple[str, ...], _DERIVED] = ()
-    """What the admin should know, for the log."""
+    """Advice for the admin, for the log."""
 
     @property
     def command(self) -> str:
@@ -141,7 +141,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_loopback(self) -> bool:
-        """Whether nobody outside this machine can reach the master."""
+        """Whether the master can be reached only from this machine."""
         return self.host in LOOPBACK
 
     @property
@@ -187,7 +187,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return next(has, managers[0])
 
     def agent_reconnect_wait_s(self, pool: str) -> float:
-        """How long a lost agent of that pool may take to come back."""
+        """How long a lost agent of that pool may take to reconnect."""
         known = {p.pool_name: p.agent_reconnect_wait_s for p in self.resource_pools}
         return known.get(pool, self.resource_pools[0].agent_reconnect_wait_s)
 
@@ -211,7 +211,7 @@ def load(argv: Sequence[str], env: Mapping[str, str], *, is_root: bool | None = 
 
     Raises:
         SettingsError: with every error and its path.
-        SystemExit: for `--help` and for flags that nobody knows.
+        SystemExit: for `--help` and for unknown flags.
     """
     line = parse_command_line(Settings, argv)
     if line.command.name == "version":
@@ -254,7 +254,7 @@ def _read_file(path: str, is_explicit: bool, report: ProblemReport) -> dict[str,
 
 
 def _resolve(settings: Settings, env: Mapping[str, str], is_root: bool) -> Settings:
-    """Fill in what follows from other settings and from who runs the master."""
+    """Fill in defaults that depend on other settings and on the user who runs the master."""
     replace = msgspec.structs.replace
     cluster = settings.cluster_name or "determined"
     db = settings.db

@@ -93,7 +93,7 @@ _NEEDED = {
 
 
 class MasterUrl(NamedTuple):
-    """The parts of `master_url`; empty and 0 where it leaves one out."""
+    """The parts of `master_url`; empty and 0 if omitted."""
 
     scheme: str
     host: str
@@ -104,7 +104,7 @@ def split_master_url(url: str) -> MasterUrl:
     """The parts of the option `master_url`.
 
     Raises:
-        ValueError: it is none; the text says what is wrong.
+        ValueError: it is no such address; the text names the fault.
     """
     if not url:
         return MasterUrl("", "", 0)

@@ -133,7 +133,7 @@ class Integrations(Struct, frozen=True, kw_only=True):
 
 
 class ExternalSessions(Struct, frozen=True, kw_only=True):
-    """Sign-in by somebody else's service."""
+    """Sign-in by an external service."""
 
     login_uri: str = ""
     logout_uri: str = ""

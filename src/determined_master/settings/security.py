@@ -1,4 +1,4 @@
-"""Settings of who may come in, and of the master's own certificates and keys."""
+"""Settings of access, and of the master's own certificates and keys."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Ssh(Struct, frozen=True, kw_only=True):
 
 
 class RoleOfCreator(Struct, frozen=True, kw_only=True):
-    """What the creator of a workspace becomes in it."""
+    """The role of a workspace's creator in it."""
 
     enabled: Annotated[bool, Meta(description="Whether they are given a role.")] = True
     role_id: Annotated[int, Meta(ge=1, description="Which one; see `det rbac list-roles`.")] = 2

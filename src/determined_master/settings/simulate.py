@@ -14,7 +14,7 @@ class SimulateOptions(msgspec.Struct, frozen=True, kw_only=True):
     since: str = ""
     until: str = ""
     generate: int = 0
-    """Tasks to make by chance; 0 for what was recorded."""
+    """Tasks to generate at random; 0 replays the recording."""
     seed: int = 0
     policies: tuple[str, ...] = ()
     agents: str = ""

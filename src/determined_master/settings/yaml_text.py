@@ -32,7 +32,7 @@ _WORDS = frozenset(("y", "yes", "on", "n", "no", "off"))
 
 
 class ParsedYaml(msgspec.Struct, frozen=True):
-    """The value of a text, and what its author should know about how it was read."""
+    """The value of a text, and warnings for its author."""
 
     value: Any
     warnings: tuple[str, ...] = ()

@@ -1,1 +1,1 @@
-"""Periodic work of a leader beside the engine and the pools, and what keeps it running."""
+"""Periodic work of a leader besides the engine and the pools."""

@@ -1,4 +1,4 @@
-"""Housekeeping of tables: partitions made ahead of time, what nobody asks for any more dropped."""
+"""Maintenance of tables: partitions are created in advance, unused rows are deleted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 PERIOD_S = 3600.0
 REPEATABLE_FOR = timedelta(days=7)
-"""So long is the answer to a request with an idempotency key remembered."""
+"""How long the answer to a request with an idempotency key is kept."""
 ORPHANS_AT_ONCE = 100
 ENDED_SESSIONS_FOR = timedelta(days=30)
 
@@ -37,7 +37,7 @@ async def keep_house(db: Database) -> None:
 
 
 async def sweep(db: Database) -> None:
-    """Do once what is done every hour; doing it twice changes nothing more."""
+    """Do the hourly work once; repeating it changes nothing."""
     now = clock.now()
     with contextlib.suppress(asyncpg.ForeignKeyViolationError):  # one is in use again
         async with db.acquire() as conn:

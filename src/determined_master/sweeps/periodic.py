@@ -30,8 +30,8 @@ async def keep_running(
     """Run a loop until cancelled; restart it `pause_s` seconds after a failure.
 
     For loops whose state is in the database, so that a restart loses nothing. Each loop waits for
-    a database that is away by itself; only unforeseen errors, and leadership that was lost in the
-    middle of a round, arrive here.
+    an unavailable database itself; only unexpected errors, and leadership lost in the middle of a
+    round, arrive here.
     """
     named = loop.func if isinstance(loop, partial) else loop
     name = getattr(named, "__qualname__", repr(named))
@@ -54,7 +54,7 @@ async def report_gc_waits(waits: GcWaitNotices) -> None:
 
 
 async def end_idle_tasks(tasks: IdleTasks, *, period_s: float = IDLE_PERIOD_S) -> None:
-    """End notebooks and TensorBoards that nobody uses. A jump of the clock ends nothing."""
+    """End unused notebooks and TensorBoards. A jump of the clock ends nothing."""
     jumps = clock.Jumps()
     while True:
         await asyncio.sleep(period_s)

@@ -1,4 +1,4 @@
-"""Usage is summed up by day, and who is there as an agent is written down."""
+"""Aggregates usage by day, and records which agents are present."""
 
 from __future__ import annotations
 

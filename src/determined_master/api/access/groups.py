@@ -60,7 +60,7 @@ async def create_group(
 async def update_group(
     call: Call, request: UpdateGroupRequest, groups: Groups
 ) -> UpdateGroupResponse:
-    """Rename a group, or change who is in it."""
+    """Rename a group, or change its members."""
     changed = await groups.change(
         call.caller,
         request.group_id,

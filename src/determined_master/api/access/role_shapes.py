@@ -1,4 +1,4 @@
-"""Roles and their assignments as the API shows them, and what its requests mean."""
+"""Roles and their assignments as the API shows them, and the meaning of its requests."""
 
 from __future__ import annotations
 

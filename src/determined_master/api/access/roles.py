@@ -1,4 +1,4 @@
-"""Routes of roles and of who has them."""
+"""Routes of roles and their assignments."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def get_groups_and_users_assigned_to_workspace(
 async def get_roles_by_id(
     call: Call, request: wire.GetRolesByIDRequest, roles: Roles
 ) -> wire.GetRolesByIDResponse:
-    """Roles, and who has them."""
+    """Roles, and the users and groups that have them."""
     found = await roles.by_ids(call.caller, request.role_ids)
     return wire.GetRolesByIDResponse(roles=[assigned_message(*one) for one in found])
 

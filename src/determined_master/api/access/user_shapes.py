@@ -1,4 +1,4 @@
-"""Rows of users as the API shows them, and what its requests mean."""
+"""Rows of users as the API shows them, and the meaning of its requests."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def agent_group_message(row: UserRow | WorkspaceRow) -> AgentUserGroup | None:
 
 
 def agent_fields(group: AgentUserGroup | None) -> dict[str, object] | None:
-    """What a request says of that, by name; None where it says nothing."""
+    """The fields of a request by name; None for fields that it omits."""
     return None if group is None else msgspec.structs.asdict(group)
 
 
@@ -53,7 +53,7 @@ def group_message(row: GroupRow, members: Sequence[UserRow]) -> GroupDetails:
 
 
 def change_of(patch: PatchUser) -> UserChange:
-    """What a PATCH asks for."""
+    """The change in a PATCH."""
     return UserChange(
         username=patch.username,
         display_name=patch.display_name,

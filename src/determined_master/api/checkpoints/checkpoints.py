@@ -71,7 +71,7 @@ async def report_checkpoint(
 async def get_checkpoint(
     call: Call, request: wire.GetCheckpointRequest, checkpoints: Checkpoints
 ) -> wire.GetCheckpointResponse:
-    """One checkpoint with what it was trained by."""
+    """One checkpoint with its training metrics."""
     row = await checkpoints.get(call.caller, request.checkpoint_uuid)
     return wire.GetCheckpointResponse(checkpoint=checkpoint(row))
 
@@ -119,7 +119,7 @@ async def post_metadata(
 async def patch_checkpoints(
     call: Call, request: wire.PatchCheckpointsRequest, checkpoints: Checkpoints
 ) -> wire.PatchCheckpointsResponse:
-    """Record what is left of checkpoints after files were removed."""
+    """Record the remaining files of checkpoints after a deletion."""
     left = {c.uuid: c.resources.resources for c in request.checkpoints if c.resources is not None}
     await checkpoints.patch(call.caller, left)
     return wire.PatchCheckpointsResponse()
@@ -157,7 +157,7 @@ async def _page(
     checkpoints: Checkpoints,
     **owner: int,
 ) -> tuple[list[Checkpoint], Pagination]:
-    """Those of an owner, by `sort` where the request names no order."""
+    """Those of an owner, by `sort` if the request names no order."""
     uuids = await checkpoints.uuids_of(
         call.caller,
         **owner,

@@ -38,7 +38,7 @@ from determined_wire.rest.types.task import (
 )
 
 AGENTS_AT_ONCE = 10
-"""So many are written before others get their turn: two milliseconds' worth, of 8 slots each."""
+"""How many are written before others get their turn: two milliseconds' worth, of 8 slots each."""
 
 Held = list[tuple[alloc.Allocation, alloc.Container]]
 
@@ -47,7 +47,7 @@ Held = list[tuple[alloc.Allocation, alloc.Container]]
 async def get_agents(
     call: Call, request: wire.GetAgentsRequest, agents: Agents
 ) -> wire.GetAgentsResponse:
-    """The agents that are connected, or may still come back."""
+    """The agents that are connected, or may still reconnect."""
     connected = await agents.list_all(call.caller)
     page, pagination = cut(connected, request.offset, request.limit)
     shown: list[Agent] = []
@@ -70,7 +70,7 @@ async def get_agents(
 async def get_join_token(
     call: Call, request: own.GetAgentJoinTokenRequest, agents: Agents
 ) -> own.GetAgentJoinTokenResponse:
-    """What an agent needs to join."""
+    """The token that an agent needs to join."""
     token = await agents.join_token(call.caller)
     return own.GetAgentJoinTokenResponse(token=token)
 
@@ -188,7 +188,7 @@ async def _summaries(
 
 
 def _in_snake_case(value: Any) -> Any:
-    """A message by the names of its fields; ports of nobody are left out, as they were."""
+    """A message by the names of its fields; ports without a use are left out, as in 0.38.1."""
     if isinstance(value, msgspec.Struct):
         items = msgspec.structs.asdict(value).items()
         return {k: _in_snake_case(v) for k, v in items if k != "proxy_ports" or v}

@@ -16,7 +16,7 @@ from determined_wire.rest.types.resourcepool import (
 
 
 def machine_details(settings: Provider, details: ResourcePoolDetail) -> ResourcePoolDetail:
-    """A pool's details, with those of AWS or GCP as they are set."""
+    """A pool's details, with the settings of AWS or GCP."""
     match settings:
         case AwsProvider():
             return replace(details, aws=_aws(settings))

@@ -15,7 +15,7 @@ BINDINGS = "/api/v1/resource-pools/{resource_pool_name}/workspace-bindings"
 async def bind_pool(
     call: Call, request: wire.BindRPToWorkspaceRequest, pool_bindings: PoolBindings
 ) -> wire.BindRPToWorkspaceResponse:
-    """Bind a pool to workspaces, beside those that it is bound to."""
+    """Bind a pool to workspaces, in addition to existing bindings."""
     await pool_bindings.bind(
         call.caller, request.resource_pool_name, request.workspace_ids, request.workspace_names
     )

@@ -29,7 +29,7 @@ NAMES: Mapping[str, Period] = {
     "daily": "daily",
     "monthly": "monthly",
 }
-"""What the plain route takes."""
+"""The parameters of the plain route."""
 
 
 @plain_route("GET", "/resources/allocation/allocations-csv", access=IN_SERVICE)

@@ -32,7 +32,7 @@ async def put_global_config_policies(
 async def delete_global_config_policies(
     call: Call, request: wire.DeleteGlobalConfigPoliciesRequest, config_policies: ConfigPolicies
 ) -> wire.DeleteGlobalConfigPoliciesResponse:
-    """Forget what is set for the cluster."""
+    """Delete the cluster's policies."""
     await config_policies.delete(call.caller, None, request.workload_type)
     return wire.DeleteGlobalConfigPoliciesResponse()
 
@@ -73,6 +73,6 @@ async def put_workspace_config_policies(
 async def delete_workspace_config_policies(
     call: Call, request: wire.DeleteWorkspaceConfigPoliciesRequest, config_policies: ConfigPolicies
 ) -> wire.DeleteWorkspaceConfigPoliciesResponse:
-    """Forget what is set for a workspace."""
+    """Delete a workspace's policies."""
     await config_policies.delete(call.caller, request.workspace_id, request.workload_type)
     return wire.DeleteWorkspaceConfigPoliciesResponse()

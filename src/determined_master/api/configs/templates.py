@@ -94,7 +94,7 @@ async def patch_template_name(
 async def delete_template(
     call: Call, request: wire.DeleteTemplateRequest, templates: Templates
 ) -> wire.DeleteTemplateResponse:
-    """Forget a template; what was made from it keeps its configuration."""
+    """Delete a template; configurations made from it are kept."""
     await templates.delete(call.caller, request.template_name)
     return wire.DeleteTemplateResponse()
 

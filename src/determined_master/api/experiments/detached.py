@@ -116,7 +116,7 @@ async def start_trial(
 async def patch_trial(
     call: Call, request: wire.PatchTrialRequest, detached: Detached, trials: Trials
 ) -> wire.PatchTrialResponse:
-    """What the program of a detached trial says of it; without a state, that it lives."""
+    """The report of a detached trial's program; without a state it is a sign of life."""
     state = None
     if request.state is not None:
         state = REPORTED.get(request.state)

@@ -54,7 +54,7 @@ async def create_experiment(
     too_large = LaunchWarning.LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED
     warnings = [too_large] if prepared.exceeds_slots else []
     if prepared.warnings:
-        # The answer's own list knows two words; what is to be said about a text goes beside it.
+        # The response's own list has two words; warnings about a text have a field of their own.
         said = msgspec.json.encode([text.encode("ascii", "replace").decode() for text in
                                     prepared.warnings[:MAX_WARNINGS]])  # fmt: skip
         call.http.set_headers.append((b"x-determined-config-warnings", said))
@@ -305,7 +305,7 @@ async def get_best_metric(
 def submission_of(
     call: Call, request: wire.CreateExperimentRequest, external_id: str | None = None
 ) -> Submission:
-    """What a user sends to make an experiment."""
+    """Create an experiment."""
     files = [
         ModelFile(path=f.path, type=f.type, content=f.content, mode=f.mode, mtime_s=int(f.mtime))
         for f in request.model_definition
@@ -347,7 +347,7 @@ def in_list(
 
 
 def listed_text(listed: ListItem, members: bytes, live: LiveAllocations) -> bytes:
-    """An item from what is kept of it and what is not: its state and how long it takes."""
+    """An item from its cached part and the rest: its state and duration."""
     state = shown_state(listed.state, live.states_of_experiment(listed.id))
     duration_s = int(seconds_between(listed.started_at, listed.ended_at))
     return b'%s,"state":"STATE_%s","duration":%d}' % (members, state.encode(), duration_s)

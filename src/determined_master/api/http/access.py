@@ -29,7 +29,7 @@ FILTERED: Literal["filtered"] = "filtered"
 
 
 class Need(msgspec.Struct, frozen=True):
-    """A field of the request that names things, and what the caller wants to do with them."""
+    """A field of the request that names things, and the caller's action on them."""
 
     thing: Thing
     field: str
@@ -42,7 +42,7 @@ class Need(msgspec.Struct, frozen=True):
 
 
 Rule = Literal["signed_in", "in_service", "filtered"] | tuple[Need, ...]
-"""What a route needs where roles decide."""
+"""The permissions that a route needs with roles."""
 TaskRule = tuple[tuple[str, str], ...]
 """Pairs: a field of the request (dotted, through lists too), an attribute of `TaskScope`."""
 

@@ -21,7 +21,7 @@ Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 MAX_BODY_BYTES = 96 * 1024 * 1024
 MAX_STRANGERS_BODY_BYTES = 64 * 1024
-"""Of requests that need no token: what is kept in memory for anybody who can connect."""
+"""For requests that need no token: anybody who can connect can make the master hold so much."""
 GZIP_FROM_BYTES = 4096
 """Smaller bodies fit a few packets; compressing them costs more than it saves."""
 THREAD_FROM_BYTES = 256 * 1024
@@ -35,7 +35,7 @@ SECURITY_HEADERS: tuple[Header, ...] = (
 
 
 class Takeover(Protocol):
-    """The connection of a request, for who wants its bytes instead."""
+    """The connection of a request, for a protocol that wants its bytes."""
 
     @property
     def is_taken(self) -> bool:
@@ -69,7 +69,7 @@ class Http:
         """-1 when the request does not say."""
         self.accepts_gzip = self.wants_pretty = False
         self.token = ""
-        """The token that the request was let in with; empty when it needed none."""
+        """The token that admitted the request; empty if it needed none."""
         self.set_headers: list[Header] = []
         """Headers that a route adds to its answer."""
         for name, value in scope["headers"]:
@@ -124,7 +124,7 @@ class Http:
 
     @property
     def takeover(self) -> Takeover | None:
-        """What takes the connection over, when the request asks for a WebSocket."""
+        """Takes the connection over, if the request is for a WebSocket."""
         found: Takeover | None = self._scope.get("extensions", {}).get(TAKEOVER)
         return found
 
@@ -157,8 +157,8 @@ async def read_body(receive: Receive, http: Http) -> bytes:
     """Read the whole body.
 
     Raises:
-        ResourceExhausted: it is over 96 MiB, or over 64 KiB of somebody who showed no token; no
-            more than that was kept in memory.
+        ResourceExhausted: it is over 96 MiB, or over 64 KiB without a token; no more than that was
+            kept in memory.
         ClientGone: the connection ended first.
     """
     if http.content_length == 0:

@@ -45,7 +45,7 @@ WALK_THREAD_FROM_BYTES = 128 * 1024
 """The same for bodies that are not written as well-kept clients write them."""
 
 PRETTY_TO_BYTES = 4 * 1024 * 1024
-"""A larger answer is not indented: nobody reads it, and all others wait meanwhile."""
+"""A larger response is not indented: nobody reads it, and all others would wait."""
 
 HEADERS: tuple[Header, ...] = (
     (b"content-type", b"application/json"),

@@ -26,14 +26,14 @@ async def written(
 ) -> list[M]:
     """The items of these keys as JSON, for a list of the answer.
 
-    Each part is read on its own, so an item that goes meanwhile may be missing; the order is
-    that of the keys.
+    Each part is read separately, so an item that is deleted in between may be missing. The order
+    is that of the keys.
 
     Args:
-        cls: what the list holds.
+        cls: the class of the items.
         keys: by what `items` finds them.
         at_once: so many are made before others get their turn; their cost decides.
-        items: reads some of them; what is `ready` stays as it is.
+        items: reads some of them; `ready` ones stay unchanged.
     """
     shown: list[M] = []
     for start in range(0, len(keys), at_once):

@@ -1,4 +1,4 @@
-"""The one place where requests are let in: HTTP of both families, streams and sockets."""
+"""The one place where requests are authenticated: HTTP of both families, streams and sockets."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def admit(http: Http, authenticator: Authenticator) -> Caller:
 
     Raises:
         Unauthenticated: there is no token, or it is not good.
-        InactiveUser: it is the token of a user who was deactivated.
+        InactiveUser: the token belongs to a deactivated user.
     """
     token = read_token(http)
     caller = await caller_of(token, authenticator)
@@ -51,7 +51,7 @@ async def caller_of(token: str, authenticator: Authenticator) -> Caller:
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """How a request to a task's service was let in."""
+    """How a request to a task's service was authenticated."""
 
     caller: Caller | None = None
     """None where the service needs no user: it is open, or was shown its own token."""
@@ -62,7 +62,7 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class SignIn(Unauthenticated):
-    """A person can sign in and come back to where this was raised."""
+    """A person can sign in and return to where this was raised."""
 
     def __init__(self, path: str) -> None:
         super().__init__("sign in first")
@@ -75,18 +75,18 @@ async def admit_to_service(
     """Find out who sends a request to a task's service.
 
     A `Bearer` token that is none of the master's may be the service's own, so the cookie is
-    looked at, too, and each token of a user is noted in any case.
+    checked as well, and each token of a user is recorded in any case.
 
     Args:
         http: the request.
         authenticator: knows the tokens of users.
         is_open: whether the service needs none.
         own_token: a token in the request that the service has given out; empty for none.
-        in_query: what may be a user's token in the address: nobody is let in by it, as
-            addresses are written down in many places, but services do not see it either.
+        in_query: a possible user's token in the address. It admits nobody, because addresses are
+            recorded in many places, but services must not see it either.
 
     Raises:
-        SignIn: the tokens are not good, or there is none and a page is asked for.
+        SignIn: the tokens are invalid, or there is none and a page was requested.
         Unauthenticated: there is none.
     """
     found = [await _find_caller(token, authenticator) for token in _service_tokens(http)]
@@ -109,7 +109,7 @@ def has_token(http: Http) -> bool:
 
 
 def read_token(http: Http) -> str:
-    """The token of a request; empty when what was sent is not of a known form.
+    """The token of a request; empty if it has an unknown form.
 
     Raises:
         Unauthenticated: nothing was sent.

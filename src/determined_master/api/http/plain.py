@@ -58,7 +58,7 @@ async def plain_json(call: Call, kind: type[T]) -> T:
 
 
 async def send_answer(send: Send, receive: Receive, http: Http, answer: Any) -> None:
-    """Answer with what a plain route returned: a `Reply`, or anything that JSON can say."""
+    """Answer with the result of a plain route: a `Reply`, or any JSON value."""
     if not isinstance(answer, Reply):
         body = _encoder.encode(answer) + b"\n"
         await send_body(send, 200, (*HEADERS, *http.set_headers), body)

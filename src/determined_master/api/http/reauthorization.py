@@ -1,4 +1,4 @@
-"""How long who was let in may stay: who opened a stream or a socket is looked at again."""
+"""How long callers may keep a stream or socket open: they are authorized again periodically."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RECHECK_S = 30.0
 
 
 class Stay:
-    """The stay of one caller; `check` raises DetError when they would not be let in now."""
+    """The stay of one caller; `check` raises DetError if a new request would be refused now."""
 
     def __init__(self, check: Callable[[], Awaitable[object]], every_s: float = RECHECK_S) -> None:
         self._check = check
@@ -27,7 +27,7 @@ class Stay:
         """Wait until one of these is done.
 
         Raises:
-            DetError: meanwhile the caller is not welcome any more; none is done or cancelled.
+            DetError: the caller is no longer authorized; none of the futures is done or cancelled.
         """
         while True:
             done, _ = await asyncio.wait(
@@ -37,15 +37,15 @@ class Stay:
                 return
             try:
                 await self._check()
-            except UNANSWERED as error:  # nobody is sent away because it cannot be asked
+            except UNANSWERED as error:  # no caller is refused because the check got no answer
                 log.info("an open connection was not looked at", extra={"error": str(error)})
 
 
 class Visit:
-    """A caller who may have to show their token again."""
+    """A caller whose token may have to be checked again."""
 
     def __init__(self, again: Callable[[], Awaitable[Caller]], every_s: float) -> None:
-        """`again` finds out who the caller is now, and raises DetError when nobody."""
+        """`again` finds the caller of the token now, and raises DetError if there is none."""
         self._again = again
         self._every_s = every_s
 

@@ -12,10 +12,10 @@
 A function names the services that it needs by the types of its further parameters; they are
 found once, when the application is built.
 
-Path, query and body are merged into the request's message before the function is called; what
-it returns is the body of the answer. Errors are raised as `DetError`. The path is spelt as in
-the public API, so that the table can be checked against it. `access`, `public` and `task` are
-explained in `access.py`.
+Path, query and body are merged into the request's message before the function is called. The
+message that it returns is the body of the response. Errors are raised as `DetError`. The path is
+spelled as in the public API, so that the table can be checked against it. `access.py` explains
+`access`, `public` and `task`.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     handler: Callable[..., Any]
     access: Rule
-    """What a caller needs where roles decide."""
+    """The permissions that a caller needs with roles."""
     is_public: bool = False
     """Whether it needs no token."""
     task: TaskRule | None = None
@@ -211,7 +211,7 @@ def services_of(handler: Callable[..., Any], *, after: int) -> tuple[type[Any], 
 
 
 def _hints(handler: Callable[..., Any]) -> tuple[Any, Any]:
-    """Types of the second parameter and of what is returned."""
+    """Types of the second parameter and of the return value."""
     hints = get_type_hints(handler)
     return hints[list(inspect.signature(handler).parameters)[1]], hints["return"]
 

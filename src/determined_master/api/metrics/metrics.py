@@ -1,4 +1,4 @@
-"""Routes by which trials report metrics."""
+"""Routes of metric reports."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ async def get_model(
 async def patch_model(
     call: Call, request: wire.PatchModelRequest, models: Models
 ) -> wire.PatchModelResponse:
-    """Change a model: what is sent replaces what there is."""
+    """Change a model: fields in the request replace the stored ones."""
     given = request.model
     changes = ModelChanges()
     if given is not None:

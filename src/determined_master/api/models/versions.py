@@ -89,7 +89,7 @@ async def get_model_version(
 async def patch_model_version(
     call: Call, request: wire.PatchModelVersionRequest, model_versions: ModelVersions
 ) -> wire.PatchModelVersionResponse:
-    """Change what is said of a version."""
+    """Change the description of a version."""
     given = request.model_version
     changes = VersionChanges()
     if given is not None:

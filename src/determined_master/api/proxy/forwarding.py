@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 class Errand(msgspec.Struct, frozen=True):
-    """A request that was let in, and where it goes."""
+    """An authenticated request, and its destination."""
 
     http: Http
     target: ServiceTarget
@@ -32,12 +32,12 @@ class Errand(msgspec.Struct, frozen=True):
     ending: asyncio.Future[None]
     """Done when the service's allocation has ended."""
     stay: Stay
-    """Of who sent it."""
+    """Of its caller."""
     idle: IdleConnections
     spent: Collection[str] = ()
     """The master's own tokens in the request: no service sees them."""
     key: str = ""
-    """What the service asks of the master."""
+    """The service's request to the master."""
 
 
 async def forward(errand: Errand, receive: Receive, send: Send) -> None:
@@ -103,13 +103,13 @@ class Client:
 
 
 class ClientLeft(Exception):
-    """The client has gone: nobody waits for the answer."""
+    """The client has disconnected: nobody waits for the response."""
 
 
 async def while_both(
     errand: Errand, leaving: Coroutine[Any, Any, None], work: Coroutine[Any, Any, None]
 ) -> None:
-    """Do the work until it is done, the client left or has to leave, or the allocation ended.
+    """Work until it is done, the client disconnects or loses access, or the allocation ends.
 
     Raises:
         ClientLeft: `leaving` was done first.
@@ -181,7 +181,7 @@ async def _answer(errand: Errand, upstream: Upstream, send: Send) -> None:
 async def _upload(
     errand: Errand, receive: Receive, upstream: Upstream, sent: asyncio.Event
 ) -> None:
-    """Send the request as it comes, say so, then wait until the client leaves."""
+    """Send the request as it arrives, report that, then wait until the client disconnects."""
     http = errand.http
     with contextlib.suppress(OSError):  # the service may have answered without reading it all
         if http.is_chunked:

@@ -33,7 +33,7 @@ _NEVER_HOP_BY_HOP = frozenset({b"content-length", b"host"})
 _ONCE = (b"host", b"authorization")
 TOKEN_HEADER = b"grpc-metadata-x-allocation-token"
 SERVICE_KEY = b"x-determined-service-key"
-"""What the master shows to services that let in nobody else."""
+"""The key that the master presents to services that accept nobody else."""
 _OF_THE_ORIGIN = frozenset({b"alt-svc", b"clear-site-data", b"strict-transport-security"})
 """Of an answer: what browsers would apply to the master as a whole, and remember."""
 _WORKER_SCOPE = b"service-worker-allowed"
@@ -42,11 +42,11 @@ _AUTH = COOKIE.encode()
 
 
 def check_framing(headers: Iterable[Header]) -> None:
-    """Refuse a request of which two servers could disagree where it ends.
+    """Refuse a request whose end two servers could read differently.
 
     Raises:
-        InvalidArgument: two lengths, a length beside an encoding, an encoding other than
-            chunked, two hosts or authorizations, or a control character in a value.
+        InvalidArgument: two lengths, a length besides an encoding, an encoding other than chunked,
+            two hosts or authorizations, or a control character in a value.
     """
     headers = list(headers)
     lengths = [value for name, value in headers if name == b"content-length"]
@@ -105,7 +105,7 @@ def sent_back(headers: Iterable[Header], path: bytes) -> list[Header]:
 
     Args:
         headers: as they came, names in lower case.
-        path: of the service on the master, with which all of its paths begin.
+        path: of the service on the master; all of its paths start with it.
     """
     return [
         (name, value)

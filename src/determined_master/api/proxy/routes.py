@@ -26,7 +26,7 @@ OWN_TOKEN = b"token "
 def find_service(
     http: Http, proxies: Proxies, service_id: str
 ) -> tuple[ServiceTarget | None, str]:
-    """The service that is asked for, and the token of its own that the request carries.
+    """The requested service, and the service's own token in the request.
 
     Raises:
         InvalidArgument: two servers could read the request in two ways; it is not looked at.
@@ -45,7 +45,7 @@ def find_service(
 async def proxy(
     call: Call, entry: Entry, receive: Receive, send: Send, proxies: Proxies, guard: Guard
 ) -> None:
-    """Pass a request on to what a task serves."""
+    """Forward a request to a task's service."""
     service_id = call.parameters["service"]
     target = proxies.find(service_id)
     if target is None:

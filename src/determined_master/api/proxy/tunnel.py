@@ -66,7 +66,7 @@ class _Link:
         self._is_over = False
 
     async def flush(self) -> None:
-        """Send what the protocol has to say. Raises OSError."""
+        """Send the protocol's pending data. Raises OSError."""
         for data in self._protocol.data_to_send():
             if data:
                 self._writer.write(data)

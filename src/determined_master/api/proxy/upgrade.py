@@ -96,7 +96,7 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 async def _until_gone(receive: Receive, takeover: Takeover) -> None:
-    """Until the client leaves before its connection was taken over; afterwards forever."""
+    """Until the client disconnects, if its connection was not taken over; otherwise forever."""
     while (await receive())["type"] != "http.disconnect":
         pass
     if takeover.is_taken:

@@ -42,7 +42,7 @@ async def get_jobs(
 async def get_jobs_v2(
     call: Call, request: wire.GetJobsV2Request, job_queue: JobQueue
 ) -> wire.GetJobsV2Response:
-    """The same; what the caller may not see is limited to the place that it takes."""
+    """The same; of jobs that the caller may not see only their place."""
     jobs, pagination = await _jobs(call, request, job_queue)
     shown = [
         RBACJob(limited=_limited(job)) if job.is_limited else RBACJob(full=_job(job))

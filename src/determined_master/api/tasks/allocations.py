@@ -50,7 +50,7 @@ async def rendezvous(
 async def preemption_signal(
     call: Call, request: wire.AllocationPreemptionSignalRequest, allocations: Allocations
 ) -> wire.AllocationPreemptionSignalResponse:
-    """Whether the task should save its work and leave; waits up to the time-out for a yes."""
+    """Whether the task should save its work and exit; waits for a yes up to the timeout."""
     preempt = await allocations.preemption_signal(
         call.caller, request.allocation_id, request.timeout_seconds
     )
@@ -66,7 +66,7 @@ async def preemption_signal(
 async def acknowledge_preemption(
     call: Call, request: wire.AckAllocationPreemptionSignalRequest, allocations: Allocations
 ) -> wire.AckAllocationPreemptionSignalResponse:
-    """The task has seen that it should leave, and will."""
+    """The task has received the request to exit, and will exit."""
     await allocations.acknowledge_preemption(call.caller, request.allocation_id)
     return wire.AckAllocationPreemptionSignalResponse()
 
@@ -80,7 +80,7 @@ async def acknowledge_preemption(
 async def pending_preemption(
     call: Call, request: wire.AllocationPendingPreemptionSignalRequest, allocations: Allocations
 ) -> wire.AllocationPendingPreemptionSignalResponse:
-    """Something outside asks the task to leave."""
+    """An external request that the task exit."""
     await allocations.request_preemption(call.caller, request.allocation_id)
     return wire.AllocationPendingPreemptionSignalResponse()
 

@@ -21,7 +21,7 @@ from determined_wire.rest.types.shared import LaunchWarning
 async def create_generic_task(
     call: Call, request: wire.CreateGenericTaskRequest, generic_tasks: GenericTasks
 ) -> wire.CreateGenericTaskResponse:
-    """Start a program as a task; or a task that was started before once more, as it was."""
+    """Start a program as a task, or start an earlier task again unchanged."""
     files = [
         ModelFile(path=f.path, type=f.type, content=f.content, mode=f.mode, mtime_s=int(f.mtime))
         for f in request.context_directory
@@ -46,7 +46,7 @@ async def create_generic_task(
 async def pause_generic_task(
     call: Call, request: wire.PauseGenericTaskRequest, generic_tasks: GenericTasks
 ) -> wire.PauseGenericTaskResponse:
-    """Give the slots of a generic task back, and those of the tasks below it."""
+    """Release the slots of a generic task and of the tasks below it."""
     await generic_tasks.pause(call.caller, request.task_id)
     return wire.PauseGenericTaskResponse()
 

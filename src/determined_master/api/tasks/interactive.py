@@ -67,7 +67,7 @@ class LaunchRequest(Protocol):
 
 
 def launch_of(kind: InteractiveKind, request: LaunchRequest) -> InteractiveLaunch:
-    """What a user sends to start one."""
+    """The launch in a request."""
     files = [
         ModelFile(path=f.path, type=f.type, content=f.content, mode=f.mode, mtime_s=int(f.mtime))
         for f in request.files
@@ -139,8 +139,8 @@ def addresses_of(row: ListedTask, live: LiveAllocations) -> list[dict[str, Any]]
 async def account_of(call: Call, row: ListedTask, agents: Agents, live: LiveAllocations) -> str:
     """The user that its agent runs all tasks as; empty where each task has its own.
 
-    A task that is not placed yet shows what all agents of its pool agree on: clients before 0.39
-    log in by the answer to the launch and do not ask again.
+    A task that is not placed yet shows the account that all agents of its pool agree on: clients
+    before 0.39 log in by the response to the launch and do not ask again.
     """
     connected = await agents.list_all(call.caller)
     allocation = live.find(f"{row.id}.1")

@@ -27,7 +27,7 @@ from determined_master.services.tasks.interactive_tasks import InteractiveTasks,
 from determined_wire.proto import Message
 
 Messages = tuple[type[Message], type[Message]]
-"""Those of a route: what is asked, what is answered."""
+"""Request and response of a route."""
 
 
 SERVICES = (InteractiveTasks, Agents, LiveAllocations)
@@ -52,7 +52,7 @@ class InteractiveTaskKind(msgspec.Struct, frozen=True, kw_only=True):
     killing: Messages
     prioritizing: Messages
     starts_from: tuple[Need, ...] = ()
-    """Things that a launch may name beside its template."""
+    """Things that a launch may name besides its template."""
     starts: str
     """The summary of the launch route in the API's document."""
     start: Callable[Concatenate[Call, Any, ...], Awaitable[Launched | PreparedTask]] | None = None
@@ -61,7 +61,7 @@ class InteractiveTaskKind(msgspec.Struct, frozen=True, kw_only=True):
     It may take services, as routes do.
     """
     more: MoreFields = lambda call, row, tasks: {}
-    """Fields that it shows beside those of all kinds."""
+    """Fields besides those of all kinds."""
     more_alone: MoreFieldsAlone | None = None
     """Fields that it shows only outside of lists."""
 

@@ -60,7 +60,7 @@ async def get_task(
 async def get_active_tasks_count(
     call: Call, request: wire.GetActiveTasksCountRequest, task_control: TaskControl
 ) -> wire.GetActiveTasksCountResponse:
-    """How many interactive tasks of each type are not over."""
+    """The number of open interactive tasks of each type."""
     counts = task_control.count_active(call.caller)
     return wire.GetActiveTasksCountResponse(
         **{f"{k.word}s": counts[k.type] for k in TASK_KINDS.values() if k.group == "interactive"}
@@ -136,7 +136,7 @@ async def start_run(
     trials: Trials,
     checkpoints: Checkpoints,
 ) -> run_wire.RunPrepareForReportingResponse:
-    """Tell the id under which the run's checkpoint storage is known."""
+    """Return the id of the run's checkpoint storage."""
     storage_id = None
     await trials.get(call.caller, request.run_id)
     if request.checkpoint_storage is not None:

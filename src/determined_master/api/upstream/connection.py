@@ -1,4 +1,4 @@
-"""One connection to what a task serves, for one request after another."""
+"""One connection to a task's service, for one request after another."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def dial(target: ServiceTarget, context: ssl.SSLContext | None) -> Upstrea
         context: for one that speaks TLS; its certificate must carry the task's id.
 
     Raises:
-        BadGateway: nothing answers there, with what is to be done.
+        BadGateway: no server answers there; the text has the remedy.
     """
     for pause_s in TLS_PAUSES_S if context else ():
         try:
@@ -50,7 +50,7 @@ async def dial(target: ServiceTarget, context: ssl.SSLContext | None) -> Upstrea
 
 
 class Upstream:
-    """A connection to a service: a request goes out, its answer comes back."""
+    """A connection to a service: a request is sent, its response is received."""
 
     def __init__(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, target: ServiceTarget
@@ -70,7 +70,7 @@ class Upstream:
         """Status and headers of the answer to a request of such a method.
 
         Raises:
-            BadGateway: what comes back is no HTTP.
+            BadGateway: the response is not HTTP.
         """
         while True:
             self._head = _Head()
@@ -125,7 +125,7 @@ class Upstream:
         return self._head.is_complete and self._head.leaves_open and self.is_alive
 
     def drop(self) -> None:
-        """End the connection; what was not sent yet is dropped."""
+        """Close the connection; unsent data is dropped."""
         self.writer.transport.abort()
 
     async def close(self) -> None:
@@ -162,7 +162,7 @@ class _Head:
         return pieces
 
     def on_message_begin(self) -> None:
-        self.leaves_open = False  # what comes behind the answer is nobody's
+        self.leaves_open = False  # data after the response belongs to no request
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if not self.is_complete:

@@ -47,7 +47,7 @@ class IdleConnections:
 
         Args:
             target: the service that it leads to.
-            upstream: over which nothing is under way.
+            upstream: without a request in progress.
             ending: is done when the allocation has ended.
         """
         key = _key_of(target)

@@ -1,4 +1,4 @@
-"""Routes about what a project's tables can show."""
+"""Routes about the columns of a project's tables."""
 
 from __future__ import annotations
 

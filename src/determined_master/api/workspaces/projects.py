@@ -85,7 +85,7 @@ async def get_project_by_key(
 async def patch_project(
     call: Call, request: wire.PatchProjectRequest, projects: Projects
 ) -> wire.PatchProjectResponse:
-    """Change what is given of a project."""
+    """Change the given fields of a project."""
     given = {} if request.project is None else msgspec.structs.asdict(request.project)
     changes = {name: value for name, value in given.items() if value is not None}
     row = await projects.change(call.caller, request.id, changes)

@@ -81,7 +81,7 @@ async def patch_workspace(
     workspaces: Workspaces,
     namespaces: WorkspaceNamespaces,
 ) -> wire.PatchWorkspaceResponse:
-    """Change what is given of a workspace."""
+    """Change the given fields of a workspace."""
     patch = request.workspace
     if patch is None:
         row = await workspaces.get(call.caller, request.id)

@@ -73,8 +73,8 @@ class AgentBackend:
         Args:
             identity: this master's; `open` adds the epoch that it leads in.
             events: receives what agents report.
-            joins: who may join.
-            reconnect_wait_s: of a pool: how long an agent that was lost may take to come back.
+            joins: the admission policy.
+            reconnect_wait_s: by pool: how long a lost agent may take to reconnect.
             times: how long to wait for what.
         """
         self._identity = identity
@@ -95,8 +95,8 @@ class AgentBackend:
         """Accept agents from now on.
 
         Args:
-            expected: id and pool of each agent on which containers run as far as the
-                database knows; the time in which they may come back starts now.
+            expected: id and pool of each agent on which containers run according to the database;
+                the time to reconnect starts now.
             epoch: of the lead that has begun; orders are numbered again in it.
         """
         for agent_id in list(self._waits):
@@ -111,7 +111,7 @@ class AgentBackend:
                 self._await_return(agent)
 
     async def close(self) -> None:
-        """Let go of all agents; their containers run on."""
+        """Disconnect all agents; their containers continue."""
         self._is_open = False
         self._opened.clear()
         for agent in self._registry:
@@ -128,7 +128,7 @@ class AgentBackend:
         await self.endpoint(socket.scope, socket.receive, socket.send)
 
     def agents(self) -> Sequence[AgentSnapshot]:
-        """All agents that are connected or may still come back."""
+        """All agents that are connected or may still reconnect."""
         return self._registry.snapshots()
 
     def set_switches(self, switches: Mapping[str, Switches]) -> None:
@@ -155,7 +155,7 @@ class AgentBackend:
     ) -> None:
         """Have a signal sent; returns when the agent has sent it. Raises NotConnected.
 
-        Told the allocation, an agent that does not know the container reports it as ended.
+        With the allocation, an agent that does not know the container reports it as ended.
         """
         epoch = self._identity.epoch
         await self._order(
@@ -199,10 +199,10 @@ class AgentBackend:
             return
 
     async def _is_open_soon(self) -> bool:
-        """Whether agents are let in, now or in a moment.
+        """Whether agents are admitted, now or soon.
 
-        A master that starts again has all of its agents at the door at once, before it has read
-        what they run: turned away, each would cost it a second opening.
+        All agents of a restarted master connect at once, before it has read what they run. If it
+        refused them, each would have to connect again.
         """
         try:
             async with asyncio.timeout(self._times.open_s):
@@ -265,8 +265,9 @@ class AgentBackend:
                 self._await_return(agent)
                 raise
             if not self._is_open or registry is not self._registry:
-                # The lead ended while the agent came in, so `close` did not see the session; who
-                # kept it would be given up by the next lead as an agent that did not come back.
+                # Leadership ended while the agent was joining, so `close` did not see the session.
+                # If it stayed, the next leader would give the agent up as one that did not
+                # reconnect.
                 await frames.refuse(LEAD_ENDED, is_final=False)
                 return
             agent.connected(session)
@@ -280,7 +281,7 @@ class AgentBackend:
     def _may_return(self, other: KnownAgent, hello: Hello) -> bool:
         """Whether another machine claims the id of one that was lost but not yet given up.
 
-        To let it in would be to give up at once what the lost one still runs.
+        Admitting it would give up at once what the lost one still runs.
         """
         is_other_host = other.snapshot.hostname not in ("", hello.hostname)
         return is_other_host and bool(self._events.wanted(hello.agent_id))
@@ -332,10 +333,9 @@ class AgentBackend:
             waiting.cancel()
 
     async def _expire(self, agent: KnownAgent) -> None:
-        """Give an agent up that does not come back.
+        """Give up an agent that does not reconnect.
 
-        Only time in which this process ran counts: an agent cannot come back to a master that
-        stands still.
+        Only time in which this process ran counts: an agent cannot reconnect to a stopped master.
         """
         agent_id = agent.snapshot.id
         wait_s = left_s = self._reconnect_wait_s(agent.snapshot.pool)

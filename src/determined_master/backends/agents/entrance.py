@@ -19,7 +19,7 @@ class MasterIdentity(msgspec.Struct, frozen=True, kw_only=True):
     cluster_name: str
     version: str
     epoch: int = 0
-    """Of the lead under which orders are given; known once agents are let in."""
+    """Of the leadership under which orders are given; known once agents are admitted."""
 
 
 async def receive_hello(frames: Frames, limit_s: float) -> Hello:
@@ -69,7 +69,8 @@ def obeyed(hello: Hello, identity: MasterIdentity) -> int:
 def given_up(hello: Hello, identity: MasterIdentity, events: AgentEvents) -> tuple[str, ...]:
     """Of an agent that comes too late: what it still runs and this master has given up.
 
-    While it was cut off another took its id; nobody but itself can end what it has.
+    Another agent took its id while it was disconnected; only the agent itself can end its
+    containers.
     """
     if hello.cluster_id != identity.cluster_id:
         return ()

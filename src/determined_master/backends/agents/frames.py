@@ -24,7 +24,7 @@ _DECODER = msgspec.json.Decoder(FromAgent)
 
 
 class Closed(Exception):
-    """The agent's end is gone."""
+    """The agent's side is closed."""
 
 
 class Malformed(Exception):

@@ -13,7 +13,8 @@ from determined_wire.agent_link import Order
 class OrderStream:
     """Orders of this epoch that the agent has not acknowledged yet.
 
-    It outlives sockets: what was under way when one was lost is sent again over the next.
+    It outlives sockets: messages that were not acknowledged on a lost socket are sent again on the
+    next.
     """
 
     def __init__(self) -> None:
@@ -40,8 +41,8 @@ class OrderStream:
     def resume(self, number: int) -> None:
         """The agent has carried out all orders up to this number; later ones get higher numbers.
 
-        An agent that was given up and comes back in the same epoch counts on from where it was:
-        what is numbered below that it takes for repeated.
+        An agent that was given up and reconnects in the same epoch continues its numbering: it
+        takes lower numbers for repetitions.
         """
         self.acknowledge(number)
         self._last = max(self._last, number)
@@ -51,9 +52,9 @@ class OrderStream:
         return [order for order, _ in self._waiting if order.number > number]
 
     def fail(self, reason: str) -> None:
-        """The agent is gone: nobody will acknowledge anything."""
+        """The agent is gone: no message will be acknowledged."""
         while self._waiting:
             _, future = self._waiting.popleft()
             if not future.done():
                 future.set_exception(NotConnected(reason))
-                future.exception()  # whoever waited may have left
+                future.exception()  # the waiting caller may be gone

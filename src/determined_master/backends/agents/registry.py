@@ -62,7 +62,7 @@ class KnownAgent:
         """Taken off the times of its tasks' lines."""
 
     def joined(self, hello: Hello, address: str) -> None:
-        """Take over what it says of itself; a new boot numbers its messages again."""
+        """Adopt the agent's description of itself; a new boot numbers its messages again."""
         if hello.boot_id != self.boot_id:
             self.boot_id, self.received = hello.boot_id, 0
         self.snapshot = replace(
@@ -81,7 +81,7 @@ class KnownAgent:
         self.snapshot = replace(self.snapshot, is_connected=True)
 
     def disconnected(self) -> None:
-        """Its session has ended; it may come back."""
+        """Its session has ended; it may reconnect."""
         self.session = None
         self.snapshot = replace(self.snapshot, is_connected=False)
 
@@ -97,7 +97,7 @@ class Registry:
         return iter(list(self._agents.values()))
 
     def snapshots(self) -> Sequence[AgentSnapshot]:
-        """All agents that are connected or may still come back."""
+        """All agents that are connected or may still reconnect."""
         return [agent.snapshot for agent in self._agents.values()]
 
     def find(self, agent_id: str) -> KnownAgent | None:
@@ -128,7 +128,7 @@ class Registry:
         return self._agents[agent_id]
 
     def set_switches(self, switches: Mapping[str, Switches]) -> None:
-        """Show what is switched off, by agent id."""
+        """Show disabled agents and slots, by agent id."""
         self._switches = switches
         for agent in self._agents.values():
             agent.snapshot = switched(agent.snapshot, switches)

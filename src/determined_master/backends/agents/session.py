@@ -1,4 +1,4 @@
-"""One connection of one agent that has been let in: both streams, output, signs of life."""
+"""One connection of one admitted agent: both streams, output, keepalive."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class LinkTimes(msgspec.Struct, frozen=True, kw_only=True):
     """How long this end waits."""
 
     open_s: float = 5.0
-    """So long an agent waits at the door of a master that does not lead yet."""
+    """How long an agent waits for a master that does not lead yet."""
     hello_s: float = 10.0
     ping_after_s: float = 15.0
-    """An agent that is silent for so long is asked for a sign of life."""
+    """An agent that is silent for so long gets a keepalive request."""
     answer_s: float = 30.0
     """One that then says nothing for so long is taken for lost."""
     probe_s: float = 3.0
@@ -198,7 +198,7 @@ class Session:
 
 
 def with_address(report: ContainerReport, address: str) -> ContainerReport:
-    """A report whose addresses without a host are those of the agent."""
+    """A report in which addresses without a host are those of the agent."""
     if all(a.host_ip for a in report.addresses):
         return report
     filled = tuple(

@@ -21,7 +21,7 @@ _UNDECIDED = (
     "ServiceUnavailable",
     "Unavailable",
 )
-"""Answers that leave open what was, or will be, started."""
+"""Answers that do not tell which machines were, or will be, started."""
 _GONE = ("InvalidInstanceID.NotFound", "InvalidSpotInstanceRequestID.NotFound")
 _REMEDIES = {
     ROOM: "try another zone, type of instance, or wait",

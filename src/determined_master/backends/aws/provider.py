@@ -82,7 +82,7 @@ class AwsMachines:
         await self._threads.run(lambda: self._terminate(machine_ids))
 
     async def close(self) -> None:
-        """Let go of threads and connections."""
+        """Release threads and connections."""
         await self._threads.close()
         if self._opened is not None:
             self._opened.ec2.close()
@@ -104,7 +104,7 @@ class AwsMachines:
         ec2, terms = self._ready()
         filters = [*requests.own_filters(terms), requests.launch_filter(token)]
         with refusals_are():
-            # Its ClientToken would do, unless settings have changed meanwhile.
+            # Its ClientToken would do, unless settings have changed in the meantime.
             before = ec2.instances(filters)
         if before:
             return [requests.machine_of(instance) for instance in before]

@@ -63,7 +63,7 @@ def slot_type(aws: AwsProvider) -> SlotType:
 
 
 def log_options(aws: AwsProvider, region: str) -> tuple[str, ...]:
-    """Arguments of `docker run` that send the agent's output to CloudWatch, where asked for."""
+    """Arguments of `docker run` that send the agent's output to CloudWatch, if configured."""
     if not aws.log_group:
         return ()
     options = [f"awslogs-region={region}", f"awslogs-group={aws.log_group}"]
@@ -73,7 +73,7 @@ def log_options(aws: AwsProvider, region: str) -> tuple[str, ...]:
 
 
 def tags(terms: Ec2Terms, token: str = "") -> list[dict[str, str]]:
-    """Of every instance; those by which it is found cannot be replaced by custom ones."""
+    """Tags of every instance; custom tags cannot replace those that identify it."""
     found = {tag.key: tag.value for tag in terms.aws.custom_tags}
     found |= {
         "Name": terms.aws.instance_name,

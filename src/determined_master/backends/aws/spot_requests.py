@@ -42,7 +42,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Book:
-    """The requests of one pool that are not over."""
+    """The open requests of one pool."""
 
     def __init__(self) -> None:
         self._requests: dict[str, Request] = {}
@@ -56,7 +56,7 @@ class Book:
         return new
 
     def cancelled(self, ids: Iterable[str]) -> None:
-        """Strike out what was taken back."""
+        """Remove withdrawn requests."""
         for id in ids:
             self._strike(id)
 

@@ -48,7 +48,7 @@ class AwsMetadata:
         return self.find(alias)
 
     def identity(self) -> Identity:
-        """Commands by which a machine of EC2 finds its identity."""
+        """Commands that print the identity of an EC2 machine."""
         age = "X-aws-ec2-metadata-token-ttl-seconds: 300"
         token = f"$({_CURL} --request PUT --header '{age}' {self._of_machines}/latest/api/token)"
         shown = f'--header "X-aws-ec2-metadata-token: {token}"'
@@ -60,7 +60,7 @@ class GcpMetadata:
     """The service of Compute Engine."""
 
     def __init__(self, url: str = "") -> None:
-        """`url` is that of GCE_METADATA_HOST by default, else where it is on Compute Engine."""
+        """`url` is that of GCE_METADATA_HOST by default, else the address on Compute Engine."""
         host = os.environ.get("GCE_METADATA_HOST", "")
         given = url or (f"http://{host}" if host else ON_COMPUTE_ENGINE)
         self._url = given.rstrip("/") + "/computeMetadata/v1"
@@ -76,7 +76,7 @@ class GcpMetadata:
         return self.find(f"instance/network-interfaces/0{outer}")
 
     def identity(self) -> Identity:
-        """Commands by which a machine of Compute Engine finds its identity."""
+        """Commands that print the identity of a Compute Engine machine."""
         ask = f"{_CURL} --header 'Metadata-Flavor: Google' {self._of_machines}/instance"
         return Identity(agent_id=f"{ask}/name", address=f"{ask}/network-interfaces/0/ip")
 

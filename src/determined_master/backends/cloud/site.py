@@ -47,8 +47,8 @@ def resolve_host(
 
     Args:
         given: of `master_url`; empty means the first alias.
-        aliases: words that stand for what the cloud says of the master's machine.
-        find: asks the cloud for one's value; empty when it has none.
+        aliases: words that stand for the cloud's description of the master's machine.
+        find: asks the cloud for the value of one; empty if it has none.
         cloud: its name, for errors.
 
     Raises:

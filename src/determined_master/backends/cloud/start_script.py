@@ -24,10 +24,10 @@ SlotType = Literal["cuda", "cpu", "none"]
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """Commands of a shell that print what a machine is, asked of its cloud."""
+    """Shell commands that print the identity of a machine, as its cloud reports it."""
 
     agent_id: str
-    """The id by which the cloud lists the machine: agents and machines are matched by it."""
+    """The id by which the cloud lists the machine; it connects agents with machines."""
     address: str
     """The address at which the cluster's other machines reach it."""
 

@@ -25,7 +25,7 @@ class Threads:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix=f"machines-{name}")
 
     async def run(self, call: Callable[[], T]) -> T:
-        """The call's outcome. Raises ProviderFailed when it takes too long, and what it raises."""
+        """The result of the call. Raises its errors, and ProviderFailed when it takes too long."""
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(self._deadline_s):

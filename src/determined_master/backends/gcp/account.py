@@ -1,7 +1,7 @@
 """Tokens of Google's API: from a key file, from gcloud's login, else of the master's machine.
 
-Every call blocks. The order is that of Google's own clients: GOOGLE_APPLICATION_CREDENTIALS names
-a file, else gcloud's file is read, else the metadata service is asked. google-auth signs and makes
+Every call blocks. The order is that of Google's own clients: the file named by
+GOOGLE_APPLICATION_CREDENTIALS, gcloud's file, the metadata service. google-auth signs and sends
 the requests for files; it is imported with the first of them.
 """
 
@@ -54,7 +54,7 @@ class GoogleAccount:
         Args:
             metadata: gives tokens of the machine.
             env: names files.
-            now: the clock by which a token expires.
+            now: the clock for the expiry of tokens.
         """
         self._metadata = metadata
         self._env = env
@@ -134,7 +134,7 @@ def token_of(path: Path, key: Mapping[str, Any]) -> GoogleToken:
 
 
 def _credentials(path: Path, key: Mapping[str, Any]) -> Any:
-    """google-auth's credentials of a file. Raises what it does for a broken one."""
+    """google-auth's credentials of a file. Raises its errors for a broken one."""
     if key.get("type") == "service_account":
         from google.oauth2 import service_account
 

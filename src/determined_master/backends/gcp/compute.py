@@ -21,7 +21,7 @@ _TOO_MANY = ("rateLimitExceeded", "userRateLimitExceeded")
 
 
 class ComputeRefused(Exception):
-    """GCP has looked at a request and will not do it; `status` is that of HTTP."""
+    """GCP has refused a request for good; `status` is that of HTTP."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)

@@ -1,4 +1,4 @@
-"""Operations of GCP that the master looks after: what was asked for and is not done yet."""
+"""Operations of GCP that are not done yet."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from determined_master.ports import ProviderFailed
 
 log = logging.getLogger(__name__)
 MAX_A_ROUND = 50
-"""So many operations are asked about at once."""
+"""How many operations are queried at once."""
 
 
 class _Followed(NamedTuple):
@@ -31,7 +31,7 @@ class Operations:
         self._followed: list[_Followed] = []
 
     def follow(self, operation: Mapping[str, Any], act: str) -> None:
-        """Look after one from now on; `act` is what it does, for the log."""
+        """Follow one from now on; `act` describes it in the log."""
         if operation.get("status") == "DONE":
             log_outcome(operation, act)
         else:

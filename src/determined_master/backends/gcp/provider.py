@@ -99,7 +99,7 @@ class GcpMachines:
         await self._threads.run(lambda: self._delete(machine_ids))
 
     async def close(self) -> None:
-        """Let go of threads."""
+        """Release threads."""
         await self._threads.close()
         self._opened = None
 

@@ -68,7 +68,7 @@ def slot_type(gcp: GcpProvider) -> SlotType:
 
 
 def log_options(gcp: GcpProvider) -> tuple[str, ...]:
-    """Arguments of `docker run` that send the agent's output to Cloud Logging, if asked for."""
+    """Arguments of `docker run` that send the agent's output to Cloud Logging, if configured."""
     return ("--log-driver", "gcplogs") if gcp.use_cloud_logging else ()
 
 

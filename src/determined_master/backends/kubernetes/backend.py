@@ -58,11 +58,11 @@ class KubernetesBackend(NamespaceCalls):
     ) -> None:
         """
         Args:
-            options: the cluster, and what a slot is.
+            options: the cluster, and the definition of a slot.
             events: receives what pods and nodes report.
             api: calls the cluster; made from the options when None.
             times: how long to wait for what.
-            node_wait_s: how long a node that is lost may take to come back.
+            node_wait_s: how long a lost node may take to return.
         """
         self._options = options
         self._events = events
@@ -95,7 +95,7 @@ class KubernetesBackend(NamespaceCalls):
         self._task = asyncio.create_task(self._presence.run(expected))
 
     async def close(self) -> None:
-        """Let go of the cluster; its pods run on."""
+        """Disconnect from the cluster; its pods continue."""
         task, self._task = self._task, None
         if task is not None:
             task.cancel()

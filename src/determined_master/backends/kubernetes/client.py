@@ -1,8 +1,8 @@
 """Calls of a Kubernetes API server: paths in, JSON out.
 
-Authentication (kubeconfig files, plugins, the account of the master's own pod) is that of
-kubernetes-asyncio, which is imported when a cluster is first used. Its models are left aside:
-the backend reads few fields, and what the server sends is passed on as it is.
+kubernetes-asyncio does the authentication (kubeconfig files, plugins, the account of the master's
+own pod); it is imported when a cluster is first used. Its models are not used: the backend reads
+few fields, and passes on what the server sends unchanged.
 """
 
 from __future__ import annotations
@@ -37,10 +37,8 @@ class KubernetesUnreachable(Exception):
 class KubernetesRefused(Exception):
     """The API server has answered, and does not do it.
 
-    Attributes:
-        status: of HTTP.
-        reason: Kubernetes' own word, such as `AlreadyExists`; may be empty.
-        causes: its words for what is behind that, such as `NamespaceTerminating`.
+    Attributes: status: of HTTP. reason: Kubernetes' own word, such as `AlreadyExists`; may be
+    empty. causes: its words for the causes, such as `NamespaceTerminating`.
     """
 
     def __init__(
@@ -121,7 +119,7 @@ class KubernetesApi:
             raise KubernetesUnreachable(f"GET {path}: {error}") from error
 
     async def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         client, self._client = self._client, None
         if client is not None:
             await client.close()

@@ -19,7 +19,7 @@ RUN_DIR = "/run/determined"
 
 
 class RootFile(msgspec.Struct, frozen=True):
-    """A file that is root's: where it is to be, and under which key the Secret has it."""
+    """A file owned by root: its path, and its key in the Secret."""
 
     path: str
     key: str
@@ -50,7 +50,7 @@ def user_archive(spec: ContainerSpec) -> bytes:
 
 
 def root_files(spec: ContainerSpec) -> list[RootFile]:
-    """Those of the specification, and who the task's user is, for images that look it up there."""
+    """The files of the specification, and the task's user, for images that look it up there."""
     found = [*(f for f in spec.files if f.is_root_owned), *_account_files(spec)]
     return [
         RootFile(_checked(file.path), f"root.{n}", file.mode, file.content)
@@ -74,7 +74,7 @@ def _directories(spec: ContainerSpec) -> list[tuple[str, int]]:
         (RUN_DIR, 0o700),
         (f"{RUN_DIR}/info", 0o755),
         (f"{RUN_DIR}/pythonuserbase", 0o700),
-        (f"{RUN_DIR}/etc", 0o755),  # what is root's is mounted below it
+        (f"{RUN_DIR}/etc", 0o755),  # root's files are mounted below it
     ]
     if not spec.work_dir or spec.work_dir == f"{RUN_DIR}/workdir":
         found.append((f"{RUN_DIR}/workdir", 0o700))

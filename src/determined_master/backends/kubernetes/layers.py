@@ -83,7 +83,7 @@ _FREE = frozenset(
 
 
 def camel(value: Any) -> Any:
-    """The keys of an object as Kubernetes spells them; those of free maps as they are."""
+    """The keys of an object as Kubernetes spells them; keys of free maps stay unchanged."""
     if isinstance(value, Mapping):
         return {
             _camel(str(key)): item

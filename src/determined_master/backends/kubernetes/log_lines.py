@@ -1,7 +1,7 @@
 """Lines of a pod's log as the API server gives it, with their times. PURE.
 
-The server writes a time before each line. Numbers follow from the bytes alone: whoever reads the
-log again from its beginning gives each line the same number.
+The server writes a time before each line. Numbers follow from the bytes alone, so a second reading
+of the log from its beginning gives each line the same number.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class Objects(msgspec.Struct, frozen=True):
 
 
 class Extras(msgspec.Struct, frozen=True):
-    """What a pod gets that no order says."""
+    """The parts of a pod that no order contains."""
 
     prepare: str
     """Source of the program that puts the files in place."""
@@ -57,7 +57,7 @@ class Extras(msgspec.Struct, frozen=True):
 
 
 def build(order: StartOrder, options: ClusterOptions, extras: Extras) -> Objects:
-    """The pod and the Secret of a container; the same each time it is asked for.
+    """The pod and the Secret of a container; always the same for the same container.
 
     Args:
         order: which container, where, with what.
@@ -252,7 +252,7 @@ def _secret_data(
 
 
 def _resources(order: StartOrder, options: ClusterOptions, given: Mapping[str, Any]) -> Json:
-    """The devices of its slots; they win over what the user asks for."""
+    """The devices of its slots; they override the user's."""
     slots = len(order.slot_ids)
     ours: dict[str, str] = {}
     if slots and options.slot_type == "cpu":

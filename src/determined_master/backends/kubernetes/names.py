@@ -28,7 +28,7 @@ _MAX_NAME = 63
 
 
 def object_name(cluster_id: str, description: str, container_id: str) -> str:
-    """The name of a container's pod and of its Secret: the same each time it is asked for."""
+    """The name of a container's pod and of its Secret; always the same for the same container."""
     tail = container_id.replace("-", "")[:12]
     head = f"det-{cluster_id[:8]}-{description}".lower()
     head = re.sub(r"[^a-z0-9-]+", "-", head)[: _MAX_NAME - len(tail) - 1].strip("-")
@@ -49,5 +49,5 @@ def slot_ids_text(slot_ids: tuple[int, ...]) -> str:
 
 
 def slot_ids_of(text: str) -> tuple[int, ...]:
-    """Back from the annotation; what is no number is left out."""
+    """Parse the annotation; values that are not numbers are left out."""
     return tuple(int(part) for part in text.split(",") if part.isdigit())

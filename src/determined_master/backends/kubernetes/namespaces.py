@@ -1,8 +1,8 @@
 """Namespaces of a cluster, and how many GPUs each may request.
 
-A namespace that the master makes is labelled with the master's cluster id when it is made, and
-never later: what it has not made is somebody's, whatever its name is, and is never deleted.
-Source: helm-and-kubernetes 16.
+The master labels a namespace with its cluster id when it creates it, and never later. A namespace
+without this label belongs to others, whatever its name, and is never deleted. Source:
+helm-and-kubernetes 16.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ class NamespaceCalls:
         return await _told(ask)
 
     async def create_namespace(self, name: str) -> bool:
-        """Make a namespace that is marked as this master's; one that is there stays as it is.
+        """Create a namespace marked as this master's; an existing one stays unchanged.
 
         Its labels are `determined=<name>` and `determined.ai/cluster_id=<id>`.
 
         Returns:
-            Whether it is this master's: made now or before. False: somebody else's.
+            True if it is this master's: created now or before. False if it belongs to others.
 
         Raises:
             Unavailable: one of that name is being deleted, or the cluster does not answer.
@@ -82,7 +82,7 @@ class NamespaceCalls:
         """Delete a namespace that this master has made, with all that is in it.
 
         Returns:
-            Whether it is deleted, or was not there. False: it is somebody else's, and stays.
+            True if it is deleted or did not exist. False if it belongs to others, and stays.
         """
 
         async def delete() -> bool:
@@ -96,7 +96,8 @@ class NamespaceCalls:
             try:
                 await self._api.call("DELETE", f"/api/v1/namespaces/{name}", body=body)
             except KubernetesRefused as error:
-                # 404: gone meanwhile; 409: it is going already, or another has its name now
+                # 404: deleted in the meantime; 409: it is being deleted, or another has its name
+                # now
                 if error.status not in (404, 409):
                     raise
             return True

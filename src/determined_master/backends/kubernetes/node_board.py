@@ -15,7 +15,7 @@ from determined_master.ports import AgentSnapshot
 
 
 class NodeBoard:
-    """Nodes, what others take of them, and what is switched off there."""
+    """Nodes, the resources that others use on them, and what is disabled there."""
 
     def __init__(self, options: ClusterOptions) -> None:
         self._options = options
@@ -33,7 +33,7 @@ class NodeBoard:
         return agent_id in self._ever
 
     def expect(self, agent_ids: Iterable[str]) -> None:
-        """Nodes on which something runs, though they may be gone."""
+        """Nodes with running pods, even if the nodes no longer exist."""
         self._ever.update(agent_ids)
 
     def replace_all(self, items: Iterable[Json]) -> None:
@@ -47,7 +47,7 @@ class NodeBoard:
         self._renew()
 
     def remove(self, name: str) -> None:
-        """A node is gone."""
+        """A node was removed."""
         self._raw.pop(name, None)
         self._renew()
 

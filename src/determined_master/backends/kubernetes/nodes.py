@@ -55,7 +55,7 @@ def view(node: Json, system_cpu: Decimal, options: ClusterOptions) -> NodeView:
     Args:
         node: the object.
         system_cpu: CPUs that pods of the platform itself ask for there.
-        options: what a slot is, and which pools there are.
+        options: the definition of a slot, and the pools.
     """
     meta, status = node.get("metadata") or {}, node.get("status") or {}
     name = str(meta.get("name"))
@@ -116,7 +116,7 @@ def requested(pod: Json, resource: str) -> Decimal:
 
 
 def quantity(text: Any) -> Decimal:
-    """A number as Kubernetes writes it: `500m`, `2`, `4k`; 0 for what is none."""
+    """A number as Kubernetes writes it: `500m`, `2`, `4k`; 0 for other texts."""
     value = str(text).strip()
     digits = value.rstrip("mkMGTPEi")
     try:

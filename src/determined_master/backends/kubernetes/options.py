@@ -66,14 +66,14 @@ class Times(msgspec.Struct, frozen=True, kw_only=True):
     """After the API server could not be reached."""
     longest_pause_s: float = 15.0
     unplaced_s: float = 300.0
-    """So long may a pod wait for its node before its slots are given back."""
+    """How long a pod may wait for its node before its slots are released."""
     output_s: float = 60.0
     """Time limit for the output of an ended pod that cannot be read."""
     last_lines_s: float = 10.0
-    """So long is the end of a pod kept back for its last output, which is to be stored before."""
+    """How long the end of a pod is held back for its last output, which is stored first."""
     flush_s: float = 0.25
     """A line of output waits at most so long for others."""
     sweep_s: float = 60.0
-    """Between looks for what was left behind."""
+    """Between searches for leftovers."""
     grace_s: int = 15
     """Between a pod's request to end and its end by force."""

@@ -76,7 +76,7 @@ class PodBoard:
         return next((e.seen for e in self._entries.values() if e.seen.uid == uid), None)
 
     def uids(self) -> set[str]:
-        """Of all pods, also of those that are gone and not forgotten."""
+        """Of all pods, including deleted ones that are not forgotten."""
         return {e.seen.uid for e in self._entries.values()}
 
     def reports_on(self, node: str) -> tuple[ContainerReport, ...]:
@@ -84,7 +84,7 @@ class PodBoard:
         return tuple(e.report for e in self._entries.values() if e.seen.node == node)
 
     def own_slots(self) -> dict[str, set[int]]:
-        """The slots that pods have which are not over, by node."""
+        """The slots of pods that have not ended, by node."""
         found: dict[str, set[int]] = {}
         for entry in self._entries.values():
             if entry.report.state != "TERMINATED":
@@ -96,7 +96,7 @@ class PodBoard:
         return {(e.seen.namespace, e.seen.name) for e in self._entries.values() if not e.is_gone}
 
     def replace_all(self, items: Iterable[Json]) -> None:
-        """All pods there are: what is not among them is gone."""
+        """All existing pods: others are deleted."""
         found = {o.report.container_id: (o, raw) for o, raw in _observed(items)}
         for container_id, entry in list(self._entries.items()):
             if container_id not in found and not entry.is_gone:
@@ -131,7 +131,7 @@ class PodBoard:
         return now_s >= entry.ends_at_s
 
     def removed(self, seen: Observed) -> None:
-        """A pod is gone; this is the last that is known of it."""
+        """A pod is deleted; this is its last known state."""
         entry = self._entries.get(seen.report.container_id)
         if entry is not None and entry.seen.uid == seen.uid:
             self._vanish(entry, seen)
@@ -155,7 +155,7 @@ class PodBoard:
         await self._delete(f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}", query)
 
     async def abandon(self, node: str) -> None:
-        """Delete what was on a node that is lost; nobody waits for what it may still run."""
+        """Delete the pods of a lost node; nobody waits for them any more."""
         for entry in [e for e in self._entries.values() if e.seen.node == node]:
             entry.is_forgotten = True
             if not entry.is_gone:
@@ -201,7 +201,7 @@ class PodBoard:
         self._continue(entry)
 
     def _continue(self, entry: _Entry) -> None:
-        """Start what is due for a pod and not under way."""
+        """Start the due work of a pod unless it is under way."""
         if _ORDER[entry.report.state] > entry.told and entry.teller is None:
             entry.teller = _spawn(self._tell(entry))
         is_over = entry.report.state == "TERMINATED"
@@ -212,7 +212,7 @@ class PodBoard:
             entry.remover = _spawn(self._remove(entry))
 
     async def _tell(self, entry: _Entry) -> None:
-        """Report its state until that succeeds; a state that has passed meanwhile is left out."""
+        """Report its state until that succeeds; a state that is outdated by then is left out."""
         pause_s = self._times.pause_s
         try:
             while _ORDER[entry.report.state] > entry.told:

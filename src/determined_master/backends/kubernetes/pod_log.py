@@ -1,4 +1,4 @@
-"""Copying a pod's log to the master: every line once, whoever is away meanwhile."""
+"""Copies a pod's log to the master: every line once, whatever is unavailable in between."""
 
 from __future__ import annotations
 
@@ -167,7 +167,8 @@ class PodLog:
     async def _finish(self, place: LogPosition, reason: str) -> str:
         """Nothing follows. Returns why lines are missing, empty when the log was read to its end.
 
-        A deleted pod's log is gone soon: what was read until the server ended it is all of it.
+        A deleted pod's log disappears soon: the part that was read until the server ended it is
+        complete.
         """
         if self._tail is None:
             return reason
@@ -186,7 +187,7 @@ class PodLog:
             await self._queue.put(part)
 
     async def _send(self) -> None:
-        """Store what was read, in batches."""
+        """Store the lines that were read, in batches."""
         is_last = False
         while not is_last:
             lines: list[PodLogLine] = []
@@ -217,7 +218,7 @@ class PodLog:
         self._next_seq += len(lines)
 
     async def _persist(self, work: Callable[[], Awaitable[_T]]) -> _T | None:
-        """Do it, however often it has to be tried; None where the task is gone."""
+        """Do it, with retries; None if the task no longer exists."""
         pause_s = self._times.pause_s
         while True:
             try:

@@ -1,4 +1,4 @@
-"""What a pod's status says of the container that it stands for. PURE.
+"""The state of a container, from its pod's status. PURE.
 
 Source: helm-and-kubernetes 12. Where the machine or the cluster is at fault, the run is lost and
 not counted; where the task is, it has failed.
@@ -67,7 +67,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def observe(pod: Json, now: datetime) -> Observed | None:
-    """What a pod says; None for one that stands for no container.
+    """The state in a pod's status; None if the pod is no container of ours.
 
     Args:
         pod: as the API server describes it.
@@ -176,12 +176,12 @@ def _after(pod: Json, end: Json) -> _Ended:
 
 
 def _is_past_deadline(status: Json) -> bool:
-    """Whether it was killed: the backend gives a pod that is to end a deadline."""
+    """Whether it was killed: the backend gives such a pod a deadline."""
     return status.get("phase") == "Failed" and status.get("reason") == "DeadlineExceeded"
 
 
 def _was_ended(pod: Json, end: Json) -> bool:
-    """Whether a container's end is that of a pod which somebody has deleted, as a drain does."""
+    """Whether a container ended because its pod was deleted, for example by draining its node."""
     meta = pod.get("metadata") or {}
     goes_at, ended_at = instant(meta.get("deletionTimestamp")), instant(end.get("finishedAt"))
     if goes_at is None:

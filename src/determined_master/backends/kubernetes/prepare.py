@@ -1,9 +1,9 @@
-"""What a pod's init container runs, in the task's image: puts the task's files in place.
+"""The init container of a pod, in the task's image: it writes the task's files.
 
-`python3 prepare.py ORDER_DIR TARGET_DIR`. It unpacks `files.tar.gz` of the order into the
-target's `run`, and the harness, which it fetches from the master, into `harness`. Standard library
-and Python 3.9 only: the image has nothing of ours yet. The master may be away: it is asked for up
-to ten minutes.
+`python3 prepare.py ORDER_DIR TARGET_DIR`. It unpacks `files.tar.gz` of the order into the target's
+`run`, and the harness, which it fetches from the master, into `harness`. It uses only the standard
+library of Python 3.9, because the image contains nothing of ours yet. If the master is
+unavailable, it retries for up to ten minutes.
 """
 
 from __future__ import annotations

@@ -61,10 +61,10 @@ class Presence:
         self._times = times
         self._node_wait_s = node_wait_s
         self._listed: set[str] = set()
-        """Of `nodes` and `pods`, what is known to be as the cluster has it."""
+        """Which of `nodes` and `pods` are known to match the cluster."""
         self._joined: set[str] = set()
         self._away: dict[str, float] = {}
-        """By node that is not ready, or not there: the seconds that it has left to come back."""
+        """By node that is not ready or does not exist: the seconds that it has left to return."""
         self._knows_others = False
         """Whether it was looked what pods of others hold, since the cluster was reached."""
         self._told_events: set[str] = set()
@@ -118,7 +118,7 @@ class Presence:
             log.warning("Kubernetes is not reached: %s", reason, extra={"objects": what})
         if what in ("nodes", "pods"):
             self._listed.discard(what)
-            for name in self._joined:  # it may go away while nobody sees it
+            for name in self._joined:  # it may disappear unseen
                 self._away.setdefault(name, self._node_wait_s)
             self._joined.clear()
             self._knows_others = False
@@ -161,7 +161,7 @@ class Presence:
         self._nodes.set_own_slots(self._pods.own_slots())
 
     async def _meet(self) -> None:
-        """Tell of nodes that have come, and note those that have gone."""
+        """Report nodes that have appeared, and record those that have disappeared."""
         if not self.is_reachable:
             return
         if not self._knows_others:
@@ -183,7 +183,7 @@ class Presence:
                     await self._let_go(report.container_id, report.state == "TERMINATED")
 
     async def _let_go(self, container_id: str, is_over: bool) -> None:
-        """A pod that nobody wants: it was given up, or its end is stored."""
+        """An unwanted pod: it was given up, or its end is stored."""
         pod = self._pods.find(container_id)
         self._pods.forget(container_id)
         if pod is not None and not is_over:
@@ -211,7 +211,7 @@ class Presence:
         self._nodes.set_foreign(others)
 
     async def _sweep(self) -> None:
-        """Remove Secrets whose pod was never made, or is gone."""
+        """Remove Secrets whose pod was never created or is deleted."""
         query = {"labelSelector": f"{names.CLUSTER}={self._options.cluster_id}"}
         found, _ = await list_all(self._api, "/api/v1/secrets", query)
         kept = self._pods.names()
@@ -245,7 +245,7 @@ class Presence:
             del self._unmatched[next(iter(self._unmatched))]
 
     async def _match_events(self, uids: set[str]) -> None:
-        """Tell what came before its pod did."""
+        """Report events from before the pod was known."""
         for uid in uids & self._unmatched.keys():
             for event in self._unmatched.pop(uid):
                 await self._tell_event(event)

@@ -21,13 +21,13 @@ _PAGE = 500
 
 
 class ObjectsListed(msgspec.Struct, frozen=True):
-    """All objects there are now: what is not among them is gone."""
+    """All existing objects: others are deleted."""
 
     items: list[Json]
 
 
 class ObjectChanged(msgspec.Struct, frozen=True):
-    """One object is new, has changed or is gone."""
+    """One object is new, has changed or was deleted."""
 
     kind: Literal["ADDED", "MODIFIED", "DELETED"]
     item: Json

@@ -28,11 +28,11 @@ class Sink(Protocol):
     """Who hears of committed transactions."""
 
     def note_applied(self, applied: Applied) -> None:
-        """Act on what was committed: effects, timers, the change feed."""
+        """Acts on committed events: effects, timers, the change feed."""
         ...
 
     async def recover(self, applied: Applied) -> None:
-        """Catch up with what an earlier try of this transaction had committed unheard."""
+        """Catch up with an earlier attempt at this transaction whose answer was lost."""
         ...
 
 
@@ -53,7 +53,7 @@ class Applier:
         self._conn: Any = None
 
     async def run(self) -> None:
-        """Apply batches until cancelled; what it held then is answered with `TermEnded`."""
+        """Apply batches until cancelled; queued posts then fail with `TermEnded`."""
         posts: list[Post] = []
         closings: list[Closing] = []
         try:

@@ -35,7 +35,7 @@ class Subject:
     state: Any
     first_version: int
     stored_parts: Sequence[Any] = ()
-    """Those that lie beside the state in the database."""
+    """The parts that are stored beside the state in the database."""
     context: Any = None
     has_context: bool = False
     events: list[Any] = field(default_factory=list)

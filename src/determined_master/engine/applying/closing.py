@@ -1,4 +1,4 @@
-"""Closing effects with which nothing else happens: a transaction of one statement."""
+"""Closes effects that cause nothing else, in a transaction of one statement."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from determined_master.store.db import Conn
 async def close_all(conn: Conn, epoch: int, effects: Sequence[EffectId]) -> set[EffectId]:
     """Close effects that were carried out; one that is closed already stays so.
 
-    That is right whoever leads: only what a later leader has claimed must stay, and does.
+    This is correct under any leader: only effects that a later leader has claimed must stay, and
+    do.
 
     Returns:
         Their ids.

@@ -35,7 +35,7 @@ class Post:
         return self.kind.name, self.id
 
     def answer(self, outcome: Outcome[Any] | Exception) -> None:
-        """Tell the caller, if it still waits."""
+        """Answer the caller, if it still waits."""
         if not self.future.done():
             self.future.set_result(outcome)
 
@@ -49,7 +49,7 @@ class Closing:
     within: Callable[[Conn], Awaitable[None]] | None = None
 
     def answer(self, error: Exception | None) -> None:
-        """Tell the caller, if it still waits."""
+        """Answer the caller, if it still waits."""
         if not self.future.done():
             self.future.set_result(error)
 

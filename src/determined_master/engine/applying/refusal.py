@@ -14,15 +14,15 @@ _log = logging.getLogger(__name__)
 
 
 def as_refusal(error: Exception, post: Post) -> DetError:
-    """The caller's error: its own mistake as it is, ours without the details.
+    """The caller's error: a mistake of the caller unchanged, a defect of ours without details.
 
-    Everything but what the domain refuses is logged.
+    All errors except refusals by the domain are logged.
     """
     if isinstance(error, DetError):
         return error
     event = tag_of(post.event)
     about = {"kind": post.kind.name, "id": post.id, "event": event, "cause": post.cause}
-    # Nobody sent a timer: what is refused of it is a defect of ours.
+    # Nobody sent a timer, so a refused timer event is a defect of ours.
     refusal = refusal_of(error) if post.timer is None else None
     if refusal is not None:
         _log.warning("the database refused an event", exc_info=error, extra=about)

@@ -1,8 +1,8 @@
 """The engine's SQL: each statement carries a whole batch in arrays.
 
-All run inside a transaction of the leader at READ COMMITTED. The shared advisory lock that
-`LOCK` takes holds off whoever wants to raise the epoch; `WRITE` reads the epoch with a
-snapshot taken after that, so a transaction of a former leader cannot commit.
+All statements run inside a transaction of the leader at READ COMMITTED. The shared advisory lock
+of `LOCK` blocks a new leader from raising the epoch. `WRITE` reads the epoch with a later
+snapshot, so a transaction of a former leader cannot commit.
 """
 
 EPOCH_LOCK = 0x64657402
@@ -32,8 +32,11 @@ LOCK = """
     UNION ALL
     SELECT NULL, NULL, pg_try_advisory_xact_lock_shared($6)::int, NULL, NULL, NULL
 """
-"""A cause is looked up by its own index: for a plan made while the journal was small, to read all
-lines of an aggregate by the other one would seem as cheap, but not in that order."""
+"""A cause is looked up by its own index.
+
+A plan made while the journal was small would consider reading all lines of an aggregate by the
+other index just as cheap, but not in this order.
+"""
 
 WRITE = """
     WITH made AS (
@@ -79,7 +82,7 @@ CLOSE_MANY = """
     )
     SELECT epoch FROM leader
 """
-"""A transaction by itself. An effect claimed by a later leader stays; it is handed out again."""
+"""A transaction of its own; an effect that a later leader has claimed is handed out again."""
 
 LIST_PARTS = """
     SELECT p.kind, p.id, p.part

@@ -29,7 +29,7 @@ _YIELD_S = 0.005
 
 
 class Poisoned(Exception):
-    """One event spoilt the transaction; `error` is what its caller gets."""
+    """An event that made the transaction fail; `error` is for its caller."""
 
     def __init__(self, post: Post | Closing, error: Exception) -> None:
         super().__init__(str(error))
@@ -45,7 +45,7 @@ class ContextCache:
         self._entries: OrderedDict[Key, tuple[int, Any]] = OrderedDict()
 
     def take(self, key: Key, version: int) -> tuple[bool, Any]:
-        """Whether there is one for that version, and it; it is gone from here then."""
+        """Whether there is a state for that version, and the state, which is removed."""
         held_version, context = self._entries.pop(key, (None, None))
         return held_version == version, context
 
@@ -71,8 +71,8 @@ async def apply_batch(
 ) -> Applied:
     """Apply events of any aggregates in one transaction.
 
-    An event that the domain refuses is left out and answered with its error, as long as it has
-    written nothing (`within`); its neighbours do not notice.
+    An event that the domain refuses is left out and its caller gets the error, as long as it has
+    written nothing (`within`). The other events of the batch are not affected.
 
     Raises:
         Poisoned: an event that must be taken out before the others can commit.
@@ -152,7 +152,7 @@ class _Transaction:
     async def lock_listed(self, posts: Sequence[Post], closings: Sequence[Closing]) -> None:
         """Lock the trials, then the experiments, that events or their writers change.
 
-        Whoever locks a single row, or leaves it to one writer of rows, needs no order for it.
+        A writer that locks a single row, or leaves rows to another single writer, needs no order.
         """
         if len(posts) + len(closings) < 2:
             return
@@ -167,11 +167,11 @@ class _Transaction:
             )
 
     async def write_rows(self, posts: Sequence[Post]) -> None:
-        """Write the rows that go with events, those of one writer together.
+        """Write the rows that go with events, grouped by writer.
 
         Raises:
             Poisoned: the rows of the only event cannot be written. A failure for several is
-            raised as it is: each is then applied alone.
+            raised unchanged: each is then applied alone.
         """
         seen = set(self._told)
         groups: dict[RowWriter, list[tuple[tuple[str, str, str], Any]]] = {}
@@ -192,7 +192,7 @@ class _Transaction:
                     self._refused[cause] = refusal
 
     async def step_all(self, posts: Sequence[Post]) -> None:
-        """Apply each event to what the ones before it left; yields to the loop now and then."""
+        """Apply each event to the state that its predecessors left; yields now and then."""
         since = clock.monotonic_s()
         for post in posts:
             outcome = await self._step(post)
@@ -252,7 +252,7 @@ class _Transaction:
         return sorted(changed, key=lambda subject: subject.key)
 
     async def _step(self, post: Post) -> Outcome[Any] | Exception:
-        """Apply one event; what the domain raises is returned unless `within` has written."""
+        """Apply one event; a refusal by the domain is returned unless `within` has written."""
         subject = self._subjects[post.key]
         told = self._told.get((*post.key, post.cause))
         if told is not None:
@@ -288,7 +288,7 @@ class _Transaction:
         return Outcome(subject.version, state=state)
 
     async def _close(self, closing: Closing) -> None:
-        """Close an effect; what comes with it is done once, by whoever closes it first."""
+        """Close an effect; whoever closes it first also does what comes with it, once."""
         if closing.within is None:
             self._writes.close(closing.effect)
             return
@@ -323,7 +323,7 @@ class _Transaction:
         subject.context, subject.has_context = context, True
 
     async def _join_parts(self, subjects: Sequence[Subject]) -> None:
-        """Read what lies beside the states; by a statement after the lock, so as it is now."""
+        """Read the parts beside the states, by a statement after the lock: they are current."""
         if not subjects:
             return
         found: dict[Key, list[Any]] = {subject.key: [] for subject in subjects}

@@ -84,7 +84,7 @@ class EffectContext:
 
 @dataclass(frozen=True)
 class HandlerRegistration:
-    """A handler and the bounds of its patience; None leaves the engine's own."""
+    """A handler with its retry limits; None uses the engine's own."""
 
     handler: Handler
     attempts: int | None = None
@@ -116,7 +116,7 @@ class Handlers:
     def register_group(self, effect: type[Any], handler: GroupHandler) -> None:
         """Let `handler` carry out effects of that type, those that wait together in one call.
 
-        One that it leaves open when it raises is then given to it alone.
+        An effect that it leaves open when it raises is then given to it alone.
 
         Raises:
             ValueError: the type has one already.
@@ -128,11 +128,11 @@ class Handlers:
         self._add(effect, HandlerRegistration(carry_out_one, group=handler))
 
     def find(self, effect: type[Any]) -> HandlerRegistration | None:
-        """None when nobody carries out such effects."""
+        """None if no handler takes such effects."""
         return self._by_type.get(effect)
 
     def get(self, effect: type[Any]) -> HandlerRegistration:
-        """Raises LookupError when nobody carries out such effects."""
+        """Raises LookupError if no handler takes such effects."""
         try:
             return self._by_type[effect]
         except KeyError:

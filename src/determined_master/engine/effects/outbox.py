@@ -20,7 +20,7 @@ from determined_master.store.db import Database
 _log = logging.getLogger(__name__)
 _PAGE = 1000
 _GROUP = 64
-"""So many effects of one aggregate are carried out at a time."""
+"""How many effects of one aggregate are carried out at a time."""
 
 _SETTLED_AFTER = timedelta(minutes=5)
 """An effect ordered that long ago is in a lane, or has been missed."""
@@ -78,14 +78,14 @@ class Outbox:
     async def reload(self, events: Iterable[tuple[str, str, int]]) -> None:
         """Take the open effects of events (kind, id, version) whose commit went unheard.
 
-        The caller sees to it that no later event of these aggregates is applied meanwhile.
+        The caller ensures that no later event of these aggregates is applied in the meantime.
         """
         assert self._db is not None
         rows = await self._db.fetch(_LIST_OF_EVENTS, *columns(sorted(events), 3))
         self.take(self._open_effect(row) for row in rows)
 
     async def run(self, db: Database) -> None:
-        """Claim what is open and hand out effects until cancelled."""
+        """Claim open effects and hand them out until cancelled."""
         self._db = db
         self._executor.db = db
         async with asyncio.TaskGroup() as lanes:

@@ -1,4 +1,4 @@
-"""The epoch for what a lead writes beside the engine's transactions."""
+"""The epoch for rows that a leader writes outside of the engine's transactions."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ async def _raise_epoch(conn: Any) -> int:
 
 
 async def _watch(conn: Any, lost: asyncio.Event) -> None:
-    """Return when the connection that holds the lock is gone or does not answer."""
+    """Return when the connection that holds the lock is lost or does not answer."""
     while not lost.is_set():
         try:
             async with asyncio.timeout(_BEAT_S):
@@ -120,7 +120,7 @@ def _first(error: Exception) -> Exception:
 
 
 def _keep_alive(conn: Any) -> None:
-    """Let the kernel notice within half a minute that the server's machine is gone."""
+    """Let the kernel detect within half a minute that the server's machine has failed."""
     transport = getattr(conn, "_transport", None)
     sock = None if transport is None else transport.get_extra_info("socket")
     if sock is None or sock.family == socket.AF_UNIX:

@@ -78,15 +78,18 @@ class LeaderTerm:
         self._feed.publish(subject for subject, _ in applied.duplicates)
 
     async def recover(self, applied: Applied) -> None:
-        """Take up the effects and timers of what was committed before the connection was lost."""
+        """Take up the effects and timers of transactions from before a lost connection."""
         await self.outbox.reload(
             {(subject.kind.name, subject.id, version) for subject, version in applied.duplicates}
         )
         self.timers.note(self.term.now())
 
     async def _sweep(self, db: Database) -> None:
-        """Slow upkeep: the journal's next partition, answers that nobody waits for any more, and
-        effects that were missed."""
+        """Slow maintenance.
+
+        It creates the journal's next partition, and finds answers that nobody waits for and missed
+        effects.
+        """
         while True:
             await asyncio.sleep(self._settings.sweep_s)
             await self._ensure_partitions(db)

@@ -24,7 +24,7 @@ _LOOK_AT_CLOCK_S = 1.0
 _RETRY_S = 5.0
 _LONGEST_RETRY_S = 3600.0
 _ATTEMPTS = 10
-"""So often is a timer tried that meets a defect; then it stays for the next master."""
+"""How often a timer that meets a defect is tried; then the next leader takes it."""
 _PAGE = 200
 
 _LIST = """
@@ -65,7 +65,7 @@ class Timers:
             self._changed.set()
 
     async def run(self, db: Database) -> None:
-        """Fire what is due until cancelled."""
+        """Fire due timers until cancelled."""
         while True:
             self._changed.clear()
             await self._keep_lengths(db)
@@ -74,7 +74,7 @@ class Timers:
     async def _keep_lengths(self, db: Database) -> None:
         """Timers are lengths of time: when the clock jumps they go along with it.
 
-        Else a task that was asked to leave would be killed at once, or never.
+        Otherwise a task that was asked to exit would be killed at once, or never.
         """
         jump = self._jumps.take()
         if jump:
@@ -93,7 +93,7 @@ class Timers:
                 wait_s -= step_s
 
     def _fire(self, rows: list[Any]) -> float:
-        """Post what is due; returns how long nothing else will be."""
+        """Post due timers; returns the time until the next one."""
         now = self._term.now()
         self._next_at = None
         if self._jumps.is_due():

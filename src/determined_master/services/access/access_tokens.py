@@ -100,10 +100,10 @@ class AccessTokens:
         with_inactive: bool,
         order: ListOrder,
     ) -> tuple[list[TokenRow], Page]:
-        """Tokens that match; who may not see those of others sees their own.
+        """Tokens that match; callers without permission to see those of others get their own.
 
         Args:
-            caller: who asks.
+            caller: the caller.
             ids: only these; empty for all.
             username: only those of this user; empty for all.
             with_inactive: also those that are revoked or expired.

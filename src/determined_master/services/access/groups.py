@@ -1,4 +1,4 @@
-"""Use cases of user groups: users who are given roles together."""
+"""Use cases of user groups: users that get roles together."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Groups:
         add: Sequence[int] = (),
         remove: Sequence[int] = (),
     ) -> Details:
-        """Rename a group, or change who is in it; all of it or nothing.
+        """Rename a group, or change its members; all of it or nothing.
 
         Raises:
             NotFound: no such group, or no such user, or one to be removed is not in it.
@@ -128,7 +128,7 @@ class Groups:
     async def assign(
         self, caller: Caller, user_ids: Sequence[int], add: Sequence[int], remove: Sequence[int]
     ) -> None:
-        """Put users into groups and take them out of others; what is so already stays so.
+        """Add users to groups and remove them from others; repeating it changes nothing.
 
         Raises:
             NotFound: there is no such group or user; then nothing is changed.

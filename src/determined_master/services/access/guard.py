@@ -1,7 +1,7 @@
-"""Where roles decide: whether a caller sees what a request names, and may do what it asks.
+"""With roles: whether a caller sees the things in a request, and may do its action.
 
-One look before the request is handled, for every route alike: what is hidden from a caller is
-reported like one that does not exist, in the same words.
+One check before each request is handled, for every route: a hidden thing gets the same error as a
+missing one.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ _SEEN: Mapping[Thing, tuple[ThingKind, str]] = {
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """Things that a request names, and what it does with them."""
+    """Things that a request names, and its action on them."""
 
     thing: Thing
     names: Sequence[str]
     action: Action = "read"
     kind: ThingKind | None = None
-    """Of what the action is; None for seeing the thing itself."""
+    """The kind that the action concerns; None for seeing the thing itself."""
     may_be_missing: bool = False
     """Whether a thing that is not there is none of the guard's business."""
 
@@ -105,7 +105,7 @@ def _check(caller: Caller, claim: Claim, name: str, workspace_id: int | None) ->
 
 
 def controlled(caller: Caller, row: ExperimentRow | None, experiment_id: int) -> ExperimentRow:
-    """The row of that id as it was read, which the caller may change.
+    """The row of that id as it was read, if the caller may change it.
 
     Raises:
         NotFound: there is none, or the caller may not know of it. PermissionDenied.

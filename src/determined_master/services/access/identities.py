@@ -1,8 +1,8 @@
 """Whose token a token is, from memory.
 
-An answer is kept for some seconds: at most so long does a change made through another process
-stay unseen. A change made through this one is seen at once, because whoever makes it calls
-`forget_user`, `forget_token` or `forget_allocation` after its commit.
+An answer is kept for some seconds: for at most so long, a change made through another process
+stays unseen. A change made through this process is seen at once, because its code calls
+`forget_user`, `forget_token` or `forget_allocation` after the commit.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Identities:
         self._known: dict[bytes, TokenIdentity] = {}
         self._users: dict[int, TokenIdentity] = {}
         self._changes = 0
-        """Counts what was forgotten: an answer read before a change is not kept after it."""
+        """Counts invalidations: an answer read before one is not kept after it."""
 
     async def authenticate(self, token: str) -> Caller | None:
         """See `ports.Authenticator`."""

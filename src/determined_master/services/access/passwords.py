@@ -20,7 +20,7 @@ MAX_WAITING = 64
 
 
 def client_hash(password: str) -> str:
-    """What a client sends in place of a password: hexadecimal SHA-512 of salt and password."""
+    """The form of a password that clients send: hexadecimal SHA-512 of salt and password."""
     return hashlib.sha512((CLIENT_SALT + password).encode()).hexdigest()
 
 

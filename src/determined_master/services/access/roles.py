@@ -1,4 +1,4 @@
-"""Use cases of roles: who has which, and giving and taking them.
+"""Use cases of roles and their assignments.
 
 Roles can be given also while `security.authz.type` is `basic`: they decide once it is `rbac`.
 """
@@ -41,12 +41,12 @@ class Members(msgspec.Struct, frozen=True):
 
 
 class Roles:
-    """Roles and who has them."""
+    """Roles and their assignments."""
 
     def __init__(
         self, db: Database, identities: Identities, creator_role_id: int | None = None
     ) -> None:
-        """`creator_role_id` is what the maker of a workspace becomes in it; None for nothing."""
+        """`creator_role_id` is the role of a workspace's creator in it; None for none."""
         self._db = db
         self._identities = identities
         self._creator_role_id = creator_role_id
@@ -66,7 +66,7 @@ class Roles:
         return found[page.start : page.end], page
 
     async def by_ids(self, caller: Caller, role_ids: Sequence[int]) -> list[Assigned]:
-        """Roles by their ids, each with those of its assignments that the caller may know of.
+        """Roles by their ids, each with those of its assignments that the caller may see.
 
         Raises:
             NotFound: there is no such role.
@@ -139,7 +139,7 @@ class Roles:
     async def summary(self, caller: Caller) -> list[AssignmentRow]:
         """The caller's roles; a caller who may do everything has ClusterAdmin.
 
-        Without deciding roles everybody is shown as that: clients then leave the rules to the
+        Without roles everybody is shown with this role: clients then leave the rules to the
         master.
         """
         access.may(caller, "read", "role")
@@ -159,7 +159,7 @@ class Roles:
                 workspace.
             NotFound: no such role, user, group or workspace.
             PermissionDenied: the caller may not give roles there.
-            AlreadyExists: somebody has one of them already.
+            AlreadyExists: one of them is assigned already.
         """
         access.may(caller, "assign", "role")
         _check_some(new)
@@ -188,7 +188,7 @@ class Roles:
         """Take roles away, all of them or none; it takes effect with the next request.
 
         Raises:
-            InvalidArgument: none is named. NotFound: somebody does not have it.
+            InvalidArgument: none is named. NotFound: one is not assigned.
             PermissionDenied: the caller may not take roles away there.
         """
         access.may(caller, "assign", "role")
@@ -233,7 +233,7 @@ def _role(role_id: int) -> Role:
 
 
 def _may_know(caller: Caller, assignment: AssignmentRow) -> bool:
-    """Whether the caller may know who has this role: they give roles there, or see the place."""
+    """Whether the caller may see who has this role: they assign roles there, or see the place."""
     where = assignment.workspace_id
     if access.can(caller, "assign", "role", workspace_id=where or access.NOWHERE):
         return True

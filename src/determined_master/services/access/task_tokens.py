@@ -22,23 +22,23 @@ class TaskTokens:
         return self._derive("user", allocation_id)
 
     def notebook_token(self, task_id: str) -> str:
-        """The token with which a notebook lets its user in; 256 bits."""
+        """The token with which a user opens a notebook; 256 bits."""
         return self._derive("notebook", task_id)
 
     def service_key(self, task_id: str) -> str:
-        """What the master's proxy shows to a task's server that lets nobody else in; 256 bits."""
+        """The key that the master's proxy presents to a task's server; 256 bits."""
         return self._derive("service", task_id)
 
     def ssh_seed(self, experiment_id: int) -> bytes:
-        """What the ssh keys of an experiment's trials follow from; 32 bytes."""
+        """The seed of the ssh keys of an experiment's trials; 32 bytes."""
         return self._digest("ssh", str(experiment_id))
 
     def shell_seed(self, task_id: str) -> bytes:
-        """What the ssh keys of a shell follow from; 32 bytes."""
+        """The seed of the ssh keys of a shell; 32 bytes."""
         return self._digest("shell", task_id)
 
     def certificate_seed(self, name: str) -> bytes:
-        """What the key of a certificate of the cluster's own follows from; 32 bytes."""
+        """The seed of the key of a certificate of the cluster; 32 bytes."""
         return self._digest("certificate", name)
 
     def _derive(self, purpose: str, name: str) -> str:

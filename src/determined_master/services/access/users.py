@@ -28,7 +28,7 @@ AGENT_FIELDS = ("agent_uid", "agent_gid", "agent_user", "agent_group")
 
 
 class UserChange(msgspec.Struct, frozen=True, kw_only=True):
-    """Changes to a user; None leaves a field as it is."""
+    """Changes to a user; None keeps a field."""
 
     username: str | None = None
     display_name: str | None = None

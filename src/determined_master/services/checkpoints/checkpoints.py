@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 MAX_BYTES = 2**53
-"""Of a checkpoint: 8 PiB. Trials add up those of theirs."""
+"""Of a checkpoint: 8 PiB. A trial's size is the sum over its checkpoints."""
 
 
 class CheckpointReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,7 +126,7 @@ class Checkpoints:
             )
 
     async def list_some(self, uuids: Sequence[str]) -> list[CheckpointRow]:
-        """Checkpoints that `uuids_of` has named, in that order; one that is gone is left out."""
+        """The checkpoints that `uuids_of` has listed, in that order; deleted ones are left out."""
         async with self._db.acquire() as conn:
             found = await rows.list_by_uuids(conn, uuids)
         return [found[uuid] for uuid in uuids if uuid in found]
@@ -142,9 +142,9 @@ class Checkpoints:
         return await self.get(caller, uuid)
 
     async def patch(self, caller: Caller, left: Mapping[str, Mapping[str, int]]) -> None:
-        """Record what is left of checkpoints: fewer files, or none.
+        """Record the remaining files of checkpoints: fewer, or none.
 
-        A GC task may only report checkpoints that it was started to delete, a trial those of its
+        A GC task may report only checkpoints that it was started to delete, a trial those of its
         experiment.
 
         Raises:

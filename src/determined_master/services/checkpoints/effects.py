@@ -43,7 +43,7 @@ class GcEffects:
         self._aux_pool = aux_pool
 
     def register(self) -> None:
-        """Tell the engine who carries out what."""
+        """Register the handlers with the engine."""
         handlers = self._engine.handlers
         handlers.register(exp.CloseExperiment, self.close_experiment)
         handlers.register(exp.PlanDeletion, self.plan_deletion)

@@ -50,7 +50,7 @@ class CheckpointFiles:
         """The files of a checkpoint as one archive, piece by piece.
 
         Raises:
-            NotFound: there is no such checkpoint, or its files are gone.
+            NotFound: there is no such checkpoint, or its files are deleted.
             Unavailable, Unimplemented: the master cannot read the storage.
         """
         row = await self._checkpoints.get(caller, uuid)

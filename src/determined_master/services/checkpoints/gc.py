@@ -133,7 +133,7 @@ class CheckpointGc:
         await self._post(plan, UserRequest(caller.user_id, entropy.new_uuid()))
 
     async def apply_policy(self, experiment_id: int) -> None:
-        """Delete what the policy of an ended experiment does not keep."""
+        """Delete the checkpoints that the policy of an ended experiment does not keep."""
         plan = await self._garbage(experiment_id)
         if plan is not None:
             await self._post(plan, Occurrence("policy", entropy.new_uuid()))
@@ -149,9 +149,9 @@ class CheckpointGc:
     ) -> None:
         """Delete all that an experiment has stored, and what it alone started from.
 
-        Checkpoints that others start from, and registered ones, stay. When their experiment
-        has gone before, the last that starts from it takes it along. `with_deleted` looks again
-        at what is deleted already: a task that was cut short may have left its manifest.
+        Checkpoints from which others start, and registered ones, stay. If their experiment was
+        deleted before, they are deleted with the last one that starts from them. `with_deleted`
+        repeats deleted checkpoints: an interrupted task may have left their manifests.
         """
         async with self._db.acquire() as conn:
             own, heirless = await _doomed(conn, experiment_id, with_deleted=with_deleted)
@@ -182,7 +182,7 @@ class CheckpointGc:
         async with self._db.acquire() as conn:
             experiment = await experiments.find_experiment(conn, experiment_id)
             if experiment is None or experiment.unmanaged:
-                return None  # what a detached one keeps is for its own programs to say
+                return None  # a detached one decides itself which checkpoints to keep
             saved = await rows.list_saved(conn, experiment_id)
             garbage = gc.find_garbage(saved, policy_of(experiment.typed.checkpoint_storage))
             if not garbage:
@@ -215,7 +215,7 @@ class CheckpointGc:
             own = None if plan.spares_own else plan.experiment_id
             for task in tasks:
                 await rows.lock_checkpoints(conn, task.uuids)
-                # Looked at again: something may have begun to start from one meanwhile.
+                # Checked again: another may have started from one in the meantime.
                 used = await rows.list_sources(conn, task.uuids, outside_of=own)
                 uuids = [uuid for uuid in task.uuids if uuid not in used or not task.globs]
                 await rows.insert_collection(conn, msgspec.structs.replace(task, uuids=uuids))

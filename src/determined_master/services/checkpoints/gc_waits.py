@@ -34,7 +34,7 @@ class GcWaitNotices:
         self._backend = backend
 
     async def tell(self, now: datetime) -> int:
-        """Tell each experiment once for each reason; how many collections wait."""
+        """Notify each experiment once per reason; returns how many GC tasks wait."""
         async with self._db.acquire() as conn:
             waiting = await rows.list_waiting(conn, since=now - PATIENCE, limit=AT_ONCE)
         for one in waiting:
@@ -42,7 +42,7 @@ class GcWaitNotices:
             event = exp.GcWaits(task_id=one.task_id, reason=reason)
             digest = hashlib.sha256(reason.encode()).hexdigest()[:16]
             cause = Occurrence("waits", f"{one.task_id}:{digest}")
-            with contextlib.suppress(NotFound):  # gone meanwhile
+            with contextlib.suppress(NotFound):  # deleted in the meantime
                 await self._engine.post(
                     EXPERIMENT, ExperimentId(one.experiment_id), event, cause=cause
                 )

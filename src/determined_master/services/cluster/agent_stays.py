@@ -1,4 +1,4 @@
-"""Which agents were there from when until when: reports on usage show it beside what was used."""
+"""When which agents were present: reports on usage compare it with what was used."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class AgentStays:
         self._backend = backend
 
     async def note(self, now: datetime) -> None:
-        """Write down who is there now, or may still come back.
+        """Record which agents are present or may still reconnect.
 
-        An agent that is gone, or has other slots now, left when last seen: the master may have
-        been away in the meantime.
+        An agent that is missing, or has other slots now, left when it was last seen: the master
+        may have been down since.
         """
         here = [
             rows.AgentPresence(a.id, a.pool, len(a.devices), a.registered_at)

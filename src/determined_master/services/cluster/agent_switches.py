@@ -115,7 +115,7 @@ class AgentSwitches:
         raise NotFound(f"agent '{agent_id}' not found")
 
     def _slot(self, caller: Caller, agent_id: str, slot: str) -> int:
-        """The number of a slot of the agent; only callers who may switch slots learn it."""
+        """The number of a slot of the agent; only callers who may switch slots get it."""
         access.may(caller, "edit", "agent")
         agent = self._find(agent_id)
         if not slot.isdecimal():

@@ -248,7 +248,7 @@ class Agents:
         raise NotFound(f"agent '{agent_id}' not found")
 
     async def join_token(self, caller: Caller) -> str:
-        """What an agent needs to join."""
+        """The token that an agent needs to join."""
         access.may(caller, "edit", "agent")
         return self._join_token
 

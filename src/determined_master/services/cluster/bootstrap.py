@@ -60,8 +60,8 @@ async def _make_cluster(
             return  # another master that started at the same time was faster
         await insert_first_rows(conn, hashed, clock.now())
         if not initial_password:
-            # Before the commit: of a master that is killed between the two, or whose disk is
-            # full, a password that nobody knows would be the only one forever.
+            # Before the commit: if the master is killed between the two, or its disk is full, the
+            # only password would otherwise be one that nobody knows.
             _tell(password, directory)
 
 

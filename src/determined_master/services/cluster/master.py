@@ -35,7 +35,7 @@ class MasterFacts(msgspec.Struct, frozen=True):
     cluster_name: str = ""
     feature_switches: tuple[str, ...] = ()
     shows_roles: bool = False
-    """Whether clients show roles and who has them."""
+    """Whether clients show roles and their assignments."""
     is_queue_strict: bool = False
     """Whether changing places in the job queue needs a permission of its own."""
 

@@ -114,7 +114,7 @@ class PoolBindings:
             return await rows.list_bound_pools(conn)
 
     async def available(self, conn: Conn, workspace_id: int) -> list[str]:
-        """The same without asking who asks; a workspace that is not there yet has id 0."""
+        """The same without a check of the caller; a workspace that does not exist yet has id 0."""
         closed = await rows.list_closed_pools(conn, workspace_id)
         return [name for name in self._pools.names if name not in closed]
 
@@ -135,7 +135,7 @@ class PoolBindings:
     async def check_defaults(self) -> None:
         """Do nothing when the cluster's default pools serve everybody; asked at start.
 
-        Of pools that serve nobody the master's log says so.
+        Pools that serve no workspace are named in the master's log.
 
         Raises:
             FailedPrecondition: one of them is bound.
@@ -168,7 +168,7 @@ class PoolBindings:
 
 
 def warn_of_nobody(pool: str) -> None:
-    """Tell the admins of a pool that serves no workspace, and what to do."""
+    """Log that a pool serves no workspace, with the remedy."""
     log.warning(
         "resource pool %s serves nobody: the workspaces that it was bound to are deleted; bind "
         "it to others (`det resource-pool bindings add %s WORKSPACE`), or open it to everybody "

@@ -1,4 +1,4 @@
-"""Resource pools: what they are made of, and what fits into them."""
+"""Resource pools: their parts, and which requests fit into them."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ class Pools:
     def find_shortage(
         self, pool: str, slots: int, *, is_single_node: bool, excluded: Collection[str]
     ) -> str | None:
-        """What a trial lacks because log policies keep it from the agents `excluded`.
+        """The slots that a trial lacks because log policies exclude agents.
 
         None while the others could hold it, and where none of those that are left out is there:
         then it is not they that are missing.
@@ -202,18 +202,18 @@ class Pools:
         is_single_node: bool = False,
         field: str = "resources.slots_per_trial",
     ) -> bool:
-        """Compare what one trial or task asks for with what its pool has, or may come to have.
+        """Compare the request of one trial or task with the slots that its pool has, or may get.
 
-        A pool without agents takes every request: they may still be on their way. One with
-        machines on demand takes what its largest number of them has, one of Kubernetes what can
-        be split into pods. `field` is where the configuration says how many slots.
+        A pool without agents accepts every request: agents may still join. A pool with machines on
+        demand accepts what its maximum of machines can hold; a Kubernetes pool accepts what can be
+        split into pods. `field` is the key of the configuration with the number of slots.
 
         Returns:
-            Whether it asks for what the pool does not have, where the setting `launch_error`
+            Whether it requests more than the pool has, where the setting `launch_error`
             lets that pass.
 
         Raises:
-            InvalidArgument: it asks for what the pool does not have.
+            InvalidArgument: it requests more than the pool has.
         """
         rules = self._rules_of(pool)
         if self.is_kubernetes(pool):
@@ -257,7 +257,7 @@ class Pools:
         ]
 
     def _machines_to_come(self, pool: str, there: int) -> list[AgentView]:
-        """The machines that a pool could have beside those it has; none without a provider."""
+        """The machines that a pool could get besides those it has; none without a provider."""
         found = next((p for p in self._settings.resource_pools if p.pool_name == pool), None)
         machines = None if found is None else self._machines_of(found)
         if machines is None:

@@ -1,4 +1,4 @@
-"""Use cases of reports on usage: who has used how many slots for how long."""
+"""Use cases of usage reports: who has used how many slots for how long."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class PeriodUsage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Usage:
-    """Reads what was used, and sums whole days up."""
+    """Reads usage, and aggregates whole days."""
 
     def __init__(self, db: Database) -> None:
         self._db = db

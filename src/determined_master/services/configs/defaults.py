@@ -112,7 +112,7 @@ def rules_of(scheduler: Scheduler) -> Rules:
 
 
 def task_defaults(settings: Settings) -> TaskDefaults:
-    """What containers get beside their experiment's configuration."""
+    """The container defaults besides an experiment's configuration."""
     user = settings.security.default_task
     cluster = settings.task_container_defaults
     return TaskDefaults(
@@ -145,7 +145,7 @@ def idle_timeouts(settings: Settings) -> IdleTimeouts:
 def _container_defaults(
     pool: Mapping[str, Any], cluster: Mapping[str, Any], *, has_pods: bool = False
 ) -> ContainerDefaults:
-    """Those of a pool over those of the cluster, both as the settings have them."""
+    """The defaults of a pool over those of the cluster, as in the settings."""
     quiet = ProblemReport()  # settings are checked at start
     low = TASK_CONTAINER_DEFAULTS.read(cluster, "", quiet) or {}
     high = TASK_CONTAINER_DEFAULTS.read(pool, "", quiet) or {}

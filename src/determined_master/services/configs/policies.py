@@ -35,14 +35,14 @@ CLUSTER = "the cluster"
 async def policies_of(
     conn: Conn, workspace_id: int | None, workload: Workload = "EXPERIMENT"
 ) -> Policies:
-    """All policies that hold in a workspace; without one, those of the cluster."""
+    """All policies that apply in a workspace; without one, those of the cluster."""
     found = await rows.list_policies(conn, workspace_id, workload)
     levels = tuple(read_policy(row.policies, _scope(row.workspace_name)) for row in found)
     return Policies(levels=levels, workload=workload)
 
 
 class ConfigPolicies:
-    """Config policies; those of the cluster are where `workspace_id` is None."""
+    """Config policies; those of the cluster have `workspace_id` None."""
 
     def __init__(self, db: Database, priorities: PriorityOrder = "smaller_first") -> None:
         """`priorities`: of all pools of the cluster; `none` where they differ."""

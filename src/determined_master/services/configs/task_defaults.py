@@ -13,7 +13,7 @@ from determined_wire import agent_link as link
 
 
 class ContainerDefaults(msgspec.Struct, frozen=True, kw_only=True):
-    """What containers get from `task_container_defaults` beside their configuration."""
+    """The defaults of `task_container_defaults` besides a container's configuration."""
 
     network_mode: str = "bridge"
     shm_size_bytes: int = DEFAULT_SHM_BYTES
@@ -35,7 +35,7 @@ class TaskDefaults(msgspec.Struct, frozen=True, kw_only=True):
     containers: ContainerDefaults = ContainerDefaults()
     """In pools that say nothing else."""
     pools: Mapping[str, ContainerDefaults] = msgspec.field(default_factory=dict)
-    """By name, what a pool says laid over what the cluster says."""
+    """By name, the pool's values over the cluster's."""
     reserved_ports: frozenset[int] = frozenset()
     master_cert_file: str = ""
     """Certificates that the master serves HTTPS with; empty without."""
@@ -48,7 +48,7 @@ class TaskDefaults(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class IdleTimeouts(msgspec.Struct, frozen=True, kw_only=True):
-    """How long nobody has to use a task until it ends, where its user does not say."""
+    """How long a task may be unused until it ends, if its configuration does not say."""
 
     notebook: timedelta | None = None
     tensorboard: timedelta | None = None

@@ -103,7 +103,7 @@ class Templates:
         return row
 
     async def delete(self, caller: Caller, name: str) -> None:
-        """Forget a template; what was made from it keeps its configuration. Raises NotFound."""
+        """Delete a template; configurations made from it are kept. Raises NotFound."""
         access.may(caller, "delete", "template")
         async with self._db.acquire() as conn:
             if not await rows.delete_template(conn, name):

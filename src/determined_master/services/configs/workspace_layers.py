@@ -18,7 +18,7 @@ FIRST_PROJECT_ID = 1
 async def in_workspace(
     conn: Conn, layers: ConfigLayers, place: ProjectRef, workload: Workload = "EXPERIMENT"
 ) -> ConfigLayers:
-    """The cluster's layers with those of the workspace in which a job is put."""
+    """The cluster's layers with those of the workspace of a job."""
     closed = await pool_bindings.list_closed_pools(conn, place.workspace_id)
     return msgspec.structs.replace(
         layers,

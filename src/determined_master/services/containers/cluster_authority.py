@@ -1,8 +1,8 @@
 """The cluster's own certificate authority: it vouches for servers inside tasks.
 
-Its key and those of the tasks follow from the cluster's secret, so nothing is stored and a
-repeated start gives a task the same key. It is trusted by the master's proxy alone.
-Source: task-contract 7.2.
+Its key and those of the tasks are derived from the cluster's secret, so nothing is stored and a
+repeated start gives a task the same key. Only the master's proxy trusts it. Source: task-contract
+7.2.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The cluster's part of a container beside its user's: identity, trust, network."""
+"""The cluster's part of a container besides the user's: identity, trust, network."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class ClusterParts:
         return found
 
     def files(self, state: alloc.Allocation) -> tuple[link.File, ...]:
-        """What the cluster puts beside the user's: trust, and what runs before the program."""
+        """The cluster's files: trust, and the scripts before the program."""
         hook = self._defaults.of(state.request.pool).startup_hook
         if not hook:
             return self.trust()
@@ -64,14 +64,14 @@ class ClusterParts:
         return (*self.trust(), link.File(path=path, content=hook.encode(), mode=0o744))
 
     def trust(self) -> tuple[link.File, ...]:
-        """By which a task knows the master when that serves HTTPS."""
+        """The certificate by which a task identifies the master that serves HTTPS."""
         if not self._defaults.master_cert_file:
             return ()
         cert = Path(self._defaults.master_cert_file).read_bytes()  # it may have been renewed
         return (link.File(task_spec.MASTER_CERT_FILE, cert, 0o644, is_root_owned=True),)
 
     async def ssh_files(self, experiment_id: int) -> list[link.File]:
-        """By which launchers reach the other containers of a gang."""
+        """The keys with which launchers reach the other containers of a gang."""
         keys = await asyncio.to_thread(
             derive_key_pair,
             self._tokens.ssh_seed(experiment_id),

@@ -12,13 +12,13 @@ from pathlib import Path
 from determined_master.domain.errors import Unavailable
 
 PACKAGES = ("determined", "urllib3", "ruamel.yaml")
-"""The harness and what it imports inside a task."""
+"""The harness and its dependencies inside a task."""
 _LEFT_OUT = frozenset({"__pycache__"})
 _SUFFIXES = frozenset({".pyc", ".pyo", ".so"})
 
 
 class Harness:
-    """The archive, made when it is first asked for: some 600 KB."""
+    """The archive, built on first use: about 600 KB."""
 
     def __init__(self) -> None:
         self._archive: bytes | None = None
@@ -28,7 +28,7 @@ class Harness:
         """tar.gz of the packages, to be unpacked into a directory of PYTHONPATH.
 
         Raises:
-            Unavailable: one of them is not installed beside the master.
+            Unavailable: one of them is not installed with the master.
         """
         async with self._lock:
             if self._archive is None:

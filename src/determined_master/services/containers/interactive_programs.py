@@ -39,11 +39,11 @@ class InteractiveSecrets:
         self.defaults = defaults
 
     def notebook_token(self, task_id: str) -> str:
-        """With which a notebook lets its user in."""
+        """The token that opens a notebook."""
         return self._tokens.notebook_token(task_id)
 
     async def ssh_keys(self, task_id: str) -> KeyPair:
-        """With which a shell lets its user in."""
+        """The keys that open a shell."""
         return await asyncio.to_thread(
             derive_key_pair,
             self._tokens.shell_seed(task_id),
@@ -99,11 +99,11 @@ def program_of(
         row: the task.
         user: whom it runs as.
         secrets: those of its kind.
-        sources: what a TensorBoard shows.
+        sources: of a TensorBoard.
         device_type: of its slots; says which of the configuration's variables it gets.
 
     Raises:
-        ValueError: a TensorBoard has nothing to show any more.
+        ValueError: all sources of a TensorBoard are deleted.
     """
     config, kind = row.typed, TASK_KINDS[row.kind]
     directory = work_directory(

@@ -1,8 +1,7 @@
 """The containers of commands, notebooks, shells and TensorBoards: how they start. PURE.
 
-Each kind's program is `determined.exec.entry KIND`; what it finds beside what every task has is
-decided here alone.
-Source: task-contract 2.1, 2.3, 2.6, 3.1, 7.2 to 7.6.
+Each kind's program is `determined.exec.entry KIND`. This module alone decides what it gets besides
+the common parts. Source: task-contract 2.1, 2.3, 2.6, 3.1, 7.2 to 7.6.
 """
 
 from __future__ import annotations
@@ -36,14 +35,14 @@ class TaskSecrets(msgspec.Struct, frozen=True, kw_only=True):
     """Of a shell."""
     notebook_token: str = ""
     certificate: bytes = b""
-    """PEM, with which a notebook's server answers the master's proxy."""
+    """PEM, for a notebook's server."""
     certificate_key: bytes = b""
     service_key: str = ""
-    """Of a TensorBoard: it is asked of who opens a connection to it."""
+    """Of a TensorBoard: each connection to it must present this key."""
 
 
 class TaskToStart(msgspec.Struct, frozen=True, kw_only=True):
-    """One task that is to start."""
+    """One task to start."""
 
     kind: InteractiveKind
     task_id: str
@@ -54,10 +53,10 @@ class TaskToStart(msgspec.Struct, frozen=True, kw_only=True):
     idle_type: str = ""
     """When a notebook counts as idle."""
     port: int = 0
-    """Where its server listens, chosen for it; a command has none."""
+    """The port of its server, chosen for it; a command has none."""
     work_dir: str = task_spec.WORK_DIR
     sources: Sequence[LogSource] = ()
-    """What a TensorBoard shows."""
+    """Of a TensorBoard."""
 
 
 class InteractiveSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,7 +76,7 @@ def spec_of(task: TaskToStart, secrets: TaskSecrets, device_type: str) -> Intera
     """The specification of a task's one container.
 
     Args:
-        task: what is to run.
+        task: the task to start.
         secrets: those of its kind.
         device_type: of its slots; says which of the configuration's variables it gets.
 

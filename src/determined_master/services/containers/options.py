@@ -1,4 +1,4 @@
-"""What a configuration says about containers themselves: image, memory, devices, rights, mounts.
+"""The options of containers in a configuration: image, memory, devices, capabilities, mounts.
 
 Source: task-contract 2.5, 2.8.
 """
@@ -21,7 +21,7 @@ def container_options(
     Args:
         config: of the task.
         device_type: of the container's slots: says which image it gets.
-        shm_size_bytes: what the cluster gives a container that asks for nothing else.
+        shm_size_bytes: the cluster's default.
     """
     auth = config.registry_auth
     return {
@@ -36,7 +36,7 @@ def container_options(
 
 
 def mounts(config: ContainerConfig) -> list[link.Mount]:
-    """The directories of the host that it asks for, and that of its storage."""
+    """The bind mounts, and the mount of the storage."""
     return [
         link.Mount(m.host_path, m.container_path, m.is_read_only, m.propagation)
         for m in config.mounts()

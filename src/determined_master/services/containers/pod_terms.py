@@ -1,4 +1,4 @@
-"""Where the pods of an allocation go, and what they are made of beside their containers."""
+"""Where the pods of an allocation run, and their parts besides containers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class _Task(msgspec.Struct, frozen=True):
-    """Whose task it is, and what its configuration says of pods."""
+    """The owner of a task, and its pod spec."""
 
     pod_spec: Mapping[str, Any] | None = None
     username: str = ""

@@ -1,4 +1,4 @@
-"""Building what an agent needs to start a container."""
+"""Builds the specifications of containers for agents."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class _Gang(msgspec.Struct, frozen=True):
 
 
 class _Who(msgspec.Struct, frozen=True):
-    """By which configuration, as whom and on what a task that is no trial's runs."""
+    """Configuration, user and device type of a task that is not a trial's."""
 
     config: ContainerConfig
     user: link.TaskUser
@@ -272,7 +272,7 @@ class ContainerSpecs:
     def _options(
         self, state: alloc.Allocation, config: ContainerConfig, device_type: str
     ) -> dict[str, Any]:
-        """What a configuration says about the container itself."""
+        """The container options of a configuration."""
         defaults = self._defaults.of(state.request.pool)
         return container_options(config, device_type, defaults.shm_size_bytes)
 

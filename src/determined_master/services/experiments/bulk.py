@@ -1,4 +1,4 @@
-"""Doing the same to many experiments of a project; each succeeds or fails by itself."""
+"""Does the same to many experiments of a project; each succeeds or fails independently."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class PreparedExperiment(msgspec.Struct, frozen=True):
 
 
 class ExperimentConfigs:
-    """Builds configurations from what users submit and what the cluster's admin has set."""
+    """Builds configurations from what users submit and admins have set."""
 
     def __init__(self, db: asyncpg.Pool, layers: ConfigLayers) -> None:
         self._db = db
@@ -57,7 +57,7 @@ class ExperimentConfigs:
         is_managed: bool = True,
         caller: Caller | None = None,
     ) -> PreparedExperiment:
-        """Check a configuration and fill it up; that of a detached one needs no entrypoint.
+        """Check and complete a configuration; that of a detached experiment needs no entrypoint.
 
         The experiment goes to the project that is named by its id; else to that which
         `workspace` and `project` of the configuration name; else to the first one.

@@ -67,7 +67,7 @@ class Continuations:
         with the trials that were not completed.
 
         Args:
-            caller: who asks.
+            caller: the caller.
             experiment_id: of an ended experiment.
             override: YAML that is laid over its configuration; no keys change nothing.
 
@@ -76,7 +76,7 @@ class Continuations:
 
         Raises:
             NotFound: there is none of that id.
-            FailedPrecondition: it is not over, or all its trials are completed.
+            FailedPrecondition: it has not ended, or all its trials are completed.
             InvalidArgument: its search cannot be continued, or not with this override; or its
                 workspace may not use its pool any more.
         """

@@ -42,7 +42,7 @@ _SAFE_IN_PATHS = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
 
 class RunStart(msgspec.Struct, frozen=True, kw_only=True):
-    """What a program needs to know of the run that it begins."""
+    """The facts that a program needs about the run that it starts."""
 
     run_id: int
     latest_checkpoint: str | None = None
@@ -123,10 +123,10 @@ class Detached:
         """Begin the trial's next run; only its latest run may report metrics.
 
         Args:
-            caller: who asks.
+            caller: the caller.
             trial_id: of a detached trial, in whatever state.
-            resumes: whether it continues from its latest checkpoint; else it begins again, and
-                what it reports takes the place of what earlier runs reported.
+            resumes: whether it continues from its latest checkpoint; otherwise it starts over, and
+                its reports replace those of earlier runs.
         """
         row = await self._trial(caller, trial_id)
         if row.experiment_state in LEAVING:
@@ -152,7 +152,7 @@ class Detached:
     async def report(
         self, caller: Caller, trial_id: int, state: trial.DetachedState | None
     ) -> None:
-        """Take what its program says of a trial; without a state it is a sign of life.
+        """Accept the state that a trial's program reports; without a state it is a sign of life.
 
         Raises:
             NotFound: there is no such trial.

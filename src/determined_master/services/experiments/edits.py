@@ -1,4 +1,4 @@
-"""Changing what is said of an experiment, and how it is run, after it was created."""
+"""Changes the description and options of an experiment after its creation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class ExperimentChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """Changes of a user; None leaves a field as it is."""
+    """Changes of a user; None keeps a field."""
 
     name: str | None = None
     description: str | None = None
@@ -61,8 +61,7 @@ class ExperimentEdits:
         that continues keeps them all until its end.
 
         Raises:
-            InvalidArgument: a value cannot be used, or exceeds what a config policy allows; its
-                path is named.
+            InvalidArgument: a value is invalid, or exceeds a config policy; its path is named.
             FailedPrecondition: the resources of an ended experiment, or it is being deleted, or
                 a config policy sets the value.
         """

@@ -42,7 +42,7 @@ class ExperimentEffects:
         self._db = db
 
     def register(self) -> None:
-        """Tell the engine who carries out what."""
+        """Register the handlers with the engine."""
         handlers = self._engine.handlers
         handlers.register_group(exp.CreateTrial, self.create_trials)
         handlers.register(exp.ContinueTrial, self.continue_trial)
@@ -114,7 +114,7 @@ class ExperimentEffects:
         await ctx.post(TRIAL, TrialId(trial_id), continued, within=store)
 
     async def stop_trial(self, effect: exp.StopTrial, ctx: EffectContext) -> None:
-        """Tell the trial that the search has seen enough of it."""
+        """Stop a trial on behalf of the search."""
         async with self._db.acquire() as conn:
             trial_id = await trials.find_trial_id(conn, int(ctx.aggregate_id), effect.request_id)
         if trial_id is None:
@@ -126,7 +126,7 @@ class ExperimentEffects:
         await ctx.post(EXPERIMENT, ExperimentId(int(ctx.aggregate_id)), exp.SearchGrown())
 
     async def signal_trials(self, effect: exp.SignalTrials, ctx: EffectContext) -> None:
-        """Tell every live trial; each once, however often this is repeated."""
+        """Signal every live trial; repeating it changes nothing."""
         async with self._db.acquire() as conn:
             open_ids = await trials.list_open_trial_ids(conn, int(ctx.aggregate_id))
         event = SIGNALS.get(effect.signal) or trial.TrialErred(reason=effect.reason)
@@ -172,7 +172,7 @@ async def _hold(conn: Conn, source: str) -> None:
     """Keep a trial's source from being deleted between its choice and the trial's row.
 
     Raises:
-        RuntimeError: it was deleted meanwhile, or is about to be.
+        RuntimeError: it was deleted in the meantime, or is about to be.
     """
     await collections.lock_checkpoints(conn, [source])
     if not await collections.is_to_stay(conn, source):

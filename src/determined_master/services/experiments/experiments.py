@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class Submission(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user sends to create an experiment."""
+    """A request to create an experiment."""
 
     config: str
     files: Sequence[ModelFile] = ()
@@ -79,8 +79,8 @@ class Experiments:
     ) -> tuple[int | None, PreparedExperiment]:
         """Check a configuration and make the experiment.
 
-        A repeated idempotency key of the same user gives the first answer again; a name given
-        outside is that of one experiment.
+        A repeated idempotency key of the same user returns the first answer again; an external
+        name belongs to one experiment.
 
         Returns:
             The experiment's id, None when it was only to be checked; and its configuration.
@@ -197,8 +197,8 @@ class Experiments:
         """Delete an ended experiment with all its results; that continues after the answer.
 
         Raises:
-            FailedPrecondition: it is not over.
-            PermissionDenied: it is somebody else's.
+            FailedPrecondition: it has not ended.
+            PermissionDenied: it belongs to another user.
         """
         row = await self.get(caller, experiment_id)
         access.may(

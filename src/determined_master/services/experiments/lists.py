@@ -76,7 +76,7 @@ class ExperimentLists:
         ids: Sequence[int],
         render: Callable[[ExperimentRow], Rendered],
     ) -> list[tuple[ListItem, Rendered]]:
-        """Experiments by their ids, in that order; one that is gone is left out."""
+        """Experiments by their ids, in that order; deleted ones are left out."""
         listed = await lists.list_items(conn, ids)
         return await self._rendered_items(conn, [listed[i] for i in ids if i in listed], render)
 

@@ -1,4 +1,4 @@
-"""Doing the same to many runs; each succeeds or fails by itself.
+"""Does the same to many runs; each succeeds or fails independently.
 
 Only ending is something that a run does for itself. It is paused, archived, moved and deleted
 with its search, so all runs of that search must be meant.
@@ -31,7 +31,7 @@ class RunSelection(msgspec.Struct, frozen=True, kw_only=True):
     """Which runs: those named, or all that a filter of the search language matches."""
 
     project_id: int = 0
-    """0 for those of all projects."""
+    """0 for all projects."""
     ids: Sequence[int] = ()
     filter: str | None = None
     """Takes the place of `ids` when given."""
@@ -60,7 +60,7 @@ class RunBulk:
         """Do `act` to the experiment of each run, if all of its runs are selected.
 
         Args:
-            verb: what it does, for the text that refuses a part of a search.
+            verb: the action, for the text that refuses a part of a search.
         """
         members, results = await self._members(caller, selection)
         for experiment_id, some in _by_experiment(members).items():
@@ -81,8 +81,7 @@ class RunBulk:
         """Move each run with its search, and so with that search's other runs.
 
         Args:
-            skip_multitrial: leave searches of several runs where they are; nothing is said of
-                their runs.
+            skip_multitrial: leave out searches of several runs, without results for their runs.
         """
         members, results = await self._members(caller, selection)
         for experiment_id, some in _by_experiment(members).items():

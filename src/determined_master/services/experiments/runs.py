@@ -74,7 +74,7 @@ class Runs:
             return await find_page(conn, rows.RUNS, wanted)
 
     async def list_some(self, ids: Sequence[int]) -> list[ShownRun]:
-        """Runs that `search` has found, in that order; one that is gone is left out."""
+        """The runs that `search` has found, in that order; deleted ones are left out."""
         async with self._db.acquire() as conn:
             found = await rows.list_runs(conn, ids)
         return [ShownRun(row, self._shown(row)) for row in found]

@@ -53,7 +53,7 @@ class ExperimentSearch:
     async def list_some(
         self, ids: Sequence[int], render: Callable[[ExperimentRow], Rendered]
     ) -> list[FoundExperiment]:
-        """What `search` has found, in that order; one that is gone is left out."""
+        """The result of `search`, in that order; deleted ones are left out."""
         async with self._db.acquire() as conn:
             items = await self._lists.items(conn, ids, render)
         best_ids = [listed.best_trial_id for listed, _ in items if listed.best_trial_id]

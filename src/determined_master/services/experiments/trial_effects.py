@@ -43,7 +43,7 @@ class TrialEffects:
         self._experiments = BatchLoader(self._fetch_experiments)
 
     def register(self) -> None:
-        """Tell the engine who carries out what."""
+        """Register the handlers with the engine."""
         handlers = self._engine.handlers
         handlers.register(trial.RequestAllocation, self.request_allocation)
         handlers.register(trial.PreemptAllocation, ask_to_leave)
@@ -88,14 +88,14 @@ class TrialEffects:
         )
 
     async def report_trial_end(self, effect: trial.ReportTrialEnd, ctx: EffectContext) -> None:
-        """Tell the experiment, and through it the search, that the trial is closed."""
+        """Report a closed trial to the experiment, and through it to the search."""
         event = TrialEnded(request_id=effect.request_id, end=effect.end)
         await ctx.post(EXPERIMENT, ExperimentId(effect.experiment_id), event)
 
     async def report_detached_state(
         self, effect: trial.ReportDetachedState, ctx: EffectContext
     ) -> None:
-        """Tell the experiment what its detached trial has become."""
+        """Report the state of a detached trial to its experiment."""
         event = DetachedTrialMoved(before=effect.before, after=effect.after)
         await ctx.post(EXPERIMENT, ExperimentId(effect.experiment_id), event)
 

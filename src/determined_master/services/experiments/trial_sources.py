@@ -1,4 +1,4 @@
-"""Use cases of trials that use others' checkpoints, and of what they report."""
+"""Use cases of trials that use others' checkpoints, and of their reports."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ MAX_STATUS_CHARACTERS = 1000
 
 
 class TrialPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A trial with what pages show beside it."""
+    """A trial with the related data that pages show."""
 
     row: rows.TrialRow
     best: StoredReport | None = None
@@ -79,7 +79,7 @@ class Trials:
         """Ids of an experiment's trials in the order of one of `rows.SORTS`, else by id.
 
         Args:
-            states: those of other states are left out, as they are stored and as they are shown.
+            states: trials of other states are left out; stored and shown states both count.
 
         Raises:
             NotFound: there is no such experiment.
@@ -127,7 +127,7 @@ class Trials:
             await rows.update_progress(conn, trial_id, progress)
 
     async def report_status(self, caller: Caller, trial_id: int, text: str) -> None:
-        """Store what the trial's code says that it is doing."""
+        """Store the status that the trial's code reports."""
         access.may(caller, "report", "task")
         async with self._db.acquire() as conn:
             await rows.update_runner_state(conn, trial_id, text[:MAX_STATUS_CHARACTERS])

@@ -24,10 +24,10 @@ LOOK_BACK_S = 1.0
 
 
 class Follower:
-    """The lines of some tasks, each once; who has been sent what."""
+    """The lines of some tasks, each once, with the position of each follower."""
 
     OVERLAP = 20_000
-    """So many numbers below the newest are looked at again, at most."""
+    """How many numbers below the newest are checked again, at most."""
     SETTLED_S = 60.0
     """Lines drawn before one that was sent this long ago are committed by now."""
 

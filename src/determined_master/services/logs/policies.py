@@ -33,7 +33,7 @@ CONFIG_ECHO = '"log_policies":'
 class _Compiled(msgspec.Struct, frozen=True):
     policies: tuple[LogPolicy, ...]
     matcher: Any
-    """Tells which patterns a line matches."""
+    """Finds the patterns that a line matches."""
     sieve: Any
     """A fast test whether any of many lines may match; None where there is none."""
     trial_id: int
@@ -41,7 +41,7 @@ class _Compiled(msgspec.Struct, frozen=True):
     """Index and agent of each match that was acted on; forgotten with the task."""
 
     def may_match(self, lines: Sequence[str], agent_id: str) -> bool:
-        """Whether one of these lines may match what was not acted on for this agent yet."""
+        """Whether one of these lines may match a policy that has not acted for this agent yet."""
         if len(self.policies) == sum(agent == agent_id for _, agent in self.matched):
             return False
         if self.sieve is None:
@@ -71,7 +71,7 @@ class LogPolicyMatcher:
                 await self._match(compiled, task_id, agent_id or "", some)
 
     async def has_seen_all(self, task_id: str, container_ids: Sequence[str]) -> bool:
-        """Whether nothing that these containers have said can still change what the trial does.
+        """Whether no output of these containers can still change what the trial does.
 
         It is so when all of it was looked at, or when no policy of the task does anything.
         """
@@ -133,7 +133,7 @@ def _compile(policies: Sequence[LogPolicy], trial_id: int) -> _Compiled | None:
             matcher.Add(policy.pattern)
         except re2.error:
             continue  # refused when the configuration is checked; an older one may hold it
-        sieve.Add(f"(?m){policy.pattern}")  # `^` and `$` mean those of each line
+        sieve.Add(f"(?m){policy.pattern}")  # `^` and `$` match at each line
         kept.append(policy)
     if not kept:
         return None

@@ -1,4 +1,4 @@
-"""Use cases of how long logs are kept, and the sweep that removes what is kept no longer."""
+"""Use cases of log retention, and the sweep that removes expired lines."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class LogRetention:
         return max(0, -(-left // DAY))
 
     async def clean_up(self, caller: Caller) -> int:
-        """Remove now what is kept no longer; the number of lines."""
+        """Remove expired lines now; returns their number."""
         access.may(caller, "delete", "log")
         return await self.sweep()
 

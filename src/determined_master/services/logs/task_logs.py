@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from determined_wire.agent_link import LogBatch
 
 PIECE_LINES = 1000
-"""So many lines are made into rows at once: an agent's batch may have 70,000 empty ones."""
+"""How many lines are converted at once: an agent's batch may have 70,000 empty ones."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FOLLOW_POLL_S = 5.0
 """The longest time between two looks of a follower that gets no notification."""
@@ -79,7 +79,7 @@ class TaskLogs:
                 logs += [row[-1] for row in lines]
             newest = max(last, batch.first_seq + len(logs) - 1)
             await rows.update_cursor(conn, batch.container_id, newest, is_complete=False)
-        # All of it, also what is stored already: it may not have been looked at.
+        # All of it, including stored lines, which may not have been matched.
         await self._policies.look_at(batch.task_id, agent_id, logs)
         if batch.is_last:
             async with self._db.acquire() as conn:
@@ -198,7 +198,7 @@ class TaskLogs:
                         await event.wait()
                 await asyncio.sleep(began_s + FOLLOW_EVERY_S - clock.monotonic_s())
         finally:
-            for task_id in task_ids:  # nothing is kept of a task that nobody follows
+            for task_id in task_ids:  # a task without followers has no entry
                 self.tell(task_id)
 
     async def fields(self, caller: Caller, task_ids: Sequence[str]) -> dict[str, list[Any]]:

@@ -30,7 +30,7 @@ MAX_VALUES_A_FLUSH = 10_000
 """Making rows of them and adding them up holds the loop: some 10 ms, as those reports do."""
 MAX_WAITING = 10_000
 MAX_DEADLOCKS = 3
-"""The engine locks the same rows in its own order; whoever loses tries again."""
+"""The engine locks the same rows in its own order; the loser retries."""
 
 Outcomes = list[DetError | None]
 Waiting = tuple[Sequence[MetricReport], TrialFacts, "asyncio.Future[Outcomes]"]

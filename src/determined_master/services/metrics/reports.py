@@ -1,4 +1,4 @@
-"""Metric reports as they come in, and what is known of their trials."""
+"""Metric reports as they arrive, and facts about their trials."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class MetricReport(msgspec.Struct, frozen=True, kw_only=True):
     metrics: Mapping[str, Any]
     batch_metrics: Sequence[Mapping[str, Any]] | None = None
     is_sample: bool = False
-    """A system metric: it has no steps, and is kept as it is."""
+    """A system metric: it has no steps, and is stored unchanged."""
 
 
 class TrialFacts(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""Runs that start again: what they report takes the place of what was reported before."""
+"""Restarted runs: their reports replace earlier ones."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def archive_redone(
 ) -> dict[int, RerunState]:
     """Archive what earlier runs reported from the first of these reports on.
 
-    That is all of later steps, and at the same step what is of the same group.
+    These are all reports of later steps, and of the same group at the same step.
 
     Returns:
         Summary, total and best of the trials that lost reports, from those that still count;

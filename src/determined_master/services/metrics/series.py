@@ -1,4 +1,4 @@
-"""Reading metrics over steps: of single trials, and of whole experiments as they continue."""
+"""Reads metrics over steps: of single trials, and of whole experiments while they run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SHORTEST_PERIOD_S, LONGEST_PERIOD_S = 1, 3600
 
 
 class Range(msgspec.Struct, frozen=True):
-    """Steps from one to another, both included, in so many points; 0 leaves it open."""
+    """A range of steps, both ends included, in so many points; 0 leaves an end open."""
 
     first: int = 0
     last: int = 0
@@ -172,7 +172,7 @@ class SeriesReads:
         part: tuple[Range, int],
         period_s: int,
     ) -> AsyncIterator[Sample]:
-        """Series of the best trials, then what is new; `part` = (range, number of trials)."""
+        """Series of the best trials, then updates; `part` = (range, number of trials)."""
         access.may(caller, "read", "experiment")
         wanted, count = part[0], min(part[1] or DEFAULT_SAMPLE, MAX_TRIALS)
         _check([], [metric], wanted)

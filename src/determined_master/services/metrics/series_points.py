@@ -1,8 +1,8 @@
 """The points of a series: all reports of a short one, the extremes of a long one.
 
 A long series is read from its blocks (`store/metrics/blocks.py`), which are made here: when a
-trial has reported enough since its last block, or when somebody reads a series whose blocks are
-missing. Reports never wait for them.
+trial has reported enough since its last block, or when a series without blocks is read. Reports
+never wait for them.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from determined_master.store.db import Conn, Database
 
 MAX_WHOLE = 8 * BLOCK_REPORTS
-"""So many reports are read one by one: that takes some 20 ms."""
+"""How many reports are read one by one: that takes about 20 ms."""
 DUE = 4 * BLOCK_REPORTS
 """Blocks of a trial are made once so many of its reports wait for one."""
 IDLE_S = 1.0
 MAX_NOTED = 50_000
 MAX_REFUSED = 10
-"""Other masters may make the same blocks; somebody gets on with each try."""
+"""Other masters may make the same blocks; one of them makes progress with each try."""
 MAX_ID = 2**63 - 1
 
 
@@ -61,7 +61,7 @@ class SeriesPoints:
         """Make blocks for trials that report much; cancelled at the master's end."""
         while True:
             if len(self._waiting) > MAX_NOTED:
-                self._waiting.clear()  # who reads their series makes their blocks
+                self._waiting.clear()  # readers of their series make their blocks
             for trial_id in [i for i, n in self._waiting.items() if n >= DUE]:
                 with contextlib.suppress(*DATABASE_ERRORS):  # they are made a second later
                     await self.catch_up(trial_id)
@@ -100,7 +100,7 @@ class SeriesPoints:
             return _short(await rows.list_points(conn, wanted, MAX_WHOLE + 2 * DUE), wanted)
 
     async def _add_block(self, trial_id: int) -> bool | None:
-        """Make the next block, if nobody else does meanwhile; None when there is none to make."""
+        """Make the next block, if no other master does; None if there is none to make."""
         async with self._db.acquire() as conn:
             after = await blocks.find_last_id(conn, trial_id)
             reports = await blocks.list_for_block(conn, trial_id, after)
@@ -117,10 +117,10 @@ class _Series(msgspec.Struct, frozen=True):
 
     wanted: SeriesWanted
     last_id: int
-    """Of the last block then: what came after it is looked at one by one."""
+    """Of the last block at that time: later reports are read one by one."""
     whole: dict[str, list[BlockEntry]]
     torn: dict[str, list[BlockEntry]]
-    """Those with reports that are not asked for; their own reports are looked at instead."""
+    """Blocks that also contain other reports; the requested reports are read instead."""
 
     def count(self, name: str) -> int:
         """How many reports of the group the blocks have there."""
@@ -128,7 +128,7 @@ class _Series(msgspec.Struct, frozen=True):
 
 
 async def _read_entries(conn: Conn, wanted: SeriesWanted) -> _Series:
-    # First, so that a block that is made meanwhile leaves no gap.
+    # First, so that a block that is made in between leaves no gap.
     last_id = await blocks.find_last_id(conn, wanted.trial_id)
     series = _Series(wanted, last_id, {}, {})
     for name in wanted.names:

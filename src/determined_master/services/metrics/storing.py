@@ -34,7 +34,7 @@ class MetricStore:
     async def store_known(
         self, conn: Conn, reports: Sequence[tuple[MetricReport, TrialFacts]]
     ) -> bool:
-        """Store reports by one statement outside a transaction, if all is as it was left.
+        """Store reports by one statement outside a transaction, if nothing has changed in between.
 
         Returns:
             False when nothing was stored; `store` then finds out why.

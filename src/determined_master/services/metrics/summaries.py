@@ -35,7 +35,7 @@ LOOKED_AT_AT_ONCE = 2000
 
 
 class TrialSummary:
-    """The summary of one trial, and the trial as it was when its last report was stored."""
+    """The summary of one trial, and the trial as of its last stored report."""
 
     __slots__ = ("figures", "is_written", "lock", "redone_after")
 
@@ -171,7 +171,7 @@ class Summaries:
                 self._due[trial_id] = None  # locked, or changed since: it is the others' turn
 
     async def repair(self) -> None:
-        """Make those again that are stale and that nobody keeps, as after a master's death."""
+        """Rebuild stale summaries without an owner, as after a master's crash."""
         position: int | None = 0
         while position is not None:
             async with self._db.acquire() as conn:

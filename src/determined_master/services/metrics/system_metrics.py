@@ -80,7 +80,7 @@ class SystemMetrics:
     async def points(
         self, caller: Caller, trial_id: int, wanted: SeriesLabel, *, follow: bool
     ) -> AsyncIterator[Points]:
-        """The values of the series that fit; what is empty in `wanted` fits all.
+        """The values of the series that match; an empty field in `wanted` matches all.
 
         Raises:
             NotFound: there is no such trial.

@@ -41,7 +41,7 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """Changes of a user to a model; None leaves a field as it is."""
+    """Changes of a user to a model; None keeps a field."""
 
     name: str | None = None
     description: str | None = None
@@ -162,7 +162,7 @@ class Models:
         """Forget a model with its versions; their checkpoints stay.
 
         Raises:
-            NotFound: there is none. PermissionDenied: it is somebody else's.
+            NotFound: there is none. PermissionDenied: it belongs to another user.
         """
         async with self._db.acquire() as conn:
             model = await get_model(conn, name)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class VersionRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user says of a checkpoint when it becomes a version."""
+    """The description of a checkpoint that becomes a version."""
 
     checkpoint_uuid: str
     name: str = ""
@@ -38,7 +38,7 @@ class VersionRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VersionChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """Changes of a user to a version; None leaves a field as it is."""
+    """Changes of a user to a version; None keeps a field."""
 
     name: str | None = None
     comment: str | None = None
@@ -115,7 +115,7 @@ class ModelVersions:
     async def change(
         self, caller: Caller, model_name: str, version: int, changes: VersionChanges
     ) -> Version:
-        """Change what is said of a version.
+        """Change the description of a version.
 
         Raises:
             NotFound: no such model or version. FailedPrecondition: the model is archived.
@@ -135,7 +135,7 @@ class ModelVersions:
         """Forget a version; its checkpoint stays, and may be deleted again.
 
         Raises:
-            NotFound: no such model or version. PermissionDenied: it is somebody else's.
+            NotFound: no such model or version. PermissionDenied: it belongs to another user.
         """
         async with self._db.acquire() as conn, conn.transaction():
             model = await get_open_model(conn, model_name)

@@ -106,7 +106,7 @@ class JobQueue:
         caller may not see no more than the place that they take.
 
         Args:
-            caller: who asks.
+            caller: the caller.
             pool: its name; empty for the default compute pool.
             states: QUEUED, SCHEDULED; empty for both.
             descending: the last first.
@@ -207,7 +207,7 @@ def _limited(caller: Caller, job: JobFacts) -> JobFacts:
 
 
 def is_uuid(id: str) -> bool:
-    """Whether it could be a job's id: rows are not asked for any other."""
+    """Whether it could be a job's id: no row has any other."""
     try:
         uuid.UUID(id)
     except ValueError:
@@ -252,7 +252,7 @@ def _facts(row: rows.JobRow, pool: str, allocations: Sequence[Allocation]) -> Jo
 
 
 def _facts_at_rest(row: rows.JobRow) -> JobFacts:
-    """One that waits for nothing just now: it is paused, or its next run is to come."""
+    """A job that requests no slots now: it is paused, or its next run is about to start."""
     terms = terms_of(row)
     return JobFacts(
         job_id=row.job_id,

@@ -26,7 +26,7 @@ POOL_CHANGED = "allocation resource pool changed"
 
 
 class JobTermsSync:
-    """Tells live allocations the terms of their jobs' rows.
+    """Copies the terms of jobs from their rows to live allocations.
 
     The rows are written first. A change that is lost between them and the allocations is made by
     the next comparison, at the begin of a lead and every few seconds.
@@ -74,7 +74,7 @@ class JobTermsSync:
         await self._post(postings)
 
     async def _post(self, postings: list[AnyPosting]) -> None:
-        """Post them all; who ended meanwhile needs no terms."""
+        """Post them all; an allocation that has ended in the meantime needs no terms."""
         if not postings:
             return
         for outcome in await self._engine.post_many(postings):
@@ -83,7 +83,7 @@ class JobTermsSync:
 
 
 def terms_of(row: job_queue.JobRow) -> alloc.JobTerms:
-    """What the row of an experiment or a task says of its place in the queue."""
+    """The terms in the row of an experiment or a task."""
     terms = typed_terms(row.resources or {})
     return alloc.JobTerms(
         priority=terms.priority,

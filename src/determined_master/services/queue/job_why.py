@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 MIN_PROGRESS = 0.02
 """Below that, progress gives no estimate of the end."""
 MANY = 1000
-"""In a longer queue nobody tries for a log line whether less would have started."""
+"""In a longer queue no log line says with how many slots a job would have started."""
 
 
 class JobExplanation(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +59,7 @@ class JobWhy:
             db: for all queries.
             live: what waits and runs.
             decision: the last one of a pool.
-            machines: what is known of a pool's machines; None for a pool without.
+            machines: the state of a pool's machines; None for a pool without.
         """
         self._db = db
         self._live = live
@@ -70,11 +70,11 @@ class JobWhy:
         """What holds a job.
 
         Args:
-            caller: who asks.
+            caller: the caller.
             id: of the job, of its experiment, or of one of its allocations.
 
         Returns:
-            A provider's own words about its failures are in it only for callers who may
+            It contains a provider's own error messages only for callers who may
             configure the cluster.
 
         Raises:
@@ -140,7 +140,7 @@ class JobWhy:
         access.may_see(caller, "task", where.get(name), missing)
 
     async def _idle(self, id: str) -> JobExplanation:
-        """A job of which nothing waits or runs."""
+        """A job without waiting or running requests."""
         async with self._db.acquire() as conn:
             job_id = await rows.find_job_id(conn, int(id)) if _is_number(id) else id
             found = await rows.list_jobs(conn, [job_id]) if job_id and is_uuid(job_id) else []

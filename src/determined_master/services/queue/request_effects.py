@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 USER_TOKEN_LIFE = timedelta(days=7)
 ALLOCATIONS = Inserting(allocations.insert_allocations)
-"""Writes the rows of allocations that are asked for at the same time."""
+"""Writes the rows of allocations that are requested at the same time."""
 
 
 async def ask_for_room(
@@ -52,7 +52,7 @@ async def ask_for_room(
 
 
 async def ask_to_leave(effect: RunOrder, ctx: EffectContext) -> None:
-    """Ask an allocation to save its work and leave."""
+    """Ask an allocation to save its work and exit."""
     event = alloc.PreemptRequested(reason=effect.reason)
     await ctx.post(ALLOCATION, AllocationId(effect.allocation_id), event)
 

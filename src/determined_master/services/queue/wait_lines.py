@@ -35,7 +35,7 @@ LINES_A_ROUND = 5
 
 
 class WaitLines:
-    """Tells waiting tasks why they wait."""
+    """Writes into the logs of waiting tasks why they wait."""
 
     def __init__(self, db: Database, live: LiveAllocations, why: JobWhy, logs: TaskLogs) -> None:
         self._db = db
@@ -45,7 +45,7 @@ class WaitLines:
         self._told: dict[str, tuple[str, float]] = {}
 
     async def run(self, decisions: Callable[[], Sequence[PoolDecision]]) -> None:
-        """Tell, forever."""
+        """Repeat forever."""
         while True:
             await asyncio.sleep(ROUND_S)
             try:
@@ -54,7 +54,7 @@ class WaitLines:
                 log.warning("failed to write why tasks wait into their logs")
 
     async def tell(self, decisions: Sequence[PoolDecision]) -> int:
-        """Tell those who are due; how many lines were written."""
+        """Write the lines that are due; returns their number."""
         self._told = {i: told for i, told in self._told.items() if self._live.find(i)}
         lines = []
         for decision, allocation, code in self._due(decisions):

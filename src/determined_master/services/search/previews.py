@@ -35,10 +35,10 @@ class SearchPreviews:
     def preview(
         self, caller: Caller, config: Mapping[str, Any] | None, seed: int = 0
     ) -> SearchPreview:
-        """Tell what a search would do; only searcher and hyperparameters need be there.
+        """Preview a search; only searcher and hyperparameters are required.
 
         Args:
-            caller: who asks.
+            caller: the caller.
             config: an experiment's configuration, or that part of one.
             seed: of the search; 0 takes the configuration's, or any.
 

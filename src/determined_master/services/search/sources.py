@@ -22,13 +22,13 @@ _PREFIX = "invalid experiment configuration: "
 
 
 async def check_source(db: asyncpg.Pool, caller: Caller, searcher: SearcherConfig) -> None:
-    """Refuse a search whose trials would start from what is not there.
+    """Refuse a search whose trials would start from a missing checkpoint.
 
     A trial counts before a checkpoint when both are given, as in `CreateTrial`.
 
     Raises:
         InvalidArgument: the source trial has no complete checkpoint, or the source checkpoint is
-            unknown; what the caller does not see is not there.
+            unknown; a hidden one counts as missing.
     """
     trial_id, uuid = searcher.source_trial_id, searcher.source_checkpoint_uuid
     if not trial_id and not uuid:
@@ -51,7 +51,7 @@ async def hold_source(conn: Conn, searcher: SearcherConfig) -> None:
     """Keep the checkpoint that a search starts from, in the transaction that stores the search.
 
     Raises:
-        InvalidArgument: it was deleted meanwhile, or is about to be.
+        InvalidArgument: it was deleted in the meantime, or is about to be.
     """
     uuid = searcher.source_checkpoint_uuid
     if uuid and not searcher.source_trial_id:

@@ -45,7 +45,7 @@ log = logging.getLogger(__name__)
 
 
 OUTPUT_LIMIT = timedelta(seconds=10)
-"""So long may the next run wait for the last output of the one before."""
+"""How long the next run may wait for the last output of the one before."""
 OUTPUT_POLL_S = 0.1
 
 
@@ -68,7 +68,7 @@ class AllocationEffects:
         self._policies = policies
 
     def register(self) -> None:
-        """Tell the engine who carries out what."""
+        """Register the handlers with the engine."""
         handlers = self._engine.handlers
         handlers.register_group(alloc.StartContainer, self.start_containers)
         handlers.register(alloc.SignalContainer, self.signal_container)
@@ -138,7 +138,7 @@ class AllocationEffects:
             state = await self._state(ctx)
             over = {c.id for c in state.containers if c.state == "TERMINATED"} if state else set()
             if effect.container_id in over:
-                return  # lost with its agent, which ends it when it comes back after all
+                return  # lost with its agent, which ends it when it reconnects
             raise Deferred(str(error), topic=effect.agent_id) from error
 
     async def forget_container(self, effect: alloc.ForgetContainer, ctx: EffectContext) -> None:
@@ -149,7 +149,7 @@ class AllocationEffects:
             return
 
     async def report_end(self, effect: alloc.ReportAllocationEnd, ctx: EffectContext) -> None:
-        """Tell whose allocation it was how it ended: a trial, another task, an experiment."""
+        """Report the end of an allocation to its trial, other task or experiment."""
         state = await self._state(ctx)
         if state is None:
             return

@@ -68,7 +68,7 @@ class Allocations:
 
         Raises:
             NotFound: no such allocation or container.
-            FailedPrecondition: the allocation ended, or a container left, meanwhile.
+            FailedPrecondition: the allocation or a container ended in the meantime.
         """
         access.may(caller, "report", "task")
         state = await self._state(allocation_id)
@@ -93,7 +93,7 @@ class Allocations:
     async def preemption_signal(
         self, caller: Caller, allocation_id: str, timeout_s: float
     ) -> bool:
-        """Whether the task should save its work and leave; waits that long for a yes."""
+        """Whether the task should save its work and exit; waits for a yes that long."""
         access.may(caller, "report", "task")
         state = await self._state(allocation_id)
         if timeout_s > 0 and not _should_leave(state):
@@ -105,14 +105,14 @@ class Allocations:
         return _should_leave(state)
 
     async def acknowledge_preemption(self, caller: Caller, allocation_id: str) -> None:
-        """The task has seen that it should leave, and will."""
+        """The task has received the request to exit, and will exit."""
         access.may(caller, "report", "task")
         await self._post(
             allocation_id, alloc.PreemptAcknowledged(), OnlyOnce("preemption acknowledged")
         )
 
     async def request_preemption(self, caller: Caller, allocation_id: str) -> None:
-        """The task says that something outside asks it to leave."""
+        """The task reports an external request to exit."""
         access.may(caller, "report", "task")
         event = alloc.PreemptRequested(reason="the resource manager asks the task to leave")
         await self._post(allocation_id, event, OnlyOnce("pending preemption"))

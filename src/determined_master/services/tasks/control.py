@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class TaskControl:
-    """Tasks, steered through what they belong to."""
+    """Controls tasks through the things that they belong to."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class TaskControl:
         self._live = live
 
     def count_active(self, caller: Caller) -> Counter[str]:
-        """How many allocations of each type of task are not over."""
+        """The number of open allocations of each type of task."""
         access.may(caller, "read", "task")
         return Counter(allocation.request.task_type for allocation in self._live.values())
 

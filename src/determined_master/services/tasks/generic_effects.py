@@ -1,4 +1,4 @@
-"""Effects of generic tasks: asking for slots, asking to leave, ending a run."""
+"""Effects of generic tasks: requesting slots, requesting an exit, ending a run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class GenericTaskEffects:
         self._tokens = tokens
 
     def register(self) -> None:
-        """Tell the engine who carries out what."""
+        """Register the handlers with the engine."""
         handlers = self._engine.handlers
         handlers.register(task.RequestRun, self.request_run)
         handlers.register(task.PreemptRun, ask_to_leave)

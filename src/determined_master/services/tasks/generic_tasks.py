@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class GenericLaunch(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user sends to start one."""
+    """A request to start a task."""
 
     config: str = ""
     files: Sequence[ModelFile] = ()
@@ -68,7 +68,7 @@ class GenericTasks:
     async def create(self, caller: Caller, new: GenericLaunch) -> tuple[str, bool]:
         """Check a configuration and start the task.
 
-        Of a fork, top-level keys of the new configuration replace those of the old one.
+        For a fork, top-level keys of the new configuration replace those of the old one.
 
         Returns:
             Its id, and whether it asks for more slots than its pool has now.
@@ -120,7 +120,7 @@ class GenericTasks:
         return row
 
     async def pause(self, caller: Caller, task_id: str) -> None:
-        """Give its slots back, and those of the tasks below it that may be paused.
+        """Release its slots, and those of the tasks below it that can be paused.
 
         Raises:
             NotFound: there is no such generic task.
@@ -146,7 +146,7 @@ class GenericTasks:
         await self._post(caller, [task_id, *paused], task.TaskUnpaused())
 
     async def kill(self, caller: Caller, task_id: str, *, from_root: bool) -> None:
-        """End it and all tasks below it at once; from its root on, also those beside it.
+        """End it and all tasks below it at once; with `from_root` also those beside it.
 
         Raises:
             NotFound: there is no such generic task.
@@ -230,7 +230,7 @@ class GenericTasks:
     async def _below(
         self, row: rows.GenericTaskRow, states: Sequence[str] | None
     ) -> list[rows.GenericTaskRow]:
-        """The tasks that descend from one, in these states; None for all that are not over."""
+        """The descendants of a task in these states; None for all that have not ended."""
         async with self._db.acquire() as conn:
             tree = await rows.list_tree(conn, row.id)
         return [
@@ -241,9 +241,9 @@ class GenericTasks:
         ]
 
     async def _post(self, caller: Caller, task_ids: Sequence[str], event: task.TaskEvent) -> None:
-        """Tell a task, and then those below it.
+        """Post an event to a task, and then to those below it.
 
-        Those below may have changed meanwhile: what they refuse is no failure of the request.
+        Tasks below may have changed in the meantime: their refusals do not fail the request.
         """
         cause = UserRequest(caller.user_id, entropy.new_uuid())
         first, *others = task_ids

@@ -1,4 +1,4 @@
-"""Ending notebooks and TensorBoards that nobody uses.
+"""Ends unused notebooks and TensorBoards.
 
 Source: task-contract 7.3.
 """
@@ -26,8 +26,8 @@ log = logging.getLogger(__name__)
 class IdleTasks:
     """Knows since when tasks could be used, and ends those that were not for too long.
 
-    Requests are counted by this master alone: a task is taken for used when a master first sees
-    that it can be reached, so that a restart ends nobody's work.
+    Only this master's own requests count: a task counts as used when a master first sees that it
+    is reachable, so that a restart ends nobody's work.
     """
 
     def __init__(self, db: Database, tasks: InteractiveTasks, proxies: Proxies) -> None:

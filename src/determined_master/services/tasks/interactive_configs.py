@@ -1,4 +1,4 @@
-"""From what a user submits to the configuration that an interactive task runs by."""
+"""From a submitted configuration to the one by which an interactive task runs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ REFUSED = "failed to prepare launch params: "
 
 
 class InteractiveLaunch(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user sends to start one."""
+    """A request to start a task."""
 
     kind: InteractiveKind
     config: Mapping[str, Any] = msgspec.field(default_factory=dict)
@@ -68,8 +68,8 @@ class InteractiveConfigs:
         """Check a configuration with what belongs to it, and fill it up.
 
         Raises:
-            InvalidArgument: it has errors, exceeds what its pool has or a policy allows, or the
-                files are too many.
+            InvalidArgument: it has errors, exceeds its pool or a policy, or the files are too
+                many.
             NotFound: the template or the workspace does not exist.
             FailedPrecondition: the workspace is archived or being deleted.
         """

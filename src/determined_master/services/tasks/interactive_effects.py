@@ -28,7 +28,7 @@ class InteractiveEffects:
         self._tokens = tokens
 
     def register(self) -> None:
-        """Tell the engine who carries out what."""
+        """Register the handlers with the engine."""
         self._engine.handlers.register(RequestOnlyRun, self.request_only_run)
 
     async def request_only_run(self, effect: RequestOnlyRun, ctx: EffectContext) -> None:

@@ -43,12 +43,12 @@ if TYPE_CHECKING:
     from determined_master.store.db import Conn, Database
 
 SHOWN_FOR = timedelta(hours=24)
-"""So long after its end a task is in lists."""
+"""How long after its end a task stays in lists."""
 USER_KILL = "user requested kill"
 
 
 class Sources(msgspec.Struct, frozen=True, kw_only=True):
-    """What a TensorBoard shows: experiments with all of their trials, and single trials."""
+    """The sources of a TensorBoard: experiments with all of their trials, and single trials."""
 
     experiment_ids: Sequence[int] = ()
     trial_ids: Sequence[int] = ()
@@ -102,11 +102,10 @@ class InteractiveTasks:
         Args:
             caller: its owner.
             new: what to start.
-            sources: what a TensorBoard shows.
+            sources: of a TensorBoard.
 
         Raises:
-            InvalidArgument: the configuration has errors, or asks for what its pool does not
-                have or a policy does not allow.
+            InvalidArgument: the configuration has errors, or exceeds its pool or a policy.
             NotFound: the template or the workspace does not exist.
             FailedPrecondition: the workspace is archived or being deleted.
         """
@@ -156,7 +155,7 @@ class InteractiveTasks:
         return row
 
     async def find(self, caller: Caller, wanted: TaskQuery) -> tuple[list[ListedTask], Page]:
-        """Tasks of a kind that are not over, or not for long; a page of them.
+        """Open and recently ended tasks of a kind; a page of them.
 
         Raises:
             InvalidArgument: the page begins before the first, or its length is negative.
@@ -180,7 +179,7 @@ class InteractiveTasks:
         return await self.get(caller, kind, task_id)
 
     async def end(self, task_id: str, cause: Cause, reason: str) -> None:
-        """End a task at once, without asking who wants it."""
+        """End a task at once, without a check of the caller."""
         await self._engine.post(
             INTERACTIVE_TASK, TaskId(task_id), InteractiveTaskKilled(reason=reason), cause=cause
         )
@@ -217,11 +216,11 @@ class InteractiveTasks:
         return await self.get(caller, kind, task_id)
 
     def may_enter(self, caller: Caller, row: ListedTask) -> bool:
-        """Whether the caller may be given the keys of a task: who may only see it may not."""
+        """Whether the caller may get the keys of a task: permission to see it is not enough."""
         return access.can_control(caller, "task", row)
 
     async def report_use(self, caller: Caller, task_id: str) -> None:
-        """Take note that somebody uses a notebook now.
+        """Record that a notebook is in use now.
 
         Raises:
             NotFound: there is no such notebook.

@@ -1,8 +1,7 @@
 """Which ports of running tasks are reached through the master, and by whom.
 
-Nothing of it is stored: what is proxied follows from the live allocations, and so is the same
-again after a restart of the master.
-Source: task-contract 7.3, 7.7.
+Nothing of it is stored: services follow from the live allocations, so a restarted master has the
+same. Source: task-contract 7.3, 7.7.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class ServiceTarget(msgspec.Struct, frozen=True):
     has_own_token: bool
     """A notebook: it may be reached with its own token, too."""
     is_only_shown: bool = True
-    """Whether who reaches it only looks: at a TensorBoard, or what a trial shows."""
+    """Whether it only displays: a TensorBoard, or a page of a trial."""
 
     @property
     def where(self) -> str:
@@ -87,11 +86,11 @@ class Proxies:
         return None
 
     def note_request(self, target: ServiceTarget) -> None:
-        """Somebody uses a service; a connection that stays open counts once."""
+        """A service is used; a connection that stays open counts once."""
         self._last[target.task_id] = clock.now()
 
     def last_request_at(self, task_id: str) -> datetime | None:
-        """When a service of a task was last asked for something, since this master began."""
+        """The time of the last request to a service of a task, since this master started."""
         return self._last.get(task_id)
 
     def is_registered(self, task_id: str) -> bool:
@@ -102,7 +101,7 @@ class Proxies:
         )
 
     def trust_of(self, target: ServiceTarget) -> ssl.SSLContext | None:
-        """By which a service that speaks TLS is known; None for one that does not."""
+        """The certificate of a service that uses TLS; None for others."""
         return self._authority.client_context if target.port.is_tls else None
 
     def key_of(self, target: ServiceTarget) -> str:
@@ -138,7 +137,7 @@ class Proxies:
         if end is None:
             end = asyncio.get_running_loop().create_future()
             if self._live.find(target.allocation_id) is None:
-                end.set_result(None)  # it has just ended: nobody will say so again
+                end.set_result(None)  # it has just ended: no later event will say so
                 return end
             self._ends[target.allocation_id] = end
         return end

@@ -1,4 +1,4 @@
-"""Use cases of TensorBoards: whose events they show, and what they inherit from these."""
+"""Use cases of TensorBoards: their sources, and what they inherit from these."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user wants to see."""
+    """The sources that a user asks for."""
 
     experiment_ids: Sequence[int] = ()
     trial_ids: Sequence[int] = ()
@@ -67,10 +67,10 @@ class Tensorboards:
 def inherited(
     config: Mapping[str, Any], template: Mapping[str, Any], newest: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """A configuration with what it takes over from the newest experiment.
+    """A configuration with the parts inherited from the newest experiment.
 
-    That is its image, which can read what the experiment wrote, and the credentials to pull it;
-    nothing when the user or the template names an image.
+    These are its image, which can read what the experiment wrote, and the credentials to pull it;
+    nothing if the user or the template names an image.
     """
     environment = config.get("environment") or {}
     below = template.get("environment") or {}

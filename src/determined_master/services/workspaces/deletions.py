@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 POLL_S = 0.5
-"""Between looks at what is being deleted; without any, nobody looks."""
+"""Between checks of deletions in progress; without any there are no checks."""
 NAMED_AT_MOST = 10
 DELETABLE = (*TERMINAL, "DELETING", "DELETED", "DELETE_FAILED")
 
@@ -61,8 +61,8 @@ class ProjectDeletions:
         Generic tasks in it are killed.
 
         Raises:
-            FailedPrecondition: an experiment is not over.
-            PermissionDenied: an experiment is somebody else's.
+            FailedPrecondition: an experiment has not ended.
+            PermissionDenied: an experiment belongs to another user.
         """
         async with self._door:
             async with self._db.acquire() as conn, conn.transaction():
@@ -94,7 +94,7 @@ class ProjectDeletions:
 
     async def run(self) -> None:
         """Finish what experiments have left empty, until cancelled."""
-        self._news.set()  # what a master before this one has begun
+        self._news.set()  # started by an earlier master
         while True:
             await self._news.wait()
             self._news.clear()
@@ -126,7 +126,7 @@ class ProjectDeletions:
             return bool(leaving or await workspaces.list_leaving_workspaces(conn))
 
     async def _end_tasks(self, conn: Conn, project_ids: Sequence[int]) -> None:
-        """Order the end of tasks that nobody ends yet; what is ordered outlives this master."""
+        """Order the end of tasks that nobody ends yet; orders outlive this master."""
         for task_id in await generic_tasks.list_unended(conn, project_ids):
             await self._engine.post(
                 GENERIC_TASK, TaskId(task_id), TaskKilled(), cause=OnlyOnce("project-deletion")
@@ -170,7 +170,7 @@ async def _mark(conn: Conn, caller: Caller, project_ids: Sequence[int], thing: s
 
 
 async def _settle_project(conn: Conn, project_id: int) -> bool:
-    """Remove a project that is empty, give up one that cannot be; whether it is gone.
+    """Remove an empty project, give up one that cannot be removed; returns whether it is deleted.
 
     A task that is put there just now is waited for, and seen: it refers to the locked row.
     """

@@ -1,4 +1,4 @@
-"""Whether what is not over may continue in another workspace."""
+"""Whether unended work may continue in another workspace."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from determined_master.store.db import Conn
 
 SETTLED = TERMINAL | LEAVING
-"""States in which an experiment asks for nothing: it is moved as a record of what was."""
+"""States in which an experiment requests nothing: it is moved as a record."""
 
 
 class Moves:
-    """Checks of moves between workspaces: what is not over must fit its new workspace.
+    """Checks of moves between workspaces: unended work must fit its new workspace.
 
     Its pool has to serve that one, and its configuration has to keep to the config policies
     there. An ended one is checked when it is continued.

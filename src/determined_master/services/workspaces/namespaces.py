@@ -35,7 +35,7 @@ REFUSAL = "the current user has no permission to {} of workspaces: ask an admin"
 
 
 class NamespaceChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody asks for in one cluster: exactly one of the first three."""
+    """A request for one cluster: exactly one of the first three."""
 
     namespace: str | None = None
     is_made: bool = False
@@ -62,7 +62,7 @@ class NamespacesOf(msgspec.Struct, frozen=True):
 
 
 class WorkspaceNamespaces:
-    """The namespaces of workspaces; what is in the cluster is asked for outside transactions."""
+    """The namespaces of workspaces; clusters are queried outside transactions."""
 
     def __init__(
         self, db: Database, clusters: Mapping[str, NamespacesOf], cluster_id: str
@@ -91,7 +91,7 @@ class WorkspaceNamespaces:
             NotFound: no such workspace, manager or namespace.
             PermissionDenied: the caller is no admin.
             FailedPrecondition: a quota of a namespace that is not the master's own.
-            Unavailable: a cluster does not answer; what was bound before that stays so.
+            Unavailable: a cluster does not answer; earlier bindings stay.
         """
         await self.check(caller, changes)
         name = await self._name_of(caller, workspace_id)
@@ -215,7 +215,7 @@ class WorkspaceNamespaces:
                     await self._bind(workspace_id, name, manager, change)
 
     async def sweep(self) -> int:
-        """Delete the namespaces that were made for workspaces that are gone; how many."""
+        """Delete the namespaces that were created for deleted workspaces; returns how many."""
         async with self._db.acquire() as conn:
             left = await rows.list_left(conn)
         done = 0
@@ -258,7 +258,7 @@ class WorkspaceNamespaces:
                 binding = Binding(kept or made, is_made=True)
                 await rows.insert_made(conn, manager, binding.namespace, workspace_id)
             if not await cluster.calls.create_namespace(binding.namespace):
-                binding = Binding(binding.namespace)  # somebody's who chose the same name
+                binding = Binding(binding.namespace)  # created by others under the same name
                 async with self._db.acquire() as conn:
                     await rows.delete_unmade(conn, manager, binding.namespace, workspace_id)
         async with self._db.acquire() as conn:

@@ -1,8 +1,8 @@
 """Projects and workspaces as places of what is new: whether they are open, and holding them so.
 
-A project may be gone, archived or moved after its check, when a task is stored, so it is held
-in that transaction. The rows are locked as a reference to them would lock them: who takes a place
-away waits for the task, and sees it.
+A project may be deleted, archived or moved after its check, when a task is stored, so it is locked
+in that transaction. The rows are locked as a reference to them would lock them: a deletion waits
+for the task, and sees it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ async def hold_project(conn: Conn, place: ProjectRef) -> None:
     """Keep a project, and its workspace, where they were found.
 
     Raises:
-        NotFound: it was deleted meanwhile.
+        NotFound: it was deleted in the meantime.
         FailedPrecondition: it, or its workspace, was archived or is being deleted.
         Aborted: it was moved to another workspace, whose settings may be others.
     """
@@ -40,7 +40,7 @@ async def hold_workspace(conn: Conn, workspace_id: int) -> None:
     """Keep a workspace.
 
     Raises:
-        NotFound: it was deleted meanwhile.
+        NotFound: it was deleted in the meantime.
         FailedPrecondition: it was archived, or is being deleted.
     """
     check_workspace(

@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 KEY_ATTEMPTS = 20
 KEY_CONSTRAINT = "projects_key_key"
 Changes = Mapping[str, Any]
-"""Of `name`, `description` and `key`; what is not there stays as it is."""
+"""Of `name`, `description` and `key`; missing ones stay unchanged."""
 
 
 class ProjectRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user gives to create a project."""
+    """A request to create a project."""
 
     workspace_id: int
     name: str
@@ -138,7 +138,7 @@ class Projects:
         Raises:
             NotFound, AlreadyExists, InvalidArgument: as above.
             FailedPrecondition: it is immutable, archived or being deleted.
-            PermissionDenied: it and its workspace are somebody else's.
+            PermissionDenied: it and its workspace belong to other users.
         """
         values = dict(changes)
         if "name" in values:
@@ -158,7 +158,7 @@ class Projects:
     async def set_notes(
         self, caller: Caller, project_id: int, notes: Sequence[Mapping[str, Any]]
     ) -> list[dict[str, Any]]:
-        """Replace the notes of a project; they are what it has then."""
+        """Replace the notes of a project; returns the new ones."""
         async with self._db.acquire() as conn, conn.transaction():
             row = await _lock(conn, project_id, caller, action="control")
             check_open(f"project '{row.name}'", row.archived, row.state)
@@ -256,11 +256,11 @@ class Projects:
         """Delete a project with all its experiments.
 
         Returns:
-            Whether it is gone already; else that continues after the answer.
+            Whether it is deleted already; otherwise the deletion continues after the response.
 
         Raises:
-            FailedPrecondition: it is immutable, or an experiment of it is not over.
-            PermissionDenied: it, or an experiment of it, is somebody else's.
+            FailedPrecondition: it is immutable, or an experiment of it has not ended.
+            PermissionDenied: it, or an experiment of it, belongs to another user.
         """
         async with self._db.acquire() as conn, conn.transaction():
             row = await _lock(conn, project_id, caller, action="delete")

@@ -47,13 +47,13 @@ DEFAULT_POOLS = ("default_compute_pool", "default_aux_pool")
 
 
 class WorkspaceChange(msgspec.Struct, frozen=True, kw_only=True):
-    """Changes to a workspace; None leaves a field as it is."""
+    """Changes to a workspace; None keeps a field."""
 
     name: str | None = None
     agent: Mapping[str, Any] | None = None
     """Of `AGENT_FIELDS`; empty clears them."""
     checkpoint_storage: Mapping[str, Any] | None = None
-    """Empty clears it. A secret that is its own mask stays what it was."""
+    """Empty clears it. A secret that equals its mask stays unchanged."""
     default_compute_pool: str | None = None
     default_aux_pool: str | None = None
 
@@ -149,13 +149,13 @@ class Workspaces:
     async def change(
         self, caller: Caller, workspace_id: int, changes: WorkspaceChange
     ) -> WorkspaceRow:
-        """Change what is given; nothing of it when one thing cannot be.
+        """Apply a change; nothing of it if one part is invalid.
 
         Raises:
             NotFound, AlreadyExists, InvalidArgument: as above.
             FailedPrecondition: it is the first one's name, or it is archived or being deleted.
-            PermissionDenied: it is somebody else's, or the caller may not say as which user
-                its tasks run.
+            PermissionDenied: it belongs to another user, or the caller may not set the user of its
+                tasks.
         """
         refusal = "only admins may set other user's workspaces names"
         async with self._db.acquire() as conn, conn.transaction():
@@ -182,7 +182,7 @@ class Workspaces:
         """Hide a workspace with all in it from lists, or show it; again changes nothing.
 
         Raises:
-            FailedPrecondition: it is the first one. PermissionDenied: it is somebody else's.
+            FailedPrecondition: it is the first one. PermissionDenied: it belongs to another user.
         """
         word = "archive" if archived else "unarchive"
         refusal = f"only admins may {word} other user's workspaces"
@@ -207,11 +207,11 @@ class Workspaces:
         """Delete a workspace with its projects and all their experiments.
 
         Returns:
-            Whether it is gone already; else that continues after the answer.
+            Whether it is deleted already; otherwise the deletion continues after the response.
 
         Raises:
-            FailedPrecondition: it is the first one, or an experiment in it is not over.
-            PermissionDenied: it, or an experiment in it, is somebody else's.
+            FailedPrecondition: it is the first one, or an experiment in it has not ended.
+            PermissionDenied: it, or an experiment in it, belongs to another user.
         """
         refusal = "only admins may delete other user's workspaces"
         async with self._db.acquire() as conn, conn.transaction():
@@ -268,9 +268,9 @@ def _agent(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_agent(caller: Caller, values: Mapping[str, Any], row: WorkspaceRow) -> None:
-    """Do nothing when the agent user stays what it is, or the caller may choose it.
+    """Return if the agent user stays unchanged, or the caller may choose it.
 
-    Who runs as another user of the agents' machines reads that user's files.
+    A task that runs as another user of the agents' machines can read that user's files.
     """
     if any(values[name] != getattr(row, name) for name in AGENT_FIELDS if name in values):
         access.may(caller, "assign", "workspace", workspace_id=row.id, refusal=ONLY_ADMINS_ASSIGN)

@@ -1,11 +1,10 @@
 """JSON to messages.
 
-The canonical form (camelCase, known fields, exact types) is decoded by msgspec in
-one step, once escapes of what cannot be stored are replaced. Anything else, good or bad, is
-parsed again and walked by the message's shape, which accepts snake_case, numbers of enums,
-integers as text, null for unset and unknown fields, and has the texts that clients know for
-what it does not accept. Only names of fields have two forms: keys of maps and free objects are
-data and stay as they are.
+msgspec decodes the canonical form (camelCase, known fields, exact types) in one step, once escapes
+of characters that cannot be stored are replaced. Anything else, valid or not, is parsed again and
+walked by the message's shape, which accepts snake_case, numbers of enums, integers as text, null
+for unset fields, and unknown fields. Its errors have the texts that clients know. Only names of
+fields have two forms: keys of maps and free objects are data and stay unchanged.
 """
 
 from __future__ import annotations
@@ -105,7 +104,7 @@ def parse(body: bytes) -> Any:
         raise InvalidArgument(f"the body is not UTF-8: byte {error.start}") from error
     except RecursionError as error:
         raise InvalidArgument("the body is nested too deeply") from error
-    except ValueError as error:  # NaN, or a number beyond what a double holds
+    except ValueError as error:  # NaN, or a number that no double holds
         raise InvalidArgument(f"invalid number in the body: {error}") from error
 
 
@@ -137,7 +136,7 @@ def _check_depth(body: bytes) -> None:
 
 @cache
 def _is_free(cls: type[Message]) -> bool:
-    """Whether a message holds, at any depth, what has no shape of its own."""
+    """Whether a message holds, at any depth, a value without a shape of its own."""
     return _holds_free(cls, set())
 
 
@@ -158,7 +157,7 @@ def _decode_exact(cls: type[M], body: bytes) -> M | None:
     try:
         return cast(M, _decoder(cls).decode(body))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None  # the walk understands it, or reports what is wrong
+        return None  # the walk understands it, or reports the fault
 
 
 def _storable_escape(found: re.Match[bytes]) -> bytes:

@@ -49,7 +49,7 @@ def raw_json(text: str | bytes) -> Mapping[str, Any]:
 
 
 def ready(cls: type[M], text: bytes) -> M:
-    """JSON text that is written in place of a message of that class, as it is.
+    """JSON text that is written unchanged in place of a message of that class.
 
     Only for a member of a list in another message.
     """
@@ -57,7 +57,7 @@ def ready(cls: type[M], text: bytes) -> M:
 
 
 def ready_text(text: bytes) -> str:
-    """A JSON string, in its quotes, that is written in place of a text, as it is."""
+    """A JSON string, in its quotes, that is written unchanged in place of a text."""
     return cast(str, msgspec.Raw(text))
 
 
@@ -88,7 +88,7 @@ def json_object(value: Any) -> Any:
 
 
 def ready_list(cls: type[M], text: bytes) -> Sequence[M]:
-    """JSON text that is written in place of a list of messages of that class, as it is."""
+    """JSON text that is written unchanged in place of a list of messages of that class."""
     return cast(Sequence[M], msgspec.Raw(text))
 
 

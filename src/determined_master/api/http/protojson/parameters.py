@@ -31,7 +31,7 @@ class PathParameter:
         self._field = shape_of(cls).by_name[last]
 
     def put(self, message: Message, text: str) -> None:
-        """Set the value in a message that was just decoded and that nobody else has seen.
+        """Set the value in a message that was just decoded and is not shared yet.
 
         Raises:
             InvalidArgument: the text is not of the field's type.

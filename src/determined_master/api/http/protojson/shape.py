@@ -1,4 +1,4 @@
-"""What the JSON code needs to know of a message, read once from its annotations."""
+"""The facts of a message for the JSON code, read once from its annotations."""
 
 from __future__ import annotations
 
