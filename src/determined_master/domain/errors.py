@@ -23,7 +23,7 @@ ErrorCode = Literal[
 
 
 PASSING: frozenset[ErrorCode] = frozenset({"unavailable", "deadline_exceeded", "internal"})
-"""Codes of what is no refusal: the same request may succeed later."""
+"""Codes of transient errors: the same request may succeed later."""
 
 
 class DetError(Exception):
@@ -92,7 +92,7 @@ class BadGateway(DetError):
 
 
 class ResourceExhausted(DetError):
-    """A limit was met; the text gives the limit and what was asked."""
+    """A limit was exceeded; the text contains the limit and the request."""
 
     code = "resource_exhausted"
 

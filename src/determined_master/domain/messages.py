@@ -15,7 +15,7 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="event", 
 class GivenUp(Event, frozen=True):
     """An effect was given up after its last retry. Each aggregate has an event of this form.
 
-    The fields that it adds name what the effect was about.
+    The fields that it adds name the subject of the effect.
     """
 
     effect: str
@@ -25,8 +25,8 @@ class GivenUp(Event, frozen=True):
 class Effect(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="effect", tag=True):
     """An order that one aggregate gives to the world outside.
 
-    Orders of one aggregate are carried out one after the other, except that those about
-    different things, each of which is named by `about`, do not wait for each other.
+    Orders of one aggregate are carried out one after the other, except that those about different
+    things, named by `about`, do not wait for each other.
     """
 
     @property

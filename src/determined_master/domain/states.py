@@ -23,7 +23,7 @@ it follows from what their allocations do."""
 
 TERMINAL: frozenset[RunState] = frozenset({"COMPLETED", "CANCELED", "ERROR"})
 LEAVING: frozenset[RunState] = frozenset({"DELETING", "DELETE_FAILED", "DELETED"})
-"""States of an experiment that is being deleted, or is gone."""
+"""States of an experiment that is being deleted, or is deleted."""
 STOPPING: frozenset[RunState] = frozenset(
     {"STOPPING_COMPLETED", "STOPPING_CANCELED", "STOPPING_KILLED", "STOPPING_ERROR"}
 )
@@ -136,7 +136,7 @@ SHOWN_WHEN_ACTIVE = frozenset(_ORDER)
 
 
 def shown_state(stored: str, allocations: Iterable[AllocationState]) -> str:
-    """The stored state, but for ACTIVE the furthest of what the open allocations do."""
+    """The stored state; for ACTIVE, the most advanced state of the open allocations."""
     if stored != "ACTIVE":
         return stored
     shown = {_SHOWN_AS[state] for state in allocations}

@@ -14,7 +14,7 @@ from determined_master.domain.errors import InvalidArgument
 Period = Literal["daily", "monthly"]
 DAY = timedelta(days=1)
 AFTER_MIDNIGHT = timedelta(minutes=1)
-"""So long after a UTC day's end it is summed up."""
+"""How long after a UTC day's end it is aggregated."""
 _FORMS: dict[Period, str] = {"daily": "YYYY-MM-DD", "monthly": "YYYY-MM"}
 
 

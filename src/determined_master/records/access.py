@@ -28,7 +28,7 @@ Thing = Literal[
 
 
 class UserRow(msgspec.Struct, frozen=True):
-    """One user; the password's hash never leaves this module but for a check."""
+    """One user; the password's hash leaves the store only for a check."""
 
     id: int
     username: str
@@ -45,7 +45,7 @@ class UserRow(msgspec.Struct, frozen=True):
 
 
 class UserFilter(msgspec.Struct, frozen=True):
-    """Which users to list; None and the empty text leave a condition out."""
+    """Which users to list; None and the empty text do not restrict the list."""
 
     name: str = ""
     active: bool | None = None

@@ -9,7 +9,7 @@ import msgspec
 
 
 class CheckpointRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One checkpoint with what it was trained by."""
+    """One checkpoint with its training metrics."""
 
     uuid: str
     task_id: str | None

@@ -89,7 +89,7 @@ class ExperimentRow(msgspec.Struct, frozen=True, kw_only=True):
     started_at: datetime
     ended_at: datetime | None
     queue_position: Decimal | None = None
-    """Of its job, when somebody has moved it."""
+    """Of its job, if a user has moved it."""
 
     @property
     def typed(self) -> ExperimentConfig:

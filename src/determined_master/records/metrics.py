@@ -9,7 +9,7 @@ import msgspec
 
 
 class PointRow(msgspec.Struct, frozen=True):
-    """One report with the metrics that were asked for."""
+    """One report with the requested metrics."""
 
     id: int
     steps: int
@@ -19,7 +19,7 @@ class PointRow(msgspec.Struct, frozen=True):
 
 
 class MetricName(msgspec.Struct, frozen=True, order=True):
-    """A metric and its group, as it was reported."""
+    """A metric and its group, as reported."""
 
     group: str
     name: str
@@ -47,7 +47,7 @@ class SeriesLabel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoredReport(msgspec.Struct, frozen=True, kw_only=True):
-    """One report as it is read back."""
+    """One stored report."""
 
     id: int
     trial_id: int

@@ -38,7 +38,7 @@ class ModelRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which models a list shows; what is empty does not restrict it."""
+    """Which models a list shows; empty values do not restrict it."""
 
     name: str = ""
     """A part of the name, in any case."""

@@ -32,7 +32,7 @@ class ListedTask(msgspec.Struct, frozen=True, kw_only=True):
     experiment_ids: list[int]
     trial_ids: list[int]
     allocation_state: str | None
-    """None while nothing is asked for yet."""
+    """None while nothing is requested yet."""
 
 
 class InteractiveRow(ListedTask, frozen=True, kw_only=True):

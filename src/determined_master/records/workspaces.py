@@ -9,7 +9,7 @@ import msgspec
 
 
 class WorkspaceRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One workspace as one user sees it, and what is counted in it."""
+    """One workspace as one user sees it, with its counts."""
 
     id: int
     name: str
@@ -36,7 +36,7 @@ class WorkspaceRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProjectRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One project, and what is counted in it."""
+    """One project, with its counts."""
 
     id: int
     workspace_id: int

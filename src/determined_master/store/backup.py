@@ -102,7 +102,7 @@ async def back_up(conn: asyncpg.Connection[Any], directory: Path) -> Manifest:
 
 
 def read_manifest(directory: Path) -> Manifest:
-    """What a backup says of itself.
+    """The manifest of a backup.
 
     Raises:
         DatabaseError: it is incomplete, damaged or of a later release.
@@ -127,7 +127,7 @@ def read_manifest(directory: Path) -> Manifest:
 async def restore(conn: asyncpg.Connection[Any], directory: Path) -> Manifest:
     """Fill an empty database from a backup, and migrate it to this release.
 
-    A restore that fails leaves tables without a row, into which one may be restored again.
+    A failed restore leaves tables without rows; the next restore may use them.
 
     The next lead's epoch is above all before, also above those that followed the backup: agents
     have obeyed them, refuse a lower one, and take equal orders of an equal one for obeyed.
@@ -203,9 +203,9 @@ _REFERENCES = """
 
 
 async def _is_unused(conn: asyncpg.Connection[Any], revision: str) -> bool:
-    """Whether nothing is lost here: no tables, or those of a restore that failed.
+    """Whether no data would be lost: no tables, or those of a failed restore.
 
-    The first start of a master makes users, so tables without one hold nobody's data.
+    The first start of a master creates users, so tables without one contain no data.
     """
     tables = await _list_tables(conn)
     if not tables:
@@ -244,7 +244,7 @@ async def _copy_out(
 class _Taken:
     """Writes rows into a file, and after the first error into nothing.
 
-    A sink that raises leaves asyncpg waiting forever for the end of what it has cancelled.
+    If a sink raises, asyncpg waits forever for the end of the copy that it has cancelled.
     """
 
     def __init__(self, file: gzip.GzipFile) -> None:

@@ -1,4 +1,4 @@
-"""Errors of connecting and querying while PostgreSQL goes and comes back."""
+"""Errors of connections and queries while PostgreSQL is unavailable."""
 
 import asyncpg
 
@@ -18,14 +18,14 @@ DATABASE_AWAY = (
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,  # it is shutting down, or starting
 )
-"""The server has gone; the same request may succeed later."""
+"""The server is unavailable; the same request may succeed later."""
 
 DATABASE_SILENT = (*DATABASE_AWAY, TimeoutError, asyncpg.InsufficientResourcesError)
 """No information about the query: the server is away, hangs, or refuses connections."""
 
 
 def is_away(error: BaseException) -> bool:
-    """Whether it says that the server has gone, and nothing else.
+    """Whether it means only that the server is unavailable.
 
     An error that names a file is about that file, and no socket.
     """
@@ -33,5 +33,5 @@ def is_away(error: BaseException) -> bool:
 
 
 def words_of(error: BaseException) -> str:
-    """What it says, in one line: PostgreSQL adds details and hints below it."""
+    """Its text in one line: PostgreSQL adds details and hints below it."""
     return str(error).partition("\n")[0]

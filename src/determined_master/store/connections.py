@@ -1,8 +1,8 @@
 """Connections whose loss hides nothing: the error that ended the work is the one raised.
 
-A library's way out of a transaction, and of a pool's connection, asks the server once more. When
-the server has gone, its error took the place of what was on its way: of a refusal, and of a
-cancellation, so that whoever waits for the end of a task that was cancelled waited forever.
+When a transaction ends, and when a connection returns to its pool, the library asks the server
+once more. If the server is unavailable, that error replaced the one in progress: a refusal, or a
+cancellation, so that the caller of a cancelled task waited forever.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from determined_master.store.connection_errors import DATABASE_ERRORS
 
 
 class Transaction(LibraryTransaction):  # type: ignore[misc]  # asyncpg has no types
-    """Commits at its end, or is rolled back by what it met, which continues its way."""
+    """Commits at its end, or rolls back on an error, which is raised unchanged."""
 
     async def __aexit__(
         self,
@@ -26,7 +26,7 @@ class Transaction(LibraryTransaction):  # type: ignore[misc]  # asyncpg has no t
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Raises what the commit met; a rollback that fails says nothing that is not known."""
+        """Raises the error of the commit; the error of a rollback adds nothing."""
         try:
             await super().__aexit__(kind, error, trace)
         except DATABASE_ERRORS:
@@ -54,8 +54,8 @@ class ConnectionPool(asyncpg.Pool):  # type: ignore[misc]
     async def release(self, connection: Any, *, timeout: float | None = None) -> None:
         """Take one back.
 
-        One that cannot be made ready for its next use is thrown away by then; what was done with
-        it is done, or has reported its own end.
+        A connection that cannot be reset for its next use is discarded; the work done with it
+        stands, or has reported its own end.
         """
         with suppress(*DATABASE_ERRORS):
             await super().release(connection, timeout=timeout)

@@ -10,10 +10,10 @@ from determined_master.store.errors import DatabaseUnavailable
 
 
 def refusal_of(error: BaseException) -> DetError | None:
-    """The error for who sent the values; None when it is nothing that a request can cause.
+    """The error for the sender of the values; None if no request can cause it.
 
-    Services report foreseeable errors by name. This is for the rest: a row deleted
-    between a check and its statement, and values beyond what a column holds.
+    Services report foreseeable errors by name. This covers the others: a row deleted between a
+    check and its statement, and values beyond what a column holds.
     """
     match error:
         case asyncpg.ForeignKeyViolationError():
@@ -54,7 +54,7 @@ def refusal_of(error: BaseException) -> DetError | None:
 def shortage_of(error: BaseException) -> DatabaseUnavailable | None:
     """The error for whose request met a database that is full; None for any other.
 
-    It is worth another try, however long it takes: somebody has to make room.
+    A retry is worthwhile, however long it takes: an admin has to free space.
     """
     match error:
         case asyncpg.DiskFullError():

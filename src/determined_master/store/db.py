@@ -107,7 +107,7 @@ async def connect(address: Address, *, timeout_s: float = 20) -> asyncpg.Connect
     )
     try:
         await set_codecs(conn)
-    except BaseException:  # cancelled, too: nobody else could close it
+    except BaseException:  # also when cancelled: nothing else could close it
         conn.terminate()
         raise
     return conn
@@ -132,10 +132,10 @@ async def set_codecs(conn: Conn) -> None:
 
 
 async def _keep_session(conn: Conn) -> None:
-    """Leave a returned connection as it is.
+    """Leave a returned connection unchanged.
 
-    An open transaction is rolled back before this is called. Nobody changes settings of a pooled
-    connection or listens on it, and to reset them anyway costs a round trip at each use.
+    An open transaction is rolled back before this is called. No code changes settings of a pooled
+    connection or listens on it, and resetting them anyway costs a round trip at each use.
     """
 
 

@@ -9,7 +9,7 @@ from determined_master.domain.errors import FailedPrecondition, Unavailable
 
 
 class DatabaseError(FailedPrecondition):
-    """The database cannot be used as it is configured."""
+    """The database cannot be used with its configuration."""
 
 
 class DataDirInUse(DatabaseError):

@@ -28,9 +28,9 @@ async def delete_gone_experiments(conn: Conn, before: date) -> None:
 
 
 async def delete_empty_months(conn: Conn, before: date) -> list[str]:
-    """Drop the partitions of months before `before` of which no aggregate is left.
+    """Drop the partitions of months before `before` without live aggregates.
 
-    A partition that somebody reads for longer than two seconds is left for the next time.
+    A partition that is read for longer than two seconds is left for the next time.
 
     Returns:
         Names of those that were dropped.

@@ -1,9 +1,9 @@
 """Bring a database to the schema of this release.
 
-Each revision is one plain SQL file, `NNNN_subject.sql`, run in one transaction; the table
-`alembic_version` holds the last one that ran (Alembic once kept it). Migrations only expand, and
-contract one release later, so that the master of the release before keeps running: a database
-that is ahead of this master stays as it is.
+Each revision is one plain SQL file, `NNNN_subject.sql`, run in one transaction. The table
+`alembic_version` holds the last one that ran (Alembic once maintained it). Migrations only expand,
+and contract one release later, so that the master of the previous release keeps running: a
+database that is newer than this master stays unchanged.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LOCK = 0x64657401
 
 
 async def migrate(conn: Conn, *, upto: str | None = None) -> list[str]:
-    """Apply what is missing, under a lock.
+    """Apply missing migrations, under a lock.
 
     Args:
         conn: a connection outside any transaction.

@@ -8,7 +8,7 @@ from determined_master.domain.access.permissions import P, Permission
 
 Needed = frozenset[Permission]
 NOBODY_SPECIAL: Needed = frozenset()
-"""Nothing is needed: everybody who has signed in may."""
+"""Nothing is needed: every signed-in user may."""
 
 
 def _any(*permissions: Permission) -> Needed:
@@ -83,4 +83,4 @@ NEEDS_OF_OTHERS: Mapping[tuple[str, str], Needed] = {
     ("delete", "model"): _any(P.DELETE_OTHER_USER_MODEL_REGISTRY),
     ("create", "token"): _any(P.CREATE_OTHER_TOKEN, P.ADMINISTRATE_TOKEN),
 }
-"""The need instead, when the thing is known to belong to somebody else."""
+"""The need instead, if the thing belongs to another user."""

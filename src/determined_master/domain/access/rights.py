@@ -1,4 +1,4 @@
-"""What somebody holds by their roles: everywhere, and in single workspaces."""
+"""The permissions that a user has by their roles: everywhere, and in single workspaces."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Rights(msgspec.Struct, frozen=True):
 
     everywhere: frozenset[Permission] = NOTHING
     within: Mapping[int, frozenset[Permission]] = {}
-    """By workspace, beside what holds everywhere."""
+    """By workspace, in addition to those that apply everywhere."""
 
     def holds(self, permission: Permission, workspace_id: int | None = None) -> bool:
         """Whether it is held in a workspace; in the cluster as a whole when none is named."""

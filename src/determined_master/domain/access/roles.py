@@ -1,4 +1,4 @@
-"""The roles that there are: sets of permissions, each a superset of what it builds on.
+"""The roles: sets of permissions, each a superset of the one that it extends.
 
 Numbers and names are the public API's. Their permissions are decided here: a viewer sees, an
 editor works, an admin of a workspace also rules who else does.

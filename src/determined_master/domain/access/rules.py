@@ -1,8 +1,8 @@
 """Access rules: what a caller may do. Every service function asks here before it acts.
 
-An admin may do everything. Without roles (`security.authz.type: basic`) an owner may do what
-concerns their own things, and others what an open cluster leaves to everybody. Where roles decide
-(`rbac`) a caller carries `rights`, and everything in a workspace needs a permission there.
+An admin may do everything. Without roles (`security.authz.type: basic`) an owner may do everything
+to their own things, and other users may do what an open cluster allows to all. With roles (`rbac`)
+a caller carries `rights`, and everything in a workspace needs a permission there.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class TaskScope(msgspec.Struct, frozen=True):
 
 
 class Caller(msgspec.Struct, frozen=True):
-    """Who sent a request. A task's token acts for the task's owner, within its scope."""
+    """The sender of a request. A task's token acts for the task's owner, within its scope."""
 
     user_id: int
     username: str
@@ -98,7 +98,7 @@ class Caller(msgspec.Struct, frozen=True):
 
 
 class Owned(Protocol):
-    """A thing of somebody's, in a workspace or in none."""
+    """A thing with an owner, in a workspace or in none."""
 
     @property
     def user_id(self) -> int: ...
@@ -117,9 +117,9 @@ def can(
 ) -> bool:
     """Whether the caller may do this to a thing of that kind, which `owner_id` owns.
 
-    Where roles decide, a thing in a workspace needs a permission in that workspace. A use case
-    that does not know the workspace yet leaves it out: then reading is left to the filter of
-    its list or to the door of the API, and for all else the permission must be held somewhere.
+    With roles, a thing in a workspace needs a permission in that workspace. A use case that does
+    not know the workspace yet omits it: then the filter of its list or the API's guard checks
+    reading, and for other actions the permission must be held in some workspace.
     """
     if not caller.is_active:
         return False
@@ -176,7 +176,7 @@ def may_see(caller: Caller, thing: ThingKind, workspace_id: int | None, missing:
     A thing that is in no workspace (None, 0) is seen, where roles decide, by those who see all.
 
     Raises:
-        NotFound: with `missing` as its text, which is that of a thing that is not there.
+        NotFound: with the text `missing`, which is the same for a thing that does not exist.
     """
     if not can(caller, "read", thing, workspace_id=workspace_id or NOWHERE):
         raise NotFound(missing)
@@ -227,6 +227,6 @@ def may_read(scope: TaskScope, uuid: str, experiment_id: int | None, source: str
     Args:
         uuid: the checkpoint's.
         experiment_id: whose it is; None for one that belongs to none.
-        source: what the task's trial started from.
+        source: the checkpoint from which the task's trial started.
     """
     return uuid == source or (experiment_id is not None and experiment_id == scope.experiment_id)

@@ -1,4 +1,4 @@
-"""Rows of an allocation beside its state: the containers of a gang that is not small.
+"""Rows of an allocation besides its state: the containers of a large gang.
 
 A state is read and written with each event, so it stays small; a container of 300 bytes, a
 thousand times, is not. Gangs of up to 16, nearly all that there are, keep theirs in the state:
@@ -18,7 +18,7 @@ MAX_IN_STATE = 16
 
 
 def split(state: Allocation) -> tuple[Allocation, Sequence[Container]]:
-    """The state as it is stored, and the containers that are stored beside it."""
+    """The stored state, and the containers that are stored beside it."""
     if len(state.containers) <= MAX_IN_STATE:
         return state, ()
     stored = replace(state, containers=(), container_rows=len(state.containers))
@@ -26,7 +26,7 @@ def split(state: Allocation) -> tuple[Allocation, Sequence[Container]]:
 
 
 def count(stored: Allocation) -> int:
-    """How many containers lie beside a stored state."""
+    """How many containers are stored beside a state."""
     return stored.container_rows
 
 

@@ -33,7 +33,7 @@ Step = tuple[Allocation, list[AllocationEffect]]
 
 
 def live(allocation: Allocation) -> list[Container]:
-    """The containers that are not over, by rank."""
+    """The open containers, by rank."""
     return [c for c in allocation.containers if c.state != "TERMINATED"]
 
 
@@ -44,10 +44,10 @@ def with_container(allocation: Allocation, container: Container) -> Allocation:
 
 
 def kill(allocation: Allocation, cause: KillCause, reason: str) -> Step:
-    """End every container that is not over, and see to it until none is left.
+    """End every open container, and repeat it until none is left.
 
-    The first cause stays, save that a request outranks all others: whoever asked for it sees
-    it killed. Asking again sends the signals again.
+    The first cause stays, except that a request for a kill overrides all others: its sender sees
+    it killed. A repeated request sends the signals again.
     """
     if not allocation.containers:
         return end_unassigned(allocation, reason)
@@ -120,7 +120,7 @@ def settle(allocation: Allocation) -> Step:
 
 
 def forget(container: Container) -> ForgetContainer:
-    """Let the agent remove what is left of a container."""
+    """Let the agent remove the files of a container."""
     return ForgetContainer(container_id=container.id, agent_id=container.agent_id)
 
 
@@ -136,11 +136,11 @@ def _signals(allocation: Allocation) -> list[AllocationEffect]:
 
 
 def _outcome(allocation: Allocation) -> AllocationOutcome:
-    """How an allocation ended whose containers are all over.
+    """How an allocation whose containers have all ended has ended.
 
-    A kill on request hides what happened meanwhile. One that only stands for leaving (not ready
-    to be asked, or too slow) does not hide that all left by themselves with code 0: their work
-    is done. An acknowledged request to leave hides a later failure.
+    A kill on request hides everything else. A kill that only replaces an exit (not ready for the
+    request, or too slow) does not hide that all containers exited with code 0: their work is done.
+    An acknowledged request to exit hides a later failure.
     """
     workers = [c for c in allocation.containers if not c.is_daemon] or allocation.containers
     is_clean = all(c.failure is None and c.exit_code == 0 for c in workers)

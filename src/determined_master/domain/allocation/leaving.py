@@ -1,4 +1,4 @@
-"""Asking an allocation to leave, and ending one that must go at once."""
+"""Asks an allocation to exit, and ends one that must exit at once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LeavingEvent = (
 
 
 def leave(state: Allocation, event: LeavingEvent) -> Step:
-    """Advance an allocation that is not over by a request to leave, or what follows from one."""
+    """Advance an open allocation by a request to exit, or by its consequences."""
     match event:
         case PreemptRequested():
             return _preempt(state, event.reason)

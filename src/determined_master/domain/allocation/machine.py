@@ -1,8 +1,8 @@
-"""The life of an allocation: asked for, assigned, running, asked to leave or killed, over.
+"""The life of an allocation: requested, assigned, running, preempted or killed, ended.
 
-Its state only moves forward. A report that is repeated, late or about a container that is
-not the allocation's changes nothing; the end of a container is acknowledged each time it is
-told, since an agent keeps what is left of it until then.
+Its state only moves forward. A report that is repeated, late or about a container of another
+allocation changes nothing. The end of a container is acknowledged each time it is reported,
+because an agent keeps the container's files until then.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def _container_changed(state: Allocation, event: ContainerChanged) -> Step:
     if event.state == "TERMINATED" and agent_id:
         effects.append(ForgetContainer(container_id=event.container_id, agent_id=agent_id))
     if known is not None and known.state == "TERMINATED" and event.state != "TERMINATED":
-        # Given up with its agent, or started after its end: nobody else will end it.
+        # Given up with its agent, or started after its end: nothing else will end it.
         return state, [SignalContainer(container_id=known.id, agent_id=known.agent_id)]
     if known is None or _CONTAINER_ORDER[event.state] <= _CONTAINER_ORDER[known.state]:
         return state, effects
@@ -199,7 +199,7 @@ def _become_ready(state: Allocation) -> Step:
         return state, []
     is_service = TASK_KINDS[state.request.task_type].is_service
     if is_service and _CONTAINER_ORDER[state.containers[0].state] < _CONTAINER_ORDER["RUNNING"]:
-        # a cluster may report a pod's start after its service does: nobody finds it yet
+        # a cluster may report a pod's start after its service answers: it is not reachable yet
         return replace(state, is_ready_untold=True), []
     effects: list[AllocationEffect] = []
     if is_service:
@@ -217,7 +217,7 @@ def _mark_daemon(state: Allocation, event: DaemonMarked) -> Step:
 def _effect_failed(state: Allocation, event: AllocationEffectFailed) -> Step:
     """A container that cannot be started is the task's failure: a bound to the attempts."""
     if event.effect != "start_container":
-        return state, []  # a kill is repeated by its timer, what is forgotten by the welcome
+        return state, []  # a kill is repeated by its timer, a forgotten container by the welcome
     failed = next((c for c in live(state) if c.id == event.container_id), None)
     if failed is None:
         return state, []

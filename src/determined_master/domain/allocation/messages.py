@@ -52,10 +52,9 @@ class ContainerFailure(msgspec.Struct, frozen=True, omit_defaults=True):
 class AllocationOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
     """How an allocation ended.
 
-    `completed`: all containers left by themselves with code 0. `preempted`: they left after
-    acknowledging the request to leave. `killed`: they were ended on request. `failed`: the
-    task's own fault, counted as a restart. `lost`: the system's fault, not counted.
-    `refused`: the request can never be met.
+    `completed`: all containers exited with code 0. `preempted`: they exited after acknowledging
+    the request. `killed`: they were ended on request. `failed`: the task's own fault, counted as a
+    restart. `lost`: the system's fault, not counted. `refused`: the request can never be met.
     """
 
     kind: Literal["completed", "preempted", "killed", "failed", "lost", "refused"]
@@ -102,7 +101,7 @@ class AllocationRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     max_slots: int | None = None
     """Most slots of all allocations of its job together."""
     position: Decimal | None = None
-    """Of its job in the queue, when somebody has moved it."""
+    """Of its job in the queue, if a user has moved it."""
     requested_at: datetime | None = None
     """When it began to wait."""
     excluded_agents: tuple[str, ...] = ()
@@ -128,7 +127,7 @@ class Allocation(State, frozen=True):
     is_ready_untold: bool = False
     """Its service is ready before its chief is known to run: reported once it runs."""
     preempt_reason: str | None = None
-    """Set once it is asked to leave."""
+    """Set once it is asked to exit."""
     is_preempt_acknowledged: bool = False
     kill_reason: str | None = None
     """Set once its containers are being ended, for whatever cause."""
@@ -137,7 +136,7 @@ class Allocation(State, frozen=True):
     """The first one; later ones only follow from it."""
     outcome: AllocationOutcome | None = None
     container_rows: int = 0
-    """How many containers lie in rows beside the stored state; 0 in memory, which has them all."""
+    """How many containers are in rows beside the stored state; 0 in memory, which has them all."""
 
 
 class AllocationRequested(Event, frozen=True, tag="allocation_requested"):
@@ -174,7 +173,7 @@ class JobTerms(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class TermsChanged(Event, frozen=True, tag="terms_changed"):
-    """Somebody has changed the place of its job in the queue."""
+    """A user has changed the place of its job in the queue."""
 
     terms: JobTerms
 
@@ -193,7 +192,7 @@ class ContainerChanged(Event, frozen=True, tag="container_changed"):
 
 
 class AgentLost(Event, frozen=True, tag="agent_lost"):
-    """An agent did not come back in time, or came back without this container."""
+    """An agent did not reconnect in time, or reconnected without this container."""
 
     agent_id: str
     container_ids: tuple[str, ...]
@@ -215,17 +214,17 @@ class DaemonMarked(Event, frozen=True, tag="daemon_marked"):
 
 
 class PreemptRequested(Event, frozen=True, tag="preempt_requested"):
-    """It is asked to save its work and leave."""
+    """It is asked to save its work and exit."""
 
     reason: str
 
 
 class PreemptAcknowledged(Event, frozen=True, tag="preempt_acknowledged"):
-    """The task has seen the request and will leave."""
+    """The task has received the request and will exit."""
 
 
 class PreemptionExpired(Event, frozen=True, tag="preemption_expired"):
-    """It was asked to leave and did not in time."""
+    """It was asked to exit and did not in time."""
 
 
 class KillRequested(Event, frozen=True, tag="kill_requested"):
@@ -243,7 +242,7 @@ class Refused(Event, frozen=True, tag="refused"):
 
     reason: str
     is_for_now: bool = False
-    """It is nobody's fault but the cluster's: asking again later may help."""
+    """It is only the cluster's fault: requesting slots again later may help."""
 
 
 class AllocationEffectFailed(GivenUp, frozen=True, tag="effect_failed"):
@@ -301,7 +300,7 @@ class SignalContainer(Effect, frozen=True, tag="signal_container"):
 
 
 class ForgetContainer(Effect, frozen=True, tag="forget_container"):
-    """Its end is stored: the agent may remove what is left of it."""
+    """Its end is stored: the agent may remove its files."""
 
     container_id: str
     agent_id: str
@@ -313,7 +312,7 @@ class ForgetContainer(Effect, frozen=True, tag="forget_container"):
 
 
 class ReportAllocationEnd(Effect, frozen=True, tag="report_allocation_end"):
-    """Tell the owner how it ended, and end the allocation's tokens."""
+    """Report to the owner how it ended, and revoke the allocation's tokens."""
 
     outcome: AllocationOutcome
 

@@ -17,7 +17,7 @@ class RunOver(Event, frozen=True):
 
 
 class RunOrder(Effect, frozen=True):
-    """Something is to become of its run."""
+    """An order about its run, such as a pause or a kill."""
 
     allocation_id: str
     reason: str

@@ -1,4 +1,4 @@
-"""What an allocation writes into its task's log, and what it answers about its end.
+"""The lines that an allocation writes into its task's log, and the texts of its end.
 
 Scripts match on these texts. Source: wire 9.3.
 """

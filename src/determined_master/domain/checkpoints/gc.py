@@ -1,7 +1,7 @@
 """Which checkpoints of an experiment are garbage: everything that no `save_*` setting keeps.
 
-Source: task-contract 6.3, experiment-config 14. Bent to lose no work: what is deleted already,
-or only in part there, takes no place among the best or the latest.
+Source: task-contract 6.3, experiment-config 14. Changed so that no work is lost: checkpoints that
+are deleted, completely or in part, do not count among the best or the latest.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 MAX_RUNS = 5
-"""So often is a task that deletes checkpoints started before it is given up."""
+"""How often a GC task is started before it is given up."""
 
 
 class Saved(msgspec.Struct, frozen=True):
@@ -68,8 +68,8 @@ def find_garbage(saved: Sequence[Saved], policy: SavePolicy) -> list[str]:
 def is_run_again(outcome: str, run: int) -> bool:
     """Whether a task that deletes checkpoints begins again after its `run`-th run.
 
-    A lost machine was nobody's fault, and what is half deleted is to be finished: nobody else
-    comes back to it. A task that failed by itself may need a user to fix something first.
+    A lost machine was nobody's fault, and a partial deletion must be completed: nothing else
+    repeats it. A task that failed by itself may need a user to fix something first.
     """
     return outcome == "lost" and run < MAX_RUNS
 

@@ -1,4 +1,4 @@
-"""Where the files of a checkpoint lie, for those who read them without its task."""
+"""Where the files of a checkpoint are, for readers outside of its task."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def checkpoint_directory(storage: Mapping[str, Any], uuid: str) -> str:
         uuid: of the checkpoint, in its usual form.
 
     Raises:
-        Unimplemented: the storage is of a kind that nobody knows any more.
+        Unimplemented: the storage is of an unknown kind.
     """
     kind = storage.get("type")
     if kind == "shared_fs":
@@ -33,5 +33,5 @@ def checkpoint_directory(storage: Mapping[str, Any], uuid: str) -> str:
 
 
 def manifest_name(uuid: str) -> str:
-    """Where a checkpoint's manifest lies, beside its directory."""
+    """The path of a checkpoint's manifest, beside its directory."""
     return f"{uuid}.manifest.json"

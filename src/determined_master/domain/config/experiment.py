@@ -1,4 +1,4 @@
-"""An experiment's configuration: from what a user submits to what is stored and run."""
+"""An experiment's configuration: from a submitted one to the one that is stored and run."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class BuiltExperiment(msgspec.Struct, frozen=True, kw_only=True):
 def build_experiment(
     submitted: Any, *, layers: ConfigLayers, seed: int, name: str, is_managed: bool = True
 ) -> BuiltExperiment:
-    """Check what a user has submitted, merge it with the other layers and fill in defaults.
+    """Check a submitted configuration, merge it with the other layers and fill in defaults.
 
     Building from a configuration that was built before, with the same layers, gives the same.
 
@@ -83,7 +83,7 @@ def build_experiment(
     if config.get("name") is None and not report.has_problem_at(f"{ROOT}.name"):
         config["name"] = name
 
-    EXPERIMENT.read(config, ROOT, report)  # what is right in each layer may not fit together
+    EXPERIMENT.read(config, ROOT, report)  # valid layers may not fit together
     completed = EXPERIMENT.complete(config)
     EXPERIMENT.find_gaps(completed, ROOT, report)
     _check_whole(completed, is_managed, report)
@@ -116,7 +116,7 @@ def _fill_pool(config: dict[str, Any], layers: ConfigLayers, report: ProblemRepo
 
 
 def _merge_cluster(config: Any, layers: ConfigLayers) -> dict[str, Any]:
-    """Lay a configuration over what the cluster's admins have set."""
+    """Merge a configuration over the settings of the cluster's admins."""
     quiet = ProblemReport()  # settings are checked at start
     resources = config["resources"]
     defaults = container_defaults(layers, resources["resource_pool"])

@@ -20,7 +20,7 @@ _SECTIONS = (
     "searcher", "hyperparameters", "resources", "checkpoint_storage", "containers", "log_policies"
 )  # fmt: skip
 _REQUIRED = ("name", "labels", "max_restarts", "preemption_timeout")
-"""Keys that a configuration of this release has beside those that its sections read."""
+"""Keys that a configuration of this release has besides those that its sections read."""
 
 
 class ExperimentConfig:

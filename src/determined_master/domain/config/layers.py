@@ -1,4 +1,4 @@
-"""What the cluster's admins and templates add to an experiment's configuration.
+"""The parts of an experiment's configuration from the cluster's admins and templates.
 
 From high to low: policies, the submitted configuration, its template, the pool's
 `task_container_defaults`, the cluster's, the workspace's checkpoint storage, the cluster's, the
@@ -43,7 +43,7 @@ class PoolLayer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ConfigLayers(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything below and above what the user has submitted."""
+    """All layers below and above the submitted one."""
 
     template: Mapping[str, Any] | None = None
     task_container_defaults: Mapping[str, Any] = msgspec.field(default_factory=dict)
@@ -116,7 +116,7 @@ def container_defaults(layers: ConfigLayers, pool: str) -> Mapping[str, Any]:
 def chosen_pool(
     resources: Mapping[str, Any], slots: int | None, layers: ConfigLayers, report: ProblemReport
 ) -> tuple[str, PoolLayer]:
-    """The pool that a task runs in, and what it adds: the default for its slots unless named."""
+    """The pool that a task runs in, and its layer: the default for its slots unless named."""
     pool = resources.get("resource_pool")
     if not pool:
         pool = layers.default_aux_pool if slots == 0 else layers.default_compute_pool

@@ -25,7 +25,7 @@ def mask_config(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def mask_but_storage(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The same with the storage as it is: clients download checkpoints with it."""
+    """The same with the storage unmasked: clients download checkpoints with it."""
     masked = dict(config)
     environment = config.get("environment")
     if isinstance(environment, Mapping) and isinstance(environment.get("registry_auth"), Mapping):
@@ -48,7 +48,7 @@ def mask_storage(storage: Mapping[str, Any]) -> dict[str, Any]:
 def keep_masked(given: Mapping[str, Any], stored: Mapping[str, Any] | None) -> dict[str, Any]:
     """A submitted storage section in which each mask is the stored secret again.
 
-    A user who was shown asterisks and sends them back means to change something else.
+    A user who sends back masked values wants to change something else.
     """
     known = stored or {}
     return {

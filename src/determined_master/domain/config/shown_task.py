@@ -21,7 +21,7 @@ def shown_task_config(
 
     Args:
         config: as `build_task` gives it.
-        entrypoint: what is run where the kind has a command of its own.
+        entrypoint: the command of kinds that have their own.
     """
     shown = mask_config(config)
     environment = dict(shown["environment"])

@@ -50,9 +50,9 @@ class StoredConfig(msgspec.Struct, frozen=True, kw_only=True):
 def read_stored(config: Mapping[str, Any]) -> StoredConfig:
     """Read a stored configuration of this or any earlier release.
 
-    One that this release has stored is taken as it is. An older one gets the shims of older
-    forms. Of one that cannot be read even so, only `_SURVIVES` and the searcher's name and metric
-    are taken; its search cannot continue.
+    A configuration stored by this release is used unchanged. An older one gets the shims of older
+    forms. If it still cannot be read, only `_SURVIVES` and the searcher's name and metric are
+    used; its search cannot continue.
     """
     try:
         typed = ExperimentConfig(config).convert()

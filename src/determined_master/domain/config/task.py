@@ -1,4 +1,4 @@
-"""The configuration of tasks that are no trials: from what a user submits to what is run."""
+"""The configuration of tasks other than trials: from a submitted one to the one that is run."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class TaskConfig(msgspec.Struct, frozen=True, kw_only=True):
     max_slots: int | None
     is_single_node: bool
     idle_timeout: timedelta | None
-    """How long nobody has to use it until it ends; None forever."""
+    """How long it may be unused before it ends; None forever."""
     preemption_timeout_s: int
     work_dir: str | None
     containers: ContainerConfig
@@ -69,7 +69,7 @@ class BuiltTask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TaskOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Values that complete a configuration beside its layers."""
+    """Values that complete a configuration besides its layers."""
 
     name: str
     """In the description that is generated."""
@@ -82,7 +82,7 @@ class TaskOptions(msgspec.Struct, frozen=True, kw_only=True):
 def build_task(
     kind: ConfigKind, submitted: Any, *, layers: ConfigLayers, options: TaskOptions
 ) -> BuiltTask:
-    """Check what a user has submitted, merge it with the other layers and fill in defaults.
+    """Check a submitted configuration, merge it with the other layers and fill in defaults.
 
     Args:
         kind: of the task.
@@ -163,7 +163,7 @@ def _read(kind: ConfigKind, submitted: Any, root: str, report: ProblemReport) ->
 def _check_said(
     kind: ConfigKind, config: Mapping[str, Any], options: TaskOptions, report: ProblemReport
 ) -> None:
-    """Report what the schema alone does not show; warn of what changes nothing."""
+    """Report problems that the schema does not show; warn of keys without effect."""
     at = f"{ROOT}.entrypoint"
     facts = _kind(kind)
     if facts.runs_user_command:

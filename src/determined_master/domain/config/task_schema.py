@@ -69,7 +69,7 @@ class CommandArguments(ValueType):
 
 
 class NotForUsers(ValueType):
-    """A value that is what it is, whoever asks."""
+    """A constant value for all users."""
 
     noun = "null"
 

@@ -33,7 +33,7 @@ def go_on(state: Experiment, event: ExperimentContinued) -> Step:
     """Open closed trials again; the search continues from where it was.
 
     Raises:
-        FailedPrecondition: it is not over, or no trial is to continue.
+        FailedPrecondition: it has not ended, or no trial is to continue.
     """
     if state.state not in TERMINAL:
         raise FailedPrecondition(
@@ -62,7 +62,7 @@ def delete(state: Experiment) -> Step:
     """Begin to delete it; asking again while that continues changes nothing.
 
     Raises:
-        FailedPrecondition: it is not over.
+        FailedPrecondition: it has not ended.
     """
     if state.state in ("DELETING", "DELETED"):
         return state, []
@@ -103,19 +103,19 @@ def collected(state: Experiment, event: GcEnded) -> Step:
 
 
 def start_again(state: Experiment, event: GcLost) -> Step:
-    """Let a task whose machine was lost begin again; it is not over."""
+    """Let a task whose machine was lost start again; it has not ended."""
     return state, [StartGc(task_id=event.task_id, run=event.run + 1)]
 
 
 def waits(state: Experiment, event: GcWaits) -> Step:
-    """Report what a deletion waits for; its journal has every other GC task too."""
+    """Report why a deletion waits; its journal has every other GC task too."""
     if state.state != "DELETING":
         return state, []
     return replace(state, reason=f"its checkpoints are not deleted yet: {event.reason}"), []
 
 
 def fail_deletion(state: Experiment, error: str) -> Step:
-    """Give a deletion up; it can be asked for again."""
+    """Give up a deletion; it can be requested again."""
     if state.state != "DELETING":
         return state, []
     return replace(state, state="DELETE_FAILED", reason=error), []

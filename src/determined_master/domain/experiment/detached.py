@@ -1,4 +1,4 @@
-"""A detached experiment: what its trials do makes its state, and nobody else.
+"""A detached experiment: its trials alone determine its state.
 
 Its trials come from programs outside the cluster, at any time. It is counted how many are in
 which state; it is shown as the trial that weighs most (`DETACHED_WEIGHT`). Two reports of
@@ -78,7 +78,7 @@ def step(state: Experiment, event: OwnEvent) -> Step:
 
 
 def _stop(state: Experiment, signal: SignalTrials) -> Step:
-    """Its trials hear of it and say so; without any there is nobody to wait for."""
+    """Its trials are notified and report their ends; without trials there is none to wait for."""
     if state.state in TERMINAL | LEAVING:
         return state, []
     if any(state.detached_trials.values()):

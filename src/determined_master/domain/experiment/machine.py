@@ -58,13 +58,13 @@ def step(  # noqa: C901 (one case an event)
 
     Args:
         state: None before it is created.
-        context: the search; its memory is read and never changed here: whoever stores the
+        context: the search; its memory is read and never changed here: the code that stores the
             records among the effects applies them to it.
 
     Raises:
         NotFound: there is no such experiment, and the event does not make it.
-        FailedPrecondition: an ended or stopping experiment is to run or to pause; or a detached
-            one is.
+        FailedPrecondition: an ended or stopping experiment cannot run or pause; nor can a detached
+            one.
     """
     if isinstance(event, ExperimentCreated | ExperimentDetached):
         return _begin(state, event, context)
@@ -238,7 +238,7 @@ def _trial_ended(state: Experiment, event: TrialEnded, context: SearchContext) -
 def _effect_failed(state: Experiment, event: ExperimentEffectFailed) -> Step:
     """An order that cannot be carried out ends the experiment.
 
-    A trial that could not be made counts as closed: nobody else will close it.
+    A trial that could not be created counts as closed: nothing else will close it.
     """
     reason = f"the order {event.effect} could not be carried out: {event.error}"
     if event.effect == "start_collection":
@@ -265,7 +265,7 @@ def _is_searching(state: Experiment) -> bool:
 
 
 def _measure(state: Experiment, context: SearchContext) -> Experiment:
-    """Note the progress; that of an event itself shows with the next one."""
+    """Record the progress; that of an event itself shows with the next one."""
     closed = state.trials_closed / max(state.trials_requested, 1)
     return replace(state, progress=context.method.progress(state.search, context.memory, closed))
 
@@ -302,7 +302,7 @@ def _follow(state: Experiment, decision: SearchDecision) -> Step:
 
 
 def _settle(state: Experiment, effects: list[ExperimentEffect | SearchRecord]) -> Step:
-    """Close the experiment when every trial that was asked for is closed.
+    """Close the experiment when every requested trial is closed.
 
     ERROR only when all have failed: one that worked is a result.
     """

@@ -25,7 +25,7 @@ class Experiment(State, frozen=True):
     reason: str = ""
     """Why it stops or stopped, in words for its user."""
     collections: int = 0
-    """Tasks that delete checkpoints of it and are not over."""
+    """Open GC tasks of its checkpoints."""
     collection_error: str = ""
     """The first failure since its deletion was requested."""
     was_cut_short: bool = False
@@ -99,7 +99,7 @@ class ExperimentContinued(Event, frozen=True, tag="experiment_continued"):
 
 
 class DeletionRequested(Event, frozen=True, tag="deletion_requested"):
-    """A user wants the experiment, its results and its checkpoints gone."""
+    """A user deletes the experiment, its results and its checkpoints."""
 
 
 class GcPlanned(Event, frozen=True, tag="collection_planned"):
@@ -133,7 +133,7 @@ class GcWaits(Event, frozen=True, tag="collection_waits"):
 
 
 class ExperimentRemoved(Event, frozen=True, tag="experiment_removed"):
-    """Everything that belonged to the experiment is gone."""
+    """Everything that belonged to the experiment is deleted."""
 
 
 class ValidationReported(Event, frozen=True, tag="validation_reported"):
@@ -211,7 +211,7 @@ class ContinueTrial(Effect, frozen=True, tag="continue_trial"):
 
     request_id: str
     hparams: dict[str, Any] | None = None
-    """New ones; None leaves those it has."""
+    """New ones; None keeps its own."""
 
     @property
     def about(self) -> str:
@@ -220,7 +220,7 @@ class ContinueTrial(Effect, frozen=True, tag="continue_trial"):
 
 
 class StopTrial(Effect, frozen=True, tag="stop_trial"):
-    """The search has seen enough of a trial: ask it to save its work and leave."""
+    """Ask a trial to save its work and exit: the search stops it."""
 
     request_id: str
 
@@ -235,7 +235,7 @@ class GrowSearch(Effect, frozen=True, tag="grow_search"):
 
 
 class SignalTrials(Effect, frozen=True, tag="signal_trials"):
-    """Tell every live trial of the experiment's new state."""
+    """Notify every live trial of the experiment's new state."""
 
     signal: Literal["activate", "pause", "cancel", "kill", "error"]
     reason: str = ""
@@ -256,7 +256,7 @@ class PlanDeletion(Effect, frozen=True, tag="plan_deletion"):
 
 
 class StartGc(Effect, frozen=True, tag="start_collection"):
-    """Start a task that deletes checkpoints; what it does is stored under its id."""
+    """Start a task that deletes checkpoints; its order is stored under its id."""
 
     task_id: str
     run: int = 1
@@ -264,7 +264,7 @@ class StartGc(Effect, frozen=True, tag="start_collection"):
 
 
 class RemoveExperiment(Effect, frozen=True, tag="remove_experiment"):
-    """Its files are gone: delete all that is stored of it."""
+    """Its files are deleted: delete all of its rows."""
 
 
 ExperimentEffect = (

@@ -1,8 +1,8 @@
-"""The life of a generic task: one run after another, as often as it is paused and continues.
+"""The life of a generic task: one run after another, as often as it is paused and continued.
 
-Its first run was promised its slots: it cannot be asked to leave, so that a pause ends it. Later
-runs know that they were paused before, and are asked. A run that fails or is lost is the end:
-nobody knows whether the program can be started twice.
+Its first run cannot be preempted, so a pause ends it. Later runs know that they were paused
+before, and are asked to exit. A run that fails or is lost ends the task: nobody knows whether the
+program can be started twice.
 
 Source: task-contract 7.6.
 """
@@ -116,7 +116,7 @@ def _run_ended(state: GenericTask, event: RunEnded) -> Step:
         case "preempted" | "killed" | "lost" if state.state == "STOPPING_PAUSED":
             return replace(idle, state="PAUSED"), []
         case "preempted":
-            return _start(idle)  # somebody else needed the slots
+            return _start(idle)  # another job needed the slots
         case "killed":
             return _end(idle, "CANCELED", outcome.message)
         case "lost":

@@ -68,7 +68,7 @@ class RequestRun(Effect, frozen=True, tag="request_run"):
 
 
 class PreemptRun(RunOrder, frozen=True, tag="preempt_run"):
-    """Ask the run to save its work and leave."""
+    """Ask the run to save its work and exit."""
 
 
 class KillRun(RunOrder, frozen=True, tag="kill_run"):

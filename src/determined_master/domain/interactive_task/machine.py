@@ -1,7 +1,7 @@
 """The life of an interactive task: it is launched, runs once, and ends.
 
-Its program holds what a person is doing, so it is never asked to make room, and never started a
-second time: whatever ends its one run ends the task.
+Its program holds a person's work, so it is never preempted, and never started a second time: any
+end of its one run ends the task.
 
 Source: task-contract 7.1.
 """

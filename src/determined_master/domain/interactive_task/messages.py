@@ -31,7 +31,7 @@ class TaskLaunched(Event, frozen=True, tag="task_launched"):
 
 
 class InteractiveTaskKilled(Event, frozen=True, tag="task_killed"):
-    """It is to end at once: a user says so, its workspace goes, or nobody uses it."""
+    """It must end at once: a user kills it, its workspace is deleted, or it is unused."""
 
     reason: str
 

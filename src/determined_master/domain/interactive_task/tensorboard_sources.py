@@ -29,7 +29,7 @@ class LogSource(msgspec.Struct, frozen=True, kw_only=True):
     experiment_id: int
     trial_id: int | None = None
     config: Mapping[str, Any]
-    """The experiment's: its storage, and the variables by which that may be reached."""
+    """The experiment's: its storage, and the variables for access to it."""
 
 
 def to_json(sources: Sequence[LogSource]) -> bytes:

@@ -1,8 +1,7 @@
 """Columns that lists of runs and of experiments are filtered and sorted by.
 
-Those of the tables themselves are named here. Hyperparameters (`hp.`), metrics
-(`<group>.<metric>.<figure>`) and metadata (`metadata.`) are the project's own: what its runs
-have had.
+The columns of the tables themselves are named here. Hyperparameters (`hp.`), metrics
+(`<group>.<metric>.<figure>`) and metadata (`metadata.`) are the project's own: those of its runs.
 """
 
 from __future__ import annotations

@@ -177,7 +177,7 @@ class _Reader:
 
 
 def _asked_type(raw: dict[str, Any]) -> ColumnType:
-    """The type of a project's own column is what the request says, else what the value is."""
+    """The type of a project's own column is that of the request, else that of the value."""
     asked = str(raw.get("type") or "").removeprefix("COLUMN_TYPE_")
     value = raw.get("value")
     if asked in ("NUMBER", "DATE", "TEXT", "ARRAY"):

@@ -8,7 +8,7 @@ from determined_master.domain.errors import InvalidArgument
 
 
 class Page(msgspec.Struct, frozen=True):
-    """A slice `[start, end)` of `total` items, and what was asked for it."""
+    """A slice `[start, end)` of `total` items, and the request for it."""
 
     offset: int
     limit: int

@@ -72,7 +72,8 @@ def gpus_of(instance_type: str, instance_slots: int | None) -> int | None:
 
     Args:
         instance_type: as AWS calls it.
-        instance_slots: what the settings say of a type that is not in the table; the table wins.
+        instance_slots: the setting for a type that is not in the table; the table takes
+            precedence.
     """
     return SLOTS.get(instance_type, instance_slots)
 

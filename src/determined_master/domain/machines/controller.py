@@ -89,7 +89,7 @@ def step(state: ControllerState, observation: Observation, now: datetime) -> Ste
 
 
 def _begin_lead(state: ControllerState, lead: observations.LeadBegun) -> Step:
-    """Shut the agents of machines that an earlier lead has asked to end."""
+    """Disable the agents of machines whose end an earlier leader has requested."""
     idle_since = dict(lead.idle_since)
     state = replace(
         state,
@@ -170,7 +170,7 @@ def _agents(endings: Sequence[Ending]) -> frozenset[str]:
 
 
 def _end(state: ControllerState, busy: frozenset[str]) -> list[Action]:
-    """End the machines of the decision, unless something has started there meanwhile."""
+    """End the machines of the decision, unless something has started there in the meantime."""
     spared = [id for id, name in state.leaving.items() if name in busy]
     ending = [e for e in state.decided.endings if e.machine.agent_name not in busy]
     return [

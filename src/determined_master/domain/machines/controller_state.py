@@ -37,7 +37,7 @@ class ControllerState(msgspec.Struct, frozen=True, kw_only=True):
     status: MachineStatus
     """As of the last observation."""
     epoch: int | None = None
-    """Of the lead that has taken over."""
+    """Of the leadership that has taken over."""
     clocks: Clocks = Clocks()
     joins: JoinTracker = JoinTracker()
     backoff: LaunchBackoff = LaunchBackoff()
@@ -54,7 +54,7 @@ class ControllerState(msgspec.Struct, frozen=True, kw_only=True):
     machines: tuple[Machine, ...] = ()
     """The machines of the current look."""
     leaving: dict[str, str] = msgspec.field(default_factory=dict)
-    """Agents of the machines that were asked to end, by machine, as of the current look."""
+    """Agents of machines whose end was requested, by machine, as of the current observation."""
     fading: frozenset[str] = frozenset()
     """Agents still there whose machines have ended: nothing may start on them."""
 

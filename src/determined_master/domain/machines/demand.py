@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def demand(waiting: Iterable[RequestView], held: Mapping[str, int], size: Size) -> int:
-    """How many machines to have beside those that are in use.
+    """How many machines to have besides those in use.
 
     Free slots of these machines do not count: what could be placed there was. A request that the
     pool could never hold asks for nothing, nor does a job beyond its max_slots.

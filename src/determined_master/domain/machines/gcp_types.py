@@ -84,8 +84,8 @@ def label_value(text: str) -> str:
 def machine_names(prefix: str, token: str, count: int) -> tuple[list[str], bool]:
     """The names of the machines of one launch, and whether they had to be shortened.
 
-    Two words and five digits follow from the launch's token, so that it names the same machines
-    when it is asked for again.
+    Two words and five digits are derived from the launch's token, so that a repeated launch names
+    the same machines.
 
     Args:
         prefix: lower-case letters, digits and dashes, a letter first.

@@ -18,7 +18,7 @@ class LaunchPatience(msgspec.Struct, frozen=True):
     timeout: timedelta = timedelta(0)
     """How long one counts; 0: none ever does."""
     retries: int = 0
-    """So many in a row do not count yet."""
+    """How many failures in a row do not count yet."""
 
 
 class LaunchErrors(msgspec.Struct, frozen=True):

@@ -16,7 +16,7 @@ class FleetView(msgspec.Struct, frozen=True, kw_only=True):
     """The provider's side of a pool."""
 
     held: int = 0
-    """Machines that may exist and cost beside the listed ones; see `scale`."""
+    """Machines that may exist and cost besides the listed ones; see `scale`."""
     is_settled: bool = True
     """Whether the answer to every launch is known."""
 
@@ -25,7 +25,7 @@ class LeadBegun(msgspec.Struct, frozen=True, kw_only=True):
     """This master leads, and has read the rows of the leads before."""
 
     leaving: frozenset[str]
-    """Agents of machines that an earlier lead has asked to end."""
+    """Agents of machines whose end an earlier leader has requested."""
     idle_since: Mapping[str, datetime]
     """By machine."""
 
@@ -52,7 +52,7 @@ class PoolObserved(msgspec.Struct, frozen=True, kw_only=True):
     present: frozenset[str]
     """Agents, the disconnected ones included."""
     leaving: Mapping[str, str]
-    """Agents of the machines that were asked to end and are still listed, by machine."""
+    """Agents of machines whose end was requested and that are still listed, by machine."""
     fleet: FleetView
 
 
@@ -67,7 +67,7 @@ class MachinesEnded(msgspec.Struct, frozen=True):
     """The provider was asked to end machines."""
 
     leaving: frozenset[str]
-    """Agents of all machines that were asked to end and are still listed."""
+    """Agents of all machines whose end was requested and that are still listed."""
 
 
 class LaunchDue(msgspec.Struct, frozen=True):
@@ -153,7 +153,7 @@ class SpareMachine(msgspec.Struct, frozen=True):
 
 
 class EndMachines(msgspec.Struct, frozen=True):
-    """Ask the provider to end machines, those included that it was asked to end before."""
+    """Ask the provider to end machines, including those of earlier requests."""
 
     machines: tuple[Machine, ...]
 

@@ -1,4 +1,4 @@
-"""How many machines a pool should have: what runs idle leaves, what waits is made room for."""
+"""How many machines a pool should have: idle ones are ended, waiting requests get new ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 MachineState = Literal[
     "pending", "starting", "running", "stopping", "stopped", "terminating", "unknown"
 ]
-"""`pending`: asked for and not granted yet, as a request for a spot machine."""
+"""`pending`: requested and not granted yet, such as a request for a spot machine."""
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,7 +19,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     agent_name: str
-    """The id with which the agent on it joins."""
+    """The id with which its agent joins."""
     state: MachineState
     launched_at: datetime
     is_spot: bool = False
@@ -52,15 +52,15 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     max_starting: timedelta = timedelta(minutes=20)
     max_disconnected: timedelta = timedelta(minutes=10)
     return_wait: timedelta = timedelta(seconds=25)
-    """How long an agent that is gone may be back any moment."""
+    """How long a lost agent may still reconnect."""
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """A machine, and what the agent on it does."""
+    """A machine, and the work of its agent."""
 
     machine: Machine
     agent: Literal["busy", "idle", "away"]
-    """`busy` wins: what an agent ran that is away may still run."""
+    """`busy` takes precedence: the work of a lost agent may still run."""
     is_wanted: bool = False
     """Whether something that waits might be given it."""
 
@@ -98,7 +98,7 @@ class Scaling(msgspec.Struct, frozen=True, kw_only=True):
     clocks: Clocks
     """For the next look."""
     machines: int
-    """Those that count: all but what is stopped or on its way out."""
+    """The machines that count: all except stopped and ending ones."""
     starting: int
     """Of these, those whose agents are still to come."""
     idle: int
@@ -115,23 +115,23 @@ def scale(
 ) -> Scaling:
     """Decide which machines go, and how many more are started.
 
-    Machines that start already count against what is desired, and so do idle ones that might be
-    given what waits: the machines of a gang come one by one, and each would start another in
-    its place. For the same reason such a machine stays, however long it is idle. A machine on
-    which anything runs never goes.
+    Starting machines count against the desired number, and so do idle ones that might get waiting
+    work: the machines of a gang appear one by one, and each would cause a replacement. For the
+    same reason such a machine stays, however long it is idle. A machine with running work is never
+    ended.
 
     Args:
         seen: all machines of the pool, in any order; the order never changes the answer.
-        desired: machines that what waits would fill, beside those on which something runs.
+        desired: machines for waiting requests, besides those with running work.
         limits: of the pool.
         clocks: of the look before.
         now: of this look.
-        held: more machines that may be there and cost, though nothing can run on them: asked to
-            end and still not on their way out, or started and never seen.
+        held: further machines that may exist and cost, though nothing can run on them: their end
+            was requested and has not begun, or they were started and never listed.
 
     Returns:
         A launch after which there are at most `max_machines`, with those held, and at least
-        `min_machines` where the maximum leaves room for them.
+        `min_machines` if the maximum allows them.
 
     Cost: O(n log n) in machines.
     """
@@ -179,7 +179,7 @@ def _group_of(seen: Seen, limits: Limits, now: datetime) -> str:
 
 
 def _continue(groups: _Groups, clocks: Clocks, now: datetime) -> Clocks:
-    """The clocks run on for who is still idle or away, and begin for who has become it."""
+    """The clocks of machines that are still idle or away continue; those of others start."""
     idle, away = ([s.machine.id for s in groups[name]] for name in ("idle", "away"))
     unseen = {s.machine.id for name in ("pending", "starting", "away") for s in groups[name]}
     before = {id: since for id, since in clocks.idle_since.items() if id in unseen}

@@ -21,11 +21,11 @@ class MachineStatus(msgspec.Struct, frozen=True, kw_only=True):
     tried_again_at: datetime | None = None
     """Until then no machine is started; None when it is tried all the time."""
     silent: int = 0
-    """So many in a row were given up because their agents never came."""
+    """How many in a row were given up because their agents never joined."""
     rests_until: datetime | None = None
     """Before that none is started for that reason, and then one alone."""
     trouble: str = ""
-    """Why the provider does not do all that it is asked for at present."""
+    """Why the provider does not carry out all requests at present."""
 
     def sentence(self, *, for_admin: bool = False) -> str:
         """Why no machine comes; empty when there is no reason to report.

@@ -19,7 +19,7 @@ class WantedSlots:
         """
         Args:
             waiting: what got no place in the last plan.
-            size: of machines; what they could never hold asks for none.
+            size: of machines; requests that they could never hold do not count.
         """
         self._excluded: dict[int, frozenset[str]] = {}
         """By slots needed on one machine: the agents that all such requests exclude."""

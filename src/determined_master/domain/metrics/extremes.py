@@ -1,4 +1,4 @@
-"""The lowest and the highest values of a series: what a chart must not lose.
+"""The lowest and the highest values of a series, which a chart must show.
 
 A series is cut into parts of so many reports, as they came; of each part the two extremes are
 kept with their steps. A chart with fewer points takes the extremes of several parts together,
@@ -37,8 +37,8 @@ def extremes_of(
 ) -> dict[str, list[Extremes]]:
     """The extremes of each part of a group's reports, by metric.
 
-    Not-a-number and what is no number is passed over; a part without a number is left out.
-    Cost: O(values), some two million a second.
+    NaN and other values that are not numbers are skipped; a part without a number is omitted.
+    Cost: O(values), about two million a second.
     """
     found: dict[str, list[Extremes]] = {}
     for start in range(0, len(reports), part_reports):

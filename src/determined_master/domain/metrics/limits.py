@@ -1,7 +1,7 @@
 """How much one metric report may hold.
 
-A value is whatever is no list or object; those in lists and objects and those of batches count
-as well. More than this is no metric but a file: it would hold up the reports of other trials.
+A value is anything but a list or object; those in lists and objects and those of batches count as
+well. More values than this are no metric but a file: they would delay the reports of other trials.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MAX_NAME_BYTES = 1000
 MAX_DEPTH = 50
 
 LARGEST = int(sys.float_info.max)
-"""No chart, mean or comparison has a whole number beyond what a double holds."""
+"""No chart, mean or comparison can use a whole number beyond a double's range."""
 
 _CONTAINERS: frozenset[type] = frozenset({dict, list})
 _WHOLE: frozenset[type] = frozenset({int})
@@ -31,7 +31,7 @@ def find_problem(
 ) -> InvalidArgument | None:
     """Why a report is too much; None when it is not.
 
-    Cost: O(names), and O(values) of what is in lists and objects.
+    Cost: O(names), and O(values) in lists and objects.
     """
     sets = (metrics, *(batch_metrics or ()))
     count = sum(map(len, sets))

@@ -1,9 +1,9 @@
 """Capacity of a pool's agents: free slots, slots that will be free, and reservations, in one pass.
 
-A pass starts requests, asks others to leave, and keeps what they leave for those ahead in the
-queue. For each agent `free` counts what can be used now, and `soon` what can be promised: the
-free places and those of tasks that are leaving, less what is promised already. Nobody may use
-now what somebody else was promised, so no more than the smaller of the two is open.
+A pass starts requests, preempts tasks, and reserves the slots that these free for requests ahead
+in the queue. For each agent, `free` counts the slots that can be used now, and `soon` those that
+can be reserved: the free slots and those of exiting tasks, less existing reservations. Reserved
+slots cannot be used now, so at most the smaller of the two is open.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ from determined_master.domain.schedule.view import AgentView, Rules, RunningView
 
 SlotKind = Literal["slots", "aux"]
 Measure = Literal["open", "soon", "most"]
-"""Of an agent's places: what can be used now, what can be promised, and what could be if everybody
-left who may be asked to."""
+"""Slots of an agent: usable now, reservable, and reservable if all preemptible tasks exited."""
 SlotCounts = tuple[tuple[str, int], ...]
-"""How many places on which agents, summing to what was asked for."""
+"""The numbers of slots on agents that together satisfy a demand."""
 CapacityGroup = tuple[int, int, float | None]
 """Open places, all places, and the score when places do not give it: equal agents share one.
 
@@ -45,7 +44,7 @@ class AgentCapacity(msgspec.Struct, gc=False):
     fixed: float | None
     """A score that does not depend on its places."""
     held: int = 0
-    """Places of those who could be asked to leave."""
+    """Slots of preemptible tasks."""
 
 
 class CapacityIndex:
@@ -131,20 +130,20 @@ class Capacity:
 
     @property
     def soon(self) -> CapacityIndex:
-        """By what can be promised; made when it is first asked for."""
+        """By reservable slots; built on first use."""
         if self._soon is None:
             self._soon = CapacityIndex(self.seats.values(), "soon")
         return self._soon
 
     @property
     def most(self) -> CapacityIndex:
-        """By what could be promised if all left who may be asked to; see `could_leave`."""
+        """By the slots reservable if all preemptible tasks exited; see `could_leave`."""
         if self._most is None:
             self._most = CapacityIndex(self.seats.values(), "most")
         return self._most
 
     def could_leave(self, one: RunningView, sign: int = 1) -> None:
-        """Count somebody among those who may be asked to leave; not any more with sign -1."""
+        """Count a task among the preemptible ones; with sign -1 remove it."""
         for agent_id, places in self.held(one):
             seat = self.seats.get(agent_id)
             if seat is not None:
@@ -172,14 +171,14 @@ class Capacity:
         return tuple(taken)
 
     def promise(self, parts: SlotCounts) -> None:
-        """Keep places for somebody, those in use until they are free."""
+        """Reserve slots for a request; those in use until they are free."""
         for agent_id, places in parts:
             seat = self.seats[agent_id]
             seat.soon -= places
             self._moved(seat)
 
     def leaves(self, one: RunningView, sign: int = 1) -> None:
-        """Count on the places of somebody who is asked to leave; not any more with sign -1."""
+        """Count on the slots of a preempted task; with sign -1 no longer."""
         for agent_id, places in self.held(one):
             seat = self.seats.get(agent_id)
             if seat is not None:

@@ -1,8 +1,8 @@
 """Fair share scheduling: each job is offered a part of the pool by its weight.
 
-Jobs with more than their offer are asked to give slots back, those with less start requests in
-the order of age. Offers follow from what jobs ask for and not from who happens to hold what, so
-the plan settles: nobody is asked to leave in turns.
+Jobs above their offer give up slots; jobs below it start requests, sorted by age. Offers depend on
+demand and not on which job holds which slots at the moment, so plans converge: no two jobs preempt
+each other in turn.
 
 A request that its job's share could never hold, or that others have passed for too long, is
 served outside of the shares: agents are drained for it, the oldest such request first. A
@@ -25,7 +25,7 @@ from determined_master.domain.schedule.view import DemandKey, JobView, PoolView,
 
 
 def plan(view: PoolView) -> Plan:
-    """Decide who starts where, who is asked to leave, and why the others wait.
+    """Decide which requests start where, which tasks are preempted, and why the others wait.
 
     Tasks without slots start wherever there is a place, in the order of age.
 
@@ -42,7 +42,7 @@ def plan(view: PoolView) -> Plan:
 
 
 def _serve_aux(view: PoolView) -> PlanningPass | None:
-    """Start what has no slots; None when nothing of that kind waits."""
+    """Start requests without slots; None if none of them waits."""
     if view.jobs is not None and len(view.pending) == sum([len(j.ids) for j in view.jobs]):
         return None
     requests = sorted((r for r in view.pending if r.slots < 1), key=age_key)
@@ -88,7 +88,7 @@ class _Shares:
         return kept
 
     def serve(self) -> None:
-        """Offer slots to all jobs, then let each use its offer or give back what is above it."""
+        """Offer slots to all jobs; then each uses its offer, or gives up the slots above it."""
         jobs = self._jobs
         shares = fill(map(_claim, jobs.values()), _capacity(self._view, jobs.values()))
         served = self._serve_longest_waiting(shares)
@@ -103,7 +103,7 @@ class _Shares:
     def _serve_longest_waiting(self, shares: list[Share]) -> str | None:
         """Start, or drain agents for, the oldest request that its share does not serve.
 
-        One at a time, so that shares stay what they are for all others.
+        One at a time, so that the shares of all others stay unchanged.
         """
         request = self._longest_waiting(shares)
         if request is None:
@@ -152,7 +152,7 @@ class _Shares:
         )
 
     def _give_back(self, job: JobView, excess: int) -> None:
-        """Ask the oldest to leave until the job has no more than its offer."""
+        """Preempt the oldest tasks until the job has no more than its offer."""
         able = [
             r
             for r in job.running
@@ -166,7 +166,7 @@ class _Shares:
             excess -= one.slots
 
     def _start(self, job: JobView, left: int, served: str | None) -> None:
-        """Start its requests until what is left of its offer is used."""
+        """Start its requests until the rest of its offer is used."""
         waits = self.line.waits
         if job.smallest_asked is None or left < job.smallest_asked:  # as with most jobs
             waits += [Wait(id, "share") for id in job.ids if id != served]

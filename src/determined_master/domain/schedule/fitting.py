@@ -59,10 +59,10 @@ def fit(
     all-reduce; agents of several sizes only where the pool allows it.
 
     Args:
-        demand: what is asked for.
+        demand: of the request.
         allocation_id: decides between equally good agents.
         room: of the demand's kind.
-        is_soon: fit into what can be promised, instead of what is open now.
+        is_soon: fit into reservable slots instead of open ones.
 
     Returns:
         Places on each agent; None when nothing fits.
@@ -84,13 +84,14 @@ def fit(
 def fit_drained(demand: Demand, allocation_id: str, room: Capacity) -> SlotCounts | None:
     """Choose the agents that would hold a request soonest if nothing new started on them.
 
-    Those with the fewest places in use or promised, since they need the least to end; None when
-    not even idle agents would hold it. The choice only ever moves to agents with less in use, so
-    whoever waits for them is served once what runs there ends.
+    The agents with the fewest slots in use or reserved, because these free up first; None if not
+    even idle agents would hold it. The choice moves only to agents with less in use, so a request
+    that waits for them is served once their tasks end.
     """
     index = room.soon
     hashed = hash_of(allocation_id)
-    # The most to promise first: for each size of agents, what they lack in all.
+    # Sorted by reservable slots, most first: for each size of agents, the slots that they lack in
+    # total.
     by_size: dict[int, list[CapacityGroup]] = {}
     for group in sorted(index.groups, key=lambda g: (-g[0], -g[1])):
         by_size.setdefault(group[1], []).append(group)
@@ -114,7 +115,7 @@ def fit_drained(demand: Demand, allocation_id: str, room: Capacity) -> SlotCount
 
 
 def could_fit(demand: Demand, index: CapacityIndex, *, is_heterogeneous: bool) -> bool:
-    """Whether the request would fit into the places by which agents are indexed.
+    """Whether the request would fit into the slots by which agents are indexed.
 
     Cost: O(groups), and O(1) an agent that is excluded.
     """
@@ -130,7 +131,7 @@ class Gathered:
     """What agents could promise as one task after the other leaves, until a request would fit."""
 
     def __init__(self, demand: Demand, room: Capacity) -> None:
-        """Begin with what each agent could promise now, which is not enough."""
+        """Start with the slots that each agent can reserve now, which are not enough."""
         self._demand = demand
         self._wanted, self._may_spread = demand.places, demand.may_spread
         self._room = room
@@ -160,7 +161,7 @@ class Gathered:
         return _whole_sizes(self._demand.slots, self._whole, is_heterogeneous) is not None
 
     def useful_agents(self) -> set[str]:
-        """Those where what was given back makes room for the request, or for a part of it."""
+        """Agents whose freed slots hold the request, or a part of it."""
         seats = self._room.seats
         return {
             agent_id
@@ -170,9 +171,9 @@ class Gathered:
 
 
 def could_hold(demand: Demand, sizes: dict[int, int], *, is_heterogeneous: bool) -> bool:
-    """Whether idle agents would hold the request; `sizes` counts those of each size above 0.
+    """Whether idle agents would hold the request; `sizes` counts agents of each size above 0.
 
-    Nothing is known of which agents they are: not for a demand that excludes some.
+    The agents are unknown, so this does not hold for a demand that excludes some.
     """
     if any(size >= demand.places for size in sizes):
         return True

@@ -1,7 +1,7 @@
 """What the flight recorder keeps: views and plans, each frame the changes since the one before.
 
-An unchanged part is the same object in one view and the next, so a frame is found by
-comparing identities, and its size is that of what has happened.
+An unchanged part is the same object in consecutive views, so a frame is found by comparing
+identities, and its size depends on what has changed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What each job of a pool asks for and holds, added up.
+"""The sums over each job's requests and tasks in a pool.
 
 A caller that keeps a pool's queue keeps these too: a plan costs little for jobs that are as
 they were at the one before.

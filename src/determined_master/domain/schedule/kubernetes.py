@@ -144,7 +144,7 @@ def _cut(node: AgentView, most: int) -> Iterator[AgentView]:
 def _pieces(
     node: str, slots: int, parts: AgentsByPart, held: dict[str, list[int]]
 ) -> Iterator[tuple[str, int]]:
-    """Where what runs on a node is counted; `held` has what is free or taken of each part."""
+    """Where pods on a node are counted; `held` has the free or used amount of each resource."""
     own = parts.get(node)
     if own is None or not slots:
         yield node, slots

@@ -56,7 +56,7 @@ class QueueOrder(NamedTuple):
 
     order: list[RequestView]
     early: frozenset[str]
-    """Ids of those who go before somebody that is ahead of them in the queue."""
+    """Ids of requests that are served before another that is ahead of them in the queue."""
 
 
 def drawn_forward(members: Sequence[RequestView], waiting: Sequence[RequestView]) -> QueueOrder:

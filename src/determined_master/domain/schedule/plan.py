@@ -1,4 +1,4 @@
-"""What a scheduler decides, with its reasons."""
+"""The decisions of a scheduler, with their reasons."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import msgspec
 WaitCode = Literal["full", "leaving", "kept", "behind", "limit", "share", "impossible"]
 """Why a request waits.
 
-`full`: what it needs is in use. `leaving`: it is kept what others are about to leave. `kept`:
-agents are drained for it, since others have passed it for too long. `behind`: somebody more
-urgent waits. `limit`: its job's max_slots. `share`: its job has its fair share. `impossible`:
-these agents could not hold it if they were empty.
+`full`: the slots are in use. `leaving`: slots of exiting tasks are reserved for it. `kept`: agents
+are drained for it, because others have passed it for too long. `behind`: a higher-priority request
+waits. `limit`: its job's max_slots. `share`: its job has its fair share. `impossible`: these
+agents could not hold it if they were empty.
 """
 
 
@@ -23,12 +23,12 @@ class Start(msgspec.Struct, frozen=True, omit_defaults=True):
     placement: tuple[tuple[str, tuple[int, ...]], ...]
     """Pairs of agent id and slot numbers, in the order of agent ids."""
     is_backfill: bool = False
-    """Somebody more urgent waits, who may ask it to leave."""
+    """A higher-priority request waits, which may preempt it."""
     is_long_awaited: bool = False
 
 
 class Preempt(msgspec.Struct, frozen=True):
-    """Ask a running allocation to leave."""
+    """Preempt a running allocation."""
 
     allocation_id: str
     reason: str

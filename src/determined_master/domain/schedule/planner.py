@@ -8,7 +8,7 @@ from determined_master.domain.schedule.view import PoolView
 
 
 def plan(view: PoolView) -> Plan:
-    """Decide who starts where, who is asked to leave, and why the others wait.
+    """Decide which requests start where, which tasks are preempted, and why the others wait.
 
     Args:
         view: one pool; the order of its parts never changes the plan.

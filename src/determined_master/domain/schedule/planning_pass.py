@@ -34,7 +34,7 @@ class PlanningPass:
         self._undrainable: set[Demand] = set()
 
     def fit(self, request: RequestView, demand: Demand) -> SlotCounts | None:
-        """Where it can start now; what was full stays full, since a pass only takes."""
+        """Where it can start now; a full agent stays full, because a pass only uses up slots."""
         if demand in self._full:
             return None
         parts = fit(demand, request.allocation_id, self.room)
@@ -109,5 +109,5 @@ class PlanningPass:
         return parts
 
     def _is_new_promise(self, parts: SlotCounts) -> bool:
-        """Whether what is asked for is not promised to others as a whole already."""
+        """Whether the demand is not completely reserved for others already."""
         return all(self.room.seats[a].total + self.room.seats[a].soon >= n for a, n in parts)

@@ -1,13 +1,13 @@
-"""Priority scheduling: who is more urgent goes first, and may ask others to leave.
+"""Priority scheduling: higher-priority requests go first, and may preempt others.
 
-Requests are served in the order of their priorities, then of their positions. What cannot start
-lets others of its own priority pass, but not less urgent ones: these start only where preemption
-is on and they can be asked to leave again (backfill).
+Requests are served in the order of their priorities, then of their positions. A request that
+cannot start lets others of its own priority pass, but not lower-priority ones: these start only
+where preemption is on and they can be preempted (backfill).
 
-Slots freed by preemption are reserved for the request that caused it, so no lower one slips in
-between: otherwise the same task could be started and asked to leave again and again. Between two
-jobs only that which is behind is ever asked to leave for the other, so they cannot take turns.
-An aged request that started before equal ones ahead of it is not preempted for them.
+Slots freed by preemption are reserved for the request that caused it, so no lower-priority request
+takes them: otherwise the same task could be started and preempted again and again. A job can
+preempt only jobs behind it in the queue, so two jobs never preempt each other in turn. An aged
+request that started before equal ones ahead of it is not preempted for them.
 
 Source: scheduling-and-provisioning b.3, b.4.
 """
@@ -28,7 +28,7 @@ from determined_master.domain.schedule.view import DemandKey, PoolView, RequestV
 
 
 def plan(view: PoolView) -> Plan:
-    """Decide who starts where, who is asked to leave, and why the others wait.
+    """Decide which requests start where, which tasks are preempted, and why the others wait.
 
     Tasks with and without slots are two queues that neither hold back nor preempt each other.
 
@@ -79,7 +79,7 @@ class _Queue:
         """Serve all in their order, one priority after the other."""
         line = requests if self.line.view.is_in_line else sorted(requests, key=queue_key)
         waits_from = ""
-        """Who waits at the most urgent priority at which somebody waits."""
+        """The waiting requests of the highest priority that has any."""
         for _, equals in groupby(line, key=attrgetter("priority")):
             members = list(equals)
             kinds = set(map(_terms_of, members))
@@ -158,7 +158,7 @@ class _Queue:
 
         Args:
             request: the next one.
-            ahead: who waits and is more urgent; empty when nobody does.
+            ahead: a waiting request of higher priority; empty if none waits.
         """
         line = self.line
         if request.max_slots is not None and self._is_over_limit(request):
@@ -183,7 +183,8 @@ class _Queue:
     def _wait(self, request: RequestView, demand: Demand) -> bool:
         """Let it wait, with something kept for it where that helps; whether it holds others back.
 
-        Who cannot be held by these agents at all waits for other agents, and holds nobody back.
+        A request that these agents cannot hold at all waits for other agents, and holds back
+        nobody.
         """
         line = self.line
         if not line.is_possible(demand):
@@ -194,7 +195,7 @@ class _Queue:
             parts = fit(demand, request.allocation_id, line.room, is_soon=True)
             if parts is None and self._victims is not None:
                 if self._victims.has_served_enough:
-                    # Nobody else leaves in this pass, so what can be promised only gets less.
+                    # No other task exits in this pass, so reservable slots only decrease.
                     self._settled[demand] = True
                     line.wait(request, "full")
                     return True

@@ -11,7 +11,7 @@ from determined_master.domain.schedule.view import AgentView, PoolView, RequestV
 
 
 def reason(view: PoolView, request: RequestView, wait: Wait) -> str:
-    """One sentence: what it waits for, and what can be done where that is known."""
+    """One sentence: what it waits for, and the remedy if there is one."""
     demand = Demand.of(request)
     match wait.code:
         case "full":
@@ -66,7 +66,7 @@ def open_to(demand: Demand, agents: Sequence[AgentView]) -> list[AgentView]:
 def impossible(
     demand: Demand, pool: str, agents: Sequence[AgentView], *, is_heterogeneous: bool = False
 ) -> str:
-    """Why not even an empty pool would hold it, and what it would hold."""
+    """Why not even an empty pool would hold it, and what the pool could hold."""
     shut = _shut(agents)
     usable = open_to(demand, agents)
     if not usable:

@@ -12,7 +12,7 @@ from datetime import datetime
 
 @dataclass(slots=True)
 class Share:
-    """One job's claim on a pool, and what it is offered."""
+    """One job's claim on a pool, and its offer."""
 
     job_id: str
     submitted_at: datetime
@@ -20,9 +20,9 @@ class Share:
     demand: int
     """Slots of all of its requests, no more than its max_slots."""
     fixed: int = 0
-    """Slots of its tasks that cannot be asked to leave."""
+    """Slots of its tasks that cannot be preempted."""
     smallest: int | None = None
-    """Slots of its smallest request, those left out that cannot be asked to leave.
+    """Slots of its smallest request that can be preempted later.
 
     Whether that runs or waits makes no difference: offers that depended on it would swing.
     """
@@ -37,11 +37,11 @@ class Share:
 
 
 def fill(shares: Iterable[Share], capacity: int) -> list[Share]:
-    """Offer slots until none are left or nobody wants more, in rounds.
+    """Offer slots in rounds until none are left or no job wants more.
 
-    In each round a job is offered its part of what is left, by weight, at least one slot. What it
-    holds and cannot give back is counted first. When nothing is left, the jobs whose offer none
-    of their requests can use give theirs back, the latest first.
+    In each round a job is offered its part of the remaining slots, by weight, at least one slot.
+    Slots that it holds and cannot give back count first. When no slots are left, jobs whose offer
+    fits none of their requests return it, the latest first.
 
     Args:
         shares: with `offered` 0; changed in place.
@@ -68,7 +68,7 @@ def fill(shares: Iterable[Share], capacity: int) -> list[Share]:
 
 def _round(wanting: list[Share], capacity: int) -> tuple[int, bool]:
     at_start, is_progress = capacity, False
-    # A single slot is not divided: whoever comes first has it.
+    # A single slot is not divided: the first job gets it.
     total = sum([s.weight for s in wanting]) if capacity > 1 else 0.0
     for share in wanting:
         if capacity == 0:
@@ -87,7 +87,7 @@ def _round(wanting: list[Share], capacity: int) -> tuple[int, bool]:
 
 
 def _take_useless(latest: list[Share]) -> int:
-    """Take back what the latest job can use for none of its requests; 0 when there is nothing.
+    """Take back an offer that the latest job cannot use for any request; 0 if there is none.
 
     Args:
         latest: jobs not looked at, the latest last. One that can use its offer, or wants no

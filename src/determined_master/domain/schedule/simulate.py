@@ -1,7 +1,7 @@
-"""What a policy would make of a workload: the real planner on agents that only exist as numbers.
+"""Simulates a policy on a workload: the real planner on agents that exist only as numbers.
 
-Time is a number of seconds. A task runs for as long as it takes, alone on its slots; one that is
-asked to leave does so after `leave_s` and continues later where it was.
+Time is in seconds. A task runs for its duration, alone on its slots; a preempted one exits after
+`leave_s` and continues later where it stopped.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class SimResult(msgspec.Struct, frozen=True):
     utilisation: float
     """Part of all slots in use, from the begin to the last end; 0 to 1."""
     preemptions: tuple[tuple[float, str, str], ...]
-    """When, whose job was asked to leave, and for which job (empty: for its share)."""
+    """When, whose job was preempted, and for which job (empty: for its share)."""
     starts: int
     plans: int
 
@@ -96,7 +96,7 @@ def simulate(
         agents: idle ones; shape (n,).
         rules: of the pool.
         tick_s: least time between two plans.
-        until_s: when to stop, whoever still waits or runs.
+        until_s: when to stop, whatever still waits or runs.
         watch: sees each view before it is planned.
     """
     world = _World(workload, agents, rules, watch)
@@ -194,7 +194,7 @@ class _World:
         )
 
     def _patience_ends(self) -> list[float]:
-        """When somebody who waits loses patience: a plan may change without any other event."""
+        """When a waiting request becomes aged: a plan may change without any other event."""
         patience = self._rules.gang_patience_s
         ends = [self._since[i] + patience for i in self._pending]
         return [min(e for e in ends if e > self._now)] if any(e > self._now for e in ends) else []

@@ -1,4 +1,4 @@
-"""Whom to ask to leave for a more urgent request.
+"""Which tasks to preempt for a higher-priority request.
 
 Source: scheduling-and-provisioning b.4. Beyond it, those who were considered and turn out not to
 be needed are spared.
@@ -19,11 +19,11 @@ from determined_master.domain.schedule.view import RequestView, RunningView
 
 _BEFORE_ALL = Decimal("-Infinity")
 MAX_SERVED = 32
-"""Requests for which others are asked to leave in one pass; the rest is served by the next."""
+"""Requests for which tasks are preempted in one pass; the next pass serves the others."""
 
 
 class Victims:
-    """Who could be asked to leave in one pass."""
+    """The tasks that could be preempted in one pass."""
 
     def __init__(self, line: PlanningPass) -> None:
         self._line = line
@@ -36,22 +36,23 @@ class Victims:
         self._left = sorted(able, key=_urgency)
         """The most urgent first."""
         self._first = 0
-        """Those before it are as urgent as whoever asks: not counted in the room any more."""
+        """Those before it have the priority of the request: they no longer count as reservable."""
         self._taken: set[str] = set()
-        """Those who are asked already."""
+        """Tasks that are preempted already."""
         self._served = 0
         for one in able:
             self._room.could_leave(one)
 
     @property
     def has_served_enough(self) -> bool:
-        """Whether those who are left out now have to wait for the next pass."""
+        """Whether the requests left out now have to wait for the next pass."""
         return self._served >= MAX_SERVED
 
     def make_room(self, request: RequestView, demand: Demand) -> SlotCounts | None:
         """Ask as few as needed to leave, the least urgent first; where the request then fits.
 
-        Only jobs behind the request's are asked. Nobody is when all of them were not enough.
+        Only jobs behind the request's are preempted, and none if all of them together are not
+        enough.
 
         Cost: O(n) in those that are considered.
         """
@@ -80,7 +81,7 @@ class Victims:
         return parts
 
     def _fewest(self, demand: Demand) -> list[RunningView]:
-        """Those of the shortest run of the least urgent that is enough who hold something of use.
+        """The tasks with useful slots in the shortest sufficient run of the lowest priorities.
 
         The least urgent comes first.
         """
@@ -97,9 +98,9 @@ class Victims:
         return [one for one, held in asked if any(agent_id in useful for agent_id, _ in held)]
 
     def _skip(self, ahead: Rank) -> None:
-        """Leave out those that are not behind; for good, since requests come in their order.
+        """Leave out tasks that are not behind; for good, because requests come in their order.
 
-        A request that was drawn forward for its patience leaves out a few too many for those of
+        An aged request that is served early leaves out a few too many tasks for the requests of
         its priority that follow it.
         """
         while self._first < len(self._left) and _place(self._left[self._first]) <= ahead:
@@ -115,9 +116,9 @@ def _urgency(one: RunningView) -> tuple[int, Position, datetime, str]:
 
 
 def _place(one: RunningView) -> Rank:
-    """Its place among those who may ask it to leave.
+    """Its place among the tasks that may be preempted for it.
 
-    An aged request started before equal ones that are ahead of it in the queue. By its
-    job's place they would ask it to leave at once, for the next of its job to start the same way.
+    An aged request started before equal ones that are ahead of it in the queue. By its job's place
+    they would preempt it at once, and the next request of its job would start the same way.
     """
     return (one.priority, _BEFORE_ALL) if one.is_long_awaited else rank(one)

@@ -1,4 +1,4 @@
-"""What a scheduler sees: one pool at one instant."""
+"""The input of a scheduler: one pool at one instant."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ class AgentView(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     is_accepting: bool = True
     """False while it drains, is disabled, is not connected or rests."""
     is_resting: bool = False
-    """It could not start what it was given last, and gets nothing new for a while."""
+    """It could not start its last task, and gets no new ones for a while."""
     shut: tuple[tuple[str, int], ...] = ()
-    """Holders of disabled or draining slots, and how many: those slots do not come back."""
+    """Tasks on disabled or draining slots, and how many slots: these do not become free."""
 
 
 class RequestView(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -107,7 +107,7 @@ class RunningView(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     is_preemptible: bool
     is_leaving: bool = False
     is_gone: bool = False
-    """It was asked to leave, has left, and its next request is on its way: it holds nothing."""
+    """It was preempted and has exited, and its next request is expected: it holds nothing."""
     is_long_awaited: bool = False
     """Others had passed it for too long before it started: neither its size nor its job's place
     among equals is held against it."""
@@ -132,23 +132,23 @@ class JobView(msgspec.Struct, frozen=True):
     ids: tuple[str, ...]
     """Their allocations."""
     running: tuple[RunningView, ...]
-    """Its tasks with slots, those that stand for a request that comes back, too."""
+    """Its tasks with slots, including placeholders of expected requests."""
     submitted_at: datetime
     weight: float
     demand: int
     """Slots of all of them, no more than its max_slots."""
     smallest: int | None
-    """Slots of the smallest of them, those left out that cannot be asked to leave."""
+    """Slots of the smallest preemptible one."""
     smallest_asked: int | None
     """Slots of its smallest request."""
     holds: int
     """Slots that its tasks have now."""
     staying: int
-    """Slots of those that were not asked to leave."""
+    """Slots of tasks that were not preempted."""
     fixed: int
-    """Slots of those that are never asked to give them back."""
+    """Slots of tasks that are never preempted."""
     demands: frozenset[DemandKey]
-    """What its requests ask for, each kind once."""
+    """The demands of its requests, each once."""
     agents: frozenset[str]
     """Where its tasks are."""
 
@@ -163,9 +163,9 @@ class PoolView(msgspec.Struct, frozen=True, omit_defaults=True):
     now: datetime = PAST
     rules: Rules = Rules()
     is_in_line: bool = False
-    """Whether `pending` is in the order of `queue_key`, so that nobody needs to sort it."""
+    """Whether `pending` is in the order of `queue_key`, so that it need not be sorted."""
     jobs: tuple[JobView, ...] | None = None
-    """`pending` and `running` by job, where somebody keeps them so; None to have them grouped."""
+    """`pending` and `running` by job, if the caller keeps them so; None to have them grouped."""
 
     def with_pending(self, pending: tuple[RequestView, ...]) -> PoolView:
         """The same pool with other requests, in any order."""

@@ -37,7 +37,7 @@ class Ahead(msgspec.Struct, frozen=True):
 
 
 class Next(msgspec.Struct, frozen=True):
-    """A task whose slots come back."""
+    """A task whose slots will become free."""
 
     allocation_id: str
     job_id: str
@@ -84,10 +84,10 @@ def explain(
     """What holds a request.
 
     Args:
-        view: what was decided from.
-        plan: what was decided.
+        view: the input of the decision.
+        plan: the decision.
         allocation_id: of the request.
-        ends: about when running allocations end, for those of which that is known.
+        ends: estimated ends of running allocations, as far as they are known.
         with_smaller: try whether less would have started.
 
     Returns:
@@ -148,7 +148,7 @@ def smaller(view: PoolView, request: RequestView) -> int | None:
 
 
 def _ahead(view: PoolView, plan: Plan, request: RequestView, number: int) -> list[Ahead]:
-    """Those of its kind that come before it and wait as well, the nearest first."""
+    """The waiting requests of its kind that come before it, the nearest first."""
     known = {r.allocation_id: r for r in view.pending}
     found = []
     for wait in reversed(plan.waits[:number]):

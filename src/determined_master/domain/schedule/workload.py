@@ -1,4 +1,4 @@
-"""Workloads to simulate: made of what was recorded, or by chance."""
+"""Workloads to simulate: from a recording, or at random."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Recorded(msgspec.Struct, frozen=True):
     rules: Rules
     span_s: float
     waited_s: dict[str, float]
-    """Of each task, as it was."""
+    """Of each task, as recorded."""
     utilisation: float
     preemptions: int
     unfinished: int
@@ -52,8 +52,8 @@ class _Seen:
 def record_of(decisions: Iterable[tuple[PoolView, Plan]]) -> Recorded | None:
     """The workload in a record; None for an empty one.
 
-    A task is found by its allocations' ids, which end in a dot and a number. It runs for as long
-    as it was seen with slots, whatever interrupted it.
+    A task is found by its allocations' ids, which end in a dot and a number. Its duration is the
+    time for which it had slots, whatever interrupted it.
     """
     reader = _Reader()
     for view, plan in decisions:
@@ -166,7 +166,7 @@ class _Reader:
         self._offered += seconds * self._there
 
     def _arrival(self, one: RequestView | RunningView) -> float:
-        """Seconds since the begin; what was there before it comes at once."""
+        """Seconds since the start; requests from before arrive at once."""
         assert self._begin is not None
         if isinstance(one, RunningView):
             return self._last_s

@@ -1,7 +1,7 @@
 """Adaptive ASHA: successive halving in several brackets that differ in how early they judge.
 
 Early stopping is risky where the order of learning curves changes late. Brackets with fewer rungs
-judge later; running a few of them beside the most aggressive one hedges that risk, as in
+judge later; running a few of them besides the most aggressive one hedges that risk, as in
 Hyperband. Source: Li et al. 2018, JMLR 18(185) 1-52; Li et al. 2020, MLSys 2 230-246.
 """
 
@@ -37,8 +37,8 @@ def split_trials(max_trials: int, divisor: float, sizes: Sequence[int]) -> list[
     """Trials of each bracket, so that each spends about the same time on training.
 
     A bracket of n rungs costs n times its top rung for each divisor^(n-1) trials. Every bracket
-    gets at least one trial, so that the sum can exceed `max_trials`; what truncation leaves over
-    goes to the first.
+    gets at least one trial, so that the sum can exceed `max_trials`; the remainder after
+    truncation goes to the first.
     """
     weights = [divisor ** (rungs - 1) / rungs for rungs in sizes]
     total = sum(weights)

@@ -100,7 +100,7 @@ class HalvingSearch:
     ) -> SearchDecision:
         """Place a trial in every rung that it has reached; stop it where it falls short.
 
-        A stopped trial makes room for a new one. What a trial reports after its verdict changes
+        A stopped trial makes room for a new one. Reports of a trial after its verdict change
         nothing. Among equals the latest goes ahead, except NaN, which goes behind all.
 
         Cost: O(log n) comparisons a rung in trials of the bracket.
@@ -143,7 +143,7 @@ class HalvingSearch:
     ) -> SearchDecision:
         """Make room for a new trial unless the one that ended had been stopped before.
 
-        A failed trial takes the last place of the rung it was on its way to. An invalid one
+        A failed trial takes the last place of the rung that it was training for. An invalid one
         leaves all its rungs and does not count among the bracket's trials.
         """
         member = memory.member(request_id)

@@ -1,4 +1,4 @@
-"""What a search method answers: trials to create and to stop, rows to add, its new state."""
+"""The decision of a search method: trials to create and to stop, rows to add, its new state."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Create(msgspec.Struct, frozen=True, tag="create", tag_field="action"):
 
 
 class Stop(msgspec.Struct, frozen=True, tag="stop", tag_field="action"):
-    """Ask a trial to save its work and leave; it then ends `clean`."""
+    """Ask a trial to save its work and exit; it then ends `clean`."""
 
     request_id: str
 
@@ -28,9 +28,9 @@ class SearchDecision(msgspec.Struct, frozen=True):
     """The answer to one event.
 
     `state` is the method's whole new state as plain JSON values, below 2 KiB whatever the number
-    of trials; `records` are rows for the caller to store and to apply to the `SearchMemory`.
-    With `has_more` there are trials to make now that were too many for one decision: the caller
-    is to ask `go_on` soon.
+    of trials; `records` are rows for the caller to store and to apply to the `SearchMemory`. With
+    `has_more` there are further trials to create that were too many for one decision: the caller
+    then calls `go_on` soon.
     """
 
     state: Any
@@ -40,7 +40,7 @@ class SearchDecision(msgspec.Struct, frozen=True):
 
 
 class TrialCount(msgspec.Struct, frozen=True):
-    """So many trials will train this long, when each trial runs as far as the search lets it.
+    """A number of trials that train this long, if each trial runs as far as the search lets it.
 
     `value` is in units of the time metric `unit`; both are None for "as long as it takes".
     """
@@ -73,5 +73,5 @@ def replacements(trials: int) -> int:
 
 
 def unit_interval(progress: float) -> float:
-    """Progress within 0 and 1; what is not a finite number counts as none."""
+    """Progress within 0 and 1; a value that is not a finite number counts as 0."""
     return min(max(progress, 0.0), 1.0) if math.isfinite(progress) else 0.0

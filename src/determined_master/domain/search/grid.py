@@ -43,7 +43,7 @@ class Axis:
 class GridPoints:
     """The points of a grid in order: axes sorted by name, the last one varying fastest.
 
-    Cost: O(axes) a point, nothing for points that nobody asks for.
+    Cost: O(axes) per point, nothing for points that are not used.
     """
 
     def __init__(self, space: HyperparameterSpace) -> None:
@@ -78,7 +78,7 @@ class GridSearch:
     """Every point once, from the last to the first; none is tried again.
 
     State: `position` in the random stream (ids and trial seeds), `left` points, and `due`: those
-    of them that may run at once and are not made yet.
+    of them that may run at once and are not created yet.
     """
 
     def __init__(

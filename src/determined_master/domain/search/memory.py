@@ -37,8 +37,8 @@ class SearchMember:
 class SearchMemory:
     """Ordered copy of a search's rung entries and members.
 
-    Search methods read it and never change it: whoever stores a decision's records applies them
-    here afterwards. Equal sets of rows give equal memories, whatever their order.
+    Search methods read it and never change it: the code that stores a decision's records applies
+    them here afterwards. Equal sets of rows give equal memories, whatever their order.
     """
 
     def __init__(self) -> None:

@@ -58,7 +58,7 @@ __all__ = [
 
 
 MAX_POWER_OF_10 = 300
-"""Of what a divisor may come to at the lowest rung; doubles go a little further."""
+"""Limit of a divisor's power at the lowest rung; doubles go a little further."""
 
 
 class SearchMethod(Protocol):
@@ -80,7 +80,7 @@ class SearchMethod(Protocol):
         """Judge a trial by a validation.
 
         Args:
-            state: the last decision's state, as it was or read back from JSON.
+            state: the last decision's state, in memory or read back from JSON.
             metric: the searcher's metric with the sign that makes smaller better; None when the
                 report lacks it. NaN counts as worse than every other value.
             time: value of the time metric; None when the report lacks it.
@@ -115,7 +115,7 @@ class SearchMethod(Protocol):
 
 @dataclass(slots=True)
 class SearchContext:
-    """What an experiment's machine needs besides its state to step its search."""
+    """The data that an experiment's machine needs besides its state to step its search."""
 
     method: SearchMethod
     memory: SearchMemory

@@ -13,9 +13,9 @@ TrialEnd = Literal["clean", "errored", "user_canceled", "invalid_hp"]
 class RungEntry(Record, frozen=True, tag="rung_entry"):
     """One metric of one trial in one rung of one bracket of a halving search.
 
-    A trial has at most one entry a rung. `metric` has the sign that makes smaller better and is
-    never NaN; infinities are possible. `stopped` says that the trial goes no further than this
-    rung. `seq` counts the entries of a search from 0; what is rebuilt from the rows does not
+    A trial has at most one entry per rung. `metric` has the sign that makes smaller better and is
+    never NaN; infinities are possible. `stopped` means that the trial goes no further than this
+    rung. `seq` counts the entries of a search from 0; a memory rebuilt from the rows does not
     depend on their order.
     """
 
@@ -28,7 +28,7 @@ class RungEntry(Record, frozen=True, tag="rung_entry"):
 
 
 MemberState = Literal["open", "closed", "invalid"]
-"""`closed`: left by itself, no longer judged. `invalid`: counts as if it had never been."""
+"""`closed`: ended by itself, no longer judged. `invalid`: counts as if it had never existed."""
 
 
 class BracketMember(Record, frozen=True, tag="bracket_member"):

@@ -44,7 +44,7 @@ def seeded_trial(stream: Stream, hparams: dict[str, Any]) -> Create:
 
 
 def draw_point(stream: Stream, space: Mapping[str, Hyperparameter]) -> dict[str, Any]:
-    """A random point: `int` includes both ends, `double` and `log` leave out the upper one.
+    """A random point: `int` includes both ends, `double` and `log` exclude the upper one.
 
     Members of nested groups are drawn where the group stands, sorted by name as well.
     """

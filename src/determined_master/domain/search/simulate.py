@@ -108,7 +108,7 @@ Train = Callable[[Create], Training]
 """The course of each trial; called when the trial gets a worker."""
 
 OnReport = Callable[[float, str, SimulatedReport], None]
-"""Told each report before the method is: instant in seconds, request id, report."""
+"""Called with each report before the method is: instant in seconds, request id, report."""
 
 
 def simulate(
@@ -129,7 +129,7 @@ def simulate(
 
 @dataclass(slots=True)
 class _Live:
-    """A trial on a worker: what it reports next, None when it ends next."""
+    """A trial on a worker: its next report, or None if it ends next."""
 
     reports: Iterator[SimulatedReport]
     end: TrialEnd
@@ -148,7 +148,7 @@ class _Cluster:
     scheduled: int = 0
 
     def take_in(self, decision: SearchDecision) -> None:
-        """Queue a decision's trials, and start what the workers have room for."""
+        """Queue a decision's trials, and start as many as there are free workers."""
         self.waiting.extend(a.request_id for a in decision.actions if isinstance(a, Create))
         while self.waiting and len(self.live) < self.workers:
             request_id = self.waiting.popleft()

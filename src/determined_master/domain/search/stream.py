@@ -1,9 +1,9 @@
 """The random numbers of a search: MT19937, addressed by position.
 
 Seeding and draws are those of NumPy's legacy `RandomState(seed)`, so a search repeats what the
-same seed gave before. The position is the number of 32-bit words drawn: it is all that a search
-has to store. Finding a position again costs 10 ms a million words, paid after a restart only.
-Source: Matsumoto and Nishimura 1998, ACM TOMACS 8(1) 3-30; `init_genrand` of 2002.
+same seed gave before. The position is the number of 32-bit words drawn: a search stores nothing
+else. Restoring a position costs 10 ms per million words, only after a restart. Source: Matsumoto
+and Nishimura 1998, ACM TOMACS 8(1) 3-30; `init_genrand` of 2002.
 """
 
 from __future__ import annotations

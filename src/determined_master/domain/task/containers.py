@@ -1,4 +1,4 @@
-"""The typed form of what a configuration says about containers.
+"""The typed form of the container options in a configuration.
 
 Source: task-contract 2.5, 2.8.
 """
@@ -57,7 +57,7 @@ class ContainerConfig(msgspec.Struct, frozen=True, kw_only=True):
     is_debug: bool
 
     def mounts(self) -> list[HostMount]:
-        """The directories of the host that it asks for, and that of its storage."""
+        """The bind mounts, and the mount of the storage."""
         shared = self.shared_directory
         return [*self.bind_mounts, *(() if shared is None else (shared,))]
 
@@ -78,7 +78,7 @@ class ContainerConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def typed_containers(config: Mapping[str, Any]) -> ContainerConfig:
-    """What a completed configuration, also an older or partial one, says about containers."""
+    """The container options of a completed configuration, also of an older or partial one."""
     environment = config.get("environment") or {}
     resources = config.get("resources") or {}
     variables = environment.get("environment_variables") or {}

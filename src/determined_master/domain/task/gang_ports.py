@@ -1,8 +1,7 @@
 """Which ports the containers of a trial use among themselves. PURE.
 
-Containers in one network share its ports, so numbers are taken by host: an allocation's are free
-on all of its hosts, and a host that holds several of its containers gives each a number of its
-own for what each of them listens at.
+Containers in one network share its ports, so numbers are reserved by host: those of an allocation
+are free on all of its hosts, and a host with several of its containers gives each its own numbers.
 Source: task-contract 2.6.
 """
 
@@ -23,7 +22,7 @@ EVERY_CONTAINERS = ("DTRAIN_SSH_PORT", "C10D_PORT")
 
 
 def wanted_ports(hosts: Sequence[frozenset[str]]) -> dict[str, int]:
-    """What an allocation reserves, by name, and the number that each name begins at.
+    """The ports that an allocation reserves, by name, with the first number of each.
 
     Args:
         hosts: by rank the names and addresses of each container's machine; one in common makes

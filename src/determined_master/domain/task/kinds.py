@@ -33,22 +33,22 @@ class TaskKind(msgspec.Struct, frozen=True, kw_only=True):
     server: ProxyPort | None = None
     """How the master reaches its own server; the port is chosen from `server_ports`."""
     server_ports: range | None = None
-    """Apart from those of other kinds and from what trials use."""
+    """Apart from those of other kinds and of trials."""
     runs_user_command: bool = False
     """Whether its configuration names the command."""
     has_slots: bool = True
     names_itself: bool = False
     """Whether its description is generated whatever its user says."""
     is_watched: bool = False
-    """Whether it ends when nobody uses it."""
+    """Whether it ends when it is unused."""
     reports_use: bool = False
-    """Whether its own program says when somebody uses it."""
+    """Whether its own program reports when it is used."""
     has_own_token: bool = False
     """Whether its server asks for a token of its own."""
     has_ssh_keys: bool = False
     """Whether its user logs in by ssh."""
     is_only_shown: bool = False
-    """Whether who may see it may open its pages; others need control of it."""
+    """Whether permission to see it is enough to open its pages; others need control of it."""
     is_service: bool = True
     """Whether its log says when it can be reached."""
     has_terms: bool = True

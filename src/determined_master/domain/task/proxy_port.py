@@ -51,6 +51,6 @@ def task_of_service(service_id: str) -> str:
 
 
 def find_port(ports: Iterable[ProxyPort], service_id: str) -> ProxyPort | None:
-    """The port that a service's name stands for, among those of its task."""
+    """The port of a service's name, among those of its task."""
     task_id = task_of_service(service_id)
     return next((p for p in ports if p.service_id(task_id) == service_id), None)

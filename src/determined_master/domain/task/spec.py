@@ -23,7 +23,7 @@ RENDEZVOUS_PORT = 1734
 
 
 class TaskIdentity(msgspec.Struct, frozen=True):
-    """Who runs what, and with which tokens."""
+    """The identity of a container, with its tokens."""
 
     task_id: str
     task_type: str
@@ -74,7 +74,7 @@ def base_environment(identity: TaskIdentity) -> dict[str, str]:
 
 
 def trial_environment(run: TrialRun, ports: Mapping[str, int]) -> dict[str, str]:
-    """Variables that a trial gets on top of those of every task.
+    """Variables that a trial gets in addition to those of every task.
 
     Args:
         run: the run that starts.
@@ -98,7 +98,7 @@ def trial_environment(run: TrialRun, ports: Mapping[str, int]) -> dict[str, str]
 
 
 def device_type_of(slots: int, devices: frozenset[str]) -> str:
-    """Which image and variables a container gets: that of its devices, cpu without any."""
+    """The device type that selects a container's image and variables: cpu without devices."""
     if slots == 0 or not devices:
         return "cpu"
     return sorted(devices)[0]

@@ -23,7 +23,7 @@ class KeyPair(msgspec.Struct, frozen=True):
 
 
 class SshFile(msgspec.Struct, frozen=True):
-    """One file; that of the image's client belongs to root."""
+    """One file; the file of the image's client belongs to root."""
 
     path: str
     content: bytes
@@ -32,7 +32,7 @@ class SshFile(msgspec.Struct, frozen=True):
 
 
 def ssh_files(keys: KeyPair) -> tuple[SshFile, ...]:
-    """What each container of a gang gets."""
+    """The files of each container of a gang."""
     public = keys.public.rstrip(b"\n") + b"\n"
     return (
         SshFile(f"{SSH_DIR}/authorized_keys", public, 0o600),
@@ -44,7 +44,7 @@ def ssh_files(keys: KeyPair) -> tuple[SshFile, ...]:
 
 
 def shell_files(keys: KeyPair) -> tuple[SshFile, ...]:
-    """What a shell gets. It makes `authorized_keys` itself, with its environment in it."""
+    """The files of a shell. It creates `authorized_keys` itself, with its environment in it."""
     public = keys.public.rstrip(b"\n") + b"\n"
     return (
         SshFile(f"{SSH_DIR}/authorized_keys_unmodified", public, 0o644),

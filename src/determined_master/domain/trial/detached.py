@@ -3,8 +3,8 @@
 The master gives it no slots and sends it no orders. It decides which moves are legal, and takes a
 trial that was silent for too long for failed, until it is heard of again.
 
-Source: task-contract 5.8. Bent to lose no work: silence is no end of its own; and only the next
-run opens what has ended.
+Source: task-contract 5.8. Changed so that no work is lost: silence does not end a trial for good,
+and only the next run reopens an ended one.
 """
 
 from __future__ import annotations

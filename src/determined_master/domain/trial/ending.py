@@ -20,7 +20,7 @@ from determined_master.domain.trial.messages import ReportTrialEnd, Trial, Trial
 from determined_master.domain.trial.running import EARLY_EXIT_TIMER, allocate
 
 MAX_FAILED_STARTS = 20
-"""So many starts in a row may fail without a fault of the trial's."""
+"""How many starts in a row may fail without a fault of the trial."""
 
 Step = tuple[Trial, list[TrialEffect]]
 
@@ -55,7 +55,7 @@ def allocation_ended(state: Trial, outcome: AllocationOutcome) -> Step:
 
 
 def close_stopped(state: Trial) -> Step:
-    """Close a stopping trial as what it stops for."""
+    """Close a stopping trial with the state that it stops for."""
     return close(state, STOPPED_AS[state.state])
 
 

@@ -1,7 +1,7 @@
 """The life of a trial: runs, one allocation each, until its work is done or final.
 
-At most one allocation is open at a time. An event about another one, or for a trial that has
-over, changes nothing.
+At most one allocation is open at a time. An event about another one, or for an ended trial,
+changes nothing.
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ class EarlyExitReported(Event, frozen=True, tag="early_exit_reported"):
 
 
 class EarlyExitExpired(Event, frozen=True, tag="early_exit_expired"):
-    """The time to leave after an early exit has passed (10 s)."""
+    """The time to exit after an early exit has passed (10 s)."""
 
 
 class RetriesCanceled(Event, frozen=True, tag="retries_canceled"):
@@ -194,7 +194,7 @@ class RequestAllocation(Effect, frozen=True, tag="request_allocation"):
 
 
 class PreemptAllocation(RunOrder, frozen=True, tag="preempt_allocation"):
-    """Ask the allocation to save its work and leave."""
+    """Ask the allocation to save its work and exit."""
 
 
 class KillAllocation(RunOrder, frozen=True, tag="kill_allocation"):
@@ -202,7 +202,7 @@ class KillAllocation(RunOrder, frozen=True, tag="kill_allocation"):
 
 
 class ReportTrialEnd(Effect, frozen=True, tag="report_trial_end"):
-    """Tell the experiment that this trial is closed."""
+    """Report to the experiment that this trial is closed."""
 
     experiment_id: int
     request_id: str
@@ -210,7 +210,7 @@ class ReportTrialEnd(Effect, frozen=True, tag="report_trial_end"):
 
 
 class ReportDetachedState(Effect, frozen=True, tag="report_detached_state"):
-    """Tell the experiment that this detached trial has left one state for another."""
+    """Report to the experiment that this detached trial has changed its state."""
 
     experiment_id: int
     after: RunState

@@ -11,7 +11,7 @@ EARLY_EXIT_TIMER = "early_exit"
 
 
 def allocate(state: Trial, *, follows_failure: bool = False) -> tuple[Trial, list[TrialEffect]]:
-    """Ask for the slots of the next run; the number of a run is that of its allocation."""
+    """Request the slots of the next run; the number of a run is that of its allocation."""
     run_id = state.run_id + 1
     allocation_id = ids.allocation_id(ids.TaskId(state.task_id), run_id)
     after = replace(state, run_id=run_id, allocation_id=allocation_id)

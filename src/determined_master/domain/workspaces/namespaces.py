@@ -13,7 +13,7 @@ def auto_name(workspace: str, workspace_id: int, release: str, cluster_id: str) 
     """The name of the namespace that is made for a workspace: always the same one.
 
     Args:
-        workspace: its name, of which the beginning is kept so far as Kubernetes takes it.
+        workspace: its name; the beginning is kept as far as Kubernetes accepts it.
         workspace_id: makes it unique within this cluster.
         release: the namespace that tasks are in by default.
         cluster_id: of this master; other masters may use the same Kubernetes cluster.

@@ -8,7 +8,7 @@ from determined_master.domain.errors import InvalidArgument
 
 MAX_WORKSPACE_NAME = 80
 MAX_NAME = 512
-"""Characters of names and ids from outside: what an index of the database holds in any script."""
+"""Characters of external names and ids: the limit of a database index in any script."""
 MAX_KEY = 5
 KEY_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 _KEY = re.compile(r"[A-Z0-9]{1,5}")
@@ -74,7 +74,7 @@ def check_key(key: str) -> str:
 
 
 def made_up_key(name: str, drawn: str) -> str:
-    """A key from a project's name: its first three letters or digits, then what was drawn.
+    """A key from a project's name: its first three letters or digits, then the random part.
 
     Args:
         name: the project's.

@@ -12,7 +12,7 @@ from determined_master.store.db import Conn
 
 
 class TokenFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which tokens to list; what is empty or None does not restrict it."""
+    """Which tokens to list; empty values and None do not restrict the list."""
 
     ids: Sequence[int] = ()
     user_id: int | None = None
@@ -76,7 +76,7 @@ async def list_tokens(
 async def update_token(
     conn: Conn, token_id: int, *, description: str | None, revoked_at: datetime | None
 ) -> None:
-    """Change what is given; a token that was revoked stays as it was revoked."""
+    """Apply a change; a revoked token stays revoked."""
     query = """
         UPDATE user_sessions
            SET description = coalesce($2, description), revoked_at = coalesce(revoked_at, $3)

@@ -1,4 +1,4 @@
-"""Rows of user groups and of who is in them."""
+"""Rows of user groups and their members."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def list_members(conn: Conn, group_ids: Sequence[int]) -> dict[int, list[U
 
 
 async def list_known(conn: Conn, group_ids: Sequence[int]) -> set[int]:
-    """Those of these ids that are a group's; they stay until the transaction ends."""
+    """Those of these ids that are groups; locked until the transaction ends."""
     query = "SELECT id FROM user_groups WHERE id = ANY ($1) ORDER BY id FOR SHARE"
     return {row["id"] for row in await conn.fetch(query, list(group_ids))}
 

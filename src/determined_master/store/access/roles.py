@@ -1,4 +1,4 @@
-"""Rows of role assignments: who has which role, and in which workspace."""
+"""Rows of role assignments: the role of a user or group, in a workspace or in the cluster."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OF_USER = """
 
 
 async def list_grants(conn: Conn, user_id: int) -> list[Grant]:
-    """What a user holds, by their own roles and by those of their groups."""
+    """The grants of a user, by their own roles and by those of their groups."""
     query = f"""
         SELECT DISTINCT role_id, coalesce(workspace_id, 0) AS workspace_id
           FROM role_assignments WHERE {_OF_USER}
@@ -40,12 +40,12 @@ async def list_of_group(conn: Conn, group_id: int) -> list[AssignmentRow]:
 
 
 async def list_of_roles(conn: Conn, role_ids: Sequence[int]) -> list[AssignmentRow]:
-    """Everybody who has one of these roles."""
+    """All assignments of these roles."""
     return await _list(conn, f"{_SELECT} WHERE role_id = ANY ($1) {_ORDER}", list(role_ids))
 
 
 async def list_in_workspace(conn: Conn, workspace_id: int) -> list[AssignmentRow]:
-    """Everybody who has a role in just this workspace."""
+    """All assignments in just this workspace."""
     return await _list(conn, f"{_SELECT} WHERE workspace_id = $1 {_ORDER}", workspace_id)
 
 

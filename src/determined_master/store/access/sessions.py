@@ -1,4 +1,4 @@
-"""Rows of sessions: what a user's token stands for. Only hashes of tokens are stored."""
+"""Rows of sessions: the users of tokens. Only hashes of tokens are stored."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ async def update_all_revoked(conn: Conn, user_id: int, now: datetime) -> None:
 
 
 async def delete_expired(conn: Conn, before: datetime) -> None:
-    """Forget sessions that expired before that time, but those of allocations that are kept."""
+    """Delete sessions that expired before that time, except those of stored allocations."""
     query = """
         DELETE FROM user_sessions s WHERE s.expires_at < $1
            AND NOT EXISTS (SELECT FROM allocations a WHERE a.session_id = s.id)

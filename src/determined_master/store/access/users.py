@@ -65,7 +65,7 @@ async def find_user_by_name(conn: Conn, username: str) -> UserRow | None:
 
 
 async def list_known(conn: Conn, user_ids: Sequence[int]) -> set[int]:
-    """Those of these ids that are a user's."""
+    """Those of these ids that are users."""
     query = "SELECT id FROM users WHERE id = ANY ($1)"
     return {row["id"] for row in await conn.fetch(query, list(user_ids))}
 

@@ -14,7 +14,7 @@ from determined_master.store.db import Conn
 
 
 class NewCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """A checkpoint as it is reported."""
+    """A checkpoint in a report."""
 
     uuid: str
     task_id: str
@@ -189,7 +189,7 @@ async def update_metadata(conn: Conn, uuid: str, metadata: dict[str, Any]) -> bo
 
 
 async def update_resources(conn: Conn, uuid: str, resources: dict[str, int], state: str) -> None:
-    """Write what is left of a checkpoint, and correct the sums over its owners.
+    """Store the remaining files of a checkpoint, and correct the sums of its owners.
 
     Complete and partly deleted checkpoints count. A concurrent report of the same one waits
     for, so that nothing is taken off twice.

@@ -1,4 +1,4 @@
-"""Rows of collections: tasks that delete checkpoints, and what they may delete."""
+"""Rows of GC tasks: which checkpoints they may delete."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def insert_collection(conn: Conn, new: NewGcTask) -> None:
                        ORDER BY u.place),
                $5, $6
     """
-    await conn.execute(lock, list(new.uuids))  # so that none is registered meanwhile
+    await conn.execute(lock, list(new.uuids))  # so that none is registered in the meantime
     await conn.execute(
         task, new.task_id, new.job_id, new.experiment_id, new.user_id, new.started_at
     )
@@ -84,7 +84,7 @@ async def insert_collection(conn: Conn, new: NewGcTask) -> None:
 
 
 async def find_collection(conn: Conn, task_id: str) -> GcTaskRow | None:
-    """What the task of that id shall delete."""
+    """The order of the task of that id."""
     query = """
         SELECT c.task_id, k.job_id::text, c.experiment_id, k.user_id,
                coalesce(s.config, e.config -> 'checkpoint_storage') AS storage,
@@ -176,7 +176,7 @@ async def list_stored(
 
 
 async def list_heirless(conn: Conn, experiment_id: int) -> list[Stored]:
-    """Checkpoints of experiments that are gone which this one starts from, with known storage."""
+    """Checkpoints of deleted experiments from which this one starts, with known storage."""
     query = """
         SELECT c.uuid::text, c.experiment_id, c.storage_id, c.state, NULL::int AS user_id
           FROM checkpoints c
@@ -199,7 +199,7 @@ async def list_collected(conn: Conn, experiment_id: int) -> set[str]:
 
 
 class WaitingGcTask(msgspec.Struct, frozen=True, kw_only=True):
-    """A task that was asked for and found no place yet."""
+    """A requested task without slots yet."""
 
     task_id: str
     experiment_id: int
@@ -220,7 +220,7 @@ async def list_waiting(conn: Conn, *, since: datetime, limit: int) -> list[Waiti
 
 
 async def lock_checkpoints(conn: Conn, uuids: Sequence[str]) -> None:
-    """Let nobody begin to start from these, or to delete them, until the transaction ends."""
+    """Prevent new users of these checkpoints, and their deletion, until the transaction ends."""
     query = "SELECT FROM checkpoints WHERE uuid = ANY ($1::uuid[]) ORDER BY uuid FOR UPDATE"
     await conn.execute(query, list(uuids))
 

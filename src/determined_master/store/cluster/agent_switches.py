@@ -24,7 +24,7 @@ async def read_switches(conn: Conn) -> dict[str, Switches]:
 
 
 async def write_switches(conn: Conn, agent_id: str, switches: Switches, user_id: int) -> None:
-    """Store what a user has set."""
+    """Store a user's setting."""
     if switches == ALL_ON:
         await conn.execute("DELETE FROM agent_switches WHERE agent_id = $1", agent_id)
         return

@@ -96,7 +96,7 @@ async def end_stays_of_other_pools(conn: Conn, pools: Sequence[str]) -> dict[str
 
 
 async def mark_leaving(conn: Conn, pool: str, ids: Sequence[str], now: datetime) -> None:
-    """Note that their provider is asked to end these machines."""
+    """Record that the provider is asked to end these machines."""
     query = """
         UPDATE machine_stays SET leaving_at = $3
          WHERE pool = $1 AND machine_id = ANY ($2::text[]) AND ended_at IS NULL

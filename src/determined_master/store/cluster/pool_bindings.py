@@ -57,7 +57,7 @@ async def find_workspace_ids(conn: Conn, names: Sequence[str]) -> dict[str, int]
 
 
 async def list_known_workspaces(conn: Conn, ids: Sequence[int]) -> set[int]:
-    """Those of the ids that workspaces have."""
+    """Those of the ids that are workspaces."""
     query = "SELECT id FROM workspaces WHERE id = ANY ($1)"
     return {row["id"] for row in await conn.fetch(query, list(ids))}
 

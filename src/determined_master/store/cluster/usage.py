@@ -118,7 +118,7 @@ async def list_sums(conn: Conn, first: date, last: date, *, by_month: bool) -> l
 
 
 async def find_first_due(conn: Conn) -> date | None:
-    """The day after the last that is summed up; without one, that of the first request."""
+    """The day after the last aggregated one; without one, the day of the first request."""
     query = """
         SELECT coalesce(
             (SELECT max(day) + 1 FROM usage_days),

@@ -35,8 +35,8 @@ def connection_options(layout: Layout, database: str = DATABASE) -> dict[str, st
 async def answers(layout: Layout, deadline_s: float, server: Server) -> bool:
     """Whether a query is answered before the process ends, and before the deadline.
 
-    While the server says that it is starting up the deadline does not come closer: after a crash
-    it repeats what was written last, and whoever ends it has it begin again.
+    While the server reports that it is starting up, the deadline is extended: after a crash it
+    replays its last writes, and ending it makes it start over.
 
     Args:
         layout: where the server's files lie.

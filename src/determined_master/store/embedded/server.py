@@ -58,7 +58,7 @@ class EmbeddedServer:
     async def start(self) -> None:
         """Own the data directory and return once the server answers.
 
-        A server that a dead master left running is taken over if it answers, else replaced.
+        A server that a dead master left running is taken over if it answers, otherwise replaced.
 
         Raises:
             DataDirInUse, OtherServerVersion, DiskFull, ServerFailed and the errors of
@@ -88,7 +88,7 @@ class EmbeddedServer:
                 with told_when_full(self._layout):
                     self._server = await self._adopt() or await self._launch()
             except (DatabaseError, *DATABASE_ERRORS) as error:
-                # A full disk is full until somebody makes room: what runs waits for that.
+                # A disk stays full until an admin frees space: running code waits for that.
                 failures += 1
                 _log.error("PostgreSQL does not start", extra={"error": str(error)})
 
@@ -121,7 +121,7 @@ class EmbeddedServer:
 
 @contextmanager
 def told_when_full(layout: Layout) -> Iterator[None]:
-    """Tell of a full disk as `DiskFull`, whoever met it: PostgreSQL, or this process.
+    """Report a full disk as `DiskFull`, whether PostgreSQL or this process met it.
 
     A server that ends of it, too, takes the connection along: then only its last words say so.
     """

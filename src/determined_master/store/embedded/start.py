@@ -88,14 +88,14 @@ async def launch(layout: Layout, *, is_durable: bool = True) -> Server:
     await asyncio.to_thread(_clear_remains, layout)
     if layout.log.exists() and layout.log.stat().st_size > _LOG_LIMIT_BYTES:
         layout.log.replace(layout.log.with_suffix(".log.1"))
-    layout.log.touch(mode=0o600)  # statements that fail are in it, with what they were to store
+    layout.log.touch(mode=0o600)  # it contains failed statements with their values
     with layout.log.open("ab") as log:
         said_before = log.tell()
         server = Server(_spawn(command, owner, log.fileno()))
     try:
         if await answers(layout, START_DEADLINE_S, server):
             return server
-    except BaseException:  # the master's database could not be made, or the master is to end
+    except BaseException:  # the master's database could not be created, or the master is stopping
         await stop(layout, server)
         raise
     await stop(layout, server)
@@ -146,11 +146,11 @@ async def stop(layout: Layout, server: Server | None = None) -> bool:
 
 
 def _clear_remains(layout: Layout) -> None:
-    """End what a dead server has left at work, and remove its pid and socket files.
+    """End the processes of a dead server, and remove its pid and socket files.
 
-    PostgreSQL refuses to start while a process of the dead server lives, and while the noted
-    process id is in use, be it by a zombie or by another program. Without their server the
-    processes can finish nothing: what they had not committed is rolled back in any case.
+    PostgreSQL refuses to start while a process of the dead server lives, and while the recorded
+    process id is in use, even by a zombie or by another program. Without their server the
+    processes can finish nothing: uncommitted work is rolled back in any case.
     """
     noted = layout.data / "postmaster.pid"
     if not noted.exists() or find_running(layout) is not None:
@@ -164,8 +164,8 @@ def _clear_remains(layout: Layout) -> None:
 def _initialise(layout: Layout, owner: Account | None, is_durable: bool) -> None:
     ensure_password(layout, owner)
     unfinished = layout.root / "data.new"
-    # Processes left by a first start that was killed would delete what is made next.
-    # The data directory's lock is ours: it has no owner.
+    # Processes of a killed first start would delete what is created next. This process holds the
+    # lock of the data directory: it has no owner.
     end_all(lambda process: makes(process, unfinished), STOP_DEADLINE_S)
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(mode=0o700)

@@ -1,4 +1,4 @@
-"""Rows of detached trials and experiments beside those that all have."""
+"""Rows of detached trials and experiments besides those that all have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of experiments: what is stored beside the machine's own state."""
+"""Rows of experiments, besides the state of their machine."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ async def find_experiment(conn: Conn, experiment_id: int) -> ExperimentRow | Non
 
 
 async def lock_experiment(conn: Conn, experiment_id: int) -> ExperimentRow | None:
-    """The same, locked until the transaction ends, so that nothing changes it meanwhile."""
+    """The same, locked against changes until the transaction ends."""
     lock = "SELECT FROM experiments WHERE id = $1 FOR NO KEY UPDATE"
     await conn.execute(lock, experiment_id)
     return await find_experiment(conn, experiment_id)
@@ -154,8 +154,8 @@ async def update_experiment_states(
 ) -> None:
     """Write (id, state, reason, ended_at, progress) of several experiments at once.
 
-    An ended one keeps its first end, until it is opened again. Progress never goes back: that of
-    a single trial is written by its own reports.
+    An ended experiment keeps its first end until it is continued. Progress never decreases: that
+    of a single trial is written by its own reports.
     """
     query = """
         UPDATE experiments e
@@ -173,7 +173,7 @@ async def update_experiment_states(
 
 
 async def insert_model_definition(conn: Conn, digest: bytes, tgz: bytes) -> None:
-    """Keep a model directory once, whoever submits it.
+    """Store a model directory once, whoever submits it.
 
     One that is there is locked, so that it is not swept away before the experiment's row.
     """
@@ -232,7 +232,7 @@ async def reset_progress(conn: Conn, experiment_id: int) -> None:
 
 
 async def update_config(conn: Conn, experiment_id: int, config: dict[str, Any]) -> None:
-    """Replace an experiment's configuration, and what is kept of it beside."""
+    """Replace an experiment's configuration, and the columns derived from it."""
     query = """
         UPDATE experiments
            SET config = $2, name = $3, description = $4, labels = $5, searcher_metric = $6,
@@ -310,7 +310,7 @@ async def list_labels(
 
 
 async def update_details(conn: Conn, experiment_id: int, changes: dict[str, Any]) -> None:
-    """Write a user's changes to those of `DETAILS` that are given."""
+    """Write a user's changes to the given fields of `DETAILS`."""
     chosen = [n for n in DETAILS if n in changes]
     if not chosen:
         return

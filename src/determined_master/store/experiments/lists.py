@@ -59,7 +59,7 @@ async def find_first_page(
 ) -> tuple[list[ListItem], Page] | None:
     """A page of all experiments by id, in one round trip.
 
-    None where that is not asked for, and where the page is empty: no row has the total then.
+    None for other requests, and for an empty page: no row has the total then.
     """
     where, _ = _where(wanted)
     if where or wanted.sort != "id" or wanted.offset < 0 or wanted.limit < 0:

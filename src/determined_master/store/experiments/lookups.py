@@ -33,6 +33,6 @@ async def has_open(conn: Conn, experiment_ids: Sequence[int]) -> bool:
 
 
 async def list_searcher_metrics(conn: Conn, experiment_ids: Sequence[int]) -> set[str]:
-    """The metrics by which they search."""
+    """The metrics of their searchers."""
     query = "SELECT DISTINCT searcher_metric FROM experiments WHERE id = ANY ($1)"
     return {row[0] for row in await conn.fetch(query, experiment_ids)}

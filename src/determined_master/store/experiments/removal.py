@@ -1,6 +1,6 @@
 """Deleting all rows of an experiment, a part at a time, so that no statement is long.
 
-Each step may be repeated: what is gone already is passed over.
+Each step can be repeated: deleted rows are skipped.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ async def remove_trials(conn: Conn, experiment_id: int, kept: Sequence[str]) -> 
 
 
 async def remove_rest(conn: Conn, experiment_id: int, kept: Sequence[str]) -> None:
-    """Delete what an experiment has beside its trials; its own row stays."""
+    """Delete everything of an experiment except its trials and its own row."""
     tasks = "SELECT id FROM tasks WHERE experiment_id = $1"
     keep = "UPDATE checkpoints SET task_id = NULL, experiment_id = NULL WHERE uuid = ANY ($1)"
     await conn.execute(f"{keep} AND experiment_id = $2", list(kept), experiment_id)
@@ -82,7 +82,7 @@ async def remove_rest(conn: Conn, experiment_id: int, kept: Sequence[str]) -> No
 
 
 async def remove_heirless(conn: Conn, uuids: Sequence[str]) -> None:
-    """Delete checkpoints of these whose experiments have gone before, and their files too."""
+    """Delete those checkpoints whose experiments were deleted before, and their files."""
     query = """
         DELETE FROM checkpoints
          WHERE uuid = ANY ($1) AND experiment_id IS NULL AND state = 'DELETED'

@@ -62,7 +62,7 @@ RUNS = TableSql(
 
 
 async def list_runs(conn: Conn, ids: Sequence[int]) -> list[RunRow]:
-    """Runs by their ids, in the order of those; one that is gone is left out."""
+    """Runs by their ids, in that order; deleted ones are left out."""
     query = """
         SELECT r.id, r.experiment_id, r.number, r.archived, r.state, r.searcher_metric,
                r.started_at, r.ended_at, t.hparams::text, t.summary_metrics::text,
@@ -102,7 +102,7 @@ async def list_members(
     *,
     among: Sequence[int] | None = None,
 ) -> list[ExperimentRun]:
-    """Those of the runs that are there, in the project and in these workspaces, by id."""
+    """Those of the runs that exist, in the project and in these workspaces, by id."""
     query = """
         SELECT r.id, r.experiment_id,
                (SELECT count(*) FROM runs x WHERE x.experiment_id = r.experiment_id),

@@ -39,4 +39,4 @@ EXPERIMENTS = TableSql(
     project="e.project_id",
     has_run="e.id IN (SELECT x.experiment_id FROM runs x WHERE x.id IN ({runs}))",
 )
-"""A metric is that of the best trial; a hyperparameter is had when one of the runs has it."""
+"""A metric is that of the best trial; a search has a hyperparameter if one of its runs has it."""

@@ -7,7 +7,7 @@ from determined_master.store.db import Conn
 
 
 async def upsert_source(conn: Conn, source: TrialSource) -> None:
-    """Remember it; what is known is replaced."""
+    """Store it, in place of an earlier one."""
     query = """
         INSERT INTO trial_sources (trial_id, checkpoint, type, model_id, model_version)
         VALUES ($1, $2, $3, $4, $5)
@@ -25,7 +25,7 @@ async def upsert_source(conn: Conn, source: TrialSource) -> None:
 
 
 async def list_users_of_checkpoint(conn: Conn, uuid: str, type_: str | None) -> list[int]:
-    """Ids of trials that use a checkpoint, by id; with a type, only those of it."""
+    """Ids of trials that use a checkpoint, sorted; with a type, only those of it."""
     query = """
         SELECT DISTINCT trial_id FROM trial_sources
          WHERE checkpoint = $1 AND ($2::text IS NULL OR type = $2) ORDER BY trial_id
@@ -36,7 +36,7 @@ async def list_users_of_checkpoint(conn: Conn, uuid: str, type_: str | None) -> 
 async def list_users_of_version(
     conn: Conn, model_id: int, version: int, type_: str | None
 ) -> list[int]:
-    """Ids of trials that use a model's version, by id; with a type, only those of it."""
+    """Ids of trials that use a model's version, sorted; with a type, only those of it."""
     query = """
         SELECT DISTINCT trial_id FROM trial_sources
          WHERE model_id = $1 AND model_version = $2 AND ($3::text IS NULL OR type = $3)

@@ -78,7 +78,7 @@ class NextTask(msgspec.Struct, frozen=True, kw_only=True):
     user_id: int
     started_at: datetime
     hparams: dict[str, Any] | None
-    """None leaves those that the trial has."""
+    """None keeps those of the trial."""
 
 
 COLUMNS = """
@@ -92,7 +92,7 @@ COLUMNS = """
 
 SORTS = {
     "id": "id",
-    "state": "id",  # what is shown as a state is not in the row
+    "state": "id",  # the shown state is not in the row
     "start_time": "started_at",
     "end_time": "ended_at",
     "batches_processed": "total_batches",
@@ -158,7 +158,7 @@ async def find_trial(conn: Conn, trial_id: int) -> TrialRow | None:
 
 
 async def list_existing(conn: Conn, trial_ids: Sequence[int]) -> set[int]:
-    """Those of the ids that are trials'. Nothing of a trial is read: its summary may be long."""
+    """Those of the ids that are trials. No column of a trial is read: its summary may be long."""
     rows = await conn.fetch("SELECT id FROM trials WHERE id = ANY ($1)", trial_ids)
     return {row["id"] for row in rows}
 
@@ -186,7 +186,7 @@ async def list_states(
 
 
 async def list_trial_pages(conn: Conn, trial_ids: Sequence[int]) -> list[StoredTrial]:
-    """Trials by their ids, with what pages show beside them."""
+    """Trials by their ids, with the related data that pages show."""
     query = f"""
         SELECT ARRAY (SELECT k.id FROM tasks k WHERE k.trial_id = t.id
                        ORDER BY k.started_at, k.id) AS task_ids,
@@ -268,7 +268,7 @@ async def count_tasks(conn: Conn, trial_id: int) -> tuple[str, int]:
 
 
 async def list_open_trial_ids(conn: Conn, experiment_id: int) -> list[int]:
-    """Ids of the trials of an experiment that are not over, ascending."""
+    """Ids of the open trials of an experiment, ascending."""
     query = """
         SELECT id FROM trials WHERE experiment_id = $1 AND ended_at IS NULL ORDER BY id
     """
@@ -318,7 +318,7 @@ async def update_progress(conn: Conn, trial_id: int, progress: float) -> None:
 
 
 async def update_runner_state(conn: Conn, trial_id: int, text: str) -> None:
-    """Write what the trial's own code says that it is doing."""
+    """Store the status that the trial's own code reports."""
     await conn.execute("UPDATE trials SET runner_state = $2 WHERE id = $1", trial_id, text)
 
 

@@ -13,8 +13,8 @@ async def list_keys(
 ) -> list[WorkloadKey]:
     """Keys of the reports of some groups that count, and of the checkpoints, by steps and time.
 
-    Both come as one value each: there may be a row for each of a million steps, and a row of
-    an answer costs more than what is in it.
+    Both come as one value each: there may be a row for each of a million steps, and a row of a
+    result costs more than its content.
 
     Args:
         conn: where to read.

@@ -184,8 +184,8 @@ async def _find_having(conn: Conn, matches: _Matches) -> tuple[list[int], Page] 
 async def _look_up(conn: Conn, table: TableSql, wanted: ListQuery) -> dict[Condition, list[int]]:
     """The experiments that meet conditions on experiments alone, where they are few.
 
-    There are far fewer of them than runs, and how many meet a condition on text nobody can
-    know before: joined with all runs it was five times as slow.
+    There are far fewer of them than runs, and nobody can know in advance how many match a
+    condition on text: joined with all runs it was five times as slow.
     """
     found: dict[Condition, list[int]] = {}
     for condition in set(_conditions(wanted.filter.root)) if table.of_experiment else ():

@@ -1,8 +1,8 @@
 """Filters and sorts of lists as SQL.
 
 Each table defines how its own columns are written (`TableSql`); the project's own columns
-(hyperparameters, metrics, metadata) is looked for in `run_values`, and metrics of runs that
-have not ended in their summaries. Texts that users gave go into parameters only.
+(hyperparameters, metrics, metadata) are looked up in `run_values`, and metrics of unfinished runs
+in their summaries. Texts of users go into parameters only.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class Composed:
 
     def _note(self, text: str) -> None:
         self._aliases |= set(_ALIAS.findall(text)) & self._table.joins.keys()
-        for alias in list(self._aliases):  # what a join itself leans on
+        for alias in list(self._aliases):  # the join itself needs it
             self._aliases |= set(_ALIAS.findall(self._table.joins[alias])) & (
                 self._table.joins.keys()
             )
@@ -207,7 +207,7 @@ class Composed:
         if condition.type == "NUMBER":
             return f" AND {self._compare(number, condition)}"
         if isinstance(condition.value, datetime):
-            # as it was written: the times of one key have one form
+            # as it was written: all times of one key have the same form
             value = condition.value.astimezone(UTC).strftime(_ISO)
             condition = Condition(condition.column, condition.operator, "TEXT", value)
         return f" AND {self._compare(text, condition)}"

@@ -17,7 +17,7 @@ class TrialPolicies(msgspec.Struct, frozen=True):
 
 
 async def find_policies(conn: Conn, task_id: str) -> TrialPolicies | None:
-    """Those of a task's trial; None for tasks that are no trial's."""
+    """Those of a task's trial; None for other tasks."""
     query = """
         SELECT k.trial_id, e.config->'log_policies' AS policies
           FROM tasks k JOIN experiments e ON e.id = k.experiment_id

@@ -78,6 +78,6 @@ async def delete_lines(conn: Conn, task_ids: Sequence[str]) -> int:
 
 
 async def mark_removed(conn: Conn, task_ids: Sequence[str], now: datetime) -> None:
-    """Remember that tasks have no lines any more, so that nobody looks again."""
+    """Record that tasks have no lines any more, so that they are not checked again."""
     query = "UPDATE tasks SET logs_removed_at = $2 WHERE id = ANY ($1)"
     await conn.execute(query, list(task_ids), now)

@@ -183,8 +183,7 @@ async def list_fields(conn: Conn, task_ids: Sequence[str]) -> dict[str, list[Any
 async def ensure_partitions(conn: Conn, today: date, weeks: int = 3) -> None:
     """Make the weekly partitions that the next lines fall into.
 
-    A week of which lines already lie in the default partition keeps them, and those to come,
-    there.
+    A week whose lines are already in the default partition keeps them, and later ones, there.
     """
     monday = today - timedelta(days=today.weekday())
     for week in range(weeks):

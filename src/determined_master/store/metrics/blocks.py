@@ -23,7 +23,7 @@ class RawReport(msgspec.Struct, frozen=True):
 
 
 class Block(msgspec.Struct, frozen=True):
-    """So many reports of a trial in a row, by their ids."""
+    """A number of consecutive reports of a trial, by their ids."""
 
     trial_id: int
     last_id: int
@@ -125,7 +125,7 @@ async def delete_blocks(conn: Conn, trial_id: int, from_id: int) -> None:
 
 
 async def list_entries(conn: Conn, trial_id: int, group: str, name: str) -> list[BlockEntry]:
-    """What all blocks of a trial know of a metric, in order."""
+    """All blocks of a trial for one metric, in order."""
     query = """
         SELECT last_id, first_id, reports, first_steps, last_steps,
                low, low_steps, high, high_steps

@@ -27,7 +27,7 @@ class ReportRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TrialWrite(msgspec.Struct, frozen=True, kw_only=True):
-    """Changes of a flush to a trial; None leaves a column as it is."""
+    """Changes of a flush to a trial; None keeps a column."""
 
     trial_id: int
     total_batches: int
@@ -183,9 +183,9 @@ async def update_trials(conn: Conn, writes: Sequence[TrialWrite]) -> None:
 async def store_known(
     conn: Conn, reports: Sequence[ReportRow], writes: Sequence[KnownWrite]
 ) -> bool:
-    """Store reports and what they change in their trials, all of it or nothing, at once.
+    """Store reports and their changes to trials, all of it or nothing, at once.
 
-    One statement, so that one answer of the server is all there is to wait for.
+    One statement, so there is only one answer of the server to wait for.
 
     Returns:
         False when nothing was stored: a trial was not as known, or a report's key was taken.

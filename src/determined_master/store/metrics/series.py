@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class SeriesWanted(msgspec.Struct, frozen=True, kw_only=True):
-    """Which part of which metrics of a group, and in how many points."""
+    """A range of some metrics of a group, and the number of points."""
 
     trial_id: int
     group: str
@@ -50,7 +50,7 @@ async def list_points(conn: Conn, wanted: SeriesWanted, limit: int) -> list[Poin
 
 
 async def list_points_at(conn: Conn, wanted: SeriesWanted, steps: Sequence[int]) -> list[PointRow]:
-    """The same of so many steps, all of them within what is wanted."""
+    """The same for some steps within that range."""
     query = f"""
         SELECT {_columns(wanted, 6)} FROM metrics WHERE {_WHERE} AND steps = ANY ($5::int[])
          ORDER BY steps, id

@@ -41,7 +41,7 @@ async def list_fresh_summaries(conn: Conn, trial_ids: Sequence[int]) -> dict[int
 
 
 async def list_stale(conn: Conn, trial_ids: Sequence[int]) -> list[int]:
-    """Those of the trials whose stored summary lacks some of their reports."""
+    """The trials whose stored summary lacks some of their reports."""
     query = """
         SELECT id FROM trials
          WHERE id = ANY ($1) AND summary_version <> metrics_version ORDER BY id

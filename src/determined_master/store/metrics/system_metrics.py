@@ -1,4 +1,4 @@
-"""Samples of what the machines of trials were doing."""
+"""Samples of the system metrics of trials' machines."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ async def find_model(conn: Conn, name: str, *, is_locked: bool = False) -> Model
     """The model of that name, or else of that id in decimal digits.
 
     Args:
-        conn: a connection, in a transaction when the row is to be locked.
+        conn: a connection, in a transaction if the row is to be locked.
         name: as users give it.
         is_locked: whether nothing else may change it until the transaction ends.
     """

@@ -126,7 +126,7 @@ async def list_interactive_tasks(conn: Conn, wanted: TaskQuery) -> tuple[list[Li
 
 
 async def list_unended(conn: Conn, workspace_id: int) -> list[str]:
-    """Ids of a workspace's tasks that are not over, and that nobody ends; the oldest first."""
+    """Ids of a workspace's open tasks that nobody ends yet; the oldest first."""
     query = """
         SELECT k.id FROM interactive_tasks i JOIN tasks k ON k.id = i.task_id
          WHERE i.workspace_id = $1 AND k.ended_at IS NULL AND i.state = 'ACTIVE'
@@ -136,7 +136,7 @@ async def list_unended(conn: Conn, workspace_id: int) -> list[str]:
 
 
 async def list_watched(conn: Conn) -> list[WatchedTask]:
-    """Tasks that run, or wait to, and end when nobody uses them; by id."""
+    """Running and waiting tasks that end when they are unused; by id."""
     query = """
         SELECT i.task_id AS id, k.type AS kind, i.config ->> 'idle_timeout' AS idle_timeout,
                i.active_at
@@ -150,7 +150,7 @@ async def list_watched(conn: Conn) -> list[WatchedTask]:
 
 
 async def list_used_ports(conn: Conn) -> set[int]:
-    """Ports of the tasks that are not over."""
+    """Ports of open tasks."""
     query = """
         SELECT i.port FROM interactive_tasks i JOIN tasks k ON k.id = i.task_id
          WHERE i.port IS NOT NULL AND k.ended_at IS NULL ORDER BY 1

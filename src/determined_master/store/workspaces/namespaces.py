@@ -37,7 +37,7 @@ async def find_namespace(conn: Conn, workspace_id: int, manager: str) -> str | N
 
 
 async def upsert_binding(conn: Conn, workspace_id: int, manager: str, namespace: str) -> None:
-    """Bind a workspace to a namespace, in place of what it was bound to."""
+    """Bind a workspace to a namespace, in place of an earlier one."""
     query = """
         INSERT INTO namespace_bindings (workspace_id, manager, namespace) VALUES ($1, $2, $3)
             ON CONFLICT (workspace_id, manager) DO UPDATE SET namespace = $3
@@ -64,7 +64,7 @@ async def insert_made(conn: Conn, manager: str, namespace: str, workspace_id: in
 
 
 async def list_left(conn: Conn) -> list[tuple[str, str]]:
-    """Manager and name of each namespace that was made for a workspace that is gone.
+    """Manager and name of each namespace that was created for a deleted workspace.
 
     One that another workspace is bound to is left out, whatever the manager: several may be of
     one cluster.
@@ -88,7 +88,7 @@ async def delete_made(conn: Conn, manager: str, namespace: str) -> None:
 
 
 async def delete_unmade(conn: Conn, manager: str, namespace: str, workspace_id: int) -> None:
-    """Forget that a namespace was to be made for a workspace: it was somebody else's."""
+    """Delete the record of a namespace that was to be created: it belongs to others."""
     query = """
         DELETE FROM made_namespaces
          WHERE manager = $1 AND namespace = $2 AND workspace_id = $3

@@ -22,7 +22,7 @@ class NewProject(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProjectRef(msgspec.Struct, frozen=True, kw_only=True):
-    """Where an experiment is put: a project, and what its workspace says for it."""
+    """The place of a new experiment: a project, and its workspace's settings."""
 
     project_id: int
     project_name: str
@@ -159,7 +159,7 @@ async def update_project(conn: Conn, project_id: int, values: Mapping[str, Any])
 
 
 async def delete_project(conn: Conn, project_id: int) -> None:
-    """Delete a project without experiments, and what is known of its lists."""
+    """Delete a project without experiments, and the data of its lists."""
     for table in ("run_columns", "run_numbers"):
         await conn.execute(f"DELETE FROM {table} WHERE project_id = $1", project_id)
     await conn.execute("DELETE FROM projects WHERE id = $1", project_id)

@@ -101,7 +101,7 @@ async def delete_workspace(conn: Conn, workspace_id: int) -> None:
 
 
 async def insert_pin(conn: Conn, workspace_id: int, user_id: int, at: datetime) -> None:
-    """Pin a workspace for a user; a pinned one stays as it is."""
+    """Pin a workspace for a user; repeating it changes nothing."""
     query = """
         INSERT INTO workspace_pins (workspace_id, user_id, pinned_at) VALUES ($1, $2, $3)
         ON CONFLICT DO NOTHING

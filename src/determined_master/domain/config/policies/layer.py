@@ -1,4 +1,4 @@
-"""Laying config policies over what a user says, and saying so."""
+"""Merging config policies over a user's configuration, with warnings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from determined_master.domain.errors import FailedPrecondition
 def lay_over(
     config: Mapping[str, Any], policies: Policies, report: ProblemReport
 ) -> dict[str, Any]:
-    """A configuration with all invariants in it; what they replace is warned of.
+    """A configuration with all invariants in it; replaced values give warnings.
 
     Args:
         config: canonical, of the user and the template.

@@ -1,7 +1,7 @@
 """Config policies: what admins decide over the heads of users.
 
-A policy is either of the whole cluster or of one workspace. Its invariant configuration wins over
-whatever a user says; its constraints bound what a user may ask for.
+A policy belongs to the whole cluster or to one workspace. Its invariant configuration overrides
+any user's; its constraints limit what a user may request.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     scope: str = "the cluster"
     """Whose it is: `the cluster`, or `workspace 'vision'`."""
     invariant_config: Mapping[str, Any] = msgspec.field(default_factory=dict)
-    """A partial configuration that wins over everything a user says."""
+    """A partial configuration that overrides any user's."""
     max_slots: int | None = None
     """Most slots that one job may ask for."""
     priority_limit: int | None = None
@@ -91,12 +91,12 @@ def find_violations(
     *,
     priorities: PriorityOrder = "smaller_first",
 ) -> list[str]:
-    """What a completed `resources` section asks for beyond the constraints of its policies.
+    """The parts of a completed `resources` section that exceed the constraints of its policies.
 
     Args:
         resources: an experiment's or a task's.
         policies: those that hold for it.
-        priorities: of its pool; where it has none, they mean nothing and are not bounded.
+        priorities: of its pool; a pool without priorities has no limit for them.
     """
     found = []
     slots = policies.max_slots

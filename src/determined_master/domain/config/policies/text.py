@@ -74,7 +74,7 @@ def check_policies(
 
     Args:
         submitted: JSON values, as read from an admin's YAML.
-        workload: what it shall hold for.
+        workload: the workload that it applies to.
         scope: whose it is, as of `Policy`.
         above: the cluster's, when this is a workspace's.
         priorities: of the cluster's pools; `none` where they differ: then limits of the two
@@ -143,7 +143,7 @@ def _conflicts(policy: Policy) -> Iterator[tuple[str, str]]:
 def _conflicts_with(
     above: Policy | None, policy: Policy, workload: Workload, priorities: PriorityOrder
 ) -> Iterator[tuple[str, str]]:
-    """Where a workspace's policy asks for what the cluster's does not allow."""
+    """Where a workspace's policy contradicts the cluster's."""
     if above is None:
         return
     at = f"{ROOT}.constraints"

@@ -14,12 +14,12 @@ Rule = Callable[[dict[str, Any], str, ProblemReport], None]
 """Looks at a read object, its path, and reports what does not fit together."""
 
 LONGEST_KEY = 80
-"""The longest object that an error shows as it is."""
+"""The longest object that an error shows unchanged."""
 
 
 @dataclass(frozen=True)
 class ListOf(ValueType):
-    """A list; a higher layer's replaces a lower one's unless `key` says what is the same.
+    """A list; a higher layer's replaces a lower one's unless `key` identifies equal items.
 
     With `key`, the lower layer's items whose key the higher one lacks are appended.
     """
@@ -95,7 +95,7 @@ class Field:
     is_required: bool = False
     """Whether it must be there once all layers are merged and defaults filled in."""
     is_hidden_when_null: bool = False
-    """Whether the completed form leaves it out when it is null."""
+    """Whether the completed form omits it when it is null."""
     no_effect: str = ""
     """Why setting it changes nothing, for the warning; empty when it does something."""
 
@@ -250,7 +250,7 @@ class Tagged(ValueType):
 
 
 def unknown_key(key: Any, known: Mapping[str, Any], *, has_hint: bool = True) -> str:
-    """The text for a key that nobody knows, with the nearest one that is known.
+    """The text for an unknown key, with the nearest known one.
 
     Cost: to look for that one takes longer than to read a hundred keys that are right.
     """

@@ -10,7 +10,7 @@ MAX_SHOWN = 200
 MAX_KEPT = 1000
 """More mistakes than this mean that the text is something else."""
 HINTED = 20
-"""So many of the first are worth a search for what may have been meant."""
+"""How many of the first problems get a suggestion."""
 ROOT = "<config>"
 
 

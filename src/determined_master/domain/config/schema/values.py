@@ -1,4 +1,4 @@
-"""Kinds of values: each reads what a user wrote, merges two layers and fills in defaults.
+"""Kinds of values: each reads a user's value, merges two layers and fills in defaults.
 
 `read` takes any JSON value and gives its one canonical form, so that all later steps meet one
 form only. Reading a canonical value again changes nothing. None stands for an absent value
@@ -16,7 +16,7 @@ from determined_master.domain.config.schema.problems import ProblemReport
 
 MAX_INT = 2**63 - 1
 SHOWN_BITS = 128
-"""The longest integer that an error shows as it is."""
+"""The longest integer that an error shows unchanged."""
 BOOLEAN_WORDS = {
     **dict.fromkeys(("y", "yes", "on", "true"), True),
     **dict.fromkeys(("n", "no", "off", "false"), False),
@@ -43,7 +43,7 @@ class ValueType:
         return value
 
     def find_gaps(self, value: Any, at: str, report: ProblemReport) -> None:
-        """Report what a completed value still lacks."""
+        """Report the missing parts of a completed value."""
 
     def json_schema(self) -> dict[str, Any]:
         """What editors need to know."""
@@ -75,14 +75,14 @@ def expected(noun: str, value: Any) -> str:
 
 
 def plain_number(value: float) -> int | float:
-    """A whole number as an integer, as the API shows it; any other as it is."""
+    """A whole number as an integer, as the API shows it; others stay unchanged."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return int(value)
     return value
 
 
 def number_text(number: float) -> str:
-    """A number for the text of a problem; Python writes no integer of over 4,300 digits."""
+    """A number for the text of a problem; Python prints no integer of over 4,300 digits."""
     if isinstance(number, int) and number.bit_length() > SHOWN_BITS:
         return f"a number of about {int(number.bit_length() * math.log10(2)) + 1} digits"
     return str(number)
@@ -90,7 +90,7 @@ def number_text(number: float) -> str:
 
 @dataclass(frozen=True)
 class Text(ValueType):
-    """A text; `check` gives what is wrong with one, None when nothing is."""
+    """A text; `check` returns the fault of one, or None."""
 
     noun: ClassVar[str] = "string"
     check: Callable[[str], str | None] | None = None

@@ -1,4 +1,4 @@
-"""What a task's containers run in: image, variables, ports, credentials, Kubernetes pods."""
+"""The container of a task: image, variables, ports, credentials, Kubernetes pods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a space needs to be searched as a grid: a count on each range, and a size within reason."""
+"""Requirements of a space for a grid search: a count on each range, and a reasonable size."""
 
 from __future__ import annotations
 

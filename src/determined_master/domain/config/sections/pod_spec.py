@@ -30,7 +30,7 @@ _OURS = frozenset(
 
 
 class PodSpec(ValueType):
-    """A Pod as in Kubernetes' own manuals, less what the platform decides."""
+    """A Pod of Kubernetes' API, without the fields that the platform sets."""
 
     noun = "object"
 

@@ -1,4 +1,4 @@
-"""Searchers that earlier releases had: read where they are stored, refused in what is new."""
+"""Searchers of earlier releases: read in stored configurations, refused in new ones."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _TOLERANT = ("custom", "pbt")
 
 
 class _TolerantObject(Object):
-    """Keeps keys that nobody knows."""
+    """Keeps unknown keys."""
 
     def read(self, value: Any, at: str, report: ProblemReport) -> dict[str, Any] | None:
         known = {k: v for k, v in value.items() if k in self.fields}

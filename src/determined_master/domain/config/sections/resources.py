@@ -1,4 +1,4 @@
-"""What a trial needs of the machines, and how its experiment shares them with others."""
+"""The resources of a trial, and how its experiment shares them with others."""
 
 from __future__ import annotations
 

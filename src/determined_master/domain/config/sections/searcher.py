@@ -106,7 +106,7 @@ class AsyncHalving(Common, frozen=True, kw_only=True):
 
 
 class Removed(Common, frozen=True, kw_only=True):
-    """A method that only earlier releases had, or of which too little is stored to continue."""
+    """A method of earlier releases, or one with too little stored to continue."""
 
     wants_validations = False
     is_multitrial = True
