@@ -179,7 +179,7 @@ async def test_a_checkpoint_is_registered_only_by_who_sees_it(world: World, user
     await ok(user, "DELETE", "/api/v1/models/thief")
 
 
-async def test_an_interactive_task_is_seen_by_viewers_and_entered_by_editors(
+async def test_an_interactive_task_is_seen_by_viewers_and_controlled_by_editors(
     world: World, user: Client, hush: int
 ) -> None:
     shell = f"/api/v1/shells/{world.names['shell']}"
@@ -194,8 +194,11 @@ async def test_an_interactive_task_is_seen_by_viewers_and_entered_by_editors(
     assert "token" not in (await ok(user, "GET", notebook))["notebook"]["serviceAddress"]
     assert not await world.services[Guard].can(await caller_of(world), claim)
     await give(world, EDITOR, hush)
-    assert "PRIVATE KEY" in (await ok(user, "GET", shell))["shell"]["privateKey"]
-    assert "?token=" in (await ok(user, "GET", notebook))["notebook"]["serviceAddress"]
+    assert (await ok(user, "GET", shell))["shell"]["privateKey"] == ""
+    assert "token" not in (await ok(user, "GET", notebook))["notebook"]["serviceAddress"]
+    owner = world.clients["admin"]
+    assert "PRIVATE KEY" in (await ok(owner, "GET", shell))["shell"]["privateKey"]
+    assert "?token=" in (await ok(owner, "GET", notebook))["notebook"]["serviceAddress"]
     assert await world.services[Guard].can(await caller_of(world), claim)
 
 

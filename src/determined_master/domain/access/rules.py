@@ -69,7 +69,13 @@ OWNER_ONLY: frozenset[tuple[Action, ThingKind]] = frozenset(
         ("delete", "model"),
     }
 )
+CLOSED_TO_TASKS: frozenset[tuple[Action, ThingKind]] = ADMIN_ONLY | {("edit", "user")}
+"""What code in a task may not do with its user's token: users, tokens, roles, the cluster."""
 REFUSAL = "user does not have permission"
+REFUSAL_IN_TASK = (
+    "code in a task may not change users, passwords, tokens, roles or settings of the cluster: "
+    "log in outside of the task to do that"
+)
 NOWHERE = 0
 """No workspace has this id."""
 
@@ -91,6 +97,8 @@ class Caller(msgspec.Struct, frozen=True):
     is_admin: bool = False
     is_active: bool = True
     session_id: int | None = None
+    is_task_session: bool = False
+    """Whether code in a task sent this with the token of the task's owner."""
     scope: TaskScope | None = None
     rights: Rights | None = None
     """What their roles give; None where roles decide nothing, and for a task's token, which
@@ -121,7 +129,7 @@ def can(
     not know the workspace yet omits it: then the filter of its list or the API's guard checks
     reading, and for other actions the permission must be held in some workspace.
     """
-    if not caller.is_active:
+    if not caller.is_active or is_closed_to(caller, action, thing):
         return False
     if caller.is_admin:
         return True
@@ -146,12 +154,24 @@ def may(
     Raises:
         PermissionDenied: with `refusal` as its text.
     """
+    if is_closed_to(caller, action, thing):
+        raise PermissionDenied(REFUSAL_IN_TASK)
     if not can(caller, action, thing, owner_id=owner_id, workspace_id=workspace_id):
         raise PermissionDenied(refusal)
 
 
+def is_closed_to(caller: Caller, action: Action, thing: ThingKind) -> bool:
+    """Whether the action is refused because code in a task asks for it."""
+    return caller.is_task_session and (action, thing) in CLOSED_TO_TASKS
+
+
+def is_owner(caller: Caller, thing: Owned) -> bool:
+    """Whether the thing is the caller's own: only its owner gets the keys of a running task."""
+    return caller.user_id == thing.user_id
+
+
 def can_control(caller: Caller, kind: ThingKind, thing: Owned) -> bool:
-    """Whether the caller may change what this thing does, end it, and be given its keys.
+    """Whether the caller may change what this thing does, and end it.
 
     One that is in no workspace (None, 0) is, where roles decide, for those who hold the
     permission everywhere.

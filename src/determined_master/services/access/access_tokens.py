@@ -11,7 +11,7 @@ import msgspec
 from determined_master import clock, entropy
 from determined_master.domain.access import rules as access
 from determined_master.domain.durations import parse_duration
-from determined_master.domain.errors import InvalidArgument, NotFound
+from determined_master.domain.errors import InvalidArgument, NotFound, PermissionDenied
 from determined_master.domain.listing.paging import Page, page_of
 from determined_master.records.access import TokenRow
 from determined_master.services.access.task_tokens import token_hash
@@ -144,8 +144,11 @@ class AccessTokens:
 
         Raises:
             NotFound: there is none of that id, or it is none that the caller may see.
-            PermissionDenied: it is another's, and not the caller's to change.
+            PermissionDenied: it is another's, and not the caller's to change; or code in a
+                task asks.
         """
+        if access.is_closed_to(caller, "edit", "token"):
+            raise PermissionDenied(access.REFUSAL_IN_TASK)
         missing = f"Token with id: {{{token_id}}} not found"
         async with self._db.acquire() as conn:
             token = await rows.find_token(conn, token_id)

@@ -125,7 +125,12 @@ class Identities:
                 return None
             rights, is_admin = await self._rights(conn, session.user)
         known = _identity(session.user, None, session.id, left.total_seconds())
-        caller = msgspec.structs.replace(known.caller, rights=rights, is_admin=is_admin)
+        caller = msgspec.structs.replace(
+            known.caller,
+            rights=rights,
+            is_admin=is_admin,
+            is_task_session=session.kind == "task",
+        )
         return msgspec.structs.replace(known, caller=caller)
 
     async def _rights(self, conn: Conn, user: UserRow) -> tuple[Rights | None, bool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Any
 
 import asyncpg
@@ -10,7 +11,13 @@ import msgspec
 from determined_master import clock
 from determined_master.domain.access import rules as access
 from determined_master.domain.access.rules import Caller
-from determined_master.domain.errors import AlreadyExists, DetError, InvalidArgument, NotFound
+from determined_master.domain.errors import (
+    AlreadyExists,
+    DetError,
+    InvalidArgument,
+    NotFound,
+    PermissionDenied,
+)
 from determined_master.domain.json_depth import MAX_DEPTH, is_too_deep
 from determined_master.domain.listing.paging import Page, page_of
 from determined_master.domain.workspaces.naming import check_length
@@ -24,6 +31,12 @@ from determined_master.store.db import Conn, Database
 ONLY_ADMIN_UPDATES = "only admin privileged users can update users"
 ONLY_ADMIN_NAMES = "only admin privileged users can set another user's display name"
 ONLY_ADMIN_PASSWORDS = "only admin privileged users can change other user's passwords"
+PROOF_OF_PASSWORD = timedelta(minutes=10)
+"""How long a login proves that its user knows the password."""
+LOGIN_FIRST = (
+    "your password can be changed within 10 minutes after a login with it: "
+    "log in again (det user login {}), then change it"
+)
 AGENT_FIELDS = ("agent_uid", "agent_gid", "agent_user", "agent_group")
 
 
@@ -122,8 +135,10 @@ class Users:
             InvalidArgument: a value that cannot be.
         """
         self._check_rights(caller, user_id, change)
-        values = await self._values(change)
         now = clock.now()
+        if change.password is not None and user_id == caller.user_id:
+            await self._check_login(caller, now)
+        values = await self._values(change)
         async with self._db.acquire() as conn, conn.transaction():
             before = _found(await rows.find_user(conn, user_id))
             name = change.username or before.username
@@ -180,6 +195,17 @@ class Users:
         access.may(caller, "edit", "user", owner_id=caller.user_id)
         async with self._db.acquire() as conn:
             await rows.delete_settings(conn, caller.user_id)
+
+    async def _check_login(self, caller: Caller, now: datetime) -> None:
+        """Require a recent login: it proves that the caller knows the old password.
+
+        Raises:
+            PermissionDenied: the caller's token is none of a login, or of an earlier one.
+        """
+        async with self._db.acquire() as conn:
+            since = await sessions.find_login_time(conn, caller.session_id or 0)
+        if since is None or now - since > PROOF_OF_PASSWORD:
+            raise PermissionDenied(LOGIN_FIRST.format(caller.username))
 
     def _check_rights(self, caller: Caller, user_id: int, change: UserChange) -> None:
         account = (change.username, change.admin, change.active, change.remote, change.agent)

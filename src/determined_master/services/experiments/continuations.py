@@ -11,8 +11,9 @@ import msgspec
 from determined_master import entropy
 from determined_master.aggregates.experiments import EXPERIMENT
 from determined_master.aggregates.trials import TRIAL
+from determined_master.domain.access import rules as access
 from determined_master.domain.config.sections.searcher import searcher_type
-from determined_master.domain.errors import FailedPrecondition, InvalidArgument
+from determined_master.domain.errors import FailedPrecondition, InvalidArgument, PermissionDenied
 from determined_master.domain.experiment import messages as exp
 from determined_master.domain.ids import ExperimentId, TrialId
 from determined_master.domain.search.method import Create, build
@@ -79,6 +80,8 @@ class Continuations:
             FailedPrecondition: it has not ended, or all its trials are completed.
             InvalidArgument: its search cannot be continued, or not with this override; or its
                 workspace may not use its pool any more.
+            PermissionDenied: it is another user's, and the override would change what runs
+                with their token.
         """
         async with self._db.acquire() as conn:
             found = await rows.find_experiment(conn, experiment_id)
@@ -95,6 +98,11 @@ class Continuations:
         reopening = _reopening(experiment_id, closed, with_completed=is_single)
         prepared = None
         if is_single and changes:
+            if not access.is_owner(caller, row):
+                raise PermissionDenied(
+                    f"experiment {experiment_id} is another user's and runs with their token: "
+                    "continue it without an override, or fork it"
+                )
             prepared = await self._configs.override(
                 override, row.config, workspace_id=row.workspace_id
             )

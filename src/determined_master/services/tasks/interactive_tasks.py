@@ -216,8 +216,8 @@ class InteractiveTasks:
         return await self.get(caller, kind, task_id)
 
     def may_enter(self, caller: Caller, row: ListedTask) -> bool:
-        """Whether the caller may get the keys of a task: permission to see it is not enough."""
-        return access.can_control(caller, "task", row)
+        """Whether the caller gets the keys of a task: only its owner, whoever may control it."""
+        return access.is_owner(caller, row)
 
     async def report_use(self, caller: Caller, task_id: str) -> None:
         """Record that a notebook is in use now.

@@ -1,0 +1,132 @@
+"""Findings 7 and 8: code in a task acts with its owner's token, which is no login."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from tests.api import cases_experiments as scene
+from tests.api.client import Client
+from tests.api.master import PASSWORD
+from tests.api.samples import World
+from tests.attacks.tasks import as_code_of
+
+from determined_master.services.access.users import Users
+
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+
+STARTS = "2026-01-01T00:00:00Z"
+CONTINUED = "entrypoint: [python3, -c, 'import os; print(os.environ)']\n"
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def code_of_admin(world: World) -> Client:
+    """Code in an admin's running trial, which another user wrote."""
+    names = await scene.submitted(world)
+    return await as_code_of(world, names["allocation_id"])
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/api/v1/users/1/password", "Taken-over-1"),
+        ("POST", "/api/v1/users/2/password", "Taken-over-1"),
+        ("PATCH", "/api/v1/users/1", {"displayName": "x"}),
+        ("PATCH", "/api/v1/users/2", {"admin": True}),
+        ("POST", "/api/v1/users", {"user": {"username": "m"}, "password": "Taken-over-1"}),
+        ("POST", "/api/v1/tokens", {"userId": 1}),
+        ("GET", "/api/v1/tokens?username=determined", None),
+        ("POST", "/api/v1/groups", {"name": "g", "addUsers": [2]}),
+        ("POST", "/api/v1/roles/add-assignments", {"userRoleAssignments": []}),
+        ("PUT", "/api/v1/master/cluster_message", {"message": "m", "startTime": STARTS}),
+        ("POST", "/api/v1/agents/a1/disable", {}),
+        ("POST", "/api/v1/users/setting", {"settings": [{"key": "k", "value": "1"}]}),
+    ],
+)  # fmt: skip
+async def test_code_in_an_admins_task_changes_no_account_and_no_setting(
+    code_of_admin: Client, method: str, path: str, body: Any
+) -> None:
+    answer = await code_of_admin(method, path, body)
+    if path.startswith("/api/v1/tokens?"):  # a list shows no more than to anybody
+        assert answer.json()["tokenInfo"] == []
+        return
+    assert answer.status == 403, answer.body
+    assert "code in a task" in answer.text
+
+
+async def test_code_in_a_task_does_not_revoke_its_owners_access_tokens(world: World) -> None:
+    admin = world.clients["admin"]
+    made = await admin("POST", "/api/v1/tokens", {"userId": 1, "lifespan": "1h"})
+    names = await scene.submitted(world)
+    code = await as_code_of(world, names["allocation_id"])
+    path = f"/api/v1/tokens/{made.json()['tokenId']}"
+    assert (await code("PATCH", path, {"setRevoked": True})).status == 403
+    assert (await admin("PATCH", path, {"description": "still mine"})).status == 200
+
+
+async def test_a_task_still_does_its_own_work_with_that_token(code_of_admin: Client) -> None:
+    assert (await code_of_admin("GET", "/api/v1/me")).status == 200
+    assert (await code_of_admin("GET", "/api/v1/users/2")).status == 200
+    config = {"entrypoint": ["true"], "resources": {"slots": 0}}
+    assert (await code_of_admin("POST", "/api/v1/commands", {"config": config})).status == 200
+
+
+async def test_a_password_is_changed_only_soon_after_a_login_with_the_old_one(
+    world: World,
+) -> None:
+    login = {"username": "determined", "password": PASSWORD}
+    anonymous = Client(world.clients["user"].app)
+    fresh = Client(
+        anonymous.app, (await anonymous("POST", "/api/v1/auth/login", login)).json()["token"]
+    )
+    assert (await fresh("GET", "/api/v1/me")).status == 200
+    async with world.services[Users]._db.acquire() as conn:
+        await conn.execute(
+            "UPDATE user_sessions SET created_at = created_at - interval '11 minutes'"
+        )
+    stolen = await fresh("POST", "/api/v1/users/2/password", "Taken-over-1")
+    assert stolen.status == 403
+    assert "log in again" in stolen.text
+    token = (await anonymous("POST", "/api/v1/auth/login", login)).json()["token"]
+    changed = await Client(anonymous.app, token)("POST", "/api/v1/users/2/password", PASSWORD)
+    assert changed.status == 200
+    opened = await anonymous("POST", "/api/v1/auth/login", login)
+    world.clients["user"].token = opened.json()["token"]
+
+
+async def test_an_admin_sets_the_password_of_another_without_a_new_login(world: World) -> None:
+    async with world.services[Users]._db.acquire() as conn:
+        await conn.execute(
+            "UPDATE user_sessions SET created_at = created_at - interval '11 minutes'"
+        )
+    answer = await world.clients["admin"]("POST", "/api/v1/users/2/password", PASSWORD)
+    assert answer.status == 200
+    login = {"username": "determined", "password": PASSWORD}
+    opened = await world.clients["admin"]("POST", "/api/v1/auth/login", login)
+    world.clients["user"].token = opened.json()["token"]
+
+
+async def test_nobody_continues_anothers_experiment_with_code_of_their_own(world: World) -> None:
+    await scene.ended(world)
+    experiment_id = world.names["experiment_id"]
+    body = {"id": int(experiment_id), "overrideConfig": CONTINUED}
+    answer = await world.clients["user"]("POST", "/api/v1/experiments/continue", body)
+    assert answer.status == 403, answer.body
+    assert "fork it" in answer.text
+    plain = {"id": int(experiment_id), "overrideConfig": "{}"}
+    again = await world.clients["user"]("POST", "/api/v1/experiments/continue", plain)
+    assert again.status == 200, again.body
+
+
+@pytest.mark.parametrize("kind", ["notebook", "shell"])
+async def test_only_its_owner_gets_the_key_of_a_task(world: World, kind: str) -> None:
+    admin, user = world.clients["admin"], world.clients["user"]
+    body = {"config": {"resources": {"slots": 0}}}
+    made = (await admin("POST", f"/api/v1/{kind}s", body)).json()[kind]
+    for client, owns in ((admin, True), (user, False)):
+        seen = (await client("GET", f"/api/v1/{kind}s/{made['id']}")).json()[kind]
+        key = seen["privateKey"] if kind == "shell" else "?token=" in seen["serviceAddress"]
+        assert bool(key) is owns
+        killed = await client("POST", f"/api/v1/{kind}s/{made['id']}/kill", {})
+        assert killed.status == 200
