@@ -185,6 +185,19 @@ def test_a_password_change_sends_the_hash_as_a_bare_string_and_logs_in_again(
     assert authentication.TokenStore(nobody.url).active_user == "determined"
 
 
+def test_an_earlier_login_needs_the_current_password_for_a_change(
+    det: Det, nobody: FakeMaster
+) -> None:
+    det("user", "login", "determined", stdin="x\n")
+    route = ("POST", "/api/v1/users/2/password")
+    answers = iter([(403, {"message": "log in again"}), (200, {})])
+    nobody.routes[route] = lambda call: next(answers)
+    assert det("user", "change-password", stdin="Another123\nOld-12345\n").status == 0
+    old, new = (authentication.salt_and_hash(p) for p in ("Old-12345", "Another123"))
+    assert [call.json for call in nobody.made(*route)] == [new, new]
+    assert [call.json["password"] for call in nobody.made(*LOGIN)][1:] == [old, new]
+
+
 @pytest.fixture
 def ann(master: FakeMaster) -> list[object]:
     """The changes sent for the user `änn x/%` with ID 7."""

@@ -127,19 +127,28 @@ def create(args: argparse.Namespace) -> None:
 def change_password(args: argparse.Namespace) -> None:
     """Set the password of a user, by default the active user, which ends the user's sessions.
 
-    A user who changes their own password is logged in again, so scripts keep working.
+    A user who changes their own password is logged in again, so scripts keep working. The current
+    password is asked for unless the last login was a few minutes ago.
     """
     session = connect.session(args)
     me = session.get("/api/v1/me").json()["user"]
     target = args.target_user or me["username"]
     user = me if target == me["username"] else edit.named(session, target)
+    is_active = authentication.TokenStore(session.master).active_user in (None, target)
     password = _new_password(target)
-    hashed = authentication.salt_and_hash(password)
-    session.post(f"/api/v1/users/{user['id']}/password", json=hashed)
+    path, hashed = f"/api/v1/users/{user['id']}/password", authentication.salt_and_hash(password)
+    try:
+        session.post(path, json=hashed)
+    except api_errors.ForbiddenException:
+        if target != me["username"]:
+            raise
+        # A user's own password needs a recent login with the old one.
+        old = _password(f"Current password for user '{target}': ")
+        _log_in(args, target, old, becomes_active=is_active)
+        connect.session(args).post(path, json=hashed)
     print(f"Changed the password of '{target}'")
     if target == me["username"]:
-        active = authentication.TokenStore(session.master).active_user
-        _log_in(args, target, password, becomes_active=active in (None, target))
+        _log_in(args, target, password, becomes_active=is_active)
 
 
 def _log_in(
