@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -36,6 +36,7 @@ from determined_master.api.http.reauthorization import AS_LONG_AS_THEY_LIKE, REC
 from determined_master.api.http.routes import ANONYMOUS, Call, Route
 from determined_master.api.proxy.heads import query_token
 from determined_master.api.proxy.routes import find_service
+from determined_master.api.upstream.connection import Header
 from determined_master.api.upstream.idle_connections import IdleConnections
 from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import (
@@ -138,7 +139,7 @@ class Api:
                 answer = await route.handler(call, request, *route.given)
                 await gateway.send_message(send, http, answer, self._threads)
         except DetError as error:
-            await gateway.send_error(send, error)
+            await gateway.send_error(send, error, http.set_headers)
         except ClientGone:
             return
         except Exception as error:
@@ -175,7 +176,7 @@ class Api:
         except SignIn as error:
             await _send_to_login(send, error)
         except DetError as error:
-            await _tell_plain(send, error)
+            await _tell_plain(send, error, http.set_headers)
         except ClientGone:
             return
         except Exception as error:
@@ -291,8 +292,8 @@ async def _send_to_login(send: Send, error: SignIn) -> None:
     await send_body(send, 303, headers, b"")
 
 
-async def _tell_plain(send: Send, error: DetError) -> None:
-    await plain.send_text_error(send, *_plain_status(error))
+async def _tell_plain(send: Send, error: DetError, added: Sequence[Header]) -> None:
+    await plain.send_text_error(send, *_plain_status(error), added)
 
 
 async def _refuse_gateway(send: Send, http: Http, match: Match[Target] | None) -> None:

@@ -91,7 +91,7 @@ def make_services(
         Runs(db, base.live),
         RunBulk(db),
         ProjectColumns(db),
-        SeriesReads(db, work.flusher.points),
+        SeriesReads(db, work.flusher.points, work.flusher.summaries),
         ExperimentEdits(db, work.checkpoint_gc, queues.terms, queues.pools),
         ExperimentBulk(db),
         Continuations(engine, db, work.configs, queues.bindings),

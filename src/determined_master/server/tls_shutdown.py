@@ -19,7 +19,7 @@ so where nothing is unsent then, nothing is held back."""
 def close_when_sent(transport: asyncio.Transport) -> None:
     """Close a connection over TLS that is being closed, once all that was written is sent.
 
-    If the system cannot tell what was sent, the client's acknowledgement is awaited.
+    Where the system does not report what was sent, the client's acknowledgement is awaited.
     """
     asyncio.get_running_loop().call_later(LOOK_S, _look, transport)
 

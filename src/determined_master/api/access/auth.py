@@ -17,7 +17,8 @@ from determined_master.domain.errors import (
     PermissionDenied,
     Unauthenticated,
 )
-from determined_master.services.access.auth import Auth
+from determined_master.services.access.auth import Auth, Login
+from determined_master.services.access.login_limits import TooManyLogins
 from determined_master.services.access.users import Users
 from determined_wire.rest.auth import (
     CurrentUserRequest,
@@ -34,7 +35,7 @@ EPOCH = "Thu, 01 Jan 1970 00:00:00 GMT"
 @route("POST", "/api/v1/auth/login", access=SIGNED_IN, public=True)
 async def login(call: Call, request: LoginRequest, auth: Auth) -> LoginResponse:
     """Open a session of seven days with a user's name and password."""
-    opened = await auth.login(request.username, request.password, is_hashed=request.is_hashed)
+    opened = await _opened(call, auth, request.username, request.password, request.is_hashed)
     _set_cookie(call, opened.token, _http_date(opened.expires_at))
     return LoginResponse(token=opened.token, user=user_message(opened.user))
 
@@ -67,7 +68,7 @@ async def plain_login(call: Call, auth: Auth) -> dict[str, str] | Reply:
     """As older clients log in: the password comes hashed, a refusal is a 403."""
     request = await plain_json(call, PlainLogin)
     try:
-        opened = await auth.login(request.username, request.password, is_hashed=True)
+        opened = await _opened(call, auth, request.username, request.password, True)
     except InvalidArgument as error:
         raise PermissionDenied("user not found") from error
     except (Unauthenticated, PermissionDenied) as error:
@@ -75,6 +76,14 @@ async def plain_login(call: Call, auth: Auth) -> dict[str, str] | Reply:
     if "cookie=true" in call.http.query.split("&"):
         _set_cookie(call, opened.token, _http_date(opened.expires_at))
     return {"token": opened.token}
+
+
+async def _opened(call: Call, auth: Auth, username: str, password: str, is_hashed: bool) -> Login:
+    try:
+        return await auth.login(username, password, is_hashed=is_hashed, address=call.http.client)
+    except TooManyLogins as error:
+        call.http.set_headers.append((b"retry-after", b"%d" % error.retry_after_s))
+        raise
 
 
 def _plain_text(error: DetError) -> str:

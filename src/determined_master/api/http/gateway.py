@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from concurrent.futures import Executor
 from typing import Any
 from urllib.parse import parse_qsl
@@ -142,13 +142,13 @@ async def send_message(send: Send, http: Http, message: Message, threads: Execut
     await send_body(send, 200, headers, body)
 
 
-async def send_error(send: Send, error: DetError) -> None:
-    """Answer with an error, of a stream's parameters too.
+async def send_error(send: Send, error: DetError, added: Sequence[Header] = ()) -> None:
+    """Answer with an error, of a stream's parameters too; `added` are further headers.
 
     The connection stays, and the server throws away what still comes of a body that is too
     large: most clients send all before they read, and would see a reset in place of the answer.
     """
-    await send_body(send, status_of(error), HEADERS, gateway_body(error))
+    await send_body(send, status_of(error), (*HEADERS, *added), gateway_body(error))
 
 
 async def stream_messages(

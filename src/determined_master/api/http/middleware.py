@@ -15,6 +15,8 @@ from determined_master.ports import Authenticator
 
 BEARER = b"Bearer "
 COOKIE = "auth"
+JSON = "application/json"
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class InactiveUser(PermissionDenied):
@@ -33,9 +35,12 @@ async def admit(http: Http, authenticator: Authenticator) -> Caller:
     Raises:
         Unauthenticated: there is no token, or it is not good.
         InactiveUser: the token belongs to a deactivated user.
+        PermissionDenied: the token is the login cookie, and another page may have sent it.
     """
     token = read_token(http)
     caller = await caller_of(token, authenticator)
+    if not (http.authorization or http.allocation_token):
+        _check_cookie_request(http)
     http.token = token
     return caller
 
@@ -88,6 +93,7 @@ async def admit_to_service(
     Raises:
         SignIn: the tokens are invalid, or there is none and a page was requested.
         Unauthenticated: there is none.
+        PermissionDenied: the token is the login cookie, and another page may have sent it.
     """
     found = [await _find_caller(token, authenticator) for token in _service_tokens(http)]
     queried = [] if own_token or not in_query else [await _find_caller(in_query, authenticator)]
@@ -96,6 +102,8 @@ async def admit_to_service(
         return Entry(spent=spent)
     for token, caller in found:
         if caller is not None and caller.is_active:
+            if http.cookie and token == _cookie(http.cookie):
+                check_origin(http)
             http.token = token
             return Entry(caller, spent)
     if found or "text/html" in http.header("accept"):
@@ -121,6 +129,49 @@ def read_token(http: Http) -> str:
     if not token:
         raise Unauthenticated("token missing")
     return token
+
+
+def _check_cookie_request(http: Http) -> None:
+    check_origin(http)
+    if is_unsafe(http) and has_body(http) and not is_json(http):
+        raise PermissionDenied(
+            f"a request with the login cookie must have the content type {JSON}, and this has "
+            f"{http.header('content-type') or 'none'}"
+        )
+
+
+def check_origin(http: Http) -> None:
+    """Check that a request with the login cookie comes from a page of the master itself.
+
+    Browsers add the cookie to requests that pages of other ports and hosts of the same site make.
+
+    Raises:
+        PermissionDenied: it changes something, and another page may have sent it.
+    """
+    if not is_unsafe(http) or http.header("sec-fetch-site") == "same-origin":
+        return
+    origin = http.header("origin").partition("://")[2]
+    if not origin or origin != http.header("host"):
+        raise PermissionDenied(
+            "a request with the login cookie that changes something must come from a page of the "
+            f"master (header Origin is {http.header('origin') or 'missing'}): scripts send the "
+            "token as 'Authorization: Bearer TOKEN'"
+        )
+
+
+def is_unsafe(http: Http) -> bool:
+    """Whether the request may change something; a WebSocket may."""
+    return http.method not in SAFE or bool(http.header("upgrade"))
+
+
+def has_body(http: Http) -> bool:
+    """Whether the request has a body that is not empty."""
+    return http.content_length > 0 or http.is_chunked
+
+
+def is_json(http: Http) -> bool:
+    """Whether the request says that its body is JSON."""
+    return http.header("content-type").partition(";")[0].strip().lower() == JSON
 
 
 def login_cookie(token: str, expires: str, *, is_secure: bool) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -83,9 +83,11 @@ async def send_error(send: Send, error: DetError) -> None:
     await send_text_error(send, status_of(error), error.text)
 
 
-async def send_text_error(send: Send, status: int, text: str) -> None:
+async def send_text_error(
+    send: Send, status: int, text: str, added: Sequence[Header] = ()
+) -> None:
     """Answer with an error that has no class of its own."""
-    await send_body(send, status, HEADERS, plain_body(text))
+    await send_body(send, status, (*HEADERS, *added), plain_body(text))
 
 
 async def _send_pieces(

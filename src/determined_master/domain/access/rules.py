@@ -70,7 +70,7 @@ OWNER_ONLY: frozenset[tuple[Action, ThingKind]] = frozenset(
     }
 )
 CLOSED_TO_TASKS: frozenset[tuple[Action, ThingKind]] = ADMIN_ONLY | {("edit", "user")}
-"""What code in a task may not do with its user's token: users, tokens, roles, the cluster."""
+"""Actions that code in a task cannot take with its user's token."""
 REFUSAL = "user does not have permission"
 REFUSAL_IN_TASK = (
     "code in a task may not change users, passwords, tokens, roles or settings of the cluster: "

@@ -11,6 +11,7 @@ from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import InvalidArgument, PermissionDenied, Unauthenticated
 from determined_master.records.access import UserRow
 from determined_master.services.access.identities import Identities
+from determined_master.services.access.login_limits import LoginLimits
 from determined_master.services.access.passwords import Passwords, client_hash
 from determined_master.services.access.task_tokens import token_hash
 from determined_master.store.access import sessions, users
@@ -34,8 +35,11 @@ class Auth:
         self._db = db
         self._passwords = passwords
         self._identities = identities
+        self._limits = LoginLimits()
 
-    async def login(self, username: str, password: str, *, is_hashed: bool) -> Login:
+    async def login(
+        self, username: str, password: str, *, is_hashed: bool, address: str = ""
+    ) -> Login:
         """Check a password and open a session of seven days.
 
         An unknown name and a wrong password give the same error after the same time.
@@ -44,18 +48,28 @@ class Auth:
             InvalidArgument: no name was given.
             Unauthenticated: the name or the password is wrong.
             PermissionDenied: the password is right, but the user was deactivated.
+            TooManyLogins: there were too many failures of this account or from this address.
+            ResourceExhausted: too many logins wait.
         """
         if not username:
             raise InvalidArgument("missing argument: username")
-        async with self._db.acquire() as conn:
-            found = await users.find_password(conn, username)
-        user, stored = found or (None, None)
-        hashed = password if is_hashed else client_hash(password)
-        if not await self._passwords.matches(stored, hashed) or user is None:
+        name = username.lower()
+        async with self._limits.turn(address):
+            self._limits.check(name, address)
+            user = await self._find(username, password if is_hashed else client_hash(password))
+            self._limits.record(name, address, is_right=user is not None)
+        if user is None:
             raise Unauthenticated("invalid credentials")
         if not user.active:
             raise PermissionDenied("user is not active")
         return await self._open(user)
+
+    async def _find(self, username: str, hashed: str) -> UserRow | None:
+        """The user whose password this is, in the form that clients send."""
+        async with self._db.acquire() as conn:
+            found = await users.find_password(conn, username)
+        user, stored = found or (None, None)
+        return user if await self._passwords.matches(stored, hashed) else None
 
     async def logout(self, caller: Caller, token: str) -> None:
         """End the session of the caller's token, for good."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from determined_master.domain.access.rules import Caller
     from determined_master.services.metrics.series_points import SeriesPoints
+    from determined_master.services.metrics.summaries import Summaries
     from determined_master.store.db import Conn
 
 MAX_POINTS = 1000
@@ -74,9 +75,10 @@ class Sample(msgspec.Struct, frozen=True):
 class SeriesReads:
     """Series of all trials."""
 
-    def __init__(self, db: asyncpg.Pool, points: SeriesPoints) -> None:
+    def __init__(self, db: asyncpg.Pool, points: SeriesPoints, summaries: Summaries) -> None:
         self._db = db
         self._points = points
+        self._summaries = summaries
 
     async def compare(
         self, caller: Caller, trial_ids: Sequence[int], metrics: Sequence[MetricName], part: Range
@@ -128,6 +130,11 @@ class SeriesReads:
             async with self._db.acquire() as conn:
                 searcher = await lookups.list_searcher_metrics(conn, experiment_ids)
                 found = await rows.list_metric_names(conn, experiment_ids)
+                # summaries are written with a delay, and the last round must miss nothing
+                unwritten = self._summaries.unwritten()
+                for trial_id in await rows.list_trials_of(conn, unwritten, experiment_ids):
+                    found += [rows.metric_name(*n) for n in self._summaries.names(trial_id)]
+            found = sorted(set(found))
             yield NewNames(sorted(searcher - sent_searcher), [m for m in found if m not in sent])
             sent |= set(found)
             sent_searcher |= searcher

@@ -114,9 +114,15 @@ class Summaries:
         is_due = kept is not None and (also_written or not kept.is_written)
         return kept.text() if kept is not None and is_due else None
 
-    def unwritten(self, trial_ids: Iterable[int]) -> set[int]:
-        """Those of the trials whose summary has not been written yet."""
-        return {i for i in trial_ids if i in self._kept and not self._kept[i].is_written}
+    def unwritten(self, trial_ids: Iterable[int] | None = None) -> set[int]:
+        """Those of the trials, or of all, whose summary has not been written yet."""
+        some = self._due if trial_ids is None else trial_ids
+        return {i for i in some if i in self._kept and not self._kept[i].is_written}
+
+    def names(self, trial_id: int) -> list[tuple[str, str]]:
+        """Groups and names of metrics in a kept summary."""
+        kept = self._kept.get(trial_id)
+        return [] if kept is None else [(g, n) for g, names in kept.figures.items() for n in names]
 
     def forget(self, trial_ids: Iterable[int]) -> None:
         """Drop summaries whose transaction may have been rolled back."""

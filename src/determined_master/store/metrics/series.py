@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -104,6 +104,9 @@ def _values(wanted: SeriesWanted) -> tuple[Any, ...]:
     return wanted.trial_id, wanted.group, list(wanted.names), wanted.after_id
 
 
+_GROUPS = {"avg_metrics": "training", "validation_metrics": "validation"}
+
+
 async def list_metric_names(conn: Conn, experiment_ids: Sequence[int]) -> list[MetricName]:
     """Reports of the trials of experiments, in order."""
     query = """
@@ -112,9 +115,22 @@ async def list_metric_names(conn: Conn, experiment_ids: Sequence[int]) -> list[M
          WHERE t.experiment_id = ANY ($1)
          ORDER BY 1, 2
     """
-    groups = {"avg_metrics": "training", "validation_metrics": "validation"}
-    rows = await conn.fetch(query, experiment_ids)
-    return sorted(MetricName(groups.get(row[0], row[0]), row[1]) for row in rows)
+    return sorted(metric_name(*row) for row in await conn.fetch(query, experiment_ids))
+
+
+def metric_name(group: str, name: str) -> MetricName:
+    """A metric by the group's name in summaries."""
+    return MetricName(_GROUPS.get(group, group), name)
+
+
+async def list_trials_of(
+    conn: Conn, trial_ids: Collection[int], experiment_ids: Sequence[int]
+) -> list[int]:
+    """Those of the trials that belong to the experiments."""
+    if not trial_ids:
+        return []
+    query = "SELECT id FROM trials WHERE id = ANY ($1) AND experiment_id = ANY ($2)"
+    return [row["id"] for row in await conn.fetch(query, trial_ids, experiment_ids)]
 
 
 async def list_steps(

@@ -1,0 +1,102 @@
+"""Limits on guessing passwords: failures by account and by address, and a fair queue."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict, deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from determined_master import clock
+from determined_master.domain.errors import ResourceExhausted
+
+WINDOW_S = 60.0
+MAX_FAILURES = 10
+"""In a window, by account and by address; more are refused before the password is hashed."""
+MAX_CHECKS = 4
+"""Checks of one address at the same time; the others of that address wait."""
+MAX_WAITING = 64
+"""Logins of one address that may wait."""
+MAX_KEYS = 20_000
+
+
+class TooManyLogins(ResourceExhausted):
+    """Too many failed logins; `retry_after_s` says when the next one is checked."""
+
+    def __init__(self, what: str, retry_after_s: float) -> None:
+        self.retry_after_s = max(1, round(retry_after_s))
+        super().__init__(
+            f"too many failed logins {what}: try again in {self.retry_after_s} seconds"
+        )
+
+
+class LoginLimits:
+    """Counts failed logins in memory; a restart of the master forgets them.
+
+    An account under attack stays open to addresses from which it has logged in before.
+    """
+
+    def __init__(self) -> None:
+        self._failures: OrderedDict[str, deque[float]] = OrderedDict()
+        self._known: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._queues: dict[str, _Queue] = {}
+
+    def check(self, username: str, address: str) -> None:
+        """Return if a password of this account may be checked for this address now.
+
+        Raises:
+            TooManyLogins: there were too many failures.
+        """
+        self._check(f"address:{address}", f"from {address or 'this address'}")
+        if (username, address) not in self._known:
+            self._check(f"account:{username}", f"of user {username!r}")
+
+    def record(self, username: str, address: str, *, is_right: bool) -> None:
+        """Record the result of a check."""
+        if is_right:
+            self._known[username, address] = None
+            _shorten(self._known)
+            return
+        for key in (f"account:{username}", f"address:{address}"):
+            found = self._failures.setdefault(key, deque(maxlen=MAX_FAILURES))
+            found.append(clock.monotonic_s())
+            self._failures.move_to_end(key)
+        _shorten(self._failures)
+
+    @asynccontextmanager
+    async def turn(self, address: str) -> AsyncIterator[None]:
+        """Wait for the turn of one login of an address.
+
+        Raises:
+            ResourceExhausted: too many of that address wait.
+        """
+        queue = self._queues.setdefault(address, _Queue())
+        if queue.waiting >= MAX_WAITING:
+            raise ResourceExhausted("too many logins at once: try again in a few seconds")
+        queue.waiting += 1
+        try:
+            async with queue.checks:
+                yield
+        finally:
+            queue.waiting -= 1
+            if queue.waiting == 0:
+                self._queues.pop(address, None)
+
+    def _check(self, key: str, what: str) -> None:
+        found = self._failures.get(key)
+        if found is None or len(found) < MAX_FAILURES:
+            return
+        left = found[0] + WINDOW_S - clock.monotonic_s()
+        if left > 0:
+            raise TooManyLogins(what, left)
+
+
+class _Queue:
+    def __init__(self) -> None:
+        self.checks = asyncio.Semaphore(MAX_CHECKS)
+        self.waiting = 0
+
+
+def _shorten(kept: OrderedDict[str, deque[float]] | OrderedDict[tuple[str, str], None]) -> None:
+    while len(kept) > MAX_KEYS:
+        kept.popitem(last=False)

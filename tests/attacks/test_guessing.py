@@ -1,0 +1,91 @@
+"""Finding 14: passwords are guessed, and all others wait meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from tests.api.client import Client
+from tests.api.master import PASSWORD
+from tests.api.samples import World
+
+from determined_master.services.access.login_limits import (
+    MAX_CHECKS,
+    MAX_FAILURES,
+    MAX_WAITING,
+    WINDOW_S,
+    LoginLimits,
+    TooManyLogins,
+)
+
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+LOGIN = "/api/v1/auth/login"
+
+
+async def test_the_eleventh_guess_in_a_minute_is_refused_before_the_hash(world: World) -> None:
+    stranger = Client(world.clients["admin"].app)
+    guess = {"username": "determined", "password": "guess"}
+    answers = [await stranger("POST", LOGIN, guess) for _ in range(MAX_FAILURES + 1)]
+    assert [a.status for a in answers] == [401] * MAX_FAILURES + [429]
+    assert 0 < int(answers[-1].headers["retry-after"]) <= WINDOW_S
+    right = {"username": "determined", "password": PASSWORD}
+    assert (await stranger("POST", LOGIN, right)).status == 429
+    assert (await stranger("POST", "/login", right)).status == 429
+
+
+def failed(limits: LoginLimits, username: str, address: str, count: int = MAX_FAILURES) -> None:
+    for _ in range(count):
+        limits.check(username, address)
+        limits.record(username, address, is_right=False)
+
+
+async def test_an_address_that_guesses_is_refused_for_every_account() -> None:
+    limits = LoginLimits()
+    failed(limits, "a", "1.1.1.1")
+    with pytest.raises(TooManyLogins, match=r"from 1\.1\.1\.1"):
+        limits.check("b", "1.1.1.1")
+    limits.check("b", "2.2.2.2")
+
+
+async def test_an_account_under_attack_stays_open_where_it_has_logged_in_before() -> None:
+    limits = LoginLimits()
+    limits.record("ann", "9.9.9.9", is_right=True)
+    for number in range(MAX_FAILURES):
+        failed(limits, "ann", f"1.1.1.{number}", count=1)
+    limits.check("ann", "9.9.9.9")
+    with pytest.raises(TooManyLogins, match="of user 'ann'"):
+        limits.check("ann", "8.8.8.8")
+
+
+async def test_failures_are_forgotten_after_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr("determined_master.clock.monotonic_s", lambda: now)
+    limits = LoginLimits()
+    failed(limits, "a", "1.1.1.1")
+    now += WINDOW_S + 0.1
+    limits.check("a", "1.1.1.1")
+
+
+async def test_one_address_holds_few_checks_and_others_need_not_wait() -> None:
+    limits, running, done = LoginLimits(), 0, asyncio.Event()
+    other_runs = asyncio.Event()
+
+    async def login(address: str) -> None:
+        nonlocal running
+        async with limits.turn(address):
+            running += 1
+            if address == "2.2.2.2":
+                other_runs.set()
+            await done.wait()
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(MAX_WAITING):
+            group.create_task(login("1.1.1.1"))
+        group.create_task(login("2.2.2.2"))
+        await other_runs.wait()
+        assert running == MAX_CHECKS + 1
+        with pytest.raises(Exception, match="too many logins at once"):
+            async with limits.turn("1.1.1.1"):
+                pass
+        done.set()
+    assert running == MAX_WAITING + 1
