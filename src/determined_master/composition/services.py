@@ -74,6 +74,7 @@ def make_services(
     trials = Trials(engine, db, base.live, work.flusher.summaries)
     experiments = Experiments(engine, db, work.configs, queues.pools)
     lists, tasks = ExperimentLists(db), Tasks(db)
+    allocations = Allocations(engine, db, base.live)
     detached, samples = Detached(engine, db), SystemMetrics(db)
     roles = Roles(db, base.identities, base.settings.security.authz.creator_role_id)
     services = Services(
@@ -81,6 +82,7 @@ def make_services(
         *_queues(base, backends, queues),
         *_kept(db, work),
         *_machines(base, backends),
+        *_work(db, work),
         roles,
         Master(base.facts, db, base.settings.masked),
         ClusterMessages(db),
@@ -100,19 +102,15 @@ def make_services(
         samples,
         Metrics(engine, db, work.flusher, samples, detached.note_report),
         base.logs,
-        work.retention,
         tasks,
-        TaskControl(tasks, trials, experiments, work.generic, work.interactive, base.live),
-        work.generic,
-        work.interactive,
-        Tensorboards(db, work.interactive),
+        TaskControl(
+            tasks, trials, experiments, work.generic, work.interactive, base.live, allocations
+        ),
         Templates(db),
         ConfigPolicies(db, cluster_priorities(base.settings)),
-        Allocations(engine, db, base.live),
+        allocations,
         Workspaces(db, queues.bindings, work.deletions, roles, backends.namespaces),
         Projects(db, work.deletions, Moves(queues.bindings, queues.pools)),
-        work.proxies,
-        SearchPreviews(work.layers),
         Stories(db),
         Harness(),
         Usage(db),
@@ -161,6 +159,18 @@ def _kept(db: Database, work: Work) -> tuple[object, ...]:
         Models(db),
         ModelVersions(db),
         TrialSources(db),
+    )
+
+
+def _work(db: Database, work: Work) -> tuple[object, ...]:
+    """The services of tasks other than trials, of logs and of searches."""
+    return (
+        work.generic,
+        work.interactive,
+        Tensorboards(db, work.interactive),
+        work.retention,
+        work.proxies,
+        SearchPreviews(work.layers),
     )
 
 

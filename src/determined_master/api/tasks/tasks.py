@@ -140,7 +140,9 @@ async def start_run(
     storage_id = None
     await trials.get(call.caller, request.run_id)
     if request.checkpoint_storage is not None:
-        storage_id = await checkpoints.storage_id(call.caller, request.checkpoint_storage)
+        storage_id = await checkpoints.storage_id(
+            call.caller, request.run_id, request.checkpoint_storage
+        )
     return run_wire.RunPrepareForReportingResponse(storage_id=storage_id)
 
 

@@ -11,7 +11,13 @@ import msgspec
 from determined_master import clock
 from determined_master.domain.access import rules as access
 from determined_master.domain.access.rules import may_read
-from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
+from determined_master.domain.config.sections.storage import checked_storage
+from determined_master.domain.errors import (
+    FailedPrecondition,
+    InvalidArgument,
+    NotFound,
+    PermissionDenied,
+)
 from determined_master.domain.ids import checked_uuid
 from determined_master.records.checkpoints import CheckpointRow
 from determined_master.records.stories import ThingWithStory
@@ -56,6 +62,7 @@ class Checkpoints:
 
         Raises:
             InvalidArgument: the UUID, the steps or a size make no sense. NotFound: unknown task.
+            PermissionDenied: its storage was not given to its run.
         """
         access.may(caller, "report", "task")
         steps = report.metadata.get("steps_completed", 0)
@@ -69,6 +76,13 @@ class Checkpoints:
             owner = await tasks.find_owner(conn, report.task_id)
             if owner is None:
                 raise NotFound(f"task '{report.task_id}' not found")
+            given = report.storage_id
+            if given is not None and not await rows.has_storage(conn, owner.trial_id, given):
+                raise PermissionDenied(
+                    f"checkpoint {report.uuid}: storage {given} was not given to its run: start "
+                    "the run with its storage (POST /api/v1/runs/start), and report the id that "
+                    "this returns"
+                )
             new = rows.NewCheckpoint(
                 uuid=checked_uuid(report.uuid),
                 task_id=report.task_id,
@@ -189,11 +203,20 @@ class Checkpoints:
                 "that experiment first"
             )
 
-    async def storage_id(self, caller: Caller, config: Mapping[str, Any]) -> int:
-        """The id under which a storage configuration is known; the same for equal ones."""
+    async def storage_id(self, caller: Caller, trial_id: int, config: Mapping[str, Any]) -> int:
+        """The id of a storage configuration, which the trial's reports may then name.
+
+        Equal configurations have the same id.
+
+        Raises:
+            InvalidArgument: with every problem of the configuration.
+        """
         access.may(caller, "report", "task")
-        async with self._db.acquire() as conn:
-            return await rows.upsert_storage(conn, dict(config))
+        storage = checked_storage(config)
+        async with self._db.acquire() as conn, conn.transaction():
+            storage_id = await rows.upsert_storage(conn, storage)
+            await rows.insert_trial_storage(conn, trial_id, storage_id)
+        return storage_id
 
 
 def _check_sizes(uuid: str, resources: Mapping[str, int]) -> None:

@@ -135,6 +135,12 @@ class Allocations:
         event = alloc.DaemonMarked(container_id=container_id)
         await self._post(allocation_id, event, Occurrence("daemon", container_id))
 
+    async def kill(self, task_id: str) -> None:
+        """Kill the live allocations of a task, without a check of the caller."""
+        for allocation in self._live.of_task(task_id):
+            event = alloc.KillRequested(reason="killed by an admin")
+            await self._post(allocation.id, event, Occurrence("kill", entropy.new_uuid()))
+
     async def report_accelerators(
         self, caller: Caller, allocation_id: str, data: Mapping[str, Any]
     ) -> None:

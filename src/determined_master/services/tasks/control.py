@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from determined_master.pools.live import LiveAllocations
     from determined_master.services.experiments.experiments import Experiments
     from determined_master.services.experiments.trials import Trials
+    from determined_master.services.tasks.allocations import Allocations
     from determined_master.services.tasks.generic_tasks import GenericTasks
     from determined_master.services.tasks.interactive_tasks import InteractiveTasks
     from determined_master.services.tasks.tasks import Tasks
@@ -31,6 +32,7 @@ class TaskControl:
         generic: GenericTasks,
         interactive: InteractiveTasks,
         live: LiveAllocations,
+        allocations: Allocations,
     ) -> None:
         self._tasks = tasks
         self._trials = trials
@@ -38,6 +40,7 @@ class TaskControl:
         self._generic = generic
         self._interactive = interactive
         self._live = live
+        self._allocations = allocations
 
     def count_active(self, caller: Caller) -> Counter[str]:
         """The number of open allocations of each type of task."""
@@ -66,7 +69,8 @@ class TaskControl:
 
         Raises:
             NotFound: there is no such task.
-            FailedPrecondition: it deletes checkpoints, which would be left half deleted.
+            FailedPrecondition: it deletes checkpoints, which would be left half deleted; only
+                admins kill it.
         """
         task = await self._tasks.get(caller, task_id)
         access.may(caller, "control", "task", owner_id=task.user_id)
@@ -78,6 +82,9 @@ class TaskControl:
         elif task.trial_id is not None:
             await self._trials.kill(caller, task.trial_id)
         elif task.ended_at is None:
-            raise FailedPrecondition(
-                f"task '{task_id}' of type {task.type} cannot be killed: let it end"
-            )
+            if not access.can(caller, "configure", "cluster"):
+                raise FailedPrecondition(
+                    f"task '{task_id}' of type {task.type} cannot be killed: let it end, or ask "
+                    "an admin to kill it"
+                )
+            await self._allocations.kill(task_id)

@@ -226,6 +226,25 @@ async def upsert_storage(conn: Conn, config: dict[str, Any]) -> int:
     return int(await conn.fetchval(query, digest, config))
 
 
+async def insert_trial_storage(conn: Conn, trial_id: int, storage_id: int) -> None:
+    """Record that a trial was given a storage; repeating it changes nothing."""
+    query = """
+        INSERT INTO trial_storages (trial_id, storage_id) VALUES ($1, $2) ON CONFLICT DO NOTHING
+    """
+    await conn.execute(query, trial_id, storage_id)
+
+
+async def has_storage(conn: Conn, trial_id: int | None, storage_id: int) -> bool:
+    """Whether a trial was given a storage, by its run or by its experiment's configuration."""
+    query = """
+        SELECT EXISTS (SELECT FROM trial_storages WHERE trial_id = $1 AND storage_id = $2)
+            OR EXISTS (SELECT FROM trials t JOIN experiments e ON e.id = t.experiment_id
+                         JOIN storage_backends s ON s.id = $2
+                        WHERE t.id = $1 AND e.config->'checkpoint_storage' @> s.config)
+    """
+    return bool(await conn.fetchval(query, trial_id, storage_id))
+
+
 async def find_storage(conn: Conn, storage_id: int) -> dict[str, Any] | None:
     """The storage configuration of that id."""
     query = "SELECT config FROM storage_backends WHERE id = $1"

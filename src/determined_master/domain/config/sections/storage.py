@@ -11,6 +11,7 @@ import msgspec
 from determined_master.domain.config.schema.containers import Field, Object, Rule, Tagged
 from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.schema.values import Integer, Text
+from determined_master.domain.errors import InvalidArgument
 
 
 class KeepCounts(msgspec.Struct, frozen=True, kw_only=True):
@@ -208,6 +209,25 @@ STORAGE = Tagged(
     aliases={},
     removed={"hdfs": "copy the checkpoints to another kind of storage"},
 )
+
+
+def checked_storage(config: Any) -> dict[str, Any]:
+    """A storage configuration from outside, in the canonical form of experiments.
+
+    How many checkpoints are kept is no part of it: that is a policy of the experiment.
+
+    Raises:
+        InvalidArgument: with every problem and its path.
+    """
+    report = ProblemReport()
+    read = STORAGE.read(config, "checkpoint_storage", report)
+    if read:
+        STORAGE.find_gaps(STORAGE.complete(read), "checkpoint_storage", report)
+    if report.problems or not read:
+        found = "; ".join(f"{p.path}: {p.text}" for p in report.problems)
+        raise InvalidArgument(f"the checkpoint storage cannot be used: {found or 'it is empty'}")
+    storage: dict[str, Any] = msgspec.to_builtins(read)
+    return {key: value for key, value in storage.items() if not key.startswith("save_")}
 
 
 class _SeenStorage(Object):
