@@ -73,15 +73,17 @@ def make_services(
     db, engine = base.db, base.engine
     trials = Trials(engine, db, base.live, work.flusher.summaries)
     experiments = Experiments(engine, db, work.configs, queues.pools)
-    lists, tasks = ExperimentLists(db), Tasks(db)
+    lists, tasks, guard = ExperimentLists(db), Tasks(db), Guard(db)
     allocations = Allocations(engine, db, base.live)
     detached, samples = Detached(engine, db), SystemMetrics(db)
     roles = Roles(db, base.identities, base.settings.security.authz.creator_role_id)
     services = Services(
         *_people(base, passwords),
+        guard,
         *_queues(base, backends, queues),
         *_kept(db, work),
-        *_machines(base, backends),
+        TrialSources(db, guard),
+        *_machines(base, backends, guard),
         *_work(db, work),
         roles,
         Master(base.facts, db, base.settings.masked),
@@ -129,7 +131,6 @@ def _people(base: Foundation, passwords: Passwords) -> tuple[object, ...]:
         known,
         Users(db, passwords, known),
         Groups(db, known),
-        Guard(db),
         AccessTokens(db, known, lives),
     )
 
@@ -158,7 +159,6 @@ def _kept(db: Database, work: Work) -> tuple[object, ...]:
         work.checkpoint_gc,
         Models(db),
         ModelVersions(db),
-        TrialSources(db),
     )
 
 
@@ -174,9 +174,9 @@ def _work(db: Database, work: Work) -> tuple[object, ...]:
     )
 
 
-def _machines(base: Foundation, backends: JoinedBackends) -> tuple[object, ...]:
+def _machines(base: Foundation, backends: JoinedBackends, guard: Guard) -> tuple[object, ...]:
     """The services of agents."""
     return (
-        Agents(backends.runner, base.live, base.cluster.join_token),
+        Agents(backends.runner, base.live, base.cluster.join_token, guard),
         AgentSwitches(base.engine, base.db, backends.runner, base.live, base.nudge),
     )

@@ -49,12 +49,13 @@ async def get_agents(
 ) -> wire.GetAgentsResponse:
     """The agents that are connected, or may still reconnect."""
     connected = await agents.list_all(call.caller)
+    hidden = await agents.hidden(call.caller)
     page, pagination = cut(connected, request.offset, request.limit)
     shown: list[Agent] = []
     for number, agent in enumerate(page, start=1):
         seen = _agent(
             agent,
-            agents.containers_on(agent.id),
+            agents.containers_on(agent.id, hidden),
             with_slots=not request.exclude_slots,
             with_containers=not request.exclude_containers,
         )
@@ -81,7 +82,7 @@ async def get_agent(
 ) -> wire.GetAgentResponse:
     """One agent."""
     agent = await agents.get(call.caller, request.agent_id)
-    held = agents.containers_on(agent.id)
+    held = agents.containers_on(agent.id, await agents.hidden(call.caller))
     return wire.GetAgentResponse(agent=_agent(agent, held))
 
 
@@ -91,7 +92,7 @@ async def get_slots(
 ) -> wire.GetSlotsResponse:
     """The slots of an agent."""
     agent = await agents.get(call.caller, request.agent_id)
-    slots = _slots(agent, agents.containers_on(agent.id))
+    slots = _slots(agent, agents.containers_on(agent.id, await agents.hidden(call.caller)))
     return wire.GetSlotsResponse(slots=list(slots.values()))
 
 
@@ -101,7 +102,8 @@ async def get_slot(
 ) -> wire.GetSlotResponse:
     """One slot."""
     agent = await agents.get(call.caller, request.agent_id)
-    return wire.GetSlotResponse(slot=_slot(agent, request.slot_id, agents))
+    hidden = await agents.hidden(call.caller)
+    return wire.GetSlotResponse(slot=_slot(agent, request.slot_id, agents, hidden))
 
 
 @route("POST", "/api/v1/agents/{agent_id}/enable", access=IN_SERVICE)
@@ -241,7 +243,9 @@ def _summary(
 def _agent(
     agent: AgentSnapshot, held: Held, *, with_slots: bool = True, with_containers: bool = True
 ) -> Agent:
-    containers = {c.id: shown_container(agent, c) for _, c in held}
+    containers = {
+        c.id or f"hidden-{n}": shown_container(agent, c) for n, (_, c) in enumerate(held)
+    }
     return Agent(
         id=agent.id,
         registered_time=agent.registered_at,
@@ -279,8 +283,10 @@ def _slots(agent: AgentSnapshot, held: Held) -> dict[str, Slot]:
     return slots
 
 
-def _slot(agent: AgentSnapshot, slot_id: str, agents: Agents) -> Slot:
-    slots = _slots(agent, agents.containers_on(agent.id))
+def _slot(
+    agent: AgentSnapshot, slot_id: str, agents: Agents, hidden: frozenset[str] = frozenset()
+) -> Slot:
+    slots = _slots(agent, agents.containers_on(agent.id, hidden))
     number = slot_id.lstrip("0") or "0"
     slot = slots.get(f"/agents/{agent.id}/slots/{number}")
     if slot is None:
@@ -305,13 +311,14 @@ def _is_slot_draining(agent: AgentSnapshot, slot: int) -> bool:
 
 
 def shown_container(agent: AgentSnapshot, container: alloc.Container) -> Container:
-    """A container as its agent and its task show it."""
+    """A container as its agent and its task show it; a hidden one has no id."""
     devices = [d for d in agent.devices if d.id in container.slot_ids]
     return Container(
         parent=f"/agents/{agent.id}",
         id=container.id,
         state=ContainerState[f"STATE_{container.state}"],
         devices=[_device(d) for d in devices],
+        permission_denied=not container.id,
     )
 
 

@@ -7,6 +7,8 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from determined_master.aggregates.allocations import ALLOCATION
 from determined_master.domain.access import rules as access
 from determined_master.domain.allocation import messages as alloc
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from determined_master.pools.agent_backoff import Backoff
     from determined_master.pools.live import LiveAllocations
     from determined_master.ports import AgentSnapshot, ClusterBackend, StoredOutput, TaskNote
+    from determined_master.services.access.guard import Guard
     from determined_master.services.logs.task_logs import TaskLogs
     from determined_wire.agent_link import ContainerReport, Hello, LogBatch
 
@@ -230,10 +233,13 @@ def _wrong_slots(hello: Hello) -> str | None:
 class Agents:
     """The agents of the cluster, for users."""
 
-    def __init__(self, backend: ClusterBackend, live: LiveAllocations, join_token: str) -> None:
+    def __init__(
+        self, backend: ClusterBackend, live: LiveAllocations, join_token: str, guard: Guard
+    ) -> None:
         self._backend = backend
         self._live = live
         self._join_token = join_token
+        self._guard = guard
 
     async def list_all(self, caller: Caller) -> Sequence[AgentSnapshot]:
         """All agents, by id."""
@@ -256,10 +262,22 @@ class Agents:
         """How long an agent on which nothing starts gets no work; None when it rests not."""
         return self._live.rest_of(agent_id)
 
-    def containers_on(self, agent_id: str) -> list[tuple[alloc.Allocation, alloc.Container]]:
-        """What runs on an agent."""
+    async def hidden(self, caller: Caller) -> frozenset[str]:
+        """Ids of live allocations that the caller may not see."""
+        if access.visible(caller, "task") is None:
+            return frozenset()
+        ids = [allocation.id for allocation in self._live.values()]
+        return frozenset(ids) - await self._guard.seen(caller, "allocation", ids)
+
+    def containers_on(
+        self, agent_id: str, hidden: frozenset[str] = frozenset()
+    ) -> list[tuple[alloc.Allocation, alloc.Container]]:
+        """The containers on an agent; those of hidden allocations without their ids."""
         return [
-            (allocation, container)
+            (
+                allocation,
+                replace(container, id="") if allocation.id in hidden else container,
+            )
             for allocation, held in self._live.on_agent(agent_id)
             for container in held
         ]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from determined_master.domain.access.rules import Caller
     from determined_master.records.metrics import StoredReport
+    from determined_master.services.access.guard import Guard
 
 
 TYPES = ("INFERENCE", "FINE_TUNING")
@@ -33,8 +34,9 @@ MAX_REPORTS = 20_000
 class TrialSources:
     """Which trials use which checkpoints, by what their code said."""
 
-    def __init__(self, db: asyncpg.Pool) -> None:
+    def __init__(self, db: asyncpg.Pool, guard: Guard) -> None:
         self._db = db
+        self._guard = guard
 
     async def report(self, caller: Caller, source: TrialSource) -> None:
         """Note that a trial uses a checkpoint; a task may say so of its own trial.
@@ -80,7 +82,7 @@ class TrialSources:
             if await checkpoints.find_checkpoint(conn, checked_uuid(uuid)) is None:
                 raise NotFound(f"checkpoint '{uuid}' not found")
             ids = await rows.list_users_of_checkpoint(conn, uuid, type_)
-        return await self._reports(ids, group)
+        return await self._reports(caller, ids, group)
 
     async def of_version(
         self, caller: Caller, model: tuple[str, int], type_: str | None, group: str | None
@@ -93,11 +95,15 @@ class TrialSources:
             if await model_versions.find_version(conn, row.id, version) is None:
                 raise NotFound(f'version {version} for model "{name}" not found')
             ids = await rows.list_users_of_version(conn, row.id, version, type_)
-        return await self._reports(ids, group)
+        return await self._reports(caller, ids, group)
 
-    async def _reports(self, trial_ids: Sequence[int], group: str | None) -> list[StoredReport]:
+    async def _reports(
+        self, caller: Caller, trial_ids: Sequence[int], group: str | None
+    ) -> list[StoredReport]:
+        """Reports of those of the trials that the caller sees."""
         found: list[StoredReport] = []
-        for trial_id in trial_ids:
+        seen = await self._guard.seen(caller, "trial", [str(i) for i in trial_ids])
+        for trial_id in (i for i in trial_ids if str(i) in seen):
             after: int | None = 0
             while after is not None:
                 async with self._db.acquire() as conn:
