@@ -10,7 +10,7 @@ from determined_master import clock
 
 
 @pytest.mark.parametrize("hours", [2, -2])
-def test_a_jump_is_told_once_and_with_its_length(
+def test_a_jump_of_the_clock_is_logged_once_with_its_length(
     monkeypatch: pytest.MonkeyPatch, hours: int
 ) -> None:
     jumps = clock.Jumps()

@@ -16,7 +16,7 @@ COMMAND = [sys.executable, "-m", "determined_master.main"]
 
 
 @pytest.mark.parametrize("words", [["run"], ["backup", "to"], ["restore", "to"]])
-def test_who_interrupts_it_before_it_is_done_does_not_get_a_zero(
+def test_an_interrupt_before_the_end_gives_no_exit_code_0(
     tmp_path: Path, words: list[str]
 ) -> None:
     (tmp_path / "to").mkdir()

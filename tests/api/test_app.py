@@ -37,7 +37,7 @@ def task(app: Api) -> Client:
     return Client(app, "task")
 
 
-async def test_no_route_but_the_open_ones_lets_in_without_a_token(app: Api) -> None:
+async def test_only_public_routes_need_no_token(app: Api) -> None:
     keys = {(r.method, r.path) for r in ROUTES}
     keys |= {(e.method, e.path) for e in ENDPOINTS}
     keys = {key for key in keys if key[0] != "WS"}  # see the tests of sockets
@@ -147,7 +147,7 @@ async def test_errors_have_the_two_forms_of_the_public_api(user: Client) -> None
     assert path.text.startswith("type mismatch, parameter: experiment_id, error: ")
 
 
-async def test_what_nobody_expected_is_logged_with_an_id_and_told_without_its_words(
+async def test_an_unexpected_error_is_logged_with_an_id_and_answered_without_details(
     user: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.ERROR):
@@ -158,13 +158,13 @@ async def test_what_nobody_expected_is_logged_with_an_id_and_told_without_its_wo
     assert record.__dict__["request_id"] in answer.text
 
 
-async def test_a_deadline_that_passed_is_told_as_worth_another_try(user: Client) -> None:
+async def test_a_passed_deadline_is_reported_as_worth_a_retry(user: Client) -> None:
     """As of a connection to the database that could not be opened in time."""
     answer = await user("GET", "/api/v1/experiments/408")
     assert (answer.status, answer.json()["error"]["code"]) == (503, 14)
 
 
-async def test_a_full_disk_is_told_as_worth_another_try_with_what_to_do(user: Client) -> None:
+async def test_a_full_disk_is_reported_as_worth_a_retry_with_the_remedy(user: Client) -> None:
     answer = await user("GET", "/api/v1/experiments/507")
     assert (answer.status, answer.json()["error"]["code"]) == (503, 14)
     assert "No space left on device" in answer.text
@@ -209,7 +209,7 @@ async def test_a_body_over_the_limit_is_refused_before_it_is_read(user: Client) 
 
 
 @pytest.mark.parametrize("target", ["/api/v1/auth/login", "/login"])
-async def test_who_shows_no_token_is_kept_to_small_bodies(app: Api, target: str) -> None:
+async def test_requests_without_a_token_may_send_only_small_bodies(app: Api, target: str) -> None:
     said = {"content-length": str(MAX_STRANGERS_BODY_BYTES + 1)}
     for headers in (said, {**said, "authorization": "Bearer user"}, {**said, "cookie": "auth=x"}):
         answer = await Client(app)("POST", target, b"{}", headers=headers)
@@ -235,7 +235,7 @@ UNREADABLE = {
 
 
 @pytest.mark.parametrize(("path", "body", "told"), UNREADABLE.values(), ids=UNREADABLE)
-async def test_a_plain_body_that_cannot_be_read_is_told_with_what_is_wrong(
+async def test_an_unreadable_plain_body_is_refused_with_its_fault(
     user: Client, path: str, body: bytes, told: str
 ) -> None:
     answer = await user("POST", path, body)

@@ -58,7 +58,7 @@ async def test_an_error_of_a_stream_has_its_own_form_first_or_late(user: Client)
     assert unary.json()["error"]["code"] == 3
 
 
-async def test_what_nobody_expected_ends_a_stream_in_its_own_form(user: Client) -> None:
+async def test_an_unexpected_error_ends_a_stream_with_an_error_message(user: Client) -> None:
     """Its status has been sent: another answer would break the connection."""
     answer = await user("GET", "/api/v1/master/logs?limit=2&offset=2")
     first, last = map(msgspec.json.decode, answer.body.splitlines())
@@ -97,7 +97,7 @@ async def test_a_follower_who_goes_away_ends_the_stream(app: Api) -> None:
     assert seen.followers == 0
 
 
-async def test_a_follower_whose_token_dies_is_told_so_and_the_stream_ends() -> None:
+async def test_a_stream_ends_with_an_error_when_its_token_is_revoked() -> None:
     with small_app(recheck_s=0.02) as app:
         running = asyncio.create_task(
             Client(app, "user")("GET", "/api/v1/master/logs?follow=true&limit=1")

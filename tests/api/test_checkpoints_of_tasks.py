@@ -70,7 +70,7 @@ async def test_a_trial_reads_the_metadata_of_what_it_starts_from(world: World) -
     assert await state_of(world, source) == "COMPLETED"
 
 
-async def test_a_trial_tells_what_is_left_of_its_own_checkpoints_and_of_no_others(
+async def test_a_trial_reports_remaining_files_of_its_own_checkpoints_only(
     world: World,
 ) -> None:
     _, foreign = await with_task(world)
@@ -88,7 +88,7 @@ async def test_a_trial_tells_what_is_left_of_its_own_checkpoints_and_of_no_other
     assert await state_of(world, foreign) == "COMPLETED"
 
 
-async def test_an_end_that_is_told_many_times_at_once_is_counted_once(world: World) -> None:
+async def test_an_end_reported_many_times_at_once_counts_once(world: World) -> None:
     """A master that stood still has what was sent again beside what it began with."""
     _, uuid = await with_task(world)
     admin, before = world.clients["admin"], await counted(world)

@@ -60,7 +60,7 @@ async def test_the_masters_log_is_read_from_either_end(
     assert "Limit must be >= 0" in negative.json()["error"]["message"]
 
 
-async def test_a_follower_of_the_masters_log_is_told_of_new_lines(
+async def test_a_follower_of_the_masters_log_gets_new_lines(
     user: Client, recent: logs.RecentLines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(master_service, "FOLLOW_POLL_S", 0.01)

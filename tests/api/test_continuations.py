@@ -96,7 +96,7 @@ async def test_a_fork_takes_its_parents_model_directory_when_none_is_sent(world:
 
 
 @covers("experiment-config 21.continue")
-async def test_what_cannot_continue_says_why(world: World) -> None:
+async def test_an_experiment_that_cannot_continue_has_a_reason(world: World) -> None:
     admin = world.clients["admin"]
     names = await scene.submitted(world, activate=False)
     number = int(names["experiment_id"])

@@ -56,7 +56,9 @@ async def rows(world: World) -> int:
         return int(await conn.fetchval("SELECT count(*) FROM checkpoints"))
 
 
-async def test_what_started_from_it_goes_while_its_experiment_is_deleted(world: World) -> None:
+async def test_checkpoints_that_only_it_started_from_are_deleted_with_an_experiment(
+    world: World,
+) -> None:
     """Its files go then too: with its row nobody would know of them any more."""
     await scene.ended(world)
     admin, parent, uuid = world.clients["admin"], world.names["experiment_id"], world.names["uuid"]
@@ -87,7 +89,7 @@ async def test_the_last_that_started_from_it_takes_it_along(world: World) -> Non
     assert await rows(world) == 0
 
 
-async def test_what_is_registered_outlives_all_that_started_from_it(world: World) -> None:
+async def test_a_registered_checkpoint_outlives_all_that_started_from_it(world: World) -> None:
     await scene.ended(world)
     admin, parent, uuid = world.clients["admin"], world.names["experiment_id"], world.names["uuid"]
     child = await child_of(world, uuid)

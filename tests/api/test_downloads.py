@@ -158,7 +158,7 @@ async def test_a_checkpoint_in_a_bucket_comes_as_an_archive(
 
 
 @pytest.mark.slow
-async def test_what_a_bucket_lacks_or_refuses_is_named(
+async def test_errors_of_a_bucket_name_the_missing_or_refused_object(
     admin: Client, objects: ObjectServer
 ) -> None:
     uuid = await registered(admin, s3(objects, bucket=objects.new_bucket()))

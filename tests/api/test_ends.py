@@ -34,7 +34,7 @@ async def test_killing_what_has_ended_changes_nothing_of_it(world: World) -> Non
     assert await ends() == before
 
 
-async def test_what_a_tasks_tokens_open_is_shut_at_once_when_its_allocation_ends(
+async def test_a_tasks_tokens_are_refused_as_soon_as_its_allocation_ends(
     world: World,
 ) -> None:
     await scene.running(world)

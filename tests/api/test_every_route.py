@@ -60,7 +60,7 @@ def what_is_wrong(route: Route, answer: Answer, *, only: frozenset[int]) -> str:
 
 @pytest.mark.slow
 @pytest.mark.asyncio(loop_scope="module")
-async def test_no_route_tells_anything_to_who_has_no_role(world: World) -> None:
+async def test_no_route_shows_anything_to_users_without_a_role(world: World) -> None:
     only = frozenset({404})
     found = [
         what_is_wrong(r, await sent(world, r), only=only) for r in ROUTES if r.path != LOGOUT[1]
@@ -83,7 +83,7 @@ async def test_a_role_in_another_workspace_opens_none_of_them(world: World) -> N
 
 @pytest.mark.slow
 @pytest.mark.asyncio(loop_scope="module")
-async def test_who_may_only_see_is_refused_every_change(world: World) -> None:
+async def test_viewers_are_refused_every_change(world: World) -> None:
     """403, and not 404: what one sees is not denied to be there."""
     workspace_id = int(world.names["workspace"])
     viewer = Caller(user_id=2, username="u", rights=rights_of([Grant(VIEWER, workspace_id)]))
@@ -102,7 +102,7 @@ async def test_who_may_only_see_is_refused_every_change(world: World) -> None:
 
 @pytest.mark.slow
 @pytest.mark.asyncio(loop_scope="module")
-async def test_who_may_see_is_told_of_everything_that_a_get_names(world: World) -> None:
+async def test_viewers_can_read_everything_that_a_get_names(world: World) -> None:
     workspace_id = int(world.names["workspace"])
     viewer = Caller(user_id=2, username="u", rights=rights_of([Grant(VIEWER, workspace_id)]))
     await give(world, VIEWER, workspace_id)

@@ -43,7 +43,7 @@ async def test_a_check_alone_answers_with_an_empty_experiment_and_makes_none(
 
 
 @covers("experiment-config 1.all_at_once 1.prefix")
-async def test_every_mistake_is_told_in_one_answer(admin: Client) -> None:
+async def test_every_mistake_is_reported_in_one_answer(admin: Client) -> None:
     text = "max_restarts: -1\nsearcher: {name: single}\nbogus: [1]\nbind_mounts: [{}]\n"
     answer = await admin("POST", PATH, {"config": text})
     assert answer.status == 400
@@ -94,7 +94,7 @@ async def test_secrets_are_masked_wherever_a_configuration_is_shown(
         assert await conn.fetchval(query, made["id"]) == "topsecret"
 
 
-async def test_a_checkpoint_tells_how_it_is_stored_and_no_other_secret(world: World) -> None:
+async def test_a_checkpoint_shows_its_storage_and_no_other_secret(world: World) -> None:
     await scene.ended(world)
     more = {
         "data": {"secrets": {"a": "hidden"}},
@@ -223,7 +223,7 @@ async def test_editors_get_the_schema_without_a_token(anonymous: Client) -> None
 
 @covers("experiment-config 1.2 1.3")
 @pytest.mark.parametrize("text", ["", "[1]", "just words", "a: 1\na: 2\n", "a: [\n"])
-async def test_what_is_no_configuration_is_refused_with_the_reason(
+async def test_an_invalid_configuration_is_refused_with_the_reason(
     admin: Client, text: str
 ) -> None:
     answer = await admin("POST", PATH, {"config": text})

@@ -95,7 +95,7 @@ async def test_no_route_answers_with_an_internal_error(world: World) -> None:
     assert found == []
 
 
-async def test_a_key_that_no_index_holds_is_told_with_its_limit(world: World) -> None:
+async def test_a_key_too_long_for_an_index_is_refused_with_the_limit(world: World) -> None:
     headers = {"Idempotency-Key": hostile.LONG}
     answer = await world.clients["admin"](
         "POST", "/api/v1/experiments", MORE["/api/v1/experiments"], headers=headers

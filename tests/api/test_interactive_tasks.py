@@ -256,7 +256,7 @@ async def test_a_priority_is_set_while_it_waits_or_runs(world: World, client: Cl
     assert (await client("POST", path, {"priority": 8})).status == 200
 
 
-async def test_what_the_queue_gives_a_job_is_shown(world: World, client: Client) -> None:
+async def test_the_place_of_a_job_in_the_queue_is_shown(world: World, client: Client) -> None:
     task_id = (await launched(world, "command"))["id"]
     job = await job_of(client, task_id)
     assert (job["name"], job["isPreemptible"]) == (
@@ -269,7 +269,7 @@ async def test_what_the_queue_gives_a_job_is_shown(world: World, client: Client)
     assert config["resources"]["priority"] == 9
 
 
-async def test_why_a_task_waits_is_told(world: World, client: Client) -> None:
+async def test_the_reason_why_a_task_waits_is_shown(world: World, client: Client) -> None:
     task_id = (await launched(world, "command"))["id"]
     job_id = (await get(client, task_id))["jobId"]
     assert await scene.until(
@@ -307,7 +307,7 @@ async def test_policies_bound_what_a_task_asks_for(world: World, client: Client)
     assert (await launch(client, config={"entrypoint": ["x"]})).status == 200
 
 
-async def test_what_cannot_be_started_is_refused_with_every_reason(
+async def test_a_task_that_cannot_start_is_refused_with_every_reason(
     world: World, client: Client
 ) -> None:
     said = await refused(client, config={"resources": {"slots": -1, "pool": "x"}, "bogus": 1})

@@ -54,7 +54,7 @@ def summary_of(job: dict[str, Any]) -> tuple[str, int]:
     "scheduling-and-provisioning a.1.defaults a.2.priority a.4.priority a.4.weight "
     "a.6.list_default a.6.list_order a.6.queued"
 )
-async def test_a_queue_is_ordered_by_priority_and_age_and_tells_who_is_ahead(
+async def test_a_queue_is_ordered_by_priority_and_age_and_counts_jobs_ahead(
     world: World,
 ) -> None:
     first, second = await submit(world), await submit(world)
@@ -118,7 +118,7 @@ async def test_an_experiment_that_continues_is_back_at_its_age(world: World) -> 
     "scheduling-and-provisioning a.5.one_by_one a.5.one_failure a.5.several_failures "
     "a.5.unknown_job a.5.priority_range a.5.weight_range"
 )
-async def test_each_change_is_tried_and_all_failures_are_told(world: World) -> None:
+async def test_each_change_is_tried_and_all_failures_are_reported(world: World) -> None:
     job = await submit(world)
     answer = await update(
         world,
@@ -296,7 +296,7 @@ async def test_a_page_of_a_queue_has_100_jobs_unless_another_is_asked_for(world:
 
 
 @covers("scheduling-and-provisioning a.6.pool_counts a.6.stats_days a.6.stats_names")
-async def test_statistics_count_jobs_and_tell_the_mean_wait_of_each_day(
+async def test_statistics_count_jobs_and_give_the_mean_wait_of_each_day(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = clock.now()
@@ -342,7 +342,7 @@ async def test_every_user_may_change_the_queue_and_no_task_may(world: World) -> 
 
 
 @covers("scheduling-and-provisioning a.4.preemption_flag")
-async def test_pools_tell_whether_they_preempt(world: World) -> None:
+async def test_pools_show_whether_they_preempt(world: World) -> None:
     pools = (await world.clients["admin"]("GET", "/api/v1/resource-pools")).json()["resourcePools"]
     told = {
         p["name"]: (p["schedulerType"].rsplit("TYPE_")[-1], p["details"]["priorityScheduler"])

@@ -104,7 +104,7 @@ async def test_experiments_are_sorted_by_each_key(
     assert await listed(admin, f"sortBy={sort}&orderBy=ORDER_BY_DESC") == expected[::-1]
 
 
-async def test_pages_of_all_experiments_tell_the_total_also_beyond_the_end(
+async def test_pages_of_all_experiments_have_the_total_also_beyond_the_end(
     admin: Client, project: list[tuple[int, int]]
 ) -> None:
     one, two, three = [experiment for experiment, _ in project]
@@ -121,7 +121,7 @@ async def test_pages_of_all_experiments_tell_the_total_also_beyond_the_end(
         assert found["pagination"]["total"] == 3, query
 
 
-async def test_what_of_a_list_has_changed_is_shown_again_a_few_at_a_time(
+async def test_changed_items_of_a_list_are_rendered_a_few_at_a_time(
     admin: Client, project: list[tuple[int, int]], pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To show all of a long list at once would hold whoever else waits."""
@@ -155,7 +155,7 @@ async def test_a_search_among_experiments_brings_their_best_trials(
     assert found["pagination"]["total"] == 2
 
 
-async def test_a_search_among_runs_tells_local_ids_and_durations(
+async def test_a_search_of_runs_shows_local_ids_and_durations(
     admin: Client, project: list[tuple[int, int]]
 ) -> None:
     body = {"projectId": 1, "filter": tree("hp.lr", "<", 0.25), "sort": "hp.lr=desc"}
@@ -205,7 +205,7 @@ async def test_columns_of_the_two_tables_differ(
     assert "experimentName" not in columns["EXPERIMENT"]
 
 
-async def test_a_sample_tells_the_series_of_the_best_trials(
+async def test_a_sample_contains_the_series_of_the_best_trials(
     admin: Client, project: list[tuple[int, int]]
 ) -> None:
     experiment, trial = project[0]

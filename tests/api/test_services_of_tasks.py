@@ -126,7 +126,7 @@ async def test_a_server_listens_at_a_port_of_its_kind_that_no_other_has(
     assert all(low < port < high for port in ports)
 
 
-async def test_a_preview_tells_the_configuration_and_starts_nothing(client: Client) -> None:
+async def test_a_preview_shows_the_configuration_and_starts_nothing(client: Client) -> None:
     before = (await client("GET", "/api/v1/notebooks")).json()["pagination"]["total"]
     answer = await client("POST", "/api/v1/notebooks", {"preview": True, "config": {}})
     assert answer.json()["notebook"]["id"] == ""
@@ -187,7 +187,7 @@ async def test_a_shell_may_become_anybodys_where_the_agents_of_its_pool_differ(
     assert (await get(client, task["id"], "shell"))["agentUserGroup"]["user"] == "ada"
 
 
-async def test_each_shell_has_keys_of_its_own_and_no_list_tells_them(
+async def test_each_shell_has_keys_of_its_own_and_no_list_shows_them(
     world: World, client: Client
 ) -> None:
     keys = {(await launched(world, "shell"))["privateKey"] for _ in range(2)}
@@ -289,7 +289,7 @@ def idle(world: World, requests: Requests) -> IdleTasks:
 
 
 @covers("experiment-config 22.limits")
-async def test_what_nobody_uses_is_ended_and_says_for_how_long(
+async def test_an_unused_task_is_ended_with_its_idle_time(
     world: World, client: Client, idle: IdleTasks, requests: Requests, monkeypatch: Any
 ) -> None:
     config = {"resources": {"slots": 0}, "idle_timeout": "10s"}

@@ -101,13 +101,13 @@ async def test_batches_of_older_profilers_are_read_back(world: World) -> None:
     assert "2 values, 0 timestamps" in answer.text
 
 
-async def test_what_is_followed_ends_with_the_trial(world: World) -> None:
+async def test_a_followed_stream_ends_with_the_trial(world: World) -> None:
     await scene.finished(world)
     path = f"/trials/{world.names['trial_id']}/profiler/available_series?follow=true"
     assert lines(await send(world, "GET", path)) == [{"labels": []}]
 
 
-async def test_devices_are_told_once_however_often_they_are_reported(world: World) -> None:
+async def test_devices_are_logged_once_however_often_they_are_reported(world: World) -> None:
     await scene.running(world)
     data = {"containerId": world.names["container_id"], "nodeName": "n", "acceleratorUuids": ["u"]}
     path = f"/allocations/{world.names['allocation_id']}/acceleratorData"

@@ -37,7 +37,7 @@ def test_served_routes_take_and_give_the_messages_of_the_public_api() -> None:
             assert (route.kind == "stream") is endpoint.is_stream
 
 
-def test_what_a_task_may_call_is_of_the_public_api_or_ours() -> None:
+def test_routes_for_tasks_belong_to_the_public_api_or_ours() -> None:
     for_tasks = {(r.method, r.path) for r in all_routes() if r.task is not None}
     assert len(for_tasks) > 30
     assert for_tasks <= PUBLIC.keys() | OURS

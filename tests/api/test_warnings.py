@@ -13,7 +13,7 @@ hyperparameters:
 """
 
 
-async def test_a_word_that_looks_like_a_boolean_is_told_with_its_line(world: World) -> None:
+async def test_a_word_that_looks_like_a_boolean_is_reported_with_its_line(world: World) -> None:
     admin = world.clients["admin"]
     answer = await admin("POST", "/api/v1/experiments", {"config": CONFIG, "validateOnly": True})
     assert answer.status == 200

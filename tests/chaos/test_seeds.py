@@ -21,7 +21,7 @@ def test_nothing_is_lost_doubled_or_left_behind_in_20_histories() -> None:
 
 
 @pytest.mark.slow
-def test_a_seed_tells_the_same_story_twice() -> None:
+def test_a_seed_repeats_the_same_history() -> None:
     first, second = run_seed(3, events=200), run_seed(3, events=200)
     assert first == second
     assert first.events >= 200

@@ -26,7 +26,7 @@ def test_a_user_logs_in_is_known_and_logs_out(client: Client, cluster: Cluster) 
     assert "'admin'" in client.det("user", "whoami").out
 
 
-def test_both_versions_are_told(client: Client, cluster: Cluster) -> None:
+def test_both_versions_are_reported(client: Client, cluster: Cluster) -> None:
     said = client.det("version").out
     info = cluster.get("/info")
     assert f"version: {VERSION}" in said
@@ -34,7 +34,7 @@ def test_both_versions_are_told(client: Client, cluster: Cluster) -> None:
         assert f"{name}: {info[name]}" in said
 
 
-def test_the_master_tells_of_itself(client: Client, cluster: Cluster) -> None:
+def test_the_master_describes_itself(client: Client, cluster: Cluster) -> None:
     told = client.det("master", "info", "--json").json()
     master = cluster.get("/api/v1/master")
     assert {told[name] for name in ("clusterId", "masterId")} == {

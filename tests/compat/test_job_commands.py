@@ -65,7 +65,7 @@ def test_a_jobs_priority_and_weight_are_changed(
     assert jobs(cluster)[0]["jobId"] == last
 
 
-def test_what_cannot_be_changed_is_told(
+def test_an_impossible_change_is_reported(
     client: Client, cluster: Cluster, queued: list[int]
 ) -> None:
     job = job_of(cluster, queued[0])

@@ -40,7 +40,7 @@ def test_a_pool_is_bound_and_opened_again(client: Client, cluster: Cluster) -> N
     assert names_of(cluster) == []
 
 
-def test_what_cannot_be_bound_is_told(client: Client) -> None:
+def test_an_impossible_binding_is_reported(client: Client) -> None:
     bindings = ("resource-pool", "bindings")
     said = client.det(*bindings, "add", "default", "Uncategorized", code=1).err
     assert "default resource pool default cannot be bound to any workspace" in said

@@ -73,7 +73,7 @@ def test_a_killed_search_is_continued(client: Client, cluster: Cluster, endless:
     assert cluster.wait(experiment) == "CANCELED"
 
 
-def test_mistakes_are_told_in_words(client: Client, tmp_path: Path) -> None:
+def test_mistakes_are_described_in_words(client: Client, tmp_path: Path) -> None:
     text = (MODEL / "const.yaml").read_text()
     wrong = tmp_path / "wrong.yaml"
     wrong.write_text(text + "resources: {slots_per_trial: 99}\n")

@@ -67,7 +67,7 @@ def test_a_generic_task_is_created_paused_forked_and_killed(
         reaches(cluster, one, "CANCELED")
 
 
-def test_what_cannot_be_started_is_told(client: Client, tmp_path: Path) -> None:
+def test_a_task_that_cannot_start_is_reported(client: Client, tmp_path: Path) -> None:
     config = tmp_path / "task.yaml"
     config.write_text("resources: {slots: 0}\n")
     said = client.det("task", "create", config, code=1)

@@ -30,7 +30,7 @@ def is_there(path: Path) -> bool:
 
 
 @pytest.mark.slow
-async def test_what_goes_wrong_while_the_database_is_used_is_told_as_it_is(
+async def test_errors_while_the_database_is_used_are_raised_unchanged(
     tmp_path: Path, data_dir: Path
 ) -> None:
     settings = read(tmp_path, "", "--db-data-dir", str(data_dir))

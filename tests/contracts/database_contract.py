@@ -122,7 +122,7 @@ def refused(error: type[Exception]) -> Iterator[None]:
 class DatabaseContract:
     """Locks, conflicts, what is seen when, the lead, and commits whose answer is lost."""
 
-    async def test_what_is_committed_is_seen_and_nothing_before(self, store: Store) -> None:
+    async def test_only_committed_changes_are_seen(self, store: Store) -> None:
         conn, engine, held = await store.connect(), store.engine(), Held()
         await applied(conn, added("a", 1))
         changing = asyncio.create_task(applied(conn, added("a", 2, within=held)))
@@ -147,9 +147,7 @@ class DatabaseContract:
         assert (await engine.read(COUNT, "a")).total == 1
         assert (await engine.read(COUNT, "b")).total == 2
 
-    async def test_who_locks_an_aggregate_holds_up_those_who_want_it_and_no_others(
-        self, store: Store
-    ) -> None:
+    async def test_a_locked_aggregate_delays_only_its_own_events(self, store: Store) -> None:
         one, two, three = [await store.connect() for _ in range(3)]
         await applied(one, added("a", 1), added("b", 1))
         held = Held()
@@ -163,7 +161,7 @@ class DatabaseContract:
         [outcome] = await second
         assert (outcome.version, outcome.state.total) == (3, 111)
 
-    async def test_who_waits_for_one_that_fails_continues_from_what_was_before(
+    async def test_posts_behind_a_failed_one_continue_from_the_state_before_it(
         self, store: Store
     ) -> None:
         one, two = await store.connect(), await store.connect()
@@ -200,9 +198,7 @@ class DatabaseContract:
         assert isinstance(error, Exception)
         assert is_connection_loss(one, error)
 
-    async def test_who_is_lost_while_it_waits_holds_nothing_when_its_turn_comes(
-        self, store: Store
-    ) -> None:
+    async def test_a_waiter_that_is_lost_holds_nothing_at_its_turn(self, store: Store) -> None:
         holder, lost, other = await store.connect(), await store.connect(), await store.connect()
         await applied(holder, added("a", 1))
         held = Held()
@@ -236,9 +232,7 @@ class DatabaseContract:
         [outcome] = await applied(two, added("a", 2))
         assert outcome.state.total == 3
 
-    async def test_a_cause_that_was_applied_is_told_with_the_version_that_it_made(
-        self, store: Store
-    ) -> None:
+    async def test_a_repeated_cause_returns_the_version_that_it_made(self, store: Store) -> None:
         conn = await store.connect()
         await applied(conn, added("a", 1, cause="one"))
         await applied(conn, added("a", 2, cause="two"))

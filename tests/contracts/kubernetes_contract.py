@@ -104,7 +104,7 @@ class World:
 class KubernetesContract:
     """Tests that any cluster passes."""
 
-    async def test_a_container_runs_tells_its_output_and_leaves_nothing(
+    async def test_a_container_runs_reports_its_output_and_leaves_nothing(
         self, world: World
     ) -> None:
         made = world.order("echo one; echo two >&2; sleep 0.3; echo three")
@@ -126,7 +126,7 @@ class KubernetesContract:
         await world.until(lambda: made.container_id in world.events.closed, "the last line")
         assert world.events.text(made.container_id) == ["once"]
 
-    async def test_an_exit_code_is_told(self, world: World) -> None:
+    async def test_an_exit_code_is_reported(self, world: World) -> None:
         made = world.order("echo oh; exit 7")
         await world.backend.start_container(made)
         await world.state(made.container_id, "TERMINATED")
@@ -145,9 +145,7 @@ class KubernetesContract:
         assert world.events.text(made.container_id) == ["before"]
         assert world.events.reports[made.container_id].failure is not None
 
-    async def test_a_container_that_is_killed_is_over_once_its_program_is(
-        self, world: World
-    ) -> None:
+    async def test_a_killed_container_ends_with_its_program(self, world: World) -> None:
         await world.restart(grace_s=6)  # for what takes its program a third of a second
         leaves = "trap 'sleep 0.3; echo after; exit 0' TERM"
         made = world.order(f"{leaves}; echo before; while :; do sleep 0.1; done")
@@ -200,7 +198,7 @@ class KubernetesContract:
         await world.state(made.container_id, "TERMINATED")
         assert await world.count("pods") == 1
 
-    async def test_an_end_that_nobody_saw_is_told_to_the_next_master(self, world: World) -> None:
+    async def test_an_unseen_end_is_reported_to_the_next_master(self, world: World) -> None:
         made = world.order("sleep 0.5; echo late; exit 3")
         await world.backend.start_container(made)
         await world.backend.close()
@@ -221,7 +219,7 @@ class KubernetesContract:
                     return
                 await asyncio.sleep(0.1)
 
-    async def test_what_nobody_wants_any_more_is_removed(self, world: World) -> None:
+    async def test_unwanted_pods_are_removed(self, world: World) -> None:
         made = world.order("exec sleep 600")
         await world.backend.start_container(made)
         await world.state(made.container_id, "RUNNING")
@@ -242,9 +240,7 @@ class KubernetesContract:
         assert failure is not None
         assert (failure.type, pod.name in failure.message) == ("agent_failed", True)
 
-    async def test_a_pod_that_is_told_to_go_is_lost_whatever_it_tells_of_its_end(
-        self, world: World
-    ) -> None:
+    async def test_a_pod_deleted_by_others_is_lost_whatever_its_status(self, world: World) -> None:
         made = world.order("echo before; exec sleep 600")
         await world.backend.start_container(made)
         await world.until(lambda: world.events.text(made.container_id), "its output")
@@ -259,15 +255,13 @@ class KubernetesContract:
         assert world.events.text(made.container_id) == ["before"]
         assert not [n.text for n in world.events.notes if "could not be read" in n.text]
 
-    async def test_what_happens_to_a_pod_is_told_in_its_tasks_log(self, world: World) -> None:
+    async def test_events_of_a_pod_appear_in_its_tasks_log(self, world: World) -> None:
         made = world.order("true")
         await world.backend.start_container(made)
         said = "its resources are allocated"
         await world.until(lambda: any(said in n.text for n in world.events.notes), said)
 
-    async def test_what_happened_while_no_master_was_there_is_told_once(
-        self, world: World
-    ) -> None:
+    async def test_events_from_a_time_without_a_master_are_logged_once(self, world: World) -> None:
         made = world.order("echo up")
         await world.backend.start_container(made)
         await world.backend.close()
@@ -292,7 +286,7 @@ class KubernetesContract:
         found: list[Any] = (await world.api.call("GET", "/api/v1/events", query=about))["items"]
         return found
 
-    async def test_what_kubernetes_counts_is_told_again_when_its_words_change(
+    async def test_a_counted_event_is_logged_again_when_its_text_changes(
         self, world: World
     ) -> None:
         made = world.order("exec sleep 600")

@@ -81,7 +81,7 @@ class MachineProviderContract:
         assert await listed(place.provider) == {}
         await place.provider.close()
 
-    async def test_what_was_launched_is_listed(self, place: Place) -> None:
+    async def test_launched_machines_are_listed(self, place: Place) -> None:
         await place.provider.open()
         before = clock.now()
         launched = await place.provider.launch(2, token())
@@ -138,7 +138,7 @@ class MachineProviderContract:
         await place.provider.close()
         await other.close()
 
-    async def test_what_is_terminated_goes_and_the_others_stay(self, place: Place) -> None:
+    async def test_only_terminated_machines_end(self, place: Place) -> None:
         await place.provider.open()
         launched = sorted(ids(await place.provider.launch(3, token())))
         await until_listed(place.provider, set(launched))
@@ -146,7 +146,7 @@ class MachineProviderContract:
         await until_listed(place.provider, {launched[2]})
         await place.provider.close()
 
-    async def test_what_is_gone_may_be_terminated_again(self, place: Place) -> None:
+    async def test_a_missing_machine_can_be_terminated_again(self, place: Place) -> None:
         await place.provider.open()
         launched = sorted(ids(await place.provider.launch(2, token())))
         await until_listed(place.provider, set(launched))

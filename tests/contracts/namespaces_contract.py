@@ -58,7 +58,7 @@ class NamespacesContract:
         assert await calls.delete_namespace(cluster.vision)
         assert not await calls.has_namespace(cluster.vision)
 
-    async def test_a_namespace_of_somebody_else_is_told_and_never_deleted(
+    async def test_a_foreign_namespace_is_reported_and_never_deleted(
         self, cluster: Namespaced
     ) -> None:
         calls = cluster.calls
@@ -68,7 +68,7 @@ class NamespacesContract:
         assert not await calls.delete_namespace("default")
         assert await calls.has_namespace(cluster.theirs)
 
-    async def test_quotas_are_told_by_name_and_the_own_one_is_known(
+    async def test_quotas_are_listed_by_name_and_the_own_one_is_marked(
         self, cluster: Namespaced
     ) -> None:
         calls = cluster.calls
@@ -94,7 +94,9 @@ class NamespacesContract:
             with pytest.raises(Unavailable):
                 await call
 
-    async def test_what_the_master_may_not_do_is_told(self, cluster: Namespaced) -> None:
+    async def test_a_missing_permission_of_the_master_is_reported(
+        self, cluster: Namespaced
+    ) -> None:
         cluster.refuse()
         with pytest.raises(PermissionDenied, match="namespaces"):
             await cluster.calls.create_namespace("a")

@@ -75,7 +75,7 @@ SIZES = {**{name: len(content) for name, content in FILES.items()}, "deep/": 0, 
 class StorageContract:
     """The suite."""
 
-    def test_what_is_stored_comes_back(
+    def test_stored_values_are_read_back(
         self, shelf: Shelf, source: pathlib.Path, tmp_path: pathlib.Path
     ) -> None:
         moved: list[int] = []

@@ -49,6 +49,6 @@ WRONG = (
 
 
 @pytest.mark.parametrize("text", WRONG)
-def test_what_is_no_expression_is_refused_with_its_field(text: str) -> None:
+def test_an_invalid_expression_is_refused_with_its_field(text: str) -> None:
     with pytest.raises(ValueError, match="field"):
         parse_cron(text)

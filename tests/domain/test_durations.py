@@ -24,7 +24,7 @@ def test_units_add_up(text: str, expected: timedelta) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "5", "1d", "h", "-1h", "1 h", "9" * 400 + "h"])
-def test_what_names_no_length_gives_none(text: str) -> None:
+def test_a_configuration_without_a_length_has_none(text: str) -> None:
     assert parse_duration(text) is None
 
 

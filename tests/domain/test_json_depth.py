@@ -36,5 +36,5 @@ def test_brackets_in_texts_are_none(name: str) -> None:
 
 
 @pytest.mark.parametrize("text", [b"]" * 300, b"}{" * 300, b'"' + b"[" * 300, b""])
-def test_what_is_no_json_is_for_its_reader_to_tell(text: bytes) -> None:
+def test_invalid_json_is_left_to_its_reader(text: bytes) -> None:
     assert not is_too_deep(text)

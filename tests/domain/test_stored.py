@@ -97,7 +97,7 @@ def test_a_value_is_itself_again_after_it_was_stored(name, member, data) -> None
 
 
 @pytest.mark.parametrize("release", sorted(GOLDEN.glob("*.json")), ids=lambda path: path.stem)
-def test_what_a_release_stored_is_read_in_full(release) -> None:
+def test_configurations_of_earlier_releases_are_read_in_full(release) -> None:
     samples = json.loads(release.read_text())
     assert samples
     for name, stored in samples.items():

@@ -45,7 +45,7 @@ def everything_on(pair: Cluster) -> Any:
 
 @covers("agent-config 7.agent_switch")
 @covers("scheduling-and-provisioning b.6.disable")
-def test_what_runs_on_an_agent_that_is_disabled_continues_elsewhere(pair: Cluster) -> None:
+def test_work_of_a_disabled_agent_continues_elsewhere(pair: Cluster) -> None:
     experiment = pair.submit(config(), {"t.py": STAYS})
     [first] = until(lambda: running_on(pair), what="a running task")
     shown = pair.post(f"/api/v1/agents/{first}/disable", {"drain": False})["agent"]
@@ -103,7 +103,7 @@ def test_switches_survive_the_master(pair: Cluster) -> None:
 
 
 @covers("scheduling-and-provisioning b.6.unknown_agent b.6.bad_slot b.6.unknown_slot")
-def test_what_is_not_there_cannot_be_switched(pair: Cluster) -> None:
+def test_a_missing_agent_or_slot_cannot_be_switched(pair: Cluster) -> None:
     for path, status, said in (
         ("agents/nobody/disable", 404, "agent 'nobody' not found"),
         ("agents/agent-0/slots/7/disable", 404, "slot '7' not found"),
@@ -118,7 +118,7 @@ def test_what_is_not_there_cannot_be_switched(pair: Cluster) -> None:
 
 
 @covers("agent-config 7.fields 3.slot")
-def test_an_agent_is_shown_with_all_that_it_told(pair: Cluster) -> None:
+def test_an_agent_is_shown_with_everything_it_reported(pair: Cluster) -> None:
     shown = agent(pair, "agent-1")
     [expected] = artificial_devices("agent-1", 1)
     [slot] = shown["slots"].values()

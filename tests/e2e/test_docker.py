@@ -216,7 +216,7 @@ def test_a_shell_is_entered_in_its_container(cluster: Cluster) -> None:
     until(lambda: is_over(cluster, "shell", shell), what="its end")
 
 
-def test_an_image_without_jupyterlab_is_told_so(cluster: Cluster) -> None:
+def test_an_image_without_jupyterlab_is_reported(cluster: Cluster) -> None:
     notebook = cluster.post("/api/v1/notebooks", {"config": {}})["notebook"]["id"]
     until(lambda: is_over(cluster, "notebook", notebook), what="its end")
     found = cluster.get(f"/api/v1/notebooks/{notebook}")["notebook"]

@@ -68,7 +68,9 @@ def cluster(small: Daemon) -> Iterator[Cluster]:
         yield made
 
 
-def test_who_fills_the_disk_fails_with_the_reason_and_others_continue(cluster: Cluster) -> None:
+def test_a_task_that_fills_the_disk_fails_with_the_reason_and_others_continue(
+    cluster: Cluster,
+) -> None:
     place = cluster.root / "place"
     place.mkdir(mode=0o777)
     mount = {"host_path": str(place), "container_path": "/place"}

@@ -142,7 +142,7 @@ def test_an_experiment_is_killed_in_the_middle_of_a_pull(cluster: Cluster) -> No
         until(lambda: slots_in_use(cluster) == 0, what="the return of the slot")
 
 
-def test_a_wrong_password_of_a_registry_is_told_and_not_shown(cluster: Cluster) -> None:
+def test_a_wrong_registry_password_is_reported_and_not_shown(cluster: Cluster) -> None:
     with registry() as images:
         images.password = "sesame"
         auth = {"username": "alice", "password": "wrong-word", "serveraddress": images.host}

@@ -83,7 +83,7 @@ def test_ranks_in_two_containers_meet_over_a_tls_master(cluster: Cluster) -> Non
     assert "gathered [0, 1]" in cluster.text(trial["id"])
 
 
-def test_a_task_that_trusts_somebody_else_is_told_what_it_lacks(
+def test_a_task_with_other_certificates_gets_the_missing_one_named(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     files = {"t.py": DISTRUSTS, "other.crt": Authority(tmp_path, "other").pem.decode()}

@@ -225,7 +225,7 @@ def test_an_agent_that_can_start_nothing_rests_and_others_do_its_work(hasty: Clu
 
 
 @covers("scheduling-and-provisioning d.1.unknown_pool d.3.must_restart")
-def test_an_agent_of_a_pool_that_does_not_exist_is_told_which_do(hasty: Cluster) -> None:
+def test_an_agent_of_an_unknown_pool_gets_the_list_of_pools(hasty: Cluster) -> None:
     hasty.ways["twin"] = Way(options=("--agent-id", "lost", "--resource-pool", "nowhere"))
     lost = hasty.start_twin("agent-0")
     hasty.ways["twin"] = Way(KEEPALIVE)

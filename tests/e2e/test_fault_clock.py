@@ -141,7 +141,7 @@ def test_a_clock_that_jumps_back_lets_nobody_stay_forever(
 
 
 @pytest.mark.parametrize("by_s", [2 * HOUR_S, -2 * HOUR_S], ids=["ahead", "back"])
-def test_what_runs_does_not_notice_a_jump_and_new_work_starts(
+def test_running_work_survives_a_jump_of_the_clock_and_new_work_starts(
     skewed: Cluster, clocks: dict[str, Path], by_s: float
 ) -> None:
     held = Held(skewed, f"jump {by_s}")

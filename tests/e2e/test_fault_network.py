@@ -90,7 +90,7 @@ def test_a_partition_shorter_than_the_window_costs_nothing(
 
 
 @covers("scheduling-and-provisioning d.4.resent")
-def test_what_ends_during_a_partition_is_told_after_it(far: Cluster, network: Namespace) -> None:
+def test_an_end_during_a_partition_is_reported_after_it(far: Cluster, network: Namespace) -> None:
     held = Held(far, "ends cut off")
     assert held.began() == "agent-0"
     with network.dropping(1):

@@ -112,7 +112,7 @@ def bounded() -> Iterator[Cluster]:
         yield made
 
 
-def test_a_task_that_ignores_every_signal_is_ended_when_its_time_is_over(
+def test_a_task_that_ignores_every_signal_is_killed_after_its_time(
     cluster: Cluster,
 ) -> None:
     experiment = cluster.submit(config(preemption_timeout=1), {"t.py": STUBBORN})

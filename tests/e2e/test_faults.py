@@ -110,7 +110,7 @@ def test_an_oversize_body_is_refused_with_the_limit_before_it_is_sent(cluster: C
     assert str(96 * 1024 * 1024) in answer or "96 MiB" in answer, answer
 
 
-def test_who_sends_all_of_an_oversize_body_first_hears_of_the_limit(cluster: Cluster) -> None:
+def test_a_client_that_sends_an_oversize_body_first_gets_the_limit(cluster: Cluster) -> None:
     piece, count = b" " * 2**20, 97
     link = HTTPConnection("127.0.0.1", cluster.port, timeout=60)
     with closing(link):
@@ -216,7 +216,7 @@ def test_many_at_once_with_one_key_make_one_experiment(cluster: Cluster, http: A
     assert len(named(cluster, "many")) == 1
 
 
-def test_while_the_database_is_away_a_client_is_told_to_come_again(http: Any) -> None:
+def test_clients_get_a_retryable_error_while_the_database_is_unavailable(http: Any) -> None:
     with running() as cluster:
         headers = {"Authorization": f"Bearer {cluster.session().token}"}
         seen: set[int] = set()

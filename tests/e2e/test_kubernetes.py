@@ -259,7 +259,7 @@ def test_a_command_ends_as_its_program_does(cluster: Cluster, pods: Pods) -> Non
 @pytest.mark.parametrize(
     ("kind", "program"), [("notebook", "JupyterLab"), ("tensorboard", "TensorBoard")]
 )
-def test_an_image_that_lacks_a_program_is_told_so(
+def test_a_missing_program_of_an_image_is_reported(
     cluster: Cluster, pods: Pods, place: Path, kind: str, program: str
 ) -> None:
     if not pods.is_real:

@@ -159,7 +159,7 @@ def test_failures_are_counted_and_the_last_one_is_final(cluster: Cluster) -> Non
     ],
     ids=["missing script", "missing command", "raises", "killed", "does nothing"],
 )
-def test_a_log_tells_how_an_entrypoint_ended(
+def test_a_log_shows_how_an_entrypoint_ended(
     cluster: Cluster, entrypoint: str, said: str, state: str
 ) -> None:
     experiment = cluster.submit(config(entrypoint), {"t.py": ""})

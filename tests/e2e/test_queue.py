@@ -167,14 +167,16 @@ def test_updates_that_cannot_be_made_are_refused_with_the_reason(cluster: Cluste
             update(cluster, **change)
 
 
-def test_what_no_agent_could_ever_hold_is_refused_with_what_can(cluster: Cluster) -> None:
+def test_a_request_too_large_for_any_agent_is_refused_with_possible_sizes(
+    cluster: Cluster,
+) -> None:
     with pytest.raises(APIException, match="exceeds cluster capacity"):
         submit(cluster, slots_per_trial=3)
     with pytest.raises(APIException, match="resource pool nowhere does not exist"):
         submit(cluster, resource_pool="nowhere")
 
 
-def test_why_tells_what_holds_a_job(cluster: Cluster) -> None:
+def test_why_shows_the_jobs_that_block_a_job(cluster: Cluster) -> None:
     first = submit(cluster, slots_per_trial=1)
     await_running(cluster, first)
     second = submit(cluster, priority=50)
@@ -227,7 +229,7 @@ def test_the_command_line_lists_and_updates_jobs(cluster: Cluster) -> None:
     assert stats[0]["aggregates"]
 
 
-def test_a_trial_that_waits_long_is_told_why_in_its_log(cluster: Cluster) -> None:
+def test_the_log_of_a_long_waiting_trial_shows_the_reason(cluster: Cluster) -> None:
     first = submit(cluster, slots_per_trial=1)
     await_running(cluster, first)
     second = submit(cluster)
@@ -239,7 +241,7 @@ def test_a_trial_that_waits_long_is_told_why_in_its_log(cluster: Cluster) -> Non
     assert "1 slot would start now" in line
 
 
-def test_what_was_decided_is_replayed_by_other_rules(cluster: Cluster) -> None:
+def test_recorded_decisions_are_replayed_by_other_rules(cluster: Cluster) -> None:
     experiment = submit(cluster)
     await_running(cluster, experiment)
     cluster.post(f"/api/v1/experiments/{experiment}/kill")

@@ -6,11 +6,11 @@ and of containers that are found again (8.5, d.4), and below each the test that 
 1.14 an experiment that runs continues, with its search
     test_a_search_survives_five_kills
 1.14 an allocation whose agent and container are there continues, in the same run
-    test_what_runs_survives_two_restarts_within_the_window
+    test_running_work_survives_two_restarts_within_the_window
 1.14 one that waits for slots waits on, in its place
-    test_what_is_queued_stays_so_in_its_place
+    test_queued_work_keeps_its_place
 1.14, 8.4 one that was given slots, and whose order got lost, is ordered again and starts once
-    test_what_was_ordered_of_an_agent_that_died_starts_when_it_is_back
+    test_orders_to_a_crashed_agent_start_when_it_reconnects
 1.14 a trial that is asked to leave is still asked, saves its work and rests
     test_one_that_is_asked_to_leave_still_leaves_with_its_work
 1.14, 8.4 a trial that was killed meanwhile ends when its agent is back
@@ -20,7 +20,7 @@ and of containers that are found again (8.5, d.4), and below each the test that 
 1.14, 8.5, d.4 a container that is gone from its machine starts again; no restart is counted
     test_work_of_a_missing_container_starts_again_and_counts_no_restart
 1.14, d.4 what waits in a pool that is not in the settings any more is told so, and can be moved
-    test_what_waits_in_a_pool_that_is_gone_is_told_so_and_can_be_moved
+    test_jobs_in_a_removed_pool_show_the_reason_and_can_be_moved
 1.14 an experiment that is being deleted is deleted
     test_an_experiment_that_is_being_deleted_is_deleted_after_a_restart
 1.14 of unmanaged trials only time counts in which a master ran
@@ -40,7 +40,7 @@ and of containers that are found again (8.5, d.4), and below each the test that 
 8.4, d.3 back with other slots: it keeps what runs
     test_an_agent_that_comes_back_with_other_slots_keeps_what_runs
 8.4, d.4 what an agent had to tell while it was away is told when it is back
-    test_what_ends_during_a_partition_is_told_after_it
+    test_an_end_during_a_partition_is_reported_after_it
 8.5, d.4 ended while its agent was down: completed with 0, failed with another code
     test_a_task_that_ends_while_its_agent_is_down_has_ended_as_it_did
 8.5, d.4 a container that nobody expects is killed, before its slot is given to the next
@@ -144,7 +144,7 @@ def only(cluster: Cluster, agent: str) -> None:
     ids="+".join,
 )
 @covers("scheduling-and-provisioning d.4.restored d.4.agent_restart")
-def test_what_runs_survives_two_restarts_within_the_window(
+def test_running_work_survives_two_restarts_within_the_window(
     robust: Cluster, victims: tuple[str, ...]
 ) -> None:
     held = Held(robust, f"twice {len(victims)} {victims[0]}")
@@ -157,7 +157,7 @@ def test_what_runs_survives_two_restarts_within_the_window(
     assert "the last line of run 1" in held.text()
 
 
-def test_what_is_queued_stays_so_in_its_place(robust: Cluster) -> None:
+def test_queued_work_keeps_its_place(robust: Cluster) -> None:
     only(robust, "agent-0")
     first = Held(robust, "first")
     first.began()
@@ -175,7 +175,7 @@ def test_what_is_queued_stays_so_in_its_place(robust: Cluster) -> None:
 
 
 @covers("scheduling-and-provisioning d.3.buffered")
-def test_what_was_ordered_of_an_agent_that_died_starts_when_it_is_back(robust: Cluster) -> None:
+def test_orders_to_a_crashed_agent_start_when_it_reconnects(robust: Cluster) -> None:
     """The order was given to an agent that stands still, and then both died."""
     only(robust, "nobody")
     held = Held(robust, "ordered")
@@ -303,7 +303,7 @@ def test_an_agent_that_comes_back_with_other_slots_keeps_what_runs(
     assert held.runs() == [1]
 
 
-def test_what_waits_in_a_pool_that_is_gone_is_told_so_and_can_be_moved(robust: Cluster) -> None:
+def test_jobs_in_a_removed_pool_show_the_reason_and_can_be_moved(robust: Cluster) -> None:
     only(robust, "nobody")
     held = Held(robust, "lost pool")
     until(lambda: robust.state(held.id) == "QUEUED", what="a queue")

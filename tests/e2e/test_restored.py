@@ -56,7 +56,7 @@ def test_agents_that_run_on_obey_a_master_that_was_restored() -> None:
         assert after == before + 1, "what followed the backup is not there any more"
 
 
-def test_what_ran_when_the_backup_was_made_runs_on_and_what_came_later_is_ended() -> None:
+def test_work_from_before_the_backup_continues_and_later_work_is_ended() -> None:
     with running() as cluster:
         backup, data = cluster.root / "backup", cluster.root / "db" / "pg"
         kept = Held(cluster, "kept")
@@ -75,7 +75,7 @@ def test_what_ran_when_the_backup_was_made_runs_on_and_what_came_later_is_ended(
         assert "the last line of run 1" in kept.text()
 
 
-def test_what_has_ended_since_the_backup_is_run_again_where_it_was() -> None:
+def test_work_that_ended_after_the_backup_runs_again() -> None:
     """Its end is lost with the database, and so is what it did."""
     with running() as cluster:
         backup, data = cluster.root / "backup", cluster.root / "db" / "pg"

@@ -104,7 +104,7 @@ def test_a_task_is_given_what_it_trusts_the_master_by(cluster: Cluster) -> None:
 
 
 @covers("agent-config 4.refused")
-def test_an_agent_without_a_certificate_is_refused_and_told_what_to_do(
+def test_an_agent_without_a_certificate_is_refused_with_the_remedy(
     cluster: Cluster,
 ) -> None:
     own = cluster.agent_options

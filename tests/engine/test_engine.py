@@ -128,7 +128,7 @@ async def test_a_state_over_ten_kib_is_refused(engine: Engine) -> None:
     assert await engine.find(TALLY, "a") is None
 
 
-async def test_the_story_tells_events_causes_and_effects_page_by_page(
+async def test_the_story_lists_events_causes_and_effects_page_by_page(
     engine: Engine, toy_pool: Database
 ) -> None:
     await engine.post(TALLY, "a", toy.Added(1, echoes=("hey",)), cause="request:1")
@@ -149,7 +149,7 @@ async def test_the_story_tells_events_causes_and_effects_page_by_page(
     assert first[0].effects == [{"effect": "echo", "text": "hey"}]
 
 
-async def test_who_listens_hears_of_each_version_before_its_event_is_answered(
+async def test_listeners_get_each_version_before_its_event_is_answered(
     engine: Engine,
 ) -> None:
     heard = []
@@ -171,7 +171,7 @@ async def test_waiting_for_a_state_ends_when_it_is_reached(engine: Engine) -> No
         await engine.wait_for(TALLY, "a", lambda t: t.total >= 4, 0.02)
 
 
-async def test_what_is_settled_by_its_cause_is_told_by_the_feed(engine: Engine) -> None:
+async def test_the_feed_reports_posts_settled_by_their_cause(engine: Engine) -> None:
     await engine.post(TALLY, "a", toy.Added(3), cause="1")
     told: list[Changed] = []
     engine.feed.listen(TALLY, told.append)

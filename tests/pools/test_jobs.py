@@ -38,7 +38,7 @@ def tasks(draw) -> RunningView:
 
 
 @given(st.lists(st.lists(requests() | tasks() | IDS, max_size=5), max_size=5), st.data())
-def test_whatever_comes_and_goes_each_job_is_what_its_parts_make_it(rounds, data) -> None:
+def test_a_job_is_the_sum_of_its_parts_after_any_changes(rounds, data) -> None:
     jobs, known = Jobs(), dict[str, RequestView | RunningView]()
     for changes in rounds:
         for change in changes:
@@ -87,7 +87,7 @@ def test_a_job_that_has_not_changed_is_the_same_object() -> None:
     assert after["J"].ids == ("a", "c")
 
 
-def test_nothing_is_kept_of_a_job_that_is_over() -> None:
+def test_nothing_is_kept_of_an_ended_job() -> None:
     jobs = Jobs()
     jobs.put(pending("a", 1, job_id="J"))
     jobs.drop("a")

@@ -77,7 +77,7 @@ class Counted(dict[str, alloc.Allocation]):
         return super().__getitem__(key)
 
 
-def test_what_ended_while_rows_were_read_does_not_come_back() -> None:
+def test_an_allocation_that_ended_during_the_read_does_not_return() -> None:
     held = live(running("a"))
     state, _ = run(exited("a", 0), state=running("a"))
     for table in (held, live()):  # a lead that begins knows of nothing
@@ -110,7 +110,7 @@ def test_disabled_and_draining_slots_are_not_given_away() -> None:
 
 @covers("scheduling-and-provisioning b.6.slot_drain")
 @pytest.mark.parametrize("switch", ["disabled_slots", "draining_slots"])
-def test_a_slot_that_is_shut_while_in_use_is_told_with_who_holds_it(switch: str) -> None:
+def test_a_disabled_slot_in_use_is_shown_with_its_task(switch: str) -> None:
     held = live(running("a"))
     seen = held.view("default", [snapshot("a", 3, **{switch: frozenset({0, 2})})])
     [shut] = seen.agents
@@ -135,7 +135,7 @@ def test_an_agent_that_is_on_has_all_its_slots_and_the_places_of_its_pool_now() 
 
 
 @covers("scheduling-and-provisioning a.1.end b.1.flagged")
-def test_whatever_a_scheduler_looks_at_makes_its_pool_plan_again() -> None:
+def test_every_input_of_a_scheduler_triggers_a_plan_of_its_pool() -> None:
     nudged: list[str] = []
     held = LiveAllocations(nudged.append)
 
@@ -161,7 +161,7 @@ def test_whatever_a_scheduler_looks_at_makes_its_pool_plan_again() -> None:
     assert told() == []
 
 
-def test_what_has_not_changed_is_the_same_object() -> None:
+def test_an_unchanged_part_is_the_same_object() -> None:
     held, agents = live(running("a"), replace(waiting(), id="w.1")), [snapshot("a"), snapshot("b")]
     one, other = held.view("default", agents), held.view("default", agents)
     for part in ("agents", "pending", "running"):
@@ -261,14 +261,14 @@ def test_an_agent_that_cannot_start_anything_rests_longer_each_time(
     assert resting() == []
 
 
-def test_what_runs_ends_an_agents_rest() -> None:
+def test_a_running_container_ends_an_agents_back_off() -> None:
     held = live(failing("a", "1.1"))
     assert [a.is_resting for a in held.view("default", [snapshot("a")]).agents] == [True]
     held.changed(running("a"), 1)
     assert [a.is_resting for a in held.view("default", [snapshot("a")]).agents] == [False]
 
 
-def test_who_waits_for_an_agent_that_rests_is_told_so() -> None:
+def test_a_job_waiting_for_an_agent_in_back_off_shows_the_reason() -> None:
     held = live(failing("a", "1.1"))
     [seen] = held.view("default", [snapshot("a")]).agents
     said = reasons.impossible(Demand(1, False, frozenset()), "default", [seen])
@@ -276,7 +276,7 @@ def test_who_waits_for_an_agent_that_rests_is_told_so() -> None:
     assert "repair or replace" in said
 
 
-def test_a_tasks_allocations_are_found_until_they_are_over() -> None:
+def test_a_tasks_allocations_are_found_until_they_end() -> None:
     held = live(running("a"))
     [state] = held.of_task(running("a").request.task_id)
     assert state == running("a")

@@ -102,7 +102,7 @@ async def test_a_pass_over_an_unchanged_pool_decides_the_same_and_starts_nothing
 
 
 @covers("scheduling-and-provisioning b.1.stale b.1.reason")
-async def test_what_a_plan_decides_is_posted_and_what_is_stale_waits_on() -> None:
+async def test_decisions_of_a_plan_are_posted_and_stale_ones_keep_waiting() -> None:
     urgent = replace(waiting(slots=1, priority=1, job_id="other"), id="u.1")
     low = running("a", priority=60)
     engine = Engine()

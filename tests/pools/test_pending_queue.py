@@ -30,7 +30,7 @@ DROPS = st.sampled_from(IDS)
 
 
 @given(st.lists(st.lists(PUTS | DROPS, max_size=6), max_size=6))
-def test_whatever_comes_and_goes_the_rest_is_in_the_order_of_the_queue(
+def test_requests_stay_in_the_order_of_the_queue_after_any_changes(
     rounds: list[list[RequestView | str]],
 ) -> None:
     line, waiting = PendingQueue(), dict[str, RequestView]()
@@ -45,7 +45,7 @@ def test_whatever_comes_and_goes_the_rest_is_in_the_order_of_the_queue(
         assert line.requests() == tuple(sorted(waiting.values(), key=queue_key))
 
 
-def test_what_has_not_changed_is_not_put_in_order_again() -> None:
+def test_unchanged_requests_are_not_sorted_again() -> None:
     line = PendingQueue()
     line.put(request("b", 2, 0))
     line.put(request("a", 1, 0))

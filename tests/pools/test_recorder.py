@@ -56,7 +56,7 @@ async def stored(pool: Database) -> list[plan_frames.FrameRow]:
         return await plan_frames.list_frames(conn, "gpus", BEFORE, T0 + timedelta(days=1))
 
 
-async def test_what_was_noted_is_read_back_as_it_was(pool: Database) -> None:
+async def test_recorded_frames_are_read_back_unchanged(pool: Database) -> None:
     recorder = Recorder(pool)
     noted = history()
     for one in noted:
@@ -78,7 +78,7 @@ async def test_a_decision_without_news_is_not_kept(pool: Database) -> None:
     assert len(await stored(pool)) == 1
 
 
-async def test_what_comes_after_a_gap_is_whole(pool: Database) -> None:
+async def test_lines_after_a_gap_are_complete(pool: Database) -> None:
     recorder = Recorder(pool)
     noted = [decision(n, [pending(f"r{n}.1", 9)]) for n in range(MAX_WAITING + 2)]
     for one in noted:
@@ -113,7 +113,7 @@ async def test_a_new_master_continues_with_a_key_frame_after_the_last_number(
     assert [(r.seq, r.is_key) for r in await stored(pool)] == [(1, True), (2, True)]
 
 
-def test_a_record_tells_its_workload() -> None:
+def test_a_recording_yields_its_workload() -> None:
     recorded = record_of((one.view, one.plan) for one in history())
     assert recorded is not None
     tasks = {t.id: t for t in recorded.tasks}

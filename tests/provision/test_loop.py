@@ -101,7 +101,7 @@ async def test_an_agent_that_came_after_the_last_plan_is_not_taken_for_idle(
 
 
 @covers(f"{E} c.2.busy")
-async def test_what_begins_on_a_machine_just_before_its_end_keeps_it(
+async def test_a_task_that_starts_just_before_a_machines_end_keeps_the_machine(
     pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch, max_idle=MINUTE, min_machines=0)
@@ -203,7 +203,7 @@ async def test_a_machine_that_cannot_be_ended_keeps_no_other_from_being_started(
 
 
 @covers(f"{E} c.2.tick c.2.news")
-async def test_a_cloud_that_does_not_answer_is_told_once_and_nothing_is_done(
+async def test_a_silent_cloud_is_logged_once_and_nothing_is_done(
     pool: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -235,7 +235,7 @@ async def test_a_cloud_that_does_not_answer_is_told_once_and_nothing_is_done(
 
 
 @covers(f"{E} c.2.reasons")
-async def test_each_machine_that_goes_is_told_with_its_reason(
+async def test_each_ended_machine_is_logged_with_its_reason(
     pool: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)

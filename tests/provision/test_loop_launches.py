@@ -124,7 +124,7 @@ async def test_without_a_timeout_a_failure_sends_nobody_away_and_is_tried_again(
     )
 
 
-async def test_a_failure_of_a_launch_that_nobody_waits_for_any_more_is_not_told(
+async def test_a_failed_launch_without_waiting_requests_is_not_shown(
     pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch)
@@ -162,7 +162,7 @@ async def test_machines_that_are_never_listed_are_a_failure_and_stay_below_the_m
     assert world.loop.status.failure == ""
 
 
-async def test_machines_whose_agents_never_come_are_told(
+async def test_machines_whose_agents_never_join_are_reported(
     pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A wrong image, say: each costs until it is given up."""

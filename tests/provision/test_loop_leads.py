@@ -31,7 +31,7 @@ async def test_a_master_that_leads_again_writes_down_what_another_has_struck_out
     assert [ended for _, _, ended in await world.stays()][-1] is None
 
 
-async def test_machines_that_a_new_lead_does_not_find_are_told(
+async def test_machines_missing_after_a_change_of_leader_are_logged(
     pool: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     world = World(pool, monkeypatch)
@@ -66,7 +66,7 @@ async def test_stays_are_from_the_launch_until_a_machine_was_seen_last(
     ]
 
 
-async def test_what_was_asked_to_end_before_a_restart_is_not_used_again(
+async def test_machines_to_end_from_before_a_restart_are_not_used_again(
     pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch, max_idle=MINUTE)
@@ -166,7 +166,7 @@ async def test_only_a_master_that_leads_looks_at_machines(
     assert all(epoch is not None for _, epoch in steps)
 
 
-async def test_a_lead_that_is_over_ends_and_starts_nothing(
+async def test_a_former_leader_ends_and_starts_nothing(
     pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch, max_idle=MINUTE)
@@ -204,7 +204,7 @@ async def test_an_old_lead_that_asks_again_for_an_end_is_held_up_too(
     assert asked == [["default-1"]]
 
 
-async def test_what_was_asked_to_end_is_shut_before_a_new_lead_lets_agents_in(
+async def test_machines_to_end_are_disabled_before_a_new_leader_admits_agents(
     pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch, max_idle=MINUTE)

@@ -24,7 +24,7 @@ def newer_than(version: str, *paths: str) -> str:
     return ended.stdout
 
 
-def test_what_users_import_runs_on_python_3_9() -> None:
+def test_the_client_runs_on_python_3_9() -> None:
     assert newer_than("3.9", *HOUSES_OF_3_9) == ""
 
 
@@ -35,6 +35,6 @@ def test_master_and_agent_run_on_python_3_11() -> None:
 @pytest.mark.parametrize(
     "line", ["import tomllib", "zip([], strict=True)", "match 1:\n  case 1: pass"]
 )
-def test_what_is_too_new_is_told(line: str, tmp_path: Path) -> None:
+def test_a_newer_version_is_reported(line: str, tmp_path: Path) -> None:
     (tmp_path / "new.py").write_text(line + "\n")
     assert "new.py" in newer_than("3.9", str(tmp_path))

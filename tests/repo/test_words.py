@@ -32,6 +32,10 @@ UNPLAIN = {
     r"(?=[a-z])[^.?]*?\b(?:is|are|goes|has|have|may|was|were|does|do|can|must)\b(?![^.]*\?)",
 }
 """Patterns of sentences that need two readings, by what to write instead."""
+UNPLAIN_TITLE = re.compile(
+    r"test_(?:what|who|whom|whose|whoever|whatever)_|\w*_(?:told(?!_to)|tells?|anew|go(?:es)?_on)(?:_|$)"
+)
+"""Titles of tests that need two readings: write subject, verb, object."""
 PLAIN_SOURCES = ("determined_master", "determined_agent", "determined_wire", "determined")
 HOUSES = ("determined_master", "determined_agent", "determined_wire", "determined/cli")
 PLAIN_PAGES = ("README.md", "CONTRIBUTING.md", "docs/**/*.md", "examples/**/*.md")
@@ -112,6 +116,29 @@ def test_the_prose_of_the_code_is_plain(house: str) -> None:
 )
 def test_the_prose_of_a_page_is_plain(page: Path) -> None:
     assert unplain(prose_of_page(page)) == []
+
+
+def test_titles_of_tests_are_plain() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}: {title}"
+        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+        for title in re.findall(r"^\s*(?:async )?def (test_\w+)", path.read_text(), re.MULTILINE)
+        if UNPLAIN_TITLE.match(title)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("title", "is_plain"),
+    [
+        ("test_what_waits_gets_machines", False),
+        ("test_a_full_disk_is_told", False),
+        ("test_a_master_that_is_told_to_end_ends", True),
+        ("test_a_full_disk_is_reported", True),
+    ],
+)
+def test_the_pattern_of_titles_finds_them(title: str, is_plain: bool) -> None:
+    assert (UNPLAIN_TITLE.match(title) is None) is is_plain
 
 
 @pytest.mark.parametrize(

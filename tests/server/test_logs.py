@@ -39,7 +39,7 @@ def lines_of(error: Exception, capsys: pytest.CaptureFixture[str]) -> list[str]:
         NotLeader("another master leads"),
     ],
 )
-def test_what_passes_by_itself_takes_one_line(
+def test_a_transient_error_is_logged_in_one_line(
     error: Exception, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (line,) = lines_of(error, capsys)

@@ -19,7 +19,7 @@ async def monitor():
     await asyncio.gather(running, return_exceptions=True)
 
 
-async def test_a_stall_is_told_once(monitor: LoopMonitor) -> None:
+async def test_a_stall_is_logged_once(monitor: LoopMonitor) -> None:
     assert monitor.read().watched_s == 0
     await asyncio.sleep(0.01)  # the loop turns, so the monitor ticks
     time.sleep(0.06)  # noqa: ASYNC251  # to hold the loop is the subject

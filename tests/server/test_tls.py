@@ -136,7 +136,7 @@ def test_certificates_of_agents_need_https_and_an_authority(pair: Pair, tmp_path
         (5, 20, "is valid only from"),
     ],
 )
-def test_the_admin_is_told_before_the_certificate_expires(
+def test_a_warning_is_logged_before_the_certificate_expires(
     authority: Authority, begins: int, ends: int, said: str | None
 ) -> None:
     cert = authority.sign("aging.example", begins=begins, ends=ends).cert

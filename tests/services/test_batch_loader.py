@@ -33,7 +33,7 @@ async def started(gathering: BatchLoader[str, int], *keys: str) -> list[asyncio.
     return tasks
 
 
-async def test_what_waits_together_is_asked_for_once() -> None:
+async def test_waiting_look_ups_share_one_query() -> None:
     database = Database()
     gathering = BatchLoader(database.fetch)
     first = await started(gathering, "a")
@@ -55,7 +55,7 @@ async def test_a_look_up_sees_what_was_written_before_it() -> None:
     assert (await early, await late) == (0, 1)
 
 
-async def test_a_query_that_fails_tells_those_who_wait_and_no_others() -> None:
+async def test_a_failed_query_fails_its_waiting_callers_only() -> None:
     class Broken(Exception):
         pass
 

@@ -25,7 +25,7 @@ def note(allocation: str, text: str, **more: Any) -> TaskNote:
     )
 
 
-async def test_a_note_with_a_key_is_told_once_at_the_time_of_what_happened(pool: Database) -> None:
+async def test_a_note_with_a_key_is_logged_once_at_the_time_of_its_event(pool: Database) -> None:
     number = await add_experiment(pool, await add_project(pool))
     first, second = [await add_allocation(pool, number) for _ in range(2)]
     at = STARTED + timedelta(seconds=5)

@@ -34,7 +34,7 @@ def test_image_and_key_are_enough(tmp_path: Path) -> None:
     assert not found.cpu_slots_allowed
 
 
-def test_every_option_is_read_and_told_in_the_list_of_pools(tmp_path: Path) -> None:
+def test_every_option_is_read_and_shown_in_the_list_of_pools(tmp_path: Path) -> None:
     found = aws(
         tmp_path,
         region="us-west-2",

@@ -38,7 +38,7 @@ def test_the_type_alone_is_enough(tmp_path: Path) -> None:
     assert not found.cpu_slots_allowed
 
 
-def test_every_option_is_read_and_told_in_the_list_of_pools(tmp_path: Path) -> None:
+def test_every_option_is_read_and_shown_in_the_list_of_pools(tmp_path: Path) -> None:
     found = gcp(
         tmp_path,
         base_config={"canIpForward": True},

@@ -50,7 +50,7 @@ def test_the_version_needs_no_settings(argv: list[str]) -> None:
 
 
 @pytest.mark.parametrize("argv", [["--help"], ["help"]])
-def test_help_tells_commands_flags_and_defaults(
+def test_help_lists_commands_flags_and_defaults(
     capsys: pytest.CaptureFixture[str], argv: list[str]
 ) -> None:
     with pytest.raises(SystemExit) as caught:
@@ -155,7 +155,7 @@ __internal: {preemption_timeout: 60}
         ("security.authz._strict_ntsc_enabled", "security: {authz: {_strict_ntsc_enabled: true}}"),
     ],
 )
-def test_an_option_that_does_nothing_here_is_told(tmp_path: Path, path: str, text: str) -> None:
+def test_an_option_without_effect_is_reported(tmp_path: Path, path: str, text: str) -> None:
     (told,) = (w for w in read(tmp_path, text).warnings if "no effect" in w)
     assert told == f"root.{path}: has no effect in this version: remove it"
     assert not any("no effect" in warning for warning in read(tmp_path).warnings)
@@ -210,7 +210,7 @@ resource_pools:
     assert layers.pools["gpus"].task_container_defaults["image"]["cuda"] == "x"
 
 
-def test_what_is_shown_has_the_names_that_were_observed(tmp_path: Path) -> None:
+def test_answers_have_the_observed_names(tmp_path: Path) -> None:
     """Sample master.config of wire.json, and options of ours beside it."""
     samples = json.loads(WIRE.read_text())
     seen = next(s for s in samples if s["id"] == "master.config")["response"]["config"]

@@ -144,7 +144,7 @@ def test_a_mistake_is_refused_with_its_path_and_remedy(tmp_path: Path, option: s
 
 
 @pytest.mark.parametrize("value", ["zip", "[1]"])
-def test_what_is_no_map_is_refused(tmp_path: Path, value: str) -> None:
+def test_only_a_map_is_accepted(tmp_path: Path, value: str) -> None:
     file = tmp_path / "master.yaml"
     file.write_text(f"resource_pools: [{{pool_name: default, provider: {value}}}]")
     with pytest.raises(SettingsError, match=r"provider: expected object, but got"):
@@ -158,7 +158,7 @@ NO_EFFECT = {
 
 
 @pytest.mark.parametrize("option", NO_EFFECT)
-def test_what_has_no_effect_is_told(tmp_path: Path, option: str) -> None:
+def test_keys_without_effect_are_reported(tmp_path: Path, option: str) -> None:
     warnings = read(tmp_path, f"type: local, {option}").warnings
     assert [w for w in warnings if w.startswith(f"{AT}.{NO_EFFECT[option]}")], warnings
 

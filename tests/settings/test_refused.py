@@ -14,7 +14,7 @@ E = "scheduling-and-provisioning"
 
 
 @covers(f"{E} e.1.unique")
-def test_every_error_is_told_with_its_path_and_source(tmp_path: Path) -> None:
+def test_every_error_has_its_path_and_source(tmp_path: Path) -> None:
     text = """
 prot: 1
 db: {host: x, ssl_mode: zip, pass: 1}
@@ -168,7 +168,7 @@ def test_a_file_that_is_no_map_is_named(tmp_path: Path, text: str) -> None:
         read(tmp_path, text)
 
 
-def test_what_cannot_be_read_as_a_file_is_told_with_the_reason(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_reported_with_the_reason(tmp_path: Path) -> None:
     (tmp_path / "latin").write_bytes(b"host: \xe4")
     for name, said in (("latin", ": byte 7 is not UTF-8 text: save"), ("", " cannot be read: Is")):
         with pytest.raises(SettingsError) as caught:

@@ -75,7 +75,7 @@ def test_the_1_1_directive_is_honoured() -> None:
         ("a: {<<: 3}", "`<<` merges maps only"),
     ],
 )
-def test_what_is_not_yaml_is_refused_with_its_line(text: str, phrase: str) -> None:
+def test_invalid_yaml_is_refused_with_its_line(text: str, phrase: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
         parse_yaml(text)
     assert str(caught.value).startswith("unable to convert yaml to json: ")

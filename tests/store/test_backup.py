@@ -201,7 +201,7 @@ async def test_a_backup_that_did_not_finish_is_refused(
         await target.close()
 
 
-async def test_what_triggers_have_made_is_restored_as_it_was(
+async def test_rows_made_by_triggers_are_restored_unchanged(
     database: Address, pool: Database, empty_database: Address, tmp_path: Path
 ) -> None:
     experiment = await add_experiment(pool, await add_project(pool))

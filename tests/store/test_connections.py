@@ -99,7 +99,7 @@ async def test_a_connection_that_goes_when_it_is_returned_hides_nothing(pool: Da
     assert await pool.fetchval("SELECT 1") == 1
 
 
-async def test_a_commit_that_is_lost_is_told(pool: Database) -> None:
+async def test_a_lost_commit_is_reported(pool: Database) -> None:
     async with pool.acquire() as conn:
         transaction = conn.transaction()
         await transaction.__aenter__()

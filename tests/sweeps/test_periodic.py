@@ -10,7 +10,7 @@ import pytest
 from determined_master.sweeps.periodic import keep_running
 
 
-async def test_a_loop_that_fails_is_told_of_and_begins_again(
+async def test_a_failed_loop_is_logged_and_restarts(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     begun: list[int] = []

@@ -53,7 +53,7 @@ async def test_users_see_and_change_their_own_tokens_alone(admin: Client, user: 
     assert len(await listed(admin, f"?tokenIds={own['tokenId']}")) == 1
 
 
-async def test_what_cannot_be_is_refused(admin: Client, user: Client) -> None:
+async def test_impossible_values_are_refused(admin: Client, user: Client) -> None:
     for body, status in (
         ({"userId": 99}, 404),
         ({"userId": 2, "lifespan": "2d"}, 400),

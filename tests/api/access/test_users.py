@@ -24,7 +24,7 @@ async def test_a_login_in_the_clear_or_hashed_opens_a_session(anonymous: Client)
         assert me.json()["user"]["admin"] is True
 
 
-async def test_an_unknown_user_and_a_wrong_password_are_told_the_same(anonymous: Client) -> None:
+async def test_an_unknown_user_and_a_wrong_password_get_the_same_answer(anonymous: Client) -> None:
     wrong = await anonymous("POST", "/api/v1/auth/login", {"username": "admin", "password": "x"})
     unknown = await anonymous("POST", "/api/v1/auth/login", {"username": "no", "password": "x"})
     assert (wrong.status, wrong.body) == (unknown.status, unknown.body)

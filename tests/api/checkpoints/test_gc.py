@@ -79,7 +79,7 @@ def left(uuid: str, **resources: str) -> dict[str, Any]:
 
 @covers("experiment-config 14.gc_triggers 14.gc_result 14.gc_task")
 @covers("scheduling-and-provisioning a.4.preemptible b.5.gc_single")
-async def test_a_task_deletes_what_a_policy_does_not_keep_and_tells_what_is_left(
+async def test_a_task_deletes_checkpoints_outside_the_policy_and_reports_the_rest(
     world: World,
 ) -> None:
     await scene.ended(world)
@@ -121,7 +121,7 @@ async def test_a_task_deletes_what_a_policy_does_not_keep_and_tells_what_is_left
     assert experiment["state"] == "STATE_COMPLETED"
 
 
-async def test_a_preview_tells_what_would_be_deleted(world: World) -> None:
+async def test_a_preview_lists_the_checkpoints_that_would_be_deleted(world: World) -> None:
     await scene.ended(world)
     admin, number = world.clients["admin"], world.names["experiment_id"]
     keep = "save_experiment_best={}&save_trial_best=0&save_trial_latest=0"
@@ -153,7 +153,9 @@ async def test_files_are_removed_by_pattern_and_a_part_may_be_left(world: World)
 
 
 @covers("experiment-config 14.gc_never")
-async def test_what_another_experiment_starts_from_is_not_deleted(world: World) -> None:
+async def test_a_checkpoint_that_another_experiment_starts_from_is_not_deleted(
+    world: World,
+) -> None:
     await scene.ended(world)
     admin, number, uuid = (
         world.clients["admin"],

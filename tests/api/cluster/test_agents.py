@@ -110,7 +110,7 @@ async def test_disabling_a_slot_ends_its_task_and_draining_it_does_not(world: Wo
 
 
 @covers("scheduling-and-provisioning b.6.disable")
-async def test_who_loses_its_agent_to_an_admin_asks_again_and_counts_no_restart(
+async def test_a_trial_on_a_disabled_agent_requests_again_without_counting_a_restart(
     world: World,
 ) -> None:
     await scene.running(world)
@@ -191,7 +191,7 @@ async def test_a_list_of_many_agents_lets_others_have_their_turns(
 
 
 @covers("scheduling-and-provisioning b.6.unknown_agent b.6.bad_slot b.6.unknown_slot")
-async def test_what_is_not_there_cannot_be_switched(world: World) -> None:
+async def test_a_missing_agent_or_slot_cannot_be_switched(world: World) -> None:
     admin = world.clients["admin"]
     for path, status, said in (
         ("agents/zz/disable", 404, "agent 'zz' not found"),
@@ -242,7 +242,7 @@ async def test_a_container_that_its_agent_does_not_know_is_lost_and_not_counted(
 
 
 @covers("scheduling-and-provisioning d.3.not_back d.3.not_counted")
-async def test_what_ran_on_an_agent_that_is_given_up_is_lost_and_not_counted(
+async def test_runs_on_a_lost_agent_are_lost_and_not_counted(
     world: World,
 ) -> None:
     await scene.running(world)

@@ -80,7 +80,7 @@ async def test_a_bound_pool_serves_its_workspaces_and_no_others(pools: World) ->
 
 
 @covers(f"{E} e.3.default e.3.unknown_pool e.3.unknown_pool_list e.3.unknown_workspace")
-async def test_what_cannot_be_bound_is_named(pools: World) -> None:
+async def test_errors_name_the_pool_that_cannot_be_bound(pools: World) -> None:
     admin = pools.clients["admin"]
     for pool in ("main", "side"):
         for method in ("POST", "PUT"):
@@ -157,7 +157,9 @@ async def test_a_pool_of_others_is_as_one_that_is_not_there(pools: World) -> Non
 
 
 @covers(f"{E} e.3.running")
-async def test_what_runs_stays_when_its_binding_goes_and_nothing_new_comes(pools: World) -> None:
+async def test_running_work_stays_when_its_binding_is_removed_and_new_work_is_refused(
+    pools: World,
+) -> None:
     admin = pools.clients["admin"]
     first = await project(admin, await workspace(admin, "first"))
     await workspace(admin, "second")
@@ -229,7 +231,7 @@ async def test_a_pool_whose_only_workspace_is_deleted_stays_closed_until_it_is_o
     assert "lab" in await available(user, 1)
 
 
-async def test_what_is_not_over_moves_only_to_workspaces_that_its_pool_serves(
+async def test_open_work_moves_only_to_workspaces_that_its_pool_serves(
     pools: World,
 ) -> None:
     admin = pools.clients["admin"]

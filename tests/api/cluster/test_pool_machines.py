@@ -82,7 +82,7 @@ async def client(
 
 
 @covers(f"{E} e.2.type_dynamic e.2.location_dynamic e.2.machines e.2.scripts")
-async def test_the_list_tells_what_machines_a_pool_starts(client: Client) -> None:
+async def test_the_list_shows_the_machine_type_of_a_pool(client: Client) -> None:
     answer = await client("GET", "/api/v1/resource-pools")
     assert SECRET.encode() not in answer.body
     found = await listed(client)

@@ -32,7 +32,7 @@ async def pool_of(client: Client, resources: str = "", **body: Any) -> str:
     f"{E} e.2.type e.2.defaults e.2.preemptible e.2.slots_per_agent e.2.aux_capacity "
     "e.2.location e.2.agents e.2.slot_type e.2.scheduler e.2.priority"
 )
-async def test_the_list_tells_what_a_pool_is(pools: World) -> None:
+async def test_the_list_shows_the_kind_of_a_pool(pools: World) -> None:
     found = await listed(pools.clients["user"])
     assert list(found) == ["main", "side", "lab", "spare"]
     main, side, lab = found["main"], found["side"], found["lab"]
@@ -80,7 +80,7 @@ async def test_the_list_counts_slots_and_jobs(world: World) -> None:
 
 
 @covers(f"{E} e.1.aux e.1.compute e.1.default_open")
-async def test_who_names_no_pool_gets_the_workspaces_default_or_the_clusters(
+async def test_a_task_without_a_pool_gets_the_default_of_its_workspace_or_cluster(
     pools: World,
 ) -> None:
     admin = pools.clients["admin"]

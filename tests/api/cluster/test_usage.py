@@ -98,7 +98,7 @@ async def test_allocations_that_overlap_the_window_are_listed_by_their_start(
 
 
 @covers(f"{E} e.5.slot_hours e.5.times")
-async def test_what_runs_still_counts_until_now(user: Client, pool: Database) -> None:
+async def test_running_work_counts_until_now(user: Client, pool: Database) -> None:
     number = await an_experiment(pool)
     began = datetime.now(UTC) - 2 * HOUR
     await add_allocation(pool, number, started_at=began, state="RUNNING", slots=3)
@@ -107,7 +107,7 @@ async def test_what_runs_still_counts_until_now(user: Client, pool: Database) ->
     assert 6 <= float(row["slot_hours"]) < 6.1
 
 
-async def test_the_time_until_every_container_has_its_image_is_told(world: World) -> None:
+async def test_the_time_until_every_container_has_its_image_is_reported(world: World) -> None:
     names = await scene.submitted(world)
     task = f"/api/v1/tasks/{names['task_id']}"
     await scene.until(world.clients["admin"], task, lambda got: got["task"]["allocations"])
@@ -231,7 +231,7 @@ async def test_a_list_of_spans_that_would_hold_the_master_is_refused(
 
 
 @covers(f"{E} e.5.aggregated e.5.sums e.5.days e.5.zero e.5.json e.5.dates")
-async def test_sums_are_told_by_day_and_by_month(
+async def test_sums_are_returned_by_day_and_by_month(
     user: Client, services: Services, pool: Database
 ) -> None:
     number = await an_experiment(pool, labels=["a", "b"])

@@ -259,7 +259,7 @@ async def test_policies_go_with_their_workspace(admin: Client, pool: Database) -
         assert await conn.fetchval("SELECT count(*) FROM config_policies") == 0
 
 
-async def test_what_is_not_over_moves_only_where_the_policies_allow_it(admin: Client) -> None:
+async def test_open_work_moves_only_where_the_policies_allow_it(admin: Client) -> None:
     bounded = await workspace(admin, "bounded")
     there = await project(admin, bounded)
     policies = (

@@ -44,7 +44,7 @@ async def test_names_are_unique_and_missing_ones_are_not_found(admin: Client) ->
 
 
 @covers("experiment-config 20.decoding 25.template")
-async def test_mistakes_are_told_when_a_template_is_stored(admin: Client) -> None:
+async def test_mistakes_are_reported_when_a_template_is_stored(admin: Client) -> None:
     bad = {"resources": {"slots_per_trial": "two", "slots": 1}, "nosuch": 1}
     answer = await admin("PUT", "/api/v1/templates/bad", {"config": bad})
     assert answer.status == 400

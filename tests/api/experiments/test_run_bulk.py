@@ -94,7 +94,7 @@ async def test_of_another_user_s_runs_the_refusal_is_in_the_answer(
 
 
 @pytest.mark.parametrize("action", ["pause", "resume"])
-async def test_what_has_ended_is_neither_paused_nor_resumed(
+async def test_an_ended_run_is_neither_paused_nor_resumed(
     admin: Client, pool: Database, action: str
 ) -> None:
     _, [run] = await ended(pool, 1)

@@ -45,7 +45,7 @@ async def test_a_page_may_read_answers_and_errors(
     assert answer.headers["vary"].split(", ")[-1] == "Origin"
 
 
-async def test_a_page_learns_what_it_may_send_before_anybody_is_let_in(app: Api) -> None:
+async def test_a_preflight_request_is_answered_without_a_token(app: Api) -> None:
     answer = await Client(Cors(app))("OPTIONS", "/api/v1/me", headers=PAGE | ASKS)
     assert (answer.status, answer.body) == (204, b"")
     assert answer.headers["access-control-allow-methods"] == "GET,HEAD,PUT,PATCH,POST,DELETE"
@@ -53,7 +53,7 @@ async def test_a_page_learns_what_it_may_send_before_anybody_is_let_in(app: Api)
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-async def test_a_page_is_let_in_by_its_login_as_anybody_is(app: Api) -> None:
+async def test_a_page_of_another_origin_is_admitted_by_its_own_login(app: Api) -> None:
     answer = await Client(Cors(app))("GET", "/api/v1/experiments/1", headers=PAGE)
     assert answer.status == 401
     assert answer.headers["access-control-allow-origin"] == PAGE["Origin"]

@@ -30,7 +30,7 @@ async def test_nobody_is_sent_away_because_the_database_cannot_be_asked(error: E
     assert looks == 2
 
 
-async def test_who_is_not_welcome_any_more_has_to_go() -> None:
+async def test_a_caller_who_loses_access_is_disconnected() -> None:
     async def check() -> None:
         raise Unauthenticated("revoked")
 

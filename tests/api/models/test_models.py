@@ -141,9 +141,7 @@ async def test_versions_count_from_one_and_a_deleted_newest_number_is_given_agai
 @pytest.mark.parametrize(
     ("uuid", "status"), [("nonsense", 400), ("00000000-0000-4000-8000-000000000000", 404)]
 )
-async def test_what_is_no_checkpoint_cannot_be_registered(
-    world: World, uuid: str, status: int
-) -> None:
+async def test_only_a_checkpoint_can_be_registered(world: World, uuid: str, status: int) -> None:
     await create(world, "m")
     answer = await attempt(world, "POST", "/models/m/versions", {"checkpointUuid": uuid})
     assert answer.status == status
@@ -167,7 +165,7 @@ async def test_a_checkpoint_that_is_gone_or_going_cannot_be_registered(world: Wo
 
 
 @covers("experiment-config 14.gc_never_registered")
-async def test_what_is_registered_is_never_deleted(world: World) -> None:
+async def test_a_registered_checkpoint_is_never_deleted(world: World) -> None:
     await scene.ended(world)
     await create(world, "m")
     uuid, number = world.names["uuid"], world.names["experiment_id"]

@@ -30,7 +30,7 @@ CARRIERS = ["Authorization: Bearer {}", "Authorization: bearer  {}", "Cookie: a=
 
 
 @pytest.mark.parametrize("carrier", CARRIERS)
-async def test_a_users_token_lets_in_and_is_not_passed_on(
+async def test_a_users_token_admits_and_is_not_forwarded(
     carrier: str, master: Master, backend: Backend
 ) -> None:
     task = master.task(backend)
@@ -74,7 +74,7 @@ async def test_a_token_in_the_address_lets_nobody_in(master: Master, backend: Ba
     assert backend.heads == []
 
 
-async def test_who_was_deactivated_is_sent_to_the_login(master: Master, backend: Backend) -> None:
+async def test_a_deactivated_user_is_sent_to_the_login(master: Master, backend: Backend) -> None:
     opened = await master.services[Auth].login("determined", PASSWORD, is_hashed=False)
     task = master.task(backend)
     pool = master.services[Users]._db

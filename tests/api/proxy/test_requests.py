@@ -142,7 +142,7 @@ async def test_a_keyed_service_is_shown_the_masters_key_and_none_of_the_clients(
         (b"SSH-2.0-x\r\n", "is no HTTP request"),
     ],
 )
-async def test_what_is_no_http_is_logged_with_whose_it_is(
+async def test_an_invalid_request_is_logged_with_its_sender(
     master: Master, caplog: pytest.LogCaptureFixture, sent: bytes, said: str
 ) -> None:
     raw = await exchange(master.port, sent)

@@ -74,7 +74,7 @@ async def test_a_chunked_answer_leaves_its_connection_open(
     ],
     ids=["close", "1.0", "a second answer", "garbage"],
 )
-async def test_a_connection_that_is_over_or_not_clean_is_not_used_again(
+async def test_a_closed_or_unclean_connection_is_not_reused(
     master: Master, backend: Backend, answer: bytes
 ) -> None:
     service = Counted(backend, answer)
@@ -106,7 +106,7 @@ async def test_the_end_of_a_task_closes_what_waits(master: Master, backend: Back
     await asyncio.wait_for(backend.closed.wait(), DEADLINE_S)
 
 
-async def test_what_waits_too_long_is_closed(
+async def test_a_connection_idle_for_too_long_is_closed(
     master: Master, backend: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kept, "IDLE_S", 0.02)

@@ -78,7 +78,7 @@ async def test_the_end_of_the_task_ends_its_websockets(master: Master, backend: 
         await writer.wait_closed()
 
 
-async def test_what_refuses_an_upgrade_is_sent_nothing_more(
+async def test_a_service_that_refuses_an_upgrade_gets_nothing_more(
     master: Master, backend: Backend
 ) -> None:
     rest = bytearray()
@@ -187,7 +187,7 @@ async def test_much_passes_through_a_tunnel_unchanged(master: Master, backend: B
     assert got == sent.upper()
 
 
-async def test_what_a_service_says_last_arrives(master: Master, backend: Backend) -> None:
+async def test_the_last_bytes_of_a_service_arrive(master: Master, backend: Backend) -> None:
     async def last(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
         writer.write(b"bye")

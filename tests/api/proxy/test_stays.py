@@ -120,7 +120,9 @@ async def test_a_tunnel_ends_with_a_reason_when_its_user_is_deactivated(
         master.services[Identities].forget_user(2)
 
 
-async def test_what_needs_no_token_is_not_looked_at(master: Watched, backend: Backend) -> None:
+async def test_tokens_of_public_requests_are_not_checked(
+    master: Watched, backend: Backend
+) -> None:
     backend.serve = shout(backend)  # type: ignore[assignment]
     task = master.task(backend, is_tcp=True, is_unauthenticated=True)
     await master.log_in()

@@ -93,7 +93,9 @@ async def test_a_slow_client_holds_its_service_back(master: Master, backend: Bac
     await writer.wait_closed()
 
 
-async def test_who_leaves_ends_what_was_asked_for_them(master: Master, backend: Backend) -> None:
+async def test_a_client_that_disconnects_ends_its_request(
+    master: Master, backend: Backend
+) -> None:
     asked = asyncio.Event()
 
     async def wait(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

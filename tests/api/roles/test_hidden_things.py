@@ -60,7 +60,7 @@ async def test_lists_leave_out_what_is_hidden_before_they_count_and_cut(
 
 
 @covers("scheduling-and-provisioning a.5.limited")
-async def test_of_a_hidden_job_the_queue_tells_only_the_place(
+async def test_the_queue_shows_only_the_place_of_a_hidden_job(
     world: World, user: Client, hush: int
 ) -> None:
     path = "/api/v1/job-queues-v2"
@@ -128,7 +128,7 @@ async def test_a_search_may_not_start_from_a_hidden_trial_or_checkpoint(
         assert (await world.clients["admin"]("POST", "/api/v1/experiments", body)).status == 200
 
 
-async def test_bulk_actions_tell_of_each_run_whether_it_is_hidden_or_forbidden(
+async def test_bulk_actions_report_for_each_run_whether_it_is_hidden_or_forbidden(
     world: World, user: Client, hush: int
 ) -> None:
     run = int(world.names["trial"])

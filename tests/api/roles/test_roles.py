@@ -64,7 +64,9 @@ async def test_a_group_refuses_what_cannot_be(admin: Client) -> None:
     ] == []
 
 
-async def test_who_changes_no_groups_sees_those_of_their_own(admin: Client, user: Client) -> None:
+async def test_users_without_group_permission_see_their_own_groups(
+    admin: Client, user: Client
+) -> None:
     mine, other = await group(admin, "mine", 2), await group(admin, "other", 1)
     found = await ok(user, "POST", "/api/v1/groups/search", {"limit": 9})
     assert [g["group"]["name"] for g in found["groups"]] == ["mine"]
@@ -159,7 +161,7 @@ async def test_an_admin_of_a_workspace_gives_roles_there_and_nowhere_else(
     assert (await assign(user, role=CLUSTER_ADMIN, scopeCluster=True)).status == 403
 
 
-async def test_the_summary_tells_what_one_holds_and_where(
+async def test_the_summary_shows_resources_and_their_agents(
     world: World, admin: Client, user: Client, hush: int
 ) -> None:
     assert await ok(user, "GET", SUMMARY) == {"roles": [], "assignments": []}
@@ -198,7 +200,7 @@ async def test_roles_are_found_by_user_group_id_and_workspace(
     assert "ClusterAdmin" not in [role["name"] for role in can_be["roles"]]
 
 
-async def test_who_has_roles_in_a_hidden_workspace_is_not_told(
+async def test_assignments_in_a_hidden_workspace_are_not_shown(
     admin: Client, user: Client, hush: int
 ) -> None:
     number = await group(admin, "crew", 1)
@@ -223,7 +225,7 @@ async def test_a_cluster_admin_by_role_may_do_what_an_admin_may(
     assert (await user("GET", "/api/v1/master/config")).status == 403
 
 
-async def test_clients_are_told_whether_roles_decide(world: World) -> None:
+async def test_clients_learn_whether_roles_are_on(world: World) -> None:
     master = await ok(world.clients["user"], "GET", "/api/v1/master")
     assert (master["rbacEnabled"], master["strictJobQueueControl"]) == (True, False)
 

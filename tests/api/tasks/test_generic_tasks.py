@@ -222,7 +222,7 @@ async def test_a_directory_is_kept_while_a_task_has_it(world, client) -> None:
 
 
 @covers("experiment-config 23.requests")
-async def test_what_cannot_be_started_is_refused_with_every_reason(world, client) -> None:
+async def test_a_task_that_cannot_start_is_refused_with_every_reason(world, client) -> None:
     assert "has no config" in await refused(client)
     said = await refused(client, config="resources: {slots: -1, pool: x}\nsurprise: 1")
     assert said.startswith("invalid generic task config: Check Failed! 4 errors found:")
@@ -351,9 +351,7 @@ async def test_tasks_are_held_to_the_config_policies_of_tasks(world, client) -> 
     await done(client, free, "kill")
 
 
-async def test_a_paused_task_tells_why_it_does_not_run_and_an_ended_one_is_no_job(
-    world, client
-) -> None:
+async def test_a_paused_task_shows_its_reason_and_an_ended_one_is_no_job(world, client) -> None:
     task_id = await create(client)
     names = await run(world, f"{task_id}.1")
     [job] = (await client("GET", QUEUES)).json()["jobs"]

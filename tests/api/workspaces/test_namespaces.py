@@ -119,7 +119,7 @@ async def bindings(clusters: Clusters, number: int) -> dict[str, tuple[str, bool
     return {n: (b["namespace"], b.get("autoCreateNamespace", False)) for n, b in found.items()}
 
 
-async def test_a_workspace_is_bound_to_a_namespace_and_let_go_again(both: Clusters) -> None:
+async def test_a_workspace_is_bound_to_a_namespace_and_unbound(both: Clusters) -> None:
     number = await workspace(both.admin, "Vision")
     assert await bindings(both, number) == {"east": ("det", False), "west": ("default", False)}
     both.west.namespaces["team"] = {}
@@ -193,7 +193,7 @@ async def test_a_namespace_that_others_use_outlives_the_workspace_it_was_made_fo
     assert name not in both.east.namespaces
 
 
-async def test_a_workspace_tells_the_namespace_that_is_made_with_it(both: Clusters) -> None:
+async def test_a_new_workspace_shows_the_namespace_made_with_it(both: Clusters) -> None:
     body = {"name": "Vision", **meta("west", autoCreateNamespace=True)}
     made = await both.ask("POST", "/api/v1/workspaces", body)
     name = made["namespaceBindings"]["west"]["namespace"]
@@ -244,7 +244,7 @@ REFUSED = {
 
 
 @pytest.mark.slow
-async def test_what_cannot_be_bound_is_told_and_changes_nothing(both: Clusters) -> None:
+async def test_an_impossible_binding_is_reported_and_changes_nothing(both: Clusters) -> None:
     number = await workspace(both.admin, "Vision")
     for name, (body, status, text) in REFUSED.items():
         answer = await both.ask("POST", path(number), body, status=status)
@@ -288,7 +288,7 @@ async def test_a_quota_bounds_a_namespace_that_was_made(one: Clusters) -> None:
     assert "was not made by this master" in refused["error"]["error"]
 
 
-async def test_workspaces_of_default_namespaces_are_told_and_given_their_own(
+async def test_workspaces_in_default_namespaces_are_listed_and_get_their_own(
     both: Clusters,
 ) -> None:
     number = await workspace(both.admin, "Vision")

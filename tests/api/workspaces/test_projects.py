@@ -135,7 +135,7 @@ async def test_a_secret_that_comes_back_as_asterisks_stays_what_it_was(world: Wo
         ({"defaultComputePool": "nosuch"}, "available: default"),
     ],
 )
-async def test_what_a_workspace_cannot_be_is_refused(
+async def test_invalid_workspaces_are_refused(
     admin: Client, body: dict[str, Any], text: str
 ) -> None:
     answer = await admin("POST", "/api/v1/workspaces", {"name": "w", **body})

@@ -133,7 +133,7 @@ async def test_an_agent_with_an_empty_token_file_waits_for_the_token(
 
 
 @covers("agent-config 1.logged 1.signals 2.api_enabled")
-async def test_the_agent_logs_its_settings_tells_its_health_and_leaves_at_a_signal(
+async def test_the_agent_logs_its_settings_reports_its_health_and_exits_at_a_signal(
     agents: Any,
 ) -> None:
     port = free_port()

@@ -47,7 +47,7 @@ async def start_gang(backend: AgentBackend, fleet: Fleet) -> dict[str, str]:
     return gang
 
 
-async def test_a_gang_of_200_starts_tells_each_state_once_and_ends(
+async def test_a_gang_of_200_starts_reports_each_state_once_and_ends(
     listener: Listener, fleet: Fleet
 ) -> None:
     events = Recorder()

@@ -73,7 +73,7 @@ async def test_a_bad_message_ends_the_connection_and_the_agent_may_come_back(
 
 @covers("agent-config 4.reconnected")
 @covers("scheduling-and-provisioning d.4.resent")
-async def test_a_message_sent_again_is_acknowledged_and_told_once(listener: Listener) -> None:
+async def test_a_repeated_message_is_acknowledged_and_handled_once(listener: Listener) -> None:
     assert listener.backend is not None
     events = listener.backend._events
     assert isinstance(events, Recorder)
@@ -158,7 +158,7 @@ async def test_an_order_waits_for_its_acknowledgement_and_is_sent_again(
 
 
 @covers("agent-config 4.changed")
-async def test_what_an_agent_tells_when_it_returns_counts(listener: Listener) -> None:
+async def test_reports_of_a_returning_agent_count(listener: Listener) -> None:
     backend = listener.backend
     assert backend is not None
     for pool, slots in (("one", 2), ("two", 1)):
@@ -186,7 +186,9 @@ async def test_an_agent_that_answers_no_ping_is_gone(listener: Listener) -> None
     await until(lambda: [a.is_connected for a in listener.backend.agents()] == [False])
 
 
-async def test_who_comes_too_late_is_told_what_of_it_was_given_up(listener: Listener) -> None:
+async def test_an_agent_that_returns_too_late_gets_its_given_up_containers(
+    listener: Listener,
+) -> None:
     assert listener.backend is not None
     events = listener.backend._events
     assert isinstance(events, Recorder)
@@ -269,7 +271,7 @@ async def test_orders_continue_where_an_agent_that_was_given_up_had_counted_to(
         await ordering
 
 
-async def test_an_agent_that_is_coming_in_is_told_what_to_forget_after_its_welcome(
+async def test_a_joining_agent_gets_its_forget_orders_after_the_welcome(
     listener: Listener,
 ) -> None:
     """Its welcome may promise a container whose end is stored before it is in."""

@@ -170,7 +170,7 @@ async def test_an_agent_that_has_not_said_what_it_has_is_not_known(listener: Lis
 
 
 @covers("scheduling-and-provisioning d.2.skew")
-async def test_another_version_is_let_in_and_another_protocol_hears_both_numbers(
+async def test_another_version_is_admitted_and_another_protocol_is_refused_with_both_numbers(
     listener: Listener,
 ) -> None:
     async with dial(listener) as socket:

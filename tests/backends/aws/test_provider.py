@@ -225,7 +225,7 @@ async def test_a_refusal_has_its_code_and_remedy(place: AwsPlace, code: str, rem
 
 @covers("scheduling-and-provisioning c.7.errors")
 @pytest.mark.parametrize("code", ["RequestLimitExceeded", "IdempotentParameterMismatch"])
-async def test_what_aws_leaves_open_is_open(place: AwsPlace, code: str) -> None:
+async def test_an_ambiguous_answer_of_aws_stays_open(place: AwsPlace, code: str) -> None:
     await place.provider.open()
     place.server.refusals["RunInstances"] = (code, "slow down")
     with pytest.raises(ProviderFailed, match="slow down") as caught:
@@ -296,7 +296,7 @@ async def test_a_master_that_leads_again_knows_its_machines_though_the_cloud_is_
 
 
 @covers("scheduling-and-provisioning c.7.host")
-async def test_a_host_that_no_cloud_tells_is_an_error(ec2_server: Ec2Server) -> None:
+async def test_a_host_unknown_to_every_cloud_is_an_error(ec2_server: Ec2Server) -> None:
     with aws_metadata({}) as nothing:
         machines = provider(nothing, ec2_server, master_url="")
         with pytest.raises(ProviderFailed, match=r"local-ipv4 .* set provider.master_url"):

@@ -26,5 +26,5 @@ def test_a_service_that_stumbles_is_asked_again() -> None:
     assert asked(failures=9, status=503) == ("", TRIES)
 
 
-def test_what_a_service_does_not_have_is_not_asked_for_again() -> None:
+def test_a_missing_file_of_a_service_is_not_requested_again() -> None:
     assert asked(failures=9, status=404) == ("", 1)

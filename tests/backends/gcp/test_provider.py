@@ -103,7 +103,7 @@ async def test_project_and_zone_are_the_masters_own_or_named_as_missing(
 
 
 @covers("scheduling-and-provisioning c.9.host")
-async def test_a_host_that_no_cloud_tells_is_an_error(gcp_server: GcpServer) -> None:
+async def test_a_host_unknown_to_every_cloud_is_an_error(gcp_server: GcpServer) -> None:
     with gcp_metadata({}) as nothing:
         place = GcpPlace(gcp_server, nothing, master_url="", project="p", zone="z")
         with pytest.raises(ProviderFailed, match=r"internal-ip .* set provider.master_url"):
@@ -121,7 +121,7 @@ async def test_a_host_that_no_cloud_tells_is_an_error(gcp_server: GcpServer) -> 
         (Fault(503, "Backend Error", "backendError"), False),
     ],
 )
-async def test_what_gcp_refuses_is_a_launch_that_failed(
+async def test_a_refusal_by_gcp_is_a_failed_launch(
     place: GcpPlace, fault: Fault, is_launch_failed: bool
 ) -> None:
     await place.provider.open()
@@ -134,7 +134,7 @@ async def test_what_gcp_refuses_is_a_launch_that_failed(
 
 
 @covers("scheduling-and-provisioning c.9.errors")
-async def test_what_fails_while_it_is_done_is_a_launch_that_failed(place: GcpPlace) -> None:
+async def test_an_operation_that_fails_later_is_a_failed_launch(place: GcpPlace) -> None:
     place.server.polls_until_done = 3
     await place.provider.open()
     await place.refuse_launches()

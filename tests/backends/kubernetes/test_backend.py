@@ -116,7 +116,7 @@ class TestOnAFakeCluster(KubernetesContract):
         fake.server.store.oldest = 0
         await world.state(made.container_id, "TERMINATED")
 
-    async def test_a_full_quota_is_waited_for_and_told(
+    async def test_a_full_quota_makes_the_task_wait_with_a_reason(
         self, world: World, fake: FakeKubelet
     ) -> None:
         made = world.order("true")
@@ -131,7 +131,7 @@ class TestOnAFakeCluster(KubernetesContract):
         await world.backend.start_container(made)
         await world.state(made.container_id, "TERMINATED")
 
-    async def test_what_the_master_may_not_do_is_named(
+    async def test_errors_name_the_missing_permission_of_the_master(
         self, world: World, fake: FakeKubelet
     ) -> None:
         made = world.order("true")

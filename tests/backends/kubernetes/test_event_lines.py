@@ -23,7 +23,7 @@ from determined_master.backends.kubernetes.event_lines import (
         ("0/3 nodes are available: 3 Insufficient cpu.", "Pod det-x: waits for resources"),
     ],
 )
-def test_events_are_told_in_words(text: str, line: str) -> None:
+def test_events_are_described_in_words(text: str, line: str) -> None:
     event = {"involvedObject": {"kind": "Pod", "name": "det-x"}, "message": text}
     said = line_of(event)
     assert said is not None
@@ -34,7 +34,7 @@ def test_an_event_that_says_nothing_is_none() -> None:
     assert line_of({"message": " "}) is None
 
 
-def test_what_repeats_itself_is_one_happening_until_its_words_change() -> None:
+def test_a_repeated_event_is_one_until_its_text_changes() -> None:
     event = {"metadata": {"uid": "u"}, "count": 2, "type": "Warning", "message": "no"}
     assert identity(event) == identity({**event, "count": 3})
     assert identity(event) != identity({**event, "message": "(combined from similar events): x"})

@@ -29,7 +29,7 @@ def raw(n: int, text: bytes) -> bytes:
     return STAMP % (n * 1000) + text + b"\n"
 
 
-def test_times_and_texts_are_told_apart() -> None:
+def test_times_and_texts_are_distinguished() -> None:
     assert list(lines_of(raw(7, b"hello")[:-1])) == [PodLogLine(T0 + 7, b"hello")]
 
 

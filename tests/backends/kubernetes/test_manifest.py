@@ -198,7 +198,7 @@ def test_the_users_files_are_packed_and_roots_are_mounted() -> None:
         ({"files": (File("/run/determined/../x", b""),)}, "outside of its directory"),
     ],
 )
-def test_what_cannot_be_carried_out_is_named(more: dict[str, Any], said: str) -> None:
+def test_an_order_that_cannot_be_carried_out_is_named(more: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         built(spec=spec(**more))
 

@@ -37,7 +37,7 @@ def test_slots_are_devices_or_whole_shares_of_cpus() -> None:
     assert nodes.slots_of(node(), Decimal("0.5"), options(cpu_per_slot=1.5)) == 2
 
 
-def test_what_others_hold_is_taken_off_from_the_end() -> None:
+def test_slots_that_others_hold_are_subtracted_from_the_end() -> None:
     board = NodeBoard(options())
     board.replace_all([node()])
     board.set_own_slots({"node-a": {3}})
@@ -128,7 +128,7 @@ def test_a_node_that_has_not_changed_is_the_same_object() -> None:
     assert board.find("a") is before
 
 
-def test_names_of_another_clusters_nodes_are_told_apart() -> None:
+def test_equal_names_of_nodes_of_two_clusters_stay_distinct() -> None:
     board = NodeBoard(options(node_prefix="west."))
     board.replace_all([node("a")])
     assert [s.id for s in board.snapshots()] == ["west.a"]

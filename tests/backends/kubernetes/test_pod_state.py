@@ -41,7 +41,7 @@ def test_states_go_from_planned_to_over(found: Any, state: str) -> None:
     assert seen(found).report.state == state
 
 
-def test_a_running_pod_tells_where_it_is_and_whose() -> None:
+def test_a_running_pod_has_its_address_and_owner() -> None:
     found = seen(pod(phase="Running", podIP="10.2.0.3", **main_state(running={})))
     [address] = found.report.addresses
     assert (address.host_ip, address.host_port) == ("10.2.0.3", 1734)
@@ -107,7 +107,7 @@ def test_an_end_names_whose_fault_it_was(
 
 
 @pytest.mark.parametrize(("ended_s", "kind"), [(-60, "container_failed"), (2, "agent_failed")])
-def test_what_ends_because_its_pod_is_deleted_is_lost(ended_s: int, kind: str) -> None:
+def test_a_task_whose_pod_is_deleted_is_lost(ended_s: int, kind: str) -> None:
     ended = {"exitCode": 143, "finishedAt": (AT + timedelta(seconds=ended_s)).isoformat()}
     found = pod(phase="Failed", **main_state(terminated=ended))
     goes_at = (AT + timedelta(seconds=30)).isoformat()
@@ -125,7 +125,7 @@ def test_what_ends_because_its_pod_is_deleted_is_lost(ended_s: int, kind: str) -
         ({"reason": "Evicted"}, "task_error", None),
     ],
 )
-def test_a_pod_that_is_deleted_is_lost_though_it_tells_nothing_of_its_program(
+def test_a_deleted_pod_is_lost_even_without_an_exit_code(
     status: dict[str, Any], kind: str, code: int | None
 ) -> None:
     found = pod(phase="Failed", **status)
@@ -139,7 +139,7 @@ def test_a_pod_that_is_deleted_is_lost_though_it_tells_nothing_of_its_program(
 KILLED = {"phase": "Failed", "reason": "DeadlineExceeded"}
 
 
-def test_a_pod_that_was_told_to_end_may_still_run() -> None:
+def test_a_pod_past_its_deadline_may_still_run() -> None:
     assert seen(pod(**KILLED, **main_state(running={}))).is_ending
     assert not seen(pod(**KILLED, **main_state(terminated={"exitCode": 143}))).is_ending
     assert not seen(pod(phase="Running", **main_state(running={}))).is_ending
@@ -164,7 +164,7 @@ def test_an_image_that_cannot_be_pulled_ends_the_container_with_its_name() -> No
     assert "lab/train:1 cannot be pulled: not found" in failure.message
 
 
-def test_what_may_pass_is_given_two_minutes() -> None:
+def test_transient_errors_are_retried_for_two_minutes() -> None:
     stuck = pod(**init_state(waiting={"reason": "CreateContainerConfigError", "message": "key"}))
     assert seen(stuck, timedelta(minutes=1)).report.state == "PULLING"
     late = seen(stuck, timedelta(minutes=3)).report

@@ -85,7 +85,7 @@ def test_the_workspaces_of_a_permission_are_those_in_which_it_is_held(
 
 
 @given(st.lists(GRANTS))
-def test_what_may_be_done_in_a_workspace_can_be_seen_there(grants: list[Grant]) -> None:
+def test_allowed_actions_in_a_workspace_include_seeing_it(grants: list[Grant]) -> None:
     """Else a forbidden thing would be told apart from a missing one."""
     user = caller(*[g for g in grants if g.role_id != 6])
     for kind in ("workspace", "project", "experiment", "model", "template"):
@@ -130,7 +130,7 @@ def test_an_unknown_role_gives_nothing() -> None:
     assert rights_of([Grant(999), Grant(999, 3)]) == Rights()
 
 
-def test_what_is_in_no_workspace_is_seen_by_admins_alone() -> None:
+def test_things_in_no_workspace_are_seen_by_admins_only() -> None:
     with pytest.raises(NotFound):
         access.may_see(caller(Grant(VIEWER_ID, 3)), "task", None, "gone")
     access.may_see(Caller(user_id=1, username="a", is_admin=True), "task", None, "gone")
@@ -153,7 +153,7 @@ class Owned:
 
 
 @pytest.mark.parametrize("nowhere", [None, 0])
-def test_what_is_in_no_workspace_is_controlled_by_those_who_control_everything(
+def test_things_in_no_workspace_are_controlled_with_the_clusters_permission(
     nowhere: int | None,
 ) -> None:
     editor, everywhere = caller(Grant(EDITOR_ID, 3)), caller(Grant(EDITOR_ID))

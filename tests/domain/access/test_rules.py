@@ -16,11 +16,11 @@ def test_an_admin_may_do_everything() -> None:
     assert all(can(ADMIN, action, kind, owner_id=2) for action, kind in ADMIN_ONLY | OWNER_ONLY)
 
 
-def test_what_is_for_admins_is_for_no_owner() -> None:
+def test_actions_for_admins_are_refused_to_owners() -> None:
     assert not any(can(OWNER, action, kind, owner_id=2) for action, kind in ADMIN_ONLY)
 
 
-def test_what_is_for_owners_is_not_for_others_nor_for_nobodys_things() -> None:
+def test_actions_for_owners_are_refused_to_others_and_without_an_owner() -> None:
     for action, kind in OWNER_ONLY:
         assert can(OWNER, action, kind, owner_id=2)
         assert not can(OTHER, action, kind, owner_id=2)
@@ -32,12 +32,12 @@ def test_everybody_reads_and_steers_experiments() -> None:
         assert can(OTHER, action, "experiment", owner_id=2)
 
 
-def test_who_was_deactivated_may_do_nothing() -> None:
+def test_a_deactivated_user_may_do_nothing() -> None:
     gone = Caller(user_id=1, username="admin", is_admin=True, is_active=False)
     assert not can(gone, "read", "experiment")
 
 
-def test_a_refusal_says_what_it_is_told_to() -> None:
+def test_a_refusal_has_the_given_text() -> None:
     may(OWNER, "edit", "user", owner_id=2)
     with pytest.raises(PermissionDenied, match="only admins"):
         may(OTHER, "edit", "user", owner_id=2, refusal="only admins")

@@ -76,7 +76,7 @@ def test_an_acknowledgement_nobody_asked_for_hides_no_failure() -> None:
 
 @covers("scheduling-and-provisioning b.1.grace")
 @covers("experiment-config 17.preemption_timeout 2.preemption_timeout")
-def test_who_does_not_leave_in_time_is_killed() -> None:
+def test_a_task_that_does_not_exit_in_time_is_killed() -> None:
     state, effects = run(PAUSE, alloc.PreemptionExpired(), state=running())
     assert of_type(effects, alloc.SignalContainer) == [alloc.SignalContainer("c-a", "a")]
     assert timers(effects) == {"kill_retry": 30}
@@ -95,7 +95,7 @@ def test_who_does_not_leave_in_time_is_killed() -> None:
     ],
     ids=["not ready", "not preemptible", "not started"],
 )
-def test_who_cannot_hear_the_request_is_killed_cleanly(state) -> None:
+def test_a_task_that_cannot_receive_the_request_is_killed_cleanly(state) -> None:
     state, effects = step(state, PAUSE)
     assert state.preempt_reason == "user requested pause"
     assert of_type(effects, alloc.SignalContainer) == [alloc.SignalContainer("c-a", "a")]

@@ -36,7 +36,7 @@ def test_a_request_waits_and_says_so_in_the_log() -> None:
 
 
 @covers("scheduling-and-provisioning a.1.said_twice")
-def test_a_request_told_twice_changes_nothing() -> None:
+def test_a_repeated_request_changes_nothing() -> None:
     state = running()
     assert step(state, requested()) == (state, [])
 
@@ -95,7 +95,7 @@ def test_the_start_is_logged_once_when_all_containers_run() -> None:
     )
 
 
-def test_a_proxied_port_that_is_not_published_is_told_once() -> None:
+def test_an_unpublished_proxied_port_is_logged_once() -> None:
     ports = (ProxyPort(8000), ProxyPort(8001))
     state, _ = run(assigned("a", "b"), state=waiting(slots=2, proxy_ports=ports))
     state, chief = step(state, changed("a", "RUNNING", ports=((8000, 32000),)))
@@ -107,7 +107,7 @@ def test_a_proxied_port_that_is_not_published_is_told_once() -> None:
 
 
 @pytest.mark.parametrize("late", ["PULLING", "STARTING", "RUNNING"])
-def test_a_container_event_told_late_or_twice_changes_nothing(late) -> None:
+def test_a_late_or_repeated_container_event_changes_nothing(late) -> None:
     state = running()
     assert step(state, changed("a", late, host_ip="10.9.9.9")) == (state, [])
 
@@ -131,7 +131,7 @@ def test_ready_and_waiting_move_the_state_forward_only() -> None:
     assert step(state, alloc.BecameReady()) == (state, [])
 
 
-def test_a_service_that_is_ready_before_its_container_is_told_to_run_is_announced_then() -> None:
+def test_a_service_ready_before_its_container_runs_is_announced_once_it_runs() -> None:
     asked = waiting(task_type="SHELL", name="Shell (x)")
     early, effects = run(assigned("a"), changed("a", "PULLING"), alloc.BecameReady(), state=asked)
     assert not early.is_ready
@@ -156,7 +156,7 @@ def test_only_services_announce_that_they_are_available() -> None:
     assert step(trial, alloc.BecameReady())[1] == []
 
 
-def test_exit_0_completes_it_frees_the_pool_and_tells_the_owner() -> None:
+def test_exit_0_completes_it_frees_the_pool_and_notifies_the_owner() -> None:
     state, effects = step(running(), exited("a", 0))
     said = (
         "allocation stopped early after all resources exited: "
@@ -235,7 +235,7 @@ def test_a_clean_exit_of_one_rank_waits_for_the_others() -> None:
     assert step(state, exited("b", 0))[0].outcome.kind == "completed"
 
 
-def test_an_end_told_twice_is_acknowledged_twice_and_counts_once() -> None:
+def test_an_end_reported_twice_is_acknowledged_twice_and_counts_once() -> None:
     state, _ = step(running("a", "b"), exited("a", 1))
     again, effects = step(state, exited("a", 0))
     assert again == state
@@ -322,7 +322,7 @@ def test_other_failed_effects_are_left_to_what_repeats_them() -> None:
     )
 
 
-def test_an_end_that_could_not_be_told_is_logged() -> None:
+def test_an_unreported_end_is_logged() -> None:
     over, _ = step(running(), exited("a", 0))
     event = alloc.AllocationEffectFailed(effect="report_allocation_end", error="the disk is full")
     state, effects = step(over, event)
@@ -372,7 +372,7 @@ def test_words_of_the_agent_are_kept_when_they_say_more_than_the_code() -> None:
     assert "exit code: 137: out of memory (exit code 137)" in state.outcome.message
 
 
-def test_what_an_agent_says_beside_the_exit_code_is_told() -> None:
+def test_an_agents_reason_besides_the_exit_code_is_logged() -> None:
     said = "container failed with non-zero exit code: 137 (the kernel ended it)"
     event = changed("a", "TERMINATED", failure=failure("container_failed", said, 137))
     state, _ = step(running(), event)

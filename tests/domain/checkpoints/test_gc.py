@@ -72,7 +72,7 @@ def test_of_equals_the_older_is_the_better_and_the_newer_the_later() -> None:
 
 
 @covers("experiment-config 14.gc_never")
-def test_what_others_start_from_is_never_garbage() -> None:
+def test_checkpoints_that_others_start_from_are_never_garbage() -> None:
     saved = [Saved("source", 1, 1, is_source=True), Saved("other", 1, 2)]
     assert find_garbage(saved, policy(0, 0, 0)) == ["other"]
 

@@ -127,12 +127,12 @@ def test_addresses_that_lead_nowhere_are_named(config: dict[str, Any], text: str
         ({"type": "azure", "container": "c", **ACCOUNT, "credential": "********"}, "hidden"),
     ],
 )
-def test_what_tasks_cannot_use_is_named(config: dict[str, Any], text: str) -> None:
+def test_an_unusable_setting_of_tasks_is_named(config: dict[str, Any], text: str) -> None:
     with pytest.raises(ValueError, match=text):
         target_of(config, {})
 
 
-def test_who_may_not_see_the_keys_uses_their_own() -> None:
+def test_a_user_without_the_shells_keys_uses_their_own() -> None:
     config = {"type": "s3", "bucket": "b", "access_key": "********", "secret_key": "********"}
     options = target_of(config, {"AWS_ACCESS_KEY_ID": "mine"}).options
     assert "access_key_id" not in options

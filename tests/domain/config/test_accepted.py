@@ -228,7 +228,7 @@ def space(spec: Any) -> dict[str, Any]:
                  "log_policies.0", {"pattern": "x", "action": "exclude_node"}),
     ],
 )  # fmt: skip
-def test_what_is_allowed_is_kept_in_its_canonical_form(
+def test_a_valid_policy_is_stored_in_its_canonical_form(
     overrides: dict[str, Any], path: str, value: Any
 ) -> None:
     config = build(**overrides).config

@@ -121,7 +121,7 @@ def test_a_bare_configuration_is_filled_with_its_defaults(path: str, value: Any)
         pytest.param("agent_label", "resources", marks=covers("experiment-config 11.agent_label")),
     ],
 )
-def test_what_few_set_is_not_shown_unless_it_is_set(key: str, section: str) -> None:
+def test_rare_keys_are_shown_only_if_set(key: str, section: str) -> None:
     assert key not in (CONFIG[section] if section else CONFIG)
 
 

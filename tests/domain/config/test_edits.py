@@ -10,7 +10,7 @@ from determined_master.domain.errors import InvalidArgument
 CONFIG = {"resources": {"slots_per_trial": 2, "priority": 42, "devices": []}}
 
 
-def test_what_is_not_changed_stays() -> None:
+def test_unchanged_fields_stay() -> None:
     assert edit_section(CONFIG, "resources", {"priority": 7}) == {
         "slots_per_trial": 2,
         "priority": 7,

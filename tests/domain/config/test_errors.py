@@ -16,7 +16,7 @@ GRID = {"name": "grid", "metric": "loss"}
 
 
 @covers("experiment-config 1.all_at_once 1.prefix 1.3")
-def test_all_mistakes_are_told_at_once_sorted_by_path() -> None:
+def test_all_mistakes_are_reported_at_once_sorted_by_path() -> None:
     with pytest.raises(ConfigErrors) as caught:
         build(resources={"slots_per_trial": -1, "priority": 500}, checkpoint_policy="zip", bogus=1)
     head, *lines = str(caught.value).split("\n")
@@ -30,7 +30,7 @@ def test_all_mistakes_are_told_at_once_sorted_by_path() -> None:
 
 
 @covers("experiment-config 1.7 25.missing")
-def test_what_is_only_missing_is_told_as_incomplete() -> None:
+def test_missing_keys_are_reported_as_incomplete() -> None:
     with pytest.raises(ConfigErrors, match="config is invalid or incomplete: <config>: searcher"):
         build(searcher=None)
 
@@ -70,13 +70,15 @@ LONG = 16**5000
         ({"resources": {"shm_size": "9" * 5000 + "g"}}, "resources.shm_size: must be <= "),
     ],
 )
-def test_numbers_of_any_length_are_told_by_their_digits(wrong: dict[str, Any], told: str) -> None:
+def test_long_numbers_are_shown_by_their_number_of_digits(
+    wrong: dict[str, Any], told: str
+) -> None:
     [found] = problems(**wrong)
     assert found.startswith(told)
     assert re.search(r"but found a number of about (6021|5010) digits$", found), found
 
 
-def test_a_grid_of_more_points_than_can_be_written_is_told() -> None:
+def test_a_grid_with_an_unprintable_number_of_points_is_reported() -> None:
     axis = {"type": "double", "minval": 0, "maxval": 1, "count": 2**62}
     axes = {f"a{n}": axis for n in range(300)}
     [found] = problems(searcher=GRID, hyperparameters=axes)
@@ -91,7 +93,7 @@ def test_only_the_first_mistakes_are_searched_for_what_was_meant_and_a_thousand_
     assert line == f': additionalProperties "{"x" * 80}…" not allowed'
 
 
-def test_that_there_are_more_mistakes_is_told() -> None:
+def test_further_mistakes_are_counted() -> None:
     with pytest.raises(ConfigErrors, match=r"\nand 800 more, or still more than that$"):
         build(**{f"key{n}": 1 for n in range(1500)})
     with pytest.raises(ConfigErrors, match=r"\nand 50 more$"):

@@ -31,14 +31,14 @@ def test_the_schema_is_one_and_knows_every_stored_key() -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(submissions)
-def test_what_the_master_takes_has_no_line_drawn_under_it(overrides: dict[str, Any]) -> None:
+def test_valid_keys_pass_the_schema(overrides: dict[str, Any]) -> None:
     overrides = json.loads(json.dumps(overrides).replace('{"type": "exclude_node"}', "null"))
     if not problems(**overrides):  # its older forms are read but not known to editors
         assert refused(submission(**overrides)) == []
 
 
 @pytest.mark.parametrize("searcher", [ASHA, {"name": "asha", "metric": "x"}, {}, None])
-def test_what_was_stored_has_no_line_drawn_under_it(searcher: Any) -> None:
+def test_stored_configurations_pass_the_schema(searcher: Any) -> None:
     assert refused({**build().config, "searcher": searcher}) == []
 
 

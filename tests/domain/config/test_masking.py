@@ -49,7 +49,7 @@ def test_credentials_and_secrets_are_masked_and_the_rest_is_kept() -> None:
     assert CONFIG["data"]["secrets"] == {"one": "1", "two": "2"}  # type: ignore[index]  # as it was
 
 
-def test_what_is_not_set_stays_unset() -> None:
+def test_unset_options_stay_unset() -> None:
     unset = {
         "checkpoint_storage": {"type": "s3", "access_key": None},
         "environment": {"registry_auth": None},
@@ -59,7 +59,7 @@ def test_what_is_not_set_stays_unset() -> None:
     assert mask_config({}) == {}
 
 
-def test_a_checkpoint_tells_its_storage_and_no_other_secret() -> None:
+def test_a_checkpoint_shows_the_storage_and_no_other_secret() -> None:
     expected = {**mask_config(CONFIG), "checkpoint_storage": CONFIG["checkpoint_storage"]}
     assert mask_but_storage(CONFIG) == expected
 

@@ -285,7 +285,7 @@ def test_older_forms_are_rewritten_before_layers_meet() -> None:
 
 
 @covers("experiment-config 1.eventuallyRequired 1.7")
-def test_what_is_required_may_come_from_any_layer() -> None:
+def test_a_required_key_may_come_from_any_layer() -> None:
     template = {"searcher": {"metric": "loss"}, "entrypoint": "x"}
     bare = {"searcher": {"name": "single", "metric": None}, "entrypoint": None}
     config = merged(bare, template)
@@ -301,7 +301,7 @@ def test_proxied_ports_merge_by_port() -> None:
 
 
 @covers("experiment-config 18.pod_spec")
-def test_lists_of_a_pod_merge_by_the_key_that_tells_their_items_apart() -> None:
+def test_lists_of_a_pod_merge_by_the_key_of_their_items() -> None:
     mounts = [{"name": "v", "mountPath": "/a"}, {"name": "v", "mountPath": "/b"}]
     low = {"containers": [{"name": "c", "volumeMounts": mounts}], "tolerations": [{"key": "a"}]}
     extra = [{"name": "w", "mountPath": "/b"}]

@@ -82,7 +82,7 @@ STORED_LAYERS = type(LAYERS)(
         "experiments.bad.no_entrypoint",
     ],
 )
-def test_what_was_refused_is_refused_with_the_same_phrase(sample_id: str) -> None:
+def test_refused_values_get_the_same_phrase(sample_id: str) -> None:
     sample = SAMPLES[sample_id]
     phrase = sample["response"]["error"]["error"].split("<")[0].split(": rpc error")[0]
     submitted = parse_yaml(sample["request"]["config"]).value

@@ -60,7 +60,7 @@ def test_the_search_of_a_removed_method_ends_with_the_reason() -> None:
     assert "has been removed" in state.reason
 
 
-def test_what_this_release_stores_is_taken_as_it_is() -> None:
+def test_a_configuration_of_this_release_is_used_unchanged() -> None:
     config = build(hyperparameters={"a": 1}).config
     read = read_stored(config)
     assert (read.config, read.is_whole, read.seed) == (config, True, 7)

@@ -295,6 +295,6 @@ def test_the_stored_form_is_read_as_it_was_built(kind: str) -> None:
 
 @each_kind
 @pytest.mark.parametrize("given", [[], "x", 3])
-def test_what_is_no_configuration_is_told(kind: Any, given: Any) -> None:
+def test_an_invalid_configuration_is_reported(kind: Any, given: Any) -> None:
     with pytest.raises(TaskErrors, match=rf"^invalid {kind} (?s:.*)<config>: expected object"):
         build_task(kind, given, layers=layers(), options=TaskOptions(name="x"))

@@ -72,7 +72,7 @@ def test_an_idle_timeout_is_a_length_of_time(given, length, shown) -> None:
 
 @covers("experiment-config 22.idle_timeout")
 @pytest.mark.parametrize("given", ["soon", "0s", -5, True, "5"])
-def test_what_is_no_length_of_time_is_refused(given: object) -> None:
+def test_an_invalid_duration_is_refused(given: object) -> None:
     [said] = problems("notebook", {"idle_timeout": given})
     assert said.startswith("idle_timeout: ")
 

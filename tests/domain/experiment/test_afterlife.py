@@ -99,7 +99,7 @@ def test_a_deletion_begins_with_a_plan(state) -> None:
 
 
 @pytest.mark.parametrize("state", ["ACTIVE", "PAUSED", "STOPPING_CANCELED"])
-def test_what_is_not_over_is_not_deleted(state) -> None:
+def test_an_open_experiment_is_not_deleted(state) -> None:
     with pytest.raises(FailedPrecondition, match=f"STATE_{state}"):
         run(replace(ENDED, state=state), e.DeletionRequested())
 
@@ -162,7 +162,7 @@ def test_a_collection_that_cannot_start_counts_as_ended() -> None:
 
 
 @pytest.mark.parametrize("state", ["DELETING", "DELETE_FAILED", "DELETED"])
-def test_what_is_being_deleted_neither_runs_nor_stops(state) -> None:
+def test_an_experiment_in_deletion_neither_runs_nor_stops(state) -> None:
     leaving = replace(ENDED, state=state)
     for event in (e.ExperimentActivated(), e.ExperimentPaused()):
         with pytest.raises(FailedPrecondition):

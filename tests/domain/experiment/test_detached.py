@@ -51,7 +51,7 @@ def test_it_is_shown_as_the_trial_that_weighs_most() -> None:
     assert state.detached_trials == {"COMPLETED": 1, "ERROR": 1}
 
 
-def test_its_end_is_told_each_time_that_it_ends() -> None:
+def test_each_of_its_ends_is_reported() -> None:
     state = experiment(moved("PAUSED"), moved("RUNNING", "PAUSED"))
     state, effects = step(state, moved("COMPLETED", "RUNNING"))
     assert effects == [exp.CloseExperiment(state="COMPLETED")]

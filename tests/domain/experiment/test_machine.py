@@ -69,7 +69,7 @@ def test_a_search_without_trials_is_complete_at_once() -> None:
     assert effects == [e.CloseExperiment(state="COMPLETED")]
 
 
-def test_pause_and_activate_are_told_to_the_trials_once() -> None:
+def test_pause_and_activate_signal_the_trials_once() -> None:
     state, effects = run(e.ExperimentPaused(), state=active())
     assert (state.state, effects) == ("PAUSED", [e.SignalTrials(signal="pause")])
     assert run(e.ExperimentPaused(), state=state) == (state, [])
@@ -137,7 +137,7 @@ def test_an_experiment_whose_trials_all_failed_says_so() -> None:
 
 
 @pytest.mark.parametrize(("event", "stopping", "signal", "final"), STOPS)
-def test_a_stop_is_told_to_the_trials_and_ends_when_they_are_closed(
+def test_a_stop_signals_the_trials_and_ends_when_they_are_closed(
     event, stopping, signal, final
 ) -> None:
     for before in (active(), run(e.ExperimentPaused(), state=active())[0]):
@@ -175,7 +175,7 @@ def test_a_kill_outranks_a_cancel_but_not_the_other_way() -> None:
 
 
 @pytest.mark.parametrize("first", [e.ExperimentKilled(), e.ExperimentErred(reason="r")])
-def test_a_kill_said_again_is_told_again(first) -> None:
+def test_a_repeated_kill_is_reported_again(first) -> None:
     state, _ = run(first, state=active())
     assert run(e.ExperimentKilled(), state=state) == (state, [e.SignalTrials(signal="kill")])
 

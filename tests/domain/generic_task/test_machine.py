@@ -65,7 +65,7 @@ def test_a_pause_of_the_first_run_ends_it_at_once() -> None:
 
 
 @covers("scheduling-and-provisioning a.4.generic")
-def test_what_continues_gets_a_run_of_its_own_that_can_be_asked_to_leave() -> None:
+def test_a_continued_task_gets_a_preemptible_run() -> None:
     state, effects = step(PAUSED, t.TaskUnpaused())
     assert (state.state, state.run_id) == ("ACTIVE", 2)
     assert effects == [t.RequestRun(allocation_id=f"{TASK}.2", is_preemptible=True)]
@@ -116,7 +116,7 @@ def test_only_a_paused_task_continues(state: t.GenericTask) -> None:
 
 
 @pytest.mark.parametrize("kind", ["completed", "killed", "failed"])
-def test_what_is_over_stays_so(kind: str) -> None:
+def test_an_ended_allocation_stays_ended(kind: str) -> None:
     over, _ = step(ACTIVE, ended(kind))
     for event in (t.TaskKilled(), ended("failed"), CREATED):
         assert step(over, event) == (over, [])
@@ -129,7 +129,7 @@ def test_the_end_of_another_run_changes_nothing() -> None:
     assert step(AGAIN, ended("failed", 1)) == (AGAIN, [])
 
 
-def test_what_was_never_created_is_not_found() -> None:
+def test_a_queue_never_created_is_not_found() -> None:
     with pytest.raises(NotFound):
         step(None, t.TaskPaused())
 
@@ -143,7 +143,7 @@ def test_slots_that_cannot_be_asked_for_are_an_error_with_a_line_in_the_log() ->
     assert step(killed, failed)[0].state == "CANCELED"
 
 
-def test_what_cannot_be_asked_to_leave_is_ended() -> None:
+def test_a_run_that_cannot_be_preempted_is_ended() -> None:
     pausing, _ = step(AGAIN, t.TaskPaused())
     failed = t.TaskEffectFailed(effect="preempt_run", error="x", allocation_id=f"{TASK}.2")
     state, effects = step(pausing, failed)

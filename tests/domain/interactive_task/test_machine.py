@@ -47,7 +47,7 @@ def test_a_kill_ends_its_run_and_may_be_said_again(state: i.InteractiveTask) -> 
 
 
 @pytest.mark.parametrize("event", [LAUNCHED, KILLED, ENDED])
-def test_what_is_over_stays_so(event: i.InteractiveEvent) -> None:
+def test_an_ended_allocation_stays_ended(event: i.InteractiveEvent) -> None:
     assert step(OVER, event) == (OVER, [])
 
 
@@ -58,7 +58,7 @@ def test_a_task_that_cannot_ask_for_its_run_ends_with_the_reason_in_its_log() ->
     assert log_of(effects) == [("ERROR", "request only run failed: no")]
 
 
-def test_a_kill_that_fails_is_told_and_can_be_said_again() -> None:
+def test_a_failed_kill_is_reported_and_can_be_repeated() -> None:
     failed = TaskEffectFailed(effect="kill_run", error="no", allocation_id=RUN)
     state, effects = step(STOPPING, failed)
     assert state == STOPPING
@@ -66,7 +66,7 @@ def test_a_kill_that_fails_is_told_and_can_be_said_again() -> None:
     assert step(state, KILLED)[1] == [KillRun(allocation_id=RUN, reason="user requested kill")]
 
 
-def test_what_was_never_launched_is_not_found() -> None:
+def test_a_machine_never_launched_is_not_found() -> None:
     with pytest.raises(NotFound):
         step(None, KILLED)
 

@@ -98,7 +98,7 @@ def test_emptiness_needs_no_value() -> None:
         (text(field("tags", "=", ["a"])), "for tags must be text"),
     ],
 )
-def test_what_is_wrong_with_a_filter_is_named(filter_text: str, told: str) -> None:
+def test_the_fault_of_a_filter_is_named(filter_text: str, told: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
         parse_filter(filter_text, "run")
     assert told in caught.value.text
@@ -155,7 +155,7 @@ def test_a_sort_is_a_list_of_columns_and_directions() -> None:
         ("zip=asc", "invalid sort col: zip"),
     ],
 )
-def test_what_is_wrong_with_a_sort_is_named(sort: str, told: str) -> None:
+def test_the_fault_of_a_sort_is_named(sort: str, told: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
         parse_sort(sort, "run")
     assert caught.value.text == told

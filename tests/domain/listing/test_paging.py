@@ -26,7 +26,7 @@ def test_limit_zero_is_the_lists_default_and_minus_one_all_where_it_is_taken() -
 
 
 @pytest.mark.parametrize(("offset", "limit"), [(-11, 1), (0, -1), (0, -2)])
-def test_what_lies_outside_is_refused(offset: int, limit: int) -> None:
+def test_paths_outside_are_refused(offset: int, limit: int) -> None:
     with pytest.raises(InvalidArgument):
         page_of(10, offset, limit)
 

@@ -48,14 +48,14 @@ def test_tasks_with_and_without_slots_share_machines() -> None:
 
 
 @covers(f"{E} c.1.odd")
-def test_what_no_machines_of_this_size_hold_asks_for_nothing() -> None:
+def test_a_request_too_large_for_these_machines_asks_for_none() -> None:
     assert demand(waits(12), {}, SIZE) == 0
     assert demand(waits(16, is_single_node=True), {}, SIZE) == 0
     assert demand(waits(1, 8), {}, Size(0, 10, 4)) == 0
 
 
 @covers(f"{E} c.1.too_large")
-def test_what_the_largest_pool_could_not_hold_asks_for_nothing() -> None:
+def test_a_request_too_large_for_the_largest_pool_asks_for_no_machine() -> None:
     assert demand(waits(32), {}, SIZE) == 4
     assert demand(waits(40), {}, SIZE) == 0
 

@@ -111,7 +111,7 @@ def test_names_of_a_large_launch_are_all_different() -> None:
     assert len(set(names)) == 1000
 
 
-def test_what_cannot_be_a_label_becomes_one_of_its_own() -> None:
+def test_a_name_that_is_no_label_gets_a_derived_one() -> None:
     assert label_value("gpu-pool_1") == "gpu-pool_1"
     values = {label_value(text) for text in ("GPU pool", "gpu pool", "gpu-pool", "x" * 64)}
     assert len(values) == 4

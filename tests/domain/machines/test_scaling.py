@@ -56,7 +56,7 @@ def gone(decided: Scaling) -> dict[str, str]:
 
 
 @covers(f"{E} c.2.launch")
-def test_what_waits_gets_machines_up_to_the_maximum() -> None:
+def test_waiting_requests_get_machines_up_to_the_maximum() -> None:
     assert look(desired=2).launch == 2
     assert look(desired=9).launch == 5
     assert look(busy(), idle(), desired=9).launch == 3
@@ -64,7 +64,7 @@ def test_what_waits_gets_machines_up_to_the_maximum() -> None:
 
 
 @covers(f"{E} c.2.launch")
-def test_what_starts_counts_against_what_is_desired() -> None:
+def test_starting_machines_count_against_the_desired_number() -> None:
     assert look(starting("a"), starting("b"), desired=3).launch == 1
     assert look(starting("a"), starting("b"), desired=1).launch == 0
 
@@ -188,7 +188,7 @@ def test_an_agent_that_may_be_back_any_moment_counts_as_one_that_starts() -> Non
 
 
 @covers(f"{E} c.2.stopped c.2.stopped_count")
-def test_what_has_stopped_goes_and_costs_no_other_machine_its_place() -> None:
+def test_a_stopped_machine_is_ended_and_does_not_count() -> None:
     clocks = Clocks({"a": T0 - 40 * MINUTE, "b": T0 - 30 * MINUTE})
     stopped = Seen(machine=machine("s", state="stopped"), agent="away")
     decided = look(idle("a"), idle("b"), stopped, clocks=clocks, min_machines=1)
@@ -200,12 +200,12 @@ def test_what_has_stopped_goes_and_costs_no_other_machine_its_place() -> None:
 
 @pytest.mark.parametrize("state", ["stopping", "terminating", "unknown"])
 @covers(f"{E} c.2.leaving")
-def test_what_is_on_its_way_out_is_left_alone(state: str) -> None:
+def test_an_ending_machine_is_left_alone(state: str) -> None:
     decided = look(away(state=state), desired=1)
     assert (gone(decided), decided.machines, decided.launch) == ({}, 0, 1)
 
 
-def test_what_is_not_seen_but_may_cost_leaves_less_below_the_maximum() -> None:
+def test_unlisted_machines_that_may_cost_count_towards_the_maximum() -> None:
     decided = scale([busy()], 9, LIMITS, Clocks(), T0, held=2)
     assert (decided.launch, gone(decided)) == (2, {})
     assert scale([busy()], 9, LIMITS, Clocks(), T0, held=7).launch == 0
@@ -261,7 +261,7 @@ def pools(draw: st.DrawFn) -> tuple[list[Seen], int, Limits, Clocks]:
 
 
 @given(pools(), st.randoms())
-def test_whatever_there_is(pool: Any, random: Random) -> None:
+def test_no_pool_ends_a_busy_machine_or_exceeds_its_limits(pool: Any, random: Random) -> None:
     seen, desired, limits, clocks = pool
     decided = scale(seen, desired, limits, clocks, T0)
     ended = {ending.machine.id for ending in decided.endings}

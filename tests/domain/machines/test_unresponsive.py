@@ -55,7 +55,7 @@ def test_after_a_rest_one_is_started_and_its_fate_awaited() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(-60, 0), st.integers(0, 30)), min_size=1, max_size=30))
-def test_what_was_on_its_way_when_others_were_given_up_counts_once(
+def test_machines_starting_when_others_are_given_up_count_once(
     given_up: list[tuple[int, int]],
 ) -> None:
     """Of a gang: launched before the first of them is given up, given up one after another."""

@@ -22,7 +22,7 @@ def test_each_part_keeps_its_lowest_and_highest_with_their_steps() -> None:
     }
 
 
-def test_what_is_no_number_is_passed_over_and_infinities_are_extremes() -> None:
+def test_values_that_are_no_numbers_are_skipped_and_infinities_are_extremes() -> None:
     values = ["NaN", True, None, "text", {"a": 1}, "Infinity", "-Infinity", 1, 10**400]
     found = extremes_of([(n, {"m": value, "s": "x"}) for n, value in enumerate(values)])
     assert found == {"m": [Extremes(-math.inf, 6, math.inf, 5)]}

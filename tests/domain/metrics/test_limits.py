@@ -28,7 +28,7 @@ def nested(depth: int) -> Any:
         {"huge": 10**308, "low": -(10**308), "more": [10**308]},
     ],
 )
-def test_what_is_within_the_limits_is_taken(metrics: dict[str, Any]) -> None:
+def test_values_within_the_limits_are_accepted(metrics: dict[str, Any]) -> None:
     assert find_problem("validation", metrics) is None
 
 
@@ -45,7 +45,7 @@ def test_what_is_within_the_limits_is_taken(metrics: dict[str, Any]) -> None:
         ({"gpu": {"0": [1, {"x": 10**309}]}}, "metric 'gpu' has a number beyond"),
     ],
 )
-def test_what_is_too_much_is_named_with_its_limit(metrics: dict[str, Any], told: str) -> None:
+def test_an_exceeded_limit_is_named(metrics: dict[str, Any], told: str) -> None:
     assert told in str(find_problem("validation", metrics))
 
 

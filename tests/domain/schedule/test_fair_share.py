@@ -59,7 +59,7 @@ def test_eight_slots_are_shared_by_weight_and_demand(weights, demands, offers) -
 
 
 @covers("scheduling-and-provisioning b.2.fixed b.2.credit")
-def test_what_cannot_be_given_back_counts_as_offered() -> None:
+def test_slots_that_cannot_be_given_back_count_as_offered() -> None:
     made = [share("A", 8, fixed=6), share("B", 8)]
     fill(made, 8)
     assert [s.offered for s in made] == [6, 2]
@@ -95,7 +95,7 @@ def test_jobs_are_served_by_demand_then_by_submission() -> None:
 
 
 @covers("scheduling-and-provisioning b.2.total_weight")
-def test_who_has_all_it_wants_counts_no_more_for_the_parts_of_the_others() -> None:
+def test_a_satisfied_job_no_longer_counts_for_the_shares_of_others() -> None:
     made = [share("A", 2, 2.0), share("B", 10), share("C", 10)]
     fill(made, 12)
     assert [s.offered for s in made] == [2, 6, 4]
@@ -103,7 +103,7 @@ def test_who_has_all_it_wants_counts_no_more_for_the_parts_of_the_others() -> No
 
 @covers("scheduling-and-provisioning b.6.draining b.6.disabled")
 @covers("scheduling-and-provisioning b.2.capacity")
-def test_what_is_in_use_where_nothing_may_start_is_part_of_the_pool() -> None:
+def test_used_slots_of_disabled_agents_belong_to_the_pool() -> None:
     claims = [*many("A", 1), *many("B", 8)]
     idle = agent("idle", 8, is_accepting=False)
     # Of a and what is in use on b, 8 slots, A holds its half.
@@ -117,7 +117,7 @@ def test_what_is_in_use_where_nothing_may_start_is_part_of_the_pool() -> None:
 
 
 @covers("scheduling-and-provisioning b.2.too_large")
-def test_what_never_fits_asks_for_nothing_and_what_does_not_fit_now_does() -> None:
+def test_only_requests_that_can_fit_ask_for_machines() -> None:
     running = [holding(f"r{n}", ("a", 1), job_id="B", after_s=n) for n in range(8)]
     full = [agent("a", 8, free=0)]
     made = plan(view(full, [*many("A", 1, 16), *many("B", 8)], running))
@@ -159,14 +159,14 @@ def test_max_slots_caps_a_share() -> None:
 
 
 @covers("scheduling-and-provisioning b.2.give_back")
-def test_who_has_more_than_its_share_gives_the_oldest_back() -> None:
+def test_a_job_above_its_share_gives_back_its_oldest_task() -> None:
     running = [holding(f"r{n}", ("a", 1), job_id="A", after_s=n) for n in range(8)]
     made = plan(view([agent("a", 8, free=0)], many("B", 8), running))
     assert [p.allocation_id for p in made.preemptions] == ["r0", "r1", "r2", "r3"]
     assert made.starts == ()
 
 
-def test_what_cannot_be_asked_to_leave_is_not() -> None:
+def test_tasks_that_cannot_be_preempted_are_not() -> None:
     running = [
         holding("kept", ("a", 4), job_id="A", is_preemptible=False),
         holding("long", ("a", 4), job_id="A", is_long_awaited=True),

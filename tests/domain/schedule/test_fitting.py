@@ -150,13 +150,13 @@ def test_a_task_without_slots_finds_no_place_where_the_limit_is_reached() -> Non
     assert not possible(demand(0), [agent("a", max_zero_slot_tasks=0)])
 
 
-def test_what_fits_the_empty_pool_is_known_while_it_is_full() -> None:
+def test_the_capacity_of_the_empty_pool_is_known_while_it_is_full() -> None:
     agents = [agent("a", 4, free=0), agent("b", 4, free=0)]
     assert possible(demand(8), agents)
     assert not possible(demand(6), agents)
 
 
-def test_what_is_promised_to_one_is_not_open_to_another() -> None:
+def test_slots_reserved_for_one_are_not_open_to_another() -> None:
     room = Capacity([agent("a", 4, free=2)], (), BEST, "slots")
     room.promise((("a", 3),))
     assert fit(demand(1), "x", room) is None

@@ -144,7 +144,9 @@ def test_slots_are_split_into_pods_of_one_size(slots, most, is_single_node, pods
         (1, 0, False, "ask for 0, or let an admin raise max_slots_per_pod"),
     ],
 )
-def test_what_cannot_be_split_is_told_with_what_can(slots, most, is_single_node, remedy) -> None:
+def test_slots_that_cannot_be_split_are_refused_with_numbers_that_can(
+    slots, most, is_single_node, remedy
+) -> None:
     assert remedy in too_many(slots, most, is_single_node=is_single_node)
     waits = view([agent("n", 4)], [pending("a", slots, is_single_node=is_single_node)], most=most)
     decided = plan(waits)

@@ -76,7 +76,7 @@ def one_after_the_other(members: list[RequestView], waiting: list[RequestView]) 
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_who_waits_too_long_goes_before_all_that_came_later(seed: int) -> None:
+def test_an_aged_request_goes_before_all_later_ones(seed: int) -> None:
     chance = Random(seed)
     members = [
         pending(f"r{n}", requested_at=T0 + timedelta(seconds=chance.randrange(12)))

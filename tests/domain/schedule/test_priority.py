@@ -133,7 +133,7 @@ def test_an_equal_is_asked_to_leave_only_if_its_job_is_behind() -> None:
 
 
 @covers("scheduling-and-provisioning b.3.reserve")
-def test_what_is_about_to_leave_is_kept_for_whom_it_leaves() -> None:
+def test_slots_of_a_preempted_task_are_reserved_for_its_request() -> None:
     leaving = holding("leaving", ("a", 2), priority=60, is_leaving=True)
     requests = [pending("x", 4, priority=10), pending("backfill", 1, priority=60)]
     made = plan(view([agent("a", 4, free=2)], requests, [leaving], PREEMPTS))
@@ -179,7 +179,7 @@ def test_among_equals_the_last_of_the_queue_is_asked_and_nobody_who_is_ahead() -
 
 
 @covers("scheduling-and-provisioning a.4.no_effect b.4.not_able")
-def test_who_cannot_leave_leaves_already_or_is_of_the_other_kind_is_not_asked() -> None:
+def test_unpreemptible_exiting_and_other_kinds_of_tasks_are_not_preempted() -> None:
     running = [
         holding("fixed", ("a", 2), priority=99, is_preemptible=False),
         holding("leaving", ("b", 2), priority=98, is_leaving=True),
@@ -278,7 +278,7 @@ def test_a_search_that_was_submitted_earlier_does_not_pass_a_gang_forever() -> N
     assert started(made) == ["gang"]
 
 
-def test_what_can_never_fit_pulls_nobody_past_those_who_came_before() -> None:
+def test_a_request_that_never_fits_moves_no_other_ahead() -> None:
     """The gang began to wait before `huge` and after `first`: it passes the one, not the other."""
     requests = [
         pending("huge", 64, submitted_at=T0, requested_at=T0 + timedelta(seconds=60)),
@@ -343,14 +343,14 @@ def test_a_gang_is_placed_in_the_order_of_agent_ids() -> None:
         ),
     ],
 )
-def test_who_waits_is_told_why_in_words(agents, request_, words) -> None:
+def test_a_waiting_job_shows_the_reason_in_words(agents, request_, words) -> None:
     pool = view(agents, [request_])
     made = plan(pool)
     assert made.starts == ()
     assert said(pool, made) == {"x": words}
 
 
-def test_ten_thousand_waiting_requests_are_each_told_why() -> None:
+def test_ten_thousand_waiting_requests_each_get_a_reason() -> None:
     agents = [agent(f"a{i:03}", 8, free=0) for i in range(200)]
     requests = [pending(f"r{i:05}", 1 + i % 8, after_s=i) for i in range(10_000)]
     assert len(plan(view(agents, requests)).waits) == 10_000

@@ -79,7 +79,7 @@ def asked(made: Plan) -> list[str]:
     return sorted(p.allocation_id for p in made.preemptions)
 
 
-def test_who_was_drawn_forward_and_started_is_not_asked_to_leave_for_whom_it_passed() -> None:
+def test_a_started_aged_request_is_not_preempted_for_those_it_passed() -> None:
     """The search's next trial came later than the gang, and its job is ahead of the gang's."""
     trial = pending("trial", 2, submitted_at=T0, requested_at=T0 + timedelta(seconds=60))
     pool = view([agent("a", 2)], [pending("gang", 2, after_s=50), trial], after_s=650)
@@ -111,7 +111,7 @@ def test_a_gang_that_passed_nobody_gives_way_to_an_equal_whose_job_is_ahead() ->
     assert asked(plan(replace(carried_out(pool, made), pending=(trial,)))) == ["gang"]
 
 
-def test_who_was_drawn_forward_is_asked_to_leave_for_the_more_urgent_after_its_equals() -> None:
+def test_an_aged_request_is_preempted_for_higher_priority_after_its_equals() -> None:
     running = [
         holding("gang", ("a", 2), after_s=50, is_long_awaited=True),
         holding("equal", ("b", 2), after_s=40),
@@ -128,7 +128,9 @@ QUEUES = st.builds(Rules, preemption=st.just(True), fitting=st.sampled_from(["be
 @pytest.mark.slow
 @given(views(QUEUES), st.booleans())
 @settings(max_examples=250, deadline=None)
-def test_whom_a_plan_starts_the_next_does_not_ask_to_leave(some: PoolView, are_equals) -> None:
+def test_a_request_started_by_one_plan_is_not_preempted_by_the_next(
+    some: PoolView, are_equals
+) -> None:
     """Where nobody leaves: what is promised of slots in use may move as others start."""
     pool = replace(
         some,

@@ -39,7 +39,7 @@ def told(pool: PoolView, id: str, **more) -> Why:
     return why
 
 
-def test_it_tells_what_is_needed_what_is_free_and_where() -> None:
+def test_it_shows_needed_and_free_slots_and_their_agents() -> None:
     agents = [
         agent("a", 4, free=1),
         agent("b", 4, free=2),
@@ -87,7 +87,7 @@ def test_a_long_line_is_counted_and_its_end_is_named() -> None:
     assert [a.allocation_id for a in why.ahead] == [f"r{n}" for n in range(28, 28 - MAX_AHEAD, -1)]
 
 
-def test_who_leaves_frees_next_then_who_ends_soonest_then_the_oldest() -> None:
+def test_exiting_tasks_free_slots_first_then_the_soonest_end_then_the_oldest() -> None:
     running = [
         holding("old", ("a", 1), started_at=T0),
         holding("young", ("a", 1), started_at=T0 + timedelta(seconds=9)),
@@ -142,7 +142,7 @@ def test_a_smaller_ask_is_worth_nothing_behind_somebody_more_urgent() -> None:
     assert told(alone, "x", with_smaller=False).smaller is None
 
 
-def test_what_started_or_is_not_there_has_nothing_that_holds_it() -> None:
+def test_started_and_unknown_requests_have_no_blockers() -> None:
     pool = view([agent("a", 4)], [pending("starts", 1), pending("waits", 4)])
     made = plan(pool)
     assert explain(pool, made, "starts") is None

@@ -53,7 +53,7 @@ def test_ends_reach_the_method() -> None:
     assert {t.end for t in done.trials} == {"errored"}
 
 
-def test_a_search_of_nothing_is_over_at_once() -> None:
+def test_an_empty_search_ends_at_once() -> None:
     done = simulate(build(grid(), {}, 1), curve, workers=1)
     assert (done.elapsed_s, done.trials) == (0.0, [])
 

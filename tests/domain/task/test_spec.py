@@ -35,7 +35,7 @@ def test_every_run_of_a_trial_has_its_seed() -> None:
 
 
 @covers("experiment-config 2.debug")
-def test_the_harness_of_an_experiment_with_debug_is_told_so() -> None:
+def test_the_harness_of_an_experiment_with_debug_gets_the_variable() -> None:
     assert "DET_DEBUG" not in trial_environment(run(config={"debug": False}), {})
     assert trial_environment(run(config={"debug": True}), {})["DET_DEBUG"] == "true"
 
@@ -50,7 +50,7 @@ def test_a_container_gets_the_variables_of_its_devices_later_ones_winning() -> N
 
 
 @covers("experiment-config 17.resume")
-def test_a_run_after_a_checkpoint_is_told_of_it() -> None:
+def test_a_run_after_a_checkpoint_gets_its_uuid() -> None:
     first = trial_environment(run(), {})
     assert "DET_LATEST_CHECKPOINT" not in first
     later = trial_environment(run(run_id=2, steps_completed=9, latest_checkpoint="u"), {})

@@ -67,7 +67,7 @@ def test_nothing_is_ever_asked_of_the_cluster() -> None:
 
 @pytest.mark.parametrize("end", ["COMPLETED", "CANCELED", "ERROR"])
 @pytest.mark.parametrize("told", STATES)
-def test_what_has_ended_does_not_continue_by_saying_so(end: str, told: str) -> None:
+def test_an_ended_trial_does_not_continue_by_a_report(end: str, told: str) -> None:
     state = after(STARTED, said(end))
     if told == end:
         assert step(state, said(told)) == (state, [])
@@ -110,7 +110,7 @@ def test_a_trial_of_the_cluster_has_no_program_outside() -> None:
 
 
 @given(st.lists(st.sampled_from(EVENTS), max_size=25))
-def test_any_order_of_events_makes_legal_moves_and_tells_each_once(events: list[Any]) -> None:
+def test_any_order_of_events_makes_legal_moves_and_reports_each_once(events: list[Any]) -> None:
     state, effects = step(None, CREATED)
     told = [e.after for e in effects if isinstance(e, trial.ReportDetachedState)]
     for event in events:

@@ -55,7 +55,7 @@ def test_activating_an_active_trial_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("kind", ["preempted", "killed", "lost", "failed"])
-def test_a_paused_trial_rests_when_its_run_is_over(kind) -> None:
+def test_a_paused_trial_is_idle_when_its_run_has_ended(kind) -> None:
     state, effects = step(PAUSED, ended(kind))
     assert (state.state, state.allocation_id, effects) == ("PAUSED", None, [])
     assert state.restarts == (kind == "failed")
@@ -136,7 +136,7 @@ def test_a_trial_that_is_activated_again_has_all_of_its_starts_again() -> None:
 @covers("scheduling-and-provisioning d.3.not_counted")
 @pytest.mark.parametrize("kind", ["lost", "preempted", "killed"])
 @covers("experiment-config 17.uncounted")
-def test_what_is_not_its_fault_starts_it_again_without_counting(kind) -> None:
+def test_a_failure_of_the_system_restarts_it_without_counting(kind) -> None:
     state = active(max_restarts=0)
     for run_id in (1, 2, 3):
         state, effects = step(state, ended(kind, run_id))
@@ -234,7 +234,7 @@ def test_a_failed_order_of_an_earlier_run_changes_nothing() -> None:
     assert step(state, event) == (state, [])
 
 
-def test_who_cannot_be_asked_to_leave_is_killed_and_a_failed_kill_is_logged() -> None:
+def test_a_process_that_cannot_be_signalled_is_killed_and_a_failed_kill_is_logged() -> None:
     event = t.TrialEffectFailed(effect="preempt_allocation", error="e", allocation_id=f"{TASK}.1")
     assert [type(e) for e in step(PAUSED, event)[1]] == [t.KillAllocation]
     event = t.TrialEffectFailed(effect="kill_allocation", error="e", allocation_id=f"{TASK}.1")
@@ -261,7 +261,7 @@ def test_nothing_changes_a_closed_trial() -> None:
         assert step(closed, event) == (closed, []), event
 
 
-def test_an_end_that_could_not_be_told_is_logged() -> None:
+def test_an_unreported_end_is_logged() -> None:
     closed, _ = step(active(), ended("completed"))
     state, effects = step(closed, t.TrialEffectFailed(effect="report_trial_end", error="e"))
     assert state == closed

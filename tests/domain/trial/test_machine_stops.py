@@ -106,7 +106,7 @@ def test_an_early_exit_completes_it_however_its_run_ends(kind) -> None:
 
 
 @covers("experiment-config 17.invalid_hp")
-def test_who_reported_an_early_exit_and_stays_is_killed() -> None:
+def test_a_trial_that_stays_after_an_early_exit_is_killed() -> None:
     state, _ = step(active(), t.EarlyExitReported(reason="INVALID_HP"))
     state, effects = step(state, t.EarlyExitExpired())
     assert [type(e) for e in effects] == [t.KillAllocation]

@@ -21,7 +21,7 @@ CLUSTER = "6f1e0c2a-0000-0000-0000-000000000000"
         ("a" * 40, "a" * 31 + "-det-6f1e-7"),
     ],
 )
-def test_the_name_tells_whose_it_is(workspace: str, name: str) -> None:
+def test_the_name_identifies_the_owner(workspace: str, name: str) -> None:
     assert auto_name(workspace, 7, "det", CLUSTER) == name
 
 

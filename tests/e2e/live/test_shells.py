@@ -98,7 +98,7 @@ def test_start_opens_what_it_has_started_with_its_files(person: Person, ssh: Non
 
 
 @live("shell list", "shell config", "shell logs", "shell set priority")
-def test_a_shell_is_listed_and_tells_of_itself(person: Person, shell: str) -> None:
+def test_a_shell_is_listed_and_described(person: Person, shell: str) -> None:
     rows = {row["id"]: row for row in person.det("shell", "list", "--csv").rows()}
     assert rows[shell]["description"].startswith("Shell (")
     person.det("shell", "show_ssh_command", shell)  # once it is ready

@@ -35,7 +35,7 @@ async def test_those_that_are_named_are_closed_once_or_twice(pool: Database) -> 
     assert await left(pool) == [OTHER]
 
 
-async def test_what_a_later_leader_has_claimed_stays_for_it(pool: Database) -> None:
+async def test_an_effect_claimed_by_a_later_leader_stays_its_own(pool: Database) -> None:
     await pool.execute("UPDATE leader SET epoch = 4")
     await order(pool, CLOSED, claimed_epoch=4)
     async with pool.acquire() as conn:

@@ -87,7 +87,7 @@ async def test_an_effect_given_up_becomes_an_event_with_the_effects_fields(
     assert '"error":"never"' in told
 
 
-async def test_an_effect_given_up_while_the_disk_is_full_is_told_when_there_is_room(
+async def test_an_effect_given_up_on_a_full_disk_is_reported_once_there_is_room(
     database: Address, toy_pool: Database, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with silent_engine(database, toy_pool) as engine:  # nobody carries the effect out

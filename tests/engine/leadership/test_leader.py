@@ -66,7 +66,7 @@ async def test_a_process_that_does_not_lead_posts_through_the_leader(
 
 
 @pytest.mark.slow
-async def test_who_waits_sees_what_another_leader_has_done(
+async def test_waiters_see_changes_of_another_leader(
     database: Address, toy_pool: Database
 ) -> None:
     first, second = make_engine(database, toy_pool), make_engine(database, toy_pool)
@@ -82,7 +82,7 @@ async def test_who_waits_sees_what_another_leader_has_done(
 
 
 @pytest.mark.slow
-async def test_who_waits_sees_what_was_committed_between_two_leads(
+async def test_waiters_see_commits_between_two_leaderships(
     database: Address, toy_pool: Database
 ) -> None:
     async with make_engine(database, toy_pool) as engine:

@@ -60,7 +60,7 @@ async def test_a_changed_user_is_read_again(pool: Database) -> None:
     assert row.admin
 
 
-async def test_unknown_expired_and_revoked_tokens_are_told_apart(pool: Database) -> None:
+async def test_unknown_expired_and_revoked_tokens_get_different_errors(pool: Database) -> None:
     identities = Identities(pool)
     assert await identities.authenticate("never") is None
     await open_session(pool, "old", life_s=-1)
@@ -72,7 +72,7 @@ async def test_unknown_expired_and_revoked_tokens_are_told_apart(pool: Database)
         await identities.authenticate("access")
 
 
-async def test_what_was_read_before_a_change_is_not_kept_after_it(
+async def test_an_answer_read_before_a_change_is_not_kept_after_it(
     pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     identities = Identities(pool)

@@ -30,7 +30,7 @@ async def lets_in(pool: Database, passwords: Passwords, directory: Path) -> bool
     return all([await passwords.matches(each, written) for each in stored])
 
 
-async def test_a_password_that_could_not_be_told_is_nobodys(
+async def test_a_password_that_could_not_be_written_belongs_to_nobody(
     pool: Database, passwords: Passwords, tmp_path: Path
 ) -> None:
     """As on a full disk; and a kill at the same place finds the same rows."""

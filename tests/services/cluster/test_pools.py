@@ -71,7 +71,7 @@ def test_a_task_without_slots_fits_everywhere() -> None:
 
 @covers(f"{E} e.4.single")
 @pytest.mark.parametrize("launch_error", [True, False])
-def test_what_shall_run_on_one_agent_must_fit_the_largest_one(launch_error: bool) -> None:
+def test_a_single_node_request_must_fit_the_largest_agent(launch_error: bool) -> None:
     made = pools(
         agent("a", 2),
         agent("b", 4, is_enabled=False, disabled_slots=frozenset({0})),
@@ -82,7 +82,7 @@ def test_what_shall_run_on_one_agent_must_fit_the_largest_one(launch_error: bool
 
 
 @covers(f"{E} e.4.total e.4.refused e.4.warned e.4.prefix")
-def test_what_asks_for_more_than_all_slots_is_refused_or_warned_of() -> None:
+def test_a_request_for_more_than_all_slots_is_refused_or_gives_a_warning() -> None:
     agents = (agent("a", 4), agent("b", 4))
     assert pools(*agents).check_fit("default", 8) is False
     assert refusal(pools(*agents), 9).startswith(TOO_LARGE)
@@ -90,7 +90,7 @@ def test_what_asks_for_more_than_all_slots_is_refused_or_warned_of() -> None:
 
 
 @covers(f"{E} e.4.multiple")
-def test_what_cannot_be_split_over_whole_agents_is_refused_with_what_can() -> None:
+def test_slots_that_fit_no_whole_agents_are_refused_with_numbers_that_do() -> None:
     made = pools(agent("a", 8), agent("b", 8))
     assert "ask for 8 or 16" in refusal(made, 12)
 
@@ -133,14 +133,14 @@ def on_demand(*agents: AgentSnapshot, slots: int = 8, launch_error: bool = True)
 
 
 @covers(f"{E} e.4.single_dynamic")
-def test_what_shall_run_on_one_machine_must_fit_one() -> None:
+def test_a_single_node_request_must_fit_one_machine() -> None:
     for made in (on_demand(), on_demand(agent("a", 4)), on_demand(agent("a", 16))):
         assert made.check_fit("default", 8, is_single_node=True) is False
         assert refusal(made, 9, is_single_node=True).startswith(UNFULFILLABLE)
 
 
 @covers(f"{E} e.4.total_dynamic")
-def test_what_machines_could_hold_counts_also_while_none_is_there() -> None:
+def test_the_capacity_of_machines_counts_while_none_exists() -> None:
     assert on_demand().check_fit("default", 16) is False
     assert refusal(on_demand(), 24).startswith(TOO_LARGE)
     assert on_demand(launch_error=False).check_fit("default", 24) is True

@@ -87,7 +87,7 @@ async def test_statistics_of_the_queue_read_the_sums_of_days_that_have_them(
 
 
 @covers(f"{E} e.5.kept e.5.names")
-async def test_what_was_summed_up_stays_but_for_the_waiting_times(pool: Database) -> None:
+async def test_aggregated_days_stay_except_for_waiting_times(pool: Database) -> None:
     number = await used(pool, STARTED, STARTED + HOUR)
     await pool.execute("UPDATE experiments SET labels = '{old}' WHERE id = $1", number)
     await Usage(pool).sum_up(STARTED + DAY)

@@ -45,7 +45,7 @@ def test_settings_of_the_network_reach_the_containers(tmp_path: Path) -> None:
 
 
 @covers("scheduling-and-provisioning b.1.priority b.1.fitting b.5.aux_limit d.3.window")
-def test_a_pool_of_which_nothing_is_said_goes_by_priority_and_fits_best(tmp_path: Path) -> None:
+def test_a_pool_without_settings_uses_priority_and_best_fit(tmp_path: Path) -> None:
     settings = read(tmp_path, "resource_manager: {scheduler: {default_priority: 50}}")
     [pool] = pool_configs(settings)
     assert (pool.rules.type, pool.rules.fitting, pool.rules.preemption) == (

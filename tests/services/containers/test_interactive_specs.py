@@ -150,7 +150,7 @@ def test_a_tensorboard_shows_sources_of_several_storages() -> None:
 
 
 @covers("task-contract 2.3.user")
-def test_what_the_user_asks_for_is_added() -> None:
+def test_the_users_options_are_added() -> None:
     environment = {
         "ports": {"mine": 8000},
         "proxy_ports": [{"proxy_port": 9000, "proxy_tcp": True}],
@@ -179,7 +179,9 @@ def test_what_the_user_asks_for_is_added() -> None:
         ("tensorboard", {"service_key": ""}, "abc has no key"),
     ],
 )
-def test_what_a_kind_needs_is_missed(kind: str, changes: dict[str, Any], said: str) -> None:
+def test_a_missing_secret_of_a_kind_is_an_error(
+    kind: str, changes: dict[str, Any], said: str
+) -> None:
     with pytest.raises(ValueError, match=said):
         build(kind, msgspec.structs.replace(SECRETS, **changes))
 

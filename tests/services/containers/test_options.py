@@ -33,7 +33,7 @@ def test_everything_that_is_set_is_passed_on() -> None:
     }
 
 
-def test_what_is_not_set_is_the_clusters() -> None:
+def test_unset_options_are_those_of_the_cluster() -> None:
     options = container_options(
         typed_containers({"environment": {"image": {"cpu": "a"}}}), "cpu", 99
     )

@@ -80,7 +80,7 @@ async def test_of_posted_lines_all_are_stored_or_none(pool: Database, task_id: s
     assert await stored(pool) == seen.lines == [line.log for line in lines]
 
 
-def test_what_was_acted_on_is_not_looked_for_again() -> None:
+def test_a_policy_that_has_acted_is_not_matched_again() -> None:
     policies = [LogPolicy(name="first", pattern="^x$"), LogPolicy(name="second", pattern="y")]
     compiled = log_policies._compile(policies, trial_id=1)
     assert compiled is not None

@@ -251,7 +251,7 @@ async def test_many_values_are_stored_in_several_flushes_and_answered_in_order(
     assert await pool.fetchval("SELECT count(*) FROM metrics") == 9
 
 
-async def test_what_a_run_has_taken_the_place_of_is_looked_for_once(
+async def test_replaced_reports_of_a_rerun_are_searched_once(
     flusher: Flusher, pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A search's validations come one by one, and the reports of a trial may be many."""
@@ -273,7 +273,7 @@ async def test_what_a_run_has_taken_the_place_of_is_looked_for_once(
     assert [row["steps"] for row in await pool.fetch(counting)] == [0, 1]
 
 
-async def test_what_was_rolled_back_is_looked_for_again(flusher: Flusher, pool: Database) -> None:
+async def test_rolled_back_summaries_are_read_again(flusher: Flusher, pool: Database) -> None:
     await flusher.report_many([report(n) for n in range(6)], FACTS)
     await pool.execute("UPDATE trials SET run_id = 2")
     items = [(report(3, run_id=2), FACTS)]
@@ -347,7 +347,7 @@ async def test_figures_of_the_machine_are_no_progress_and_take_nothing_back(
     }
 
 
-async def test_what_waits_while_a_connection_is_lost_is_stored_over_the_next_one(
+async def test_output_queued_during_a_lost_connection_is_stored_over_the_next_one(
     flusher: Flusher, pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A report whose connection goes is told so; none that waits behind it is forgotten."""

@@ -95,7 +95,7 @@ async def test_a_part_of_a_long_series_has_only_steps_that_are_asked_for(
 
 
 @pytest.mark.slow
-async def test_what_came_after_the_last_block_is_shown(
+async def test_reports_after_the_last_block_are_shown(
     pool: Database, trial: int, series: SeriesPoints
 ) -> None:
     await many_reports(pool, trial, 1, LONG)

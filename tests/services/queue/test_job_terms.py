@@ -51,7 +51,7 @@ async def events_of(pool: Database, job: Job) -> list[str]:
 
 
 @covers("scheduling-and-provisioning a.5.rows_first")
-async def test_what_was_lost_between_row_and_request_is_told_again(
+async def test_an_update_lost_between_row_and_request_is_sent_again(
     world: World, pool: Database
 ) -> None:
     job, other = await submit(world), await submit(world)
@@ -66,7 +66,9 @@ async def test_what_was_lost_between_row_and_request_is_told_again(
     assert (live(world, other).priority, live(world, other).position) == (42, None)
 
 
-async def test_a_generic_tasks_request_is_told_again_too(world: World, pool: Database) -> None:
+async def test_the_terms_of_a_generic_task_are_sent_again_too(
+    world: World, pool: Database
+) -> None:
     config = "entrypoint: [go]\nresources: {slots: 0}\n"
     made = await world.clients["admin"]("POST", "/api/v1/generic-tasks", {"config": config})
     task_id = made.json()["taskId"]
@@ -82,9 +84,7 @@ async def test_a_generic_tasks_request_is_told_again_too(world: World, pool: Dat
     assert await events_of(pool, job) == ["allocation_requested", "terms_changed"]
 
 
-async def test_requests_that_know_their_terms_are_told_nothing(
-    world: World, pool: Database
-) -> None:
+async def test_requests_with_current_terms_get_no_event(world: World, pool: Database) -> None:
     job = await submit(world)
     before = await events_of(pool, job)
     await world.services[JobTermsSync].sync()

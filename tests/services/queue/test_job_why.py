@@ -15,7 +15,7 @@ USER = Caller(user_id=2, username="user")
 QUOTA = "the quota of machines is used up"
 
 
-async def test_a_providers_text_is_told_to_admins_and_to_others_that_there_is_one(
+async def test_a_providers_error_text_is_shown_to_admins_only(
     pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch)

@@ -96,7 +96,7 @@ async def test_no_permission_of_a_directory_that_was_there_is_changed(layout: La
     assert {path: path.stat().st_mode for path in before} == before
 
 
-async def test_what_was_stored_is_there_at_a_second_start_which_makes_nothing_again(
+async def test_a_second_start_finds_the_stored_data_and_creates_nothing(
     layout: Layout,
 ) -> None:
     server = EmbeddedServer(layout)
@@ -114,7 +114,7 @@ async def test_what_was_stored_is_there_at_a_second_start_which_makes_nothing_ag
     assert (again.st_ino, again.st_mtime_ns) == (made.st_ino, made.st_mtime_ns)
 
 
-async def test_a_second_master_is_told_who_owns_the_data_directory(layout: Layout) -> None:
+async def test_a_second_master_reports_the_owner_of_the_data_directory(layout: Layout) -> None:
     server = EmbeddedServer(layout)
     await server.start()
     try:
@@ -174,7 +174,7 @@ async def test_a_server_that_does_not_answer_is_replaced(
     await exit_code_of(first)
 
 
-async def test_what_a_killed_server_has_left_at_work_is_ended(layout: Layout) -> None:
+async def test_processes_of_a_killed_server_are_ended(layout: Layout) -> None:
     """PostgreSQL would refuse to start while it lives; here the killed one is a zombie, too."""
     first = EmbeddedServer(layout)
     await first.start()
@@ -295,7 +295,7 @@ def orphaned_initdb(layout: Layout) -> psutil.Process:
     return made[0]
 
 
-async def test_what_a_killed_first_start_has_left_at_work_is_ended(layout: Layout) -> None:
+async def test_processes_of_a_killed_first_start_are_ended(layout: Layout) -> None:
     """It would clear away what the next start makes."""
     orphan = orphaned_initdb(layout)
     server = EmbeddedServer(layout)

@@ -82,7 +82,7 @@ async def test_only_the_asked_steps_are_read(pool: Database, trial: int) -> None
     assert [p.steps for p in await points(pool, wanted)] == [10, 11, 12]
 
 
-async def test_what_a_run_again_took_back_is_not_shown(pool: Database, trial: int) -> None:
+async def test_reports_withdrawn_by_a_rerun_are_not_shown(pool: Database, trial: int) -> None:
     await report(pool, trial, 1, loss=0.5)
     await pool.execute("UPDATE metrics SET archived = true")
     wanted = SeriesWanted(trial_id=trial, group="validation", names=["loss"])

@@ -62,7 +62,7 @@ def test_keys_of_free_objects_are_never_renamed() -> None:
         b'  {"trialId": 7, "resume": true, "trial_id": null}',
     ],
 )
-def test_what_careless_clients_send_is_understood(body: bytes) -> None:
+def test_bodies_of_careless_clients_are_understood(body: bytes) -> None:
     assert decode(StartTrialRequest, body) == StartTrialRequest(trial_id=7, resume=True)
 
 
@@ -99,7 +99,7 @@ def test_characters_that_cannot_be_stored_are_replaced() -> None:
     assert request.password == "\\u0000"
 
 
-def test_what_cannot_be_stored_does_not_cost_a_body_the_walk(
+def test_unstorable_characters_do_not_put_a_body_on_the_slow_path(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def walk(body: bytes) -> None:
@@ -218,7 +218,7 @@ def test_a_body_of_too_many_values_is_refused_before_it_is_taken_apart() -> None
         ),
     ],
 )
-def test_what_cannot_be_read_is_told_as_clients_know_it(
+def test_an_unreadable_body_gets_the_error_that_clients_know(
     cls: type[PostUserRequest], body: bytes, phrase: str
 ) -> None:
     with pytest.raises(InvalidArgument) as raised:

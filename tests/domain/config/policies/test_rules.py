@@ -64,7 +64,7 @@ def test_constraints_of_the_cluster_replace_those_of_the_workspace_one_by_one() 
     check_constraints({"slots": 2, "priority": 50}, held)
 
 
-def test_what_a_policy_replaces_is_warned_of_without_its_value() -> None:
+def test_a_value_replaced_by_a_policy_gives_a_warning_without_the_value() -> None:
     secret = {"type": "s3", "bucket": "b", "access_key": "k", "secret_key": "hidden"}
     admin = layers(policy(invariant_config={"checkpoint_storage": secret, "max_restarts": 1}))
     mine = {"type": "s3", "bucket": "b", "access_key": "k", "secret_key": "mine"}
@@ -76,7 +76,7 @@ def test_what_a_policy_replaces_is_warned_of_without_its_value() -> None:
     )
 
 
-def test_what_only_a_policy_makes_wrong_is_blamed_on_it() -> None:
+def test_an_error_caused_by_a_policy_names_the_policy() -> None:
     admin = layers(policy(SPACE, invariant_config={"resources": {"max_slots": 2}}))
     with pytest.raises(ConfigErrors) as caught:
         build(admin, resources={"slots_per_trial": 4}, max_restarts=-1)
@@ -182,7 +182,7 @@ def test_interactive_tasks_are_held_to_their_slots() -> None:
         ({"invariant_config": [1]}, "invariant_config: expected object"),
     ],
 )
-def test_what_admins_write_is_checked(submitted: Any, said: str) -> None:
+def test_policies_of_admins_are_checked(submitted: Any, said: str) -> None:
     assert said in refusal(submitted)
 
 
@@ -234,7 +234,7 @@ def test_a_workspace_does_not_contradict_the_cluster(submitted: Any, said: str) 
 
 
 @covers("experiment-config 19.updates")
-def test_what_a_policy_sets_cannot_be_changed_later() -> None:
+def test_a_value_set_by_a_policy_cannot_be_changed_later() -> None:
     stored = {"invariant_config": {"resources": {"weight": 2}, "checkpoint_storage": STORAGE}}
     held = Policies(levels=(read_policy(stored, SPACE),))
     check_change("resources", {"weight": 2, "priority": 1}, held)
