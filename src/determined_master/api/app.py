@@ -227,7 +227,7 @@ class Api:
     async def _check_roles(
         self, caller: Caller, route: Route, request: Any, parameters: Mapping[str, str]
     ) -> None:
-        """Where roles decide: do nothing when the caller sees what the request names, and may.
+        """With roles: return if the caller sees the things in the request, and may do this.
 
         Raises:
             NotFound, PermissionDenied: as `Guard.check`.

@@ -198,7 +198,7 @@ async def _each(
 
 
 def bulk_filter(filters: BulkExperimentFilters, project_id: int = 0) -> ExperimentQuery:
-    """Which experiments filters match; without a project of their own, those of the one given."""
+    """The experiments that match; the given project applies unless the filters name one."""
     return ExperimentQuery(
         name=filters.name,
         description=filters.description,

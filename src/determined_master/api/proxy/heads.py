@@ -86,7 +86,7 @@ def passed_on(headers: Iterable[Header], spent: Collection[str]) -> list[Header]
 
 
 def with_origin(headers: list[Header], client: str, scheme: str) -> list[Header]:
-    """The same, and from where the request came; what a proxy before the master said stays."""
+    """The same headers with the request's origin; those of an earlier proxy stay."""
     names = {name for name, _ in headers}
     told = [value for name, value in headers if name == b"x-forwarded-for"]
     others = [header for header in headers if header[0] != b"x-forwarded-for"]

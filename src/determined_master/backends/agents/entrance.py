@@ -67,7 +67,7 @@ def obeyed(hello: Hello, identity: MasterIdentity) -> int:
 
 
 def given_up(hello: Hello, identity: MasterIdentity, events: AgentEvents) -> tuple[str, ...]:
-    """Of an agent that comes too late: what it still runs and this master has given up.
+    """Containers that a late agent still runs and this master has given up.
 
     Another agent took its id while it was disconnected; only the agent itself can end its
     containers.

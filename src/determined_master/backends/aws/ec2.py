@@ -92,7 +92,7 @@ class Ec2:
             return [r for page in pages for r in page["SpotInstanceRequests"]]
 
     def end_instances(self, ids: Sequence[str]) -> None:
-        """Terminate; those that are gone are no error. Raises Refused, ProviderFailed."""
+        """Terminate; missing machines are no error. Raises Refused, ProviderFailed."""
         each(ids, lambda some: self.call("terminate_instances", InstanceIds=some))
 
     def cancel_requests(self, ids: Sequence[str]) -> None:
@@ -115,7 +115,7 @@ def _session(boto3: Any) -> Any:
 
 
 def each(ids: Sequence[str], act: Callable[[list[str]], object]) -> None:
-    """Act on all at once; one by one where some are gone, for then EC2 does nothing at all."""
+    """Act on all at once; one by one if some no longer exist: EC2 then does nothing."""
     if not ids:
         return
     try:

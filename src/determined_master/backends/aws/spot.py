@@ -154,7 +154,7 @@ class SpotMachines(AwsMachines):
         return [requests.machine_of(instance, is_spot=True) for instance in here]
 
     def _end_orphans(self) -> None:
-        """End what a request got after it was taken back: nothing else knows of it."""
+        """End the instances of a withdrawn request: nothing else knows of them."""
         ec2, terms = self._ready()
         late = ec2.spot_requests(
             requests.own_filters(terms, state=["cancelled"], status_code=[RUNS_ON])

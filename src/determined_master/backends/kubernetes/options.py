@@ -10,7 +10,7 @@ import msgspec
 SlotType = Literal["cuda", "rocm", "cpu"]
 
 RESOURCE_OF: Mapping[str, str] = {"cuda": "nvidia.com/gpu", "rocm": "amd.com/gpu"}
-"""By slot type: what a node offers and a pod asks for. CPUs are counted by themselves."""
+"""By slot type: the resource of nodes and pods. CPUs are counted separately."""
 
 
 class PoolPods(msgspec.Struct, frozen=True, kw_only=True):

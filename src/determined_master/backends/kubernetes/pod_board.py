@@ -162,7 +162,7 @@ class PodBoard:
                 await self.delete(entry.seen, grace_s=0)
 
     def tick(self) -> list[Observed]:
-        """Give up what has waited too long; the pods that wait to be placed and are to go."""
+        """Give up pods that have waited too long; returns the unplaced ones to delete."""
         now, late = clock.now(), []
         for entry in self._entries.values():
             seen = entry.seen

@@ -22,7 +22,7 @@ class Role(msgspec.Struct, frozen=True):
 
     @property
     def is_of_cluster(self) -> bool:
-        """Whether it can be given in the whole cluster only: it holds what is of the cluster."""
+        """Whether it can be assigned only in the whole cluster."""
         return any(permission.is_of_cluster for permission in self.permissions)
 
 

@@ -106,7 +106,7 @@ def end_containers(allocation: Allocation, ended: list[Container]) -> Step:
 
 
 def settle(allocation: Allocation) -> Step:
-    """End what is left when it has no purpose any more; finish when nothing is left."""
+    """End remaining containers without a purpose; finish when none is left."""
     left = live(allocation)
     if not left:
         return _finish(allocation, _outcome(allocation))

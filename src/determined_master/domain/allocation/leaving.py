@@ -53,7 +53,7 @@ def leave(state: Allocation, event: LeavingEvent) -> Step:
 
 
 def _preempt(state: Allocation, reason: str) -> Step:
-    """Ask to leave; who cannot hear the request yet, or ever, has nothing to save: kill it."""
+    """Ask it to exit; kill a task that cannot receive the request: it has nothing to save."""
     if state.preempt_reason is not None or state.kill_cause is not None:
         return state, []
     if not state.containers:

@@ -56,7 +56,7 @@ def to_json(sources: Sequence[LogSource]) -> bytes:
 
 
 def variables(sources: Sequence[LogSource], device_type: str) -> dict[str, str]:
-    """The variables of the experiments' configurations; those of later experiments win."""
+    """The variables of the experiments' configurations; later experiments override."""
     found: dict[str, str] = {}
     for source in sorted(sources, key=_order):
         found.update(typed_containers(source.config).variables_of(device_type))

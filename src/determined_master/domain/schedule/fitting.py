@@ -128,7 +128,7 @@ def could_fit(demand: Demand, index: CapacityIndex, *, is_heterogeneous: bool) -
 
 
 class Gathered:
-    """What agents could promise as one task after the other leaves, until a request would fit."""
+    """Reservable slots as one task after the other exits, until a request fits."""
 
     def __init__(self, demand: Demand, room: Capacity) -> None:
         """Start with the slots that each agent can reserve now, which are not enough."""

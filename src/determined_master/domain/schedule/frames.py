@@ -1,4 +1,4 @@
-"""What the flight recorder keeps: views and plans, each frame the changes since the one before.
+"""Frames of the flight recorder: views and plans, as changes since the frame before.
 
 An unchanged part is the same object in consecutive views, so a frame is found by comparing
 identities, and its size depends on what has changed.

@@ -95,7 +95,7 @@ class _Queue:
                 waits_from = self._serve_equals(members, waits_from)
 
     def _serve_equals(self, members: Sequence[RequestView], ahead: str) -> str:
-        """Serve all of one priority; the first that waits, `ahead` when somebody does already."""
+        """Serve all of one priority; returns the first that waits, else `ahead`."""
         waits, first = self.line.waits, ahead
         settled, impatient_at = self._settled, self.line.impatient_at
         for request in members:

@@ -49,7 +49,7 @@ class Victims:
         return self._served >= MAX_SERVED
 
     def make_room(self, request: RequestView, demand: Demand) -> SlotCounts | None:
-        """Ask as few as needed to leave, the least urgent first; where the request then fits.
+        """Preempt as few as needed, the lowest priority first; returns where it then fits.
 
         Only jobs behind the request's are preempted, and none if all of them together are not
         enough.

@@ -68,7 +68,7 @@ class Why(msgspec.Struct, frozen=True):
     ahead: tuple[Ahead, ...]
     """Those that are next before it, the nearest first."""
     next: tuple[Next, ...]
-    """What frees next: who leaves already, then by time; then the rest by age."""
+    """The next slots to become free: of exiting tasks, then by time, then by age."""
     smaller: int | None
     """The largest smaller number of slots that would have started at once; None for none."""
 

@@ -100,7 +100,7 @@ class EffectExecutor:
                 tasks.create_task(self._carry_out_alike(effect_type, alike))
 
     async def _carry_out_alike(self, effect_type: type[Any], alike: Sequence[OpenEffect]) -> None:
-        """Together when their handler can; what that leaves open, each by itself."""
+        """Together if their handler can; effects that it leaves open follow singly."""
         registration = self._handlers.find(effect_type)
         if registration is not None and registration.group is not None:
             fresh = [e for e in alike if not e.attempts]

@@ -99,7 +99,7 @@ class Checkpoints:
             await rows.insert_checkpoint(conn, new)
 
     async def get(self, caller: Caller, uuid: str) -> CheckpointRow:
-        """One checkpoint; a task sees those of its experiment and what its trial starts from."""
+        """One checkpoint; a task sees its experiment's and the one its trial starts from."""
         access.may(caller, "read", "experiment")
         async with self._db.acquire() as conn:
             row = await rows.find_checkpoint(conn, checked_uuid(uuid))
@@ -118,7 +118,7 @@ class Checkpoints:
         metric: str | None = None,
         newest_first: bool = False,
     ) -> list[str]:
-        """UUIDs of those of a trial or an experiment, by a validation metric if one is named.
+        """UUIDs of a trial's or experiment's checkpoints, by a validation metric if named.
 
         Raises:
             NotFound: there is no such trial or experiment.

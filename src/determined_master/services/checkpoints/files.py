@@ -121,7 +121,7 @@ class CheckpointFiles:
 
 
 def _content_of(path: Path) -> bytes | None:
-    """A file that is no link: tasks write there, and must not read by the master what it may."""
+    """A regular file: a task's link must not make the master read its own files."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:

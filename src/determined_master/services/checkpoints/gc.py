@@ -147,7 +147,7 @@ class CheckpointGc:
     async def for_deletion(
         self, experiment_id: int, ctx: EffectContext, *, with_deleted: bool = False
     ) -> None:
-        """Delete all that an experiment has stored, and what it alone started from.
+        """Delete everything that an experiment stored, and sources that only it used.
 
         Checkpoints from which others start, and registered ones, stay. If their experiment was
         deleted before, they are deleted with the last one that starts from them. `with_deleted`
@@ -169,7 +169,7 @@ class CheckpointGc:
         await self._post(plan, ctx.cause, ctx)
 
     async def has_more(self, experiment_id: int) -> bool:
-        """Whether a deletion left out what others started from then, and nobody does now.
+        """Whether a deletion left out checkpoints that others no longer start from.
 
         Those others are deleted at the same time as often as not, with all of a project.
         """

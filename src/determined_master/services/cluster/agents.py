@@ -50,7 +50,7 @@ class AgentReports:
     async def agent_joined(
         self, agent: AgentSnapshot, containers: tuple[ContainerReport, ...]
     ) -> tuple[str, ...]:
-        """Take note of what the agent has; what it should have and has not is lost."""
+        """Record the agent's containers; missing ones are lost."""
         reported = {c.container_id: c for c in containers}
         for report in containers:
             if report.state == "TERMINATED":

@@ -59,7 +59,7 @@ class JobFacts(msgspec.Struct, frozen=True, kw_only=True):
     jobs_ahead: int = NO_ORDER
     """From 0; -1 where the scheduler knows no order."""
     is_limited: bool = False
-    """Whether who asks may not see it: then it has no name and no user, and its times and what
+    """Whether the caller may not see it: it has no name and no user, and its times and what
     belongs to stay hidden."""
 
     @property

@@ -38,7 +38,7 @@ class IdleTasks:
         """Since when each task can be used."""
 
     async def end_idle(self) -> list[str]:
-        """End what is idle for longer than its configuration says; ids of what was ended."""
+        """End tasks idle for longer than their configuration allows; returns their ids."""
         async with self._db.acquire() as conn:
             watched = await rows.list_watched(conn)
         now = clock.now()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class InteractiveEffects:
-    """Carries out the effects of interactive tasks; ends are those of generic ones."""
+    """Carries out the effects of interactive tasks; those of generic tasks end them."""
 
     def __init__(self, engine: Engine, db: Database, tokens: TaskTokens) -> None:
         self._engine = engine
@@ -42,7 +42,7 @@ class InteractiveEffects:
 
 
 def proxied_ports(row: InteractiveRow) -> tuple[ProxyPort, ...]:
-    """How the master reaches such a task: its own server first, then what its user asks for."""
+    """The proxied ports of such a task: its own server first, then the configured ones."""
     own = own_proxy_ports(row.kind, row.port or 0)
     return (*own, *row.typed.containers.proxy_ports)
 

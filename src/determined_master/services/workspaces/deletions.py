@@ -56,7 +56,7 @@ class ProjectDeletions:
         """Nobody settles between the mark on a project and the deletions that follow."""
 
     async def delete_project(self, caller: Caller, project_id: int) -> bool:
-        """Begin to delete a project that the caller may delete; whether it is gone already.
+        """Start to delete a project; returns whether it is deleted already.
 
         Generic tasks in it are killed.
 
@@ -108,7 +108,7 @@ class ProjectDeletions:
                 await asyncio.sleep(POLL_S)
 
     async def settle(self) -> bool:
-        """Remove what is empty now, give up what cannot be; whether something is left to do."""
+        """Remove empty projects, give up impossible ones; returns whether work is left."""
         async with self._door, self._db.acquire() as conn:
             leaving = await rows.list_leaving_projects(conn)
             await self._end_tasks(conn, leaving)

@@ -1,4 +1,4 @@
-"""Projects and workspaces as places of what is new: whether they are open, and holding them so.
+"""Projects and workspaces for new things: checks that they are open, and locks them.
 
 A project may be deleted, archived or moved after its check, when a task is stored, so it is locked
 in that transaction. The rows are locked as a reference to them would lock them: a deletion waits
