@@ -35,6 +35,7 @@ from determined_wire.agent_link import (
     Order,
     SignalContainer,
     StartContainer,
+    UnreadableOrder,
     Welcome,
 )
 
@@ -43,6 +44,7 @@ log = logging.getLogger(__name__)
 SHIP_FIRST_S = 3.0
 """How long an end waits until the last output is stored; its slots are in use until then."""
 NO_TLS = TlsSettings()
+START = str(StartContainer.__struct_config__.tag)
 _CONTAINER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 
 
@@ -179,6 +181,15 @@ class Supervisor:
             self._step(entry, states.ForgetOrdered())
         else:
             assert_never(order)
+
+    def refuse_order(self, order: UnreadableOrder) -> None:
+        """Report that an order cannot be read; a container that it would start has failed."""
+        log.error(
+            "refused an order that cannot be read",
+            extra={"order": order.kind, "number": order.number, "reason": order.reason},
+        )
+        if order.kind == START and order.container_id not in self._entries:
+            self._link.report(refused_start(order))
 
     def log_stored(self, message: LogStored) -> None:
         """Handle that the master has stored output."""
@@ -338,6 +349,19 @@ class Supervisor:
     def _keep(self, task: asyncio.Task[None]) -> None:
         self._removals.add(task)
         task.add_done_callback(self._removals.discard)
+
+
+def refused_start(order: UnreadableOrder) -> ContainerReport:
+    """Report the end of a container whose order could not be read."""
+    return ContainerReport(
+        container_id=order.container_id,
+        allocation_id=order.allocation_id,
+        state="TERMINATED",
+        failure=Failure(
+            "task_error",
+            f"the agent cannot read the order to start this container: {order.reason}",
+        ),
+    )
 
 
 def never_started(order: SignalContainer) -> ContainerReport:

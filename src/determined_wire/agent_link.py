@@ -278,6 +278,26 @@ class ForgetContainer(Message, frozen=True, tag="forget_container"):
     container_id: str
 
 
+class UnreadableOrder(msgspec.Struct, frozen=True, kw_only=True):
+    """The readable part of an order that has another form than the agent expects."""
+
+    kind: str
+    number: int
+    epoch: int
+    container_id: str = ""
+    allocation_id: str = ""
+    reason: str = ""
+
+
+def unreadable_order(frame: str | bytes, reason: str) -> UnreadableOrder:
+    """The readable part of the order in a frame.
+
+    Raises:
+        msgspec.DecodeError: the frame is no order.
+    """
+    return msgspec.structs.replace(msgspec.json.decode(frame, type=UnreadableOrder), reason=reason)
+
+
 class LogStored(Message, frozen=True, tag="log_stored"):
     """The master has stored the lines of a container up to `seq`."""
 

@@ -43,7 +43,9 @@ from determined_wire.agent_link import (
     Refused,
     SignalContainer,
     StartContainer,
+    UnreadableOrder,
     Welcome,
+    unreadable_order,
 )
 
 log = logging.getLogger(__name__)
@@ -99,6 +101,9 @@ class LinkHandler(Protocol):
 
     def handle_order(self, order: Order) -> None:
         """Carry an order out, or store it."""
+
+    def refuse_order(self, order: UnreadableOrder) -> None:
+        """Report that an order cannot be carried out, because it cannot be read."""
 
     def log_stored(self, message: LogStored) -> None:
         """Handle that the master has stored output."""
@@ -260,7 +265,12 @@ class MasterLink:
         writing = asyncio.create_task(self._write(socket))
         try:
             async for frame in socket:
-                await self._receive(socket, self._decoder.decode(frame), handler)
+                try:
+                    message = self._decoder.decode(frame)
+                except msgspec.ValidationError as error:
+                    await self._refuse(socket, unreadable_order(frame, str(error)), handler)
+                else:
+                    await self._receive(socket, message, handler)
         finally:
             writing.cancel()
             await asyncio.gather(writing, return_exceptions=True)
@@ -289,6 +299,17 @@ class MasterLink:
                 raise _ConnectionFailed("the master sent a second welcome")
             case _:
                 assert_never(message)
+
+    async def _refuse(
+        self, socket: ClientConnection, order: UnreadableOrder, handler: LinkHandler
+    ) -> None:
+        """Refuse one order and stay connected: the master would send it again each time."""
+        if order.epoch != self._received.epoch:
+            raise _ConnectionFailed(f"an order of epoch {order.epoch}, out of date")
+        if self._received.is_new(order.number):
+            handler.refuse_order(order)
+            self._received.done(order.number)
+        await socket.send(msgspec.json.encode(AgentAck(order.number)))
 
     async def _write(self, socket: ClientConnection) -> None:
         last = 0

@@ -112,7 +112,7 @@ async def test_the_time_until_every_container_has_its_image_is_reported(world: W
     task = f"/api/v1/tasks/{names['task_id']}"
     await scene.until(world.clients["admin"], task, lambda got: got["task"]["allocations"])
     ids = [str(entropy.new_uuid()) for _ in range(2)]
-    placed = tuple(alloc.Placed(i, f"a{n}", (0,)) for n, i in enumerate(ids))
+    placed = tuple(alloc.Placed(i, "a1", (n,)) for n, i in enumerate(ids))
     await scene.post(world, names, alloc.Assigned(placed))
     first, second = ({**names, "container_id": i} for i in ids)
     await scene.container(world, first, "PULLING")

@@ -140,6 +140,8 @@ def _assign(state: Allocation, event: Assigned) -> Step:
 
 def _container_changed(state: Allocation, event: ContainerChanged) -> Step:
     known = next((c for c in state.containers if c.id == event.container_id), None)
+    if known is not None and event.agent_id not in ("", known.agent_id):
+        return state, []  # another agent reports it: each agent reports its own containers
     agent_id = known.agent_id if known else event.agent_id
     effects: list[AllocationEffect] = []
     if event.state == "TERMINATED" and agent_id:

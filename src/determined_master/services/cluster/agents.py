@@ -90,7 +90,17 @@ class AgentReports:
         await self._post(agent_id, report, AgentReported(agent_id, boot_id, number))
 
     async def store_logs(self, agent_id: str, batch: LogBatch) -> int:
-        """Store lines; the number of the last one stored."""
+        """Store lines; returns the number of the last one stored.
+
+        Lines of a container that another agent holds, or of another task, are dropped.
+        """
+        allocation = self._live.find(batch.allocation_id)
+        if allocation is not None and not _holds(agent_id, allocation, batch):
+            log.warning(
+                "dropped lines of a container that this agent does not hold",
+                extra={"agent": agent_id, "container": batch.container_id, "task": batch.task_id},
+            )
+            return batch.first_seq + len(batch.text.split("\n")) - 1
         return await self._logs.store_batch(agent_id, batch)
 
     async def stored_output(self, task_id: str, container_id: str) -> StoredOutput:
@@ -103,6 +113,14 @@ class AgentReports:
 
     async def _post(self, agent_id: str, report: ContainerReport, cause: Cause) -> None:
         if report.state == "ASSIGNED":
+            return
+        allocation = self._live.find(report.allocation_id)
+        held = {} if allocation is None else {c.id: c.agent_id for c in allocation.containers}
+        if held.get(report.container_id, agent_id) != agent_id:
+            log.warning(
+                "dropped a report about a container that this agent does not hold",
+                extra={"agent": agent_id, "container": report.container_id},
+            )
             return
         failure = None
         if report.failure is not None:
@@ -140,6 +158,13 @@ class AgentReports:
         event = alloc.AgentLost(agent_id=agent_id, container_ids=containers, failure=failure)
         cause = Occurrence("lost", f"{agent_id}:{','.join(containers)[:400]}")
         await self._engine.post(ALLOCATION, AllocationId(allocation_id), event, cause=cause)
+
+
+def _holds(agent_id: str, allocation: alloc.Allocation, batch: LogBatch) -> bool:
+    """Whether the batch is of a container of this allocation on this agent."""
+    return batch.task_id == allocation.request.task_id and any(
+        c.id == batch.container_id and c.agent_id == agent_id for c in allocation.containers
+    )
 
 
 class Join:
