@@ -122,6 +122,15 @@ def test_an_unknown_container_is_ignored_but_its_end_is_acknowledged() -> None:
     assert step(state, changed("z", "TERMINATED")) == (state, [])
 
 
+@pytest.mark.parametrize("state", ["PULLING", "RUNNING", "TERMINATED"])
+def test_a_report_of_another_agent_changes_nothing(state) -> None:
+    held = running("a", "b")
+    assert step(held, alloc.ContainerChanged(container_id="c-a", state=state, agent_id="b")) == (
+        held,
+        [],
+    )
+
+
 def test_ready_and_waiting_move_the_state_forward_only() -> None:
     state, _ = run(assigned("a"), alloc.BecameReady(), state=waiting())
     assert (state.state, state.is_ready) == ("RUNNING", True)
