@@ -66,7 +66,7 @@ TRIAL_NEXT: dict[RunState, frozenset[RunState]] = {
         {"STOPPING_CANCELED", "STOPPING_KILLED", "STOPPING_ERROR", "COMPLETED", "ERROR"}
     ),
     "STOPPING_CANCELED": frozenset({"STOPPING_KILLED", "STOPPING_ERROR", "CANCELED", "ERROR"}),
-    "STOPPING_KILLED": frozenset({"STOPPING_ERROR", "CANCELED", "ERROR"}),
+    "STOPPING_KILLED": frozenset({"STOPPING_ERROR", "CANCELED"}),
     "STOPPING_ERROR": frozenset({"ERROR"}),
     "COMPLETED": frozenset({"ACTIVE", "PAUSED"}),
     "CANCELED": frozenset({"ACTIVE", "PAUSED"}),
