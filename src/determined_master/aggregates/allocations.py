@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import assert_never
 
 from determined_master.aggregates.rows import write_log_lines
 from determined_master.domain.allocation import container_rows
 from determined_master.domain.allocation import machine as allocation_machine
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.ids import AllocationId
+from determined_master.domain.messages import CancelTimer, SetTimer
 from determined_master.engine.kind import Change, Kind, Parts, tag_of
 from determined_master.store.db import Conn
 from determined_master.store.tasks import allocations
@@ -51,8 +53,10 @@ def _given_up(effect: alloc.AllocationOrder, error: str) -> alloc.AllocationEven
     match effect:
         case alloc.StartContainer() | alloc.SignalContainer() | alloc.ForgetContainer():
             container_id = effect.container_id
-        case _:
+        case alloc.ReportAllocationEnd() | SetTimer() | CancelTimer():
             pass
+        case _:
+            assert_never(effect)
     return alloc.AllocationEffectFailed(
         effect=tag_of(effect), error=error, container_id=container_id
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, assert_never
 
 from determined_master.aggregates.rows import ended_at
 from determined_master.domain.config.stored import read_stored
@@ -91,8 +91,16 @@ def _given_up(effect: exp.ExperimentEffect, error: str) -> exp.ExperimentEvent:
             request_id = effect.request_id
         case exp.StartGc():
             task_id = effect.task_id
-        case _:
+        case (
+            exp.GrowSearch()
+            | exp.SignalTrials()
+            | exp.CloseExperiment()
+            | exp.PlanDeletion()
+            | exp.RemoveExperiment()
+        ):
             pass
+        case _:
+            assert_never(effect)
     return exp.ExperimentEffectFailed(
         effect=tag_of(effect), error=error, request_id=request_id, task_id=task_id
     )

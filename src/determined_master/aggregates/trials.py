@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import assert_never
 
 from determined_master.aggregates.rows import ended_at, write_log_lines
 from determined_master.domain.ids import TrialId
+from determined_master.domain.messages import CancelTimer, SetTimer
 from determined_master.domain.trial import machine as trial_machine
 from determined_master.domain.trial import messages as trial
 from determined_master.engine.kind import Change, Kind, tag_of
@@ -38,8 +40,10 @@ def _given_up(effect: trial.TrialOrder, error: str) -> trial.TrialEvent:
     match effect:
         case trial.RequestAllocation() | trial.PreemptAllocation() | trial.KillAllocation():
             allocation_id = effect.allocation_id
-        case _:
+        case trial.ReportTrialEnd() | trial.ReportDetachedState() | SetTimer() | CancelTimer():
             pass
+        case _:
+            assert_never(effect)
     return trial.TrialEffectFailed(effect=tag_of(effect), error=error, allocation_id=allocation_id)
 
 

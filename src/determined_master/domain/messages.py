@@ -5,6 +5,9 @@ All are stored, so they only ever grow: new fields have defaults, tags are never
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, get_args
+
 import msgspec
 
 
@@ -66,6 +69,11 @@ class WriteTaskLog(Record, frozen=True, tag="write_task_log"):
     task_id: str
     text: str
     level: str = "INFO"
+
+
+def by_tag(union: Any) -> Mapping[str, type[Any]]:
+    """The types of a union by their stored names."""
+    return {str(member.__struct_config__.tag): member for member in get_args(union)}
 
 
 def timer(name: str, after_s: float, event: Event) -> SetTimer:

@@ -7,6 +7,7 @@ because an agent keeps the container's files until then.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import assert_never
 
 from msgspec.structs import replace
@@ -20,6 +21,7 @@ from determined_master.domain.allocation.messages import (
     AllocationEffect,
     AllocationEffectFailed,
     AllocationEvent,
+    AllocationOrder,
     AllocationRequested,
     Assigned,
     BecameReady,
@@ -36,15 +38,18 @@ from determined_master.domain.allocation.messages import (
     PreemptionExpired,
     PreemptRequested,
     Refused,
+    ReportAllocationEnd,
     SignalContainer,
     StartContainer,
     TermsChanged,
 )
 from determined_master.domain.errors import FailedPrecondition, NotFound
+from determined_master.domain.messages import CancelTimer, SetTimer, by_tag
 from determined_master.domain.states import ALLOCATION_ORDER, AllocationState
 from determined_master.domain.task.kinds import TASK_KINDS
 
 _CONTAINER_ORDER = {"ASSIGNED": 0, "PULLING": 1, "STARTING": 2, "RUNNING": 3, "TERMINATED": 4}
+_ORDERS: Mapping[str, type[AllocationOrder]] = by_tag(AllocationOrder)
 
 
 def step(state: Allocation | None, event: AllocationEvent, context: None = None) -> Step:
@@ -217,9 +222,18 @@ def _mark_daemon(state: Allocation, event: DaemonMarked) -> Step:
 
 
 def _effect_failed(state: Allocation, event: AllocationEffectFailed) -> Step:
-    """A container that cannot be started is the task's failure: a bound to the attempts."""
-    if event.effect != "start_container":
+    order = _ORDERS.get(event.effect)
+    if order is None or issubclass(order, (ReportAllocationEnd, SetTimer, CancelTimer)):
+        return state, []
+    if issubclass(order, (SignalContainer, ForgetContainer)):
         return state, []  # a kill is repeated by its timer, a forgotten container by the welcome
+    if issubclass(order, StartContainer):
+        return _start_failed(state, event)
+    assert_never(order)
+
+
+def _start_failed(state: Allocation, event: AllocationEffectFailed) -> Step:
+    """A container that cannot be started is the task's failure: a bound to the attempts."""
     failed = next((c for c in live(state) if c.id == event.container_id), None)
     if failed is None:
         return state, []
@@ -231,7 +245,10 @@ def _effect_failed(state: Allocation, event: AllocationEffectFailed) -> Step:
 
 
 def _after_the_end(state: Allocation, event: AllocationEvent) -> list[AllocationEffect]:
-    if isinstance(event, AllocationEffectFailed) and event.effect == "report_allocation_end":
+    if (
+        isinstance(event, AllocationEffectFailed)
+        and _ORDERS.get(event.effect) is ReportAllocationEnd
+    ):
         said = f"failed to report the end of {state.request.name} to its owner: {event.error}"
         return [texts.line(state, said, "ERROR")]
     return []

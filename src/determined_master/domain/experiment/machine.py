@@ -6,6 +6,7 @@ search is not asked any more.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import assert_never
 
 from msgspec.structs import replace
@@ -14,6 +15,7 @@ from determined_master.domain.errors import FailedPrecondition, NotFound
 from determined_master.domain.experiment import afterlife, detached
 from determined_master.domain.experiment.messages import (
     CloseExperiment,
+    ContinueTrial,
     CreateTrial,
     DeletionRequested,
     DetachedTrialMoved,
@@ -35,12 +37,16 @@ from determined_master.domain.experiment.messages import (
     GcPlanned,
     GcWaits,
     GrowSearch,
+    PlanDeletion,
+    RemoveExperiment,
     SearchGrown,
     SignalTrials,
+    StartGc,
     StopTrial,
     TrialEnded,
     ValidationReported,
 )
+from determined_master.domain.messages import by_tag
 from determined_master.domain.search.decision import Create, SearchDecision, SearchError, Stop
 from determined_master.domain.search.method import SearchContext
 from determined_master.domain.search.records import SearchRecord
@@ -49,6 +55,7 @@ from determined_master.domain.states import LEAVING, STOPPED_AS, STOPPING, TERMI
 Step = tuple[Experiment, list[ExperimentEffect | SearchRecord]]
 
 _OVER = TERMINAL | LEAVING
+_ORDERS: Mapping[str, type[ExperimentEffect]] = by_tag(ExperimentEffect)
 
 
 def step(  # noqa: C901 (one case an event)
@@ -241,23 +248,33 @@ def _effect_failed(state: Experiment, event: ExperimentEffectFailed) -> Step:
     A trial that could not be created counts as closed: nothing else will close it.
     """
     reason = f"the order {event.effect} could not be carried out: {event.error}"
-    if event.effect == "start_collection":
+    order = _ORDERS.get(event.effect)
+    if order is None or issubclass(order, (StopTrial, GrowSearch, SignalTrials)):
+        return _fail_or_settle(state, reason)
+    if issubclass(order, StartGc):
         return afterlife.collected(state, GcEnded(task_id=event.task_id, error=reason))
-    if event.effect in ("plan_deletion", "remove_experiment"):
+    if issubclass(order, (PlanDeletion, RemoveExperiment)):
         return afterlife.fail_deletion(state, reason)
-    if state.state in _OVER or event.effect == "close_experiment":
+    if issubclass(order, CloseExperiment):
         return state, []
-    if event.effect in ("create_trial", "continue_trial"):
-        state = replace(
-            state,
-            trials_closed=state.trials_closed + 1,
-            trials_failed=state.trials_failed + 1,
-        )
-        done = "created" if event.effect == "create_trial" else "continued"
+    if issubclass(order, (CreateTrial, ContinueTrial)):
+        done = "created" if issubclass(order, CreateTrial) else "continued"
         reason = f"trial {event.request_id} could not be {done}: {event.error}"
-    if state.state == "STOPPING_ERROR":
-        return _settle(state, [])
-    return _fail(state, reason)
+        return _fail_or_settle(state, reason, lost_trials=1)
+    assert_never(order)
+
+
+def _fail_or_settle(state: Experiment, reason: str, lost_trials: int = 0) -> Step:
+    if state.state in _OVER:
+        return state, []
+    counted = replace(
+        state,
+        trials_closed=state.trials_closed + lost_trials,
+        trials_failed=state.trials_failed + lost_trials,
+    )
+    if counted.state == "STOPPING_ERROR":
+        return _settle(counted, [])
+    return _fail(counted, reason)
 
 
 def _is_searching(state: Experiment) -> bool:

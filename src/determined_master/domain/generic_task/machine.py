@@ -9,6 +9,7 @@ Source: task-contract 7.6.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import assert_never
 
 from msgspec.structs import replace
@@ -28,15 +29,17 @@ from determined_master.domain.generic_task.messages import (
     TaskEffectFailed,
     TaskEvent,
     TaskKilled,
+    TaskOrder,
     TaskPaused,
     TaskUnpaused,
 )
-from determined_master.domain.messages import WriteTaskLog
+from determined_master.domain.messages import WriteTaskLog, by_tag
 
 Step = tuple[GenericTask, list[TaskEffect]]
 
 _PAUSE = "user requested pause"
 _KILL = "user requested kill"
+_ORDERS: Mapping[str, type[TaskOrder]] = by_tag(TaskOrder)
 
 
 def step(state: GenericTask | None, event: TaskEvent, context: None = None) -> Step:
@@ -130,13 +133,20 @@ def _effect_failed(state: GenericTask, event: TaskEffectFailed) -> Step:
         return state, []
     said = f"{event.effect.replace('_', ' ')} failed: {event.error}"
     logged = WriteTaskLog(task_id=state.id, text=said, level="ERROR")
-    if event.effect == "request_run":
+    order = _ORDERS.get(event.effect)
+    if order is None:
+        return state, [logged]  # only an earlier release gave such orders
+    if issubclass(order, RequestRun):
         to: GenericState = "CANCELED" if state.state == "STOPPING_CANCELED" else "ERROR"
         after, effects = _end(replace(state, allocation_id=None), to, said)
         return after, [logged, *effects]
-    if event.effect == "preempt_run" and state.allocation_id is not None:
+    if issubclass(order, PreemptRun):
+        if state.allocation_id is None:
+            return state, [logged]
         return state, [logged, KillRun(allocation_id=state.allocation_id, reason=said)]
-    return state, [logged]
+    if issubclass(order, KillRun):
+        return state, [logged]
+    assert_never(order)
 
 
 def _end(state: GenericTask, to: GenericState, reason: str) -> Step:

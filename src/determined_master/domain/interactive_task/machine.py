@@ -8,6 +8,7 @@ Source: task-contract 7.1.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import assert_never
 
 from msgspec.structs import replace
@@ -18,15 +19,17 @@ from determined_master.domain.generic_task.messages import KillRun, TaskEffectFa
 from determined_master.domain.interactive_task.messages import (
     InteractiveEffect,
     InteractiveEvent,
+    InteractiveOrder,
     InteractiveRunEnded,
     InteractiveTask,
     InteractiveTaskKilled,
     RequestOnlyRun,
     TaskLaunched,
 )
-from determined_master.domain.messages import WriteTaskLog
+from determined_master.domain.messages import WriteTaskLog, by_tag
 
 Step = tuple[InteractiveTask, list[InteractiveEffect]]
+_ORDERS: Mapping[str, type[InteractiveOrder]] = by_tag(InteractiveOrder)
 
 
 def step(state: InteractiveTask | None, event: InteractiveEvent, context: None = None) -> Step:
@@ -66,9 +69,12 @@ def _effect_failed(state: InteractiveTask, event: TaskEffectFailed) -> Step:
     """Without a request there is nothing to wait for; a kill can be said again."""
     said = f"{event.effect.replace('_', ' ')} failed: {event.error}"
     logged = WriteTaskLog(task_id=state.id, text=said, level="ERROR")
-    if event.effect == "request_only_run":
+    order = _ORDERS.get(event.effect)
+    if order is None or issubclass(order, KillRun):
+        return state, [logged]
+    if issubclass(order, RequestOnlyRun):
         return _end(state, said), [logged]
-    return state, [logged]
+    assert_never(order)
 
 
 def _end(state: InteractiveTask, exit_status: str) -> InteractiveTask:

@@ -6,12 +6,13 @@ changes nothing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import assert_never
 
 from msgspec.structs import replace
 
 from determined_master.domain.errors import FailedPrecondition, NotFound
-from determined_master.domain.messages import WriteTaskLog, timer
+from determined_master.domain.messages import CancelTimer, SetTimer, WriteTaskLog, by_tag, timer
 from determined_master.domain.states import SEVERITY, TERMINAL, RunState
 from determined_master.domain.trial import detached
 from determined_master.domain.trial.ending import Step, allocation_ended, close, close_stopped
@@ -25,6 +26,9 @@ from determined_master.domain.trial.messages import (
     EarlyExitReported,
     KillAllocation,
     PreemptAllocation,
+    ReportDetachedState,
+    ReportTrialEnd,
+    RequestAllocation,
     RetriesCanceled,
     RoomLacked,
     Trial,
@@ -38,6 +42,7 @@ from determined_master.domain.trial.messages import (
     TrialErred,
     TrialEvent,
     TrialKilled,
+    TrialOrder,
     TrialPaused,
     TrialStopped,
 )
@@ -49,6 +54,7 @@ MAX_EXCLUDED_AGENTS = 50
 """More than that is no fault of an agent; and a state has to stay small."""
 
 _KILLED_BY_USER = "user requested kill"
+_ORDERS: Mapping[str, type[TrialOrder]] = by_tag(TrialOrder)
 
 
 def step(state: Trial | None, event: TrialEvent, context: None = None) -> Step:
@@ -183,28 +189,31 @@ def _run_changed(
 def _effect_failed(state: Trial, event: TrialEffectFailed) -> Step:
     if event.allocation_id not in ("", state.allocation_id):
         return state, []
-    match event.effect:
-        case "request_allocation":
-            unplaced = replace(state, allocation_id=None)
-            said = f"asking for slots failed: {event.error}"
-            logged = WriteTaskLog(task_id=state.task_id, text=said, level="ERROR")
-            after, effects = (
-                close_stopped(unplaced)
-                if state.state in SEVERITY
-                else close(unplaced, "ERROR", reason=said)
-            )
-            return after, [logged, *effects]
-        case "preempt_allocation":
-            return state, _kill(state, f"asking it to leave failed: {event.error}")
-        case "kill_allocation":
-            said = f"ending its run failed, kill the trial to try again: {event.error}"
-            return state, [WriteTaskLog(task_id=state.task_id, text=said, level="ERROR")]
-        case _:
-            return state, []
+    order = _ORDERS.get(event.effect)
+    if order is None:
+        return state, []  # only an earlier release gave such orders
+    if issubclass(order, RequestAllocation):
+        unplaced = replace(state, allocation_id=None)
+        said = f"asking for slots failed: {event.error}"
+        logged = WriteTaskLog(task_id=state.task_id, text=said, level="ERROR")
+        after, effects = (
+            close_stopped(unplaced)
+            if state.state in SEVERITY
+            else close(unplaced, "ERROR", reason=said)
+        )
+        return after, [logged, *effects]
+    if issubclass(order, PreemptAllocation):
+        return state, _kill(state, f"asking it to leave failed: {event.error}")
+    if issubclass(order, KillAllocation):
+        said = f"ending its run failed, kill the trial to try again: {event.error}"
+        return state, [WriteTaskLog(task_id=state.task_id, text=said, level="ERROR")]
+    if issubclass(order, (ReportTrialEnd, ReportDetachedState, SetTimer, CancelTimer)):
+        return state, []
+    assert_never(order)
 
 
 def _after_the_end(state: Trial, event: TrialEvent) -> list[TrialEffect]:
-    if isinstance(event, TrialEffectFailed) and event.effect == "report_trial_end":
+    if isinstance(event, TrialEffectFailed) and _ORDERS.get(event.effect) is ReportTrialEnd:
         said = f"failed to report the end of trial {state.id} to its experiment: {event.error}"
         return [WriteTaskLog(task_id=state.task_id, text=said, level="ERROR")]
     return []

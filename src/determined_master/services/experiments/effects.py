@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from determined_master import clock
 from determined_master.aggregates.experiments import EXPERIMENT
@@ -25,13 +25,6 @@ if TYPE_CHECKING:
 
     from determined_master.engine import EffectContext, Engine
     from determined_master.store.db import Conn
-
-SIGNALS: dict[str, trial.TrialEvent] = {
-    "activate": trial.TrialActivated(),
-    "pause": trial.TrialPaused(),
-    "cancel": trial.TrialCanceled(),
-    "kill": trial.TrialKilled(),
-}
 
 
 class ExperimentEffects:
@@ -129,7 +122,7 @@ class ExperimentEffects:
         """Signal every live trial; repeating it changes nothing."""
         async with self._db.acquire() as conn:
             open_ids = await trials.list_open_trial_ids(conn, int(ctx.aggregate_id))
-        event = SIGNALS.get(effect.signal) or trial.TrialErred(reason=effect.reason)
+        event = _signal(effect)
         outcomes = await self._engine.post_many(
             [Posting(TRIAL, TrialId(trial_id), event, ctx.cause) for trial_id in open_ids]
         )
@@ -160,6 +153,22 @@ class ExperimentEffects:
             EXPERIMENT, ExperimentId(experiment_id)
         )
         return state is not None and state.state == "ACTIVE"
+
+
+def _signal(effect: exp.SignalTrials) -> trial.TrialEvent:
+    match effect.signal:
+        case "activate":
+            return trial.TrialActivated()
+        case "pause":
+            return trial.TrialPaused()
+        case "cancel":
+            return trial.TrialCanceled()
+        case "kill":
+            return trial.TrialKilled()
+        case "error":
+            return trial.TrialErred(reason=effect.reason)
+        case _:
+            assert_never(effect.signal)
 
 
 async def _insert(conn: Conn, new: Sequence[trials.NewTrial]) -> None:
