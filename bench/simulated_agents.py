@@ -41,6 +41,7 @@ from determined_wire.agent_link import (
     Order,
     SignalContainer,
     StartContainer,
+    UnreadableOrder,
     Welcome,
 )
 
@@ -122,6 +123,10 @@ class SimulatedAgent:
                 self._step(container_id, states.ForgetOrdered())
             case _:
                 assert_never(order)
+
+    def refuse_order(self, order: UnreadableOrder) -> None:
+        """Fail: this process and its master are of one release."""
+        raise AssertionError(f"order {order.number} ({order.kind}) cannot be read: {order.reason}")
 
     def log_stored(self, message: LogStored) -> None:
         """The master knows that no line will come any more."""
