@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
 from tests.covers import covers
 from tests.domain.config.builders import ASHA, build
 
+from determined_master.domain.config.experiment_config import ExperimentConfig
 from determined_master.domain.config.sections.hyperparameters import Const
 from determined_master.domain.config.sections.searcher import AdaptiveAsha, Removed
 from determined_master.domain.config.stored import LEGACY_HDFS, read_stored
@@ -109,3 +111,39 @@ def test_of_what_cannot_be_read_the_parts_that_can_are_kept() -> None:
     assert read.hyperparameters == {"lr": Const(0.1)}
     assert read.searcher == Removed(name="pbt", metric="acc", smaller_is_better=False)
     assert read.config["max_restarts"] == 5
+
+
+OLDER_SECTIONS: dict[str, dict[str, Any]] = {
+    "unreachable storage": {"checkpoint_storage": {"type": "hdfs", "save_trial_best": 3}},
+    "null propagation": {
+        "checkpoint_storage": {"type": "shared_fs", "host_path": "/h", "propagation": None}
+    },
+    "missing resources": {"resources": {}},
+    "device as text": {"resources": {"slots_per_trial": 2, "devices": ["/dev/a:/dev/b"]}},
+    "image as text": {"environment": {"image": "o:1", "environment_variables": ["A=1"]}},
+    "mount with nulls": {
+        "bind_mounts": [{"host_path": "/a", "container_path": "b", "propagation": None}]
+    },
+    "unknown keys": {"environment": {"image": "o:1", "horovod": True}},
+}
+
+
+@pytest.mark.parametrize("name", OLDER_SECTIONS)
+def test_a_section_of_an_older_release_is_read_and_its_document_is_kept(name: str) -> None:
+    document = stored(**OLDER_SECTIONS[name])
+    before = copy.deepcopy(document)
+    config = ExperimentConfig(document)
+    assert config.containers.images["cuda"]
+    assert config.keep_counts.save_trial_latest == 1
+    assert (config.resources.priority, config.resources.weight) == (42, 1)
+    assert all(m.propagation == "rprivate" for m in config.containers.bind_mounts)
+    assert document == before
+
+
+def test_missing_values_of_a_stored_configuration_have_their_defaults() -> None:
+    document = stored()
+    for key in ("max_restarts", "preemption_timeout", "log_policies", "bind_mounts", "debug"):
+        del document[key]
+    config = ExperimentConfig(document)
+    assert (config.max_restarts, config.preemption_timeout_s) == (5, 3600)
+    assert (len(config.log_policies), config.containers.bind_mounts) == (2, ())

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 
-from determined_master.domain.config.experiment_config import ExperimentConfig
+from determined_master.domain.config.experiment_config import (
+    STORED_EXPERIMENT,
+    UNREADABLE,
+    ExperimentConfig,
+)
 from determined_master.domain.config.experiment_schema import EXPERIMENT
-from determined_master.domain.config.schema.containers import Field, Object
+from determined_master.domain.config.schema.containers import Object
 from determined_master.domain.config.schema.problems import ROOT, ProblemReport
 from determined_master.domain.config.sections.hyperparameters import (
     HyperparameterSpace,
     typed_space,
 )
 from determined_master.domain.config.sections.searcher import (
-    STORED_SEARCHER,
     Removed,
     SearcherConfig,
     searcher_type,
@@ -27,12 +29,8 @@ from determined_master.domain.config.sections.searcher import (
 LEGACY_HDFS = {"type": "shared_fs", "host_path": "/legacy-hdfs-checkpoint-path"}
 """Stands for checkpoints in HDFS, which no release can reach any more."""
 
-_STORED = replace(
-    EXPERIMENT, fields={**EXPERIMENT.fields, "searcher": Field(STORED_SEARCHER, is_required=True)}
-)
 _SURVIVES = ("checkpoint_storage", "bind_mounts", "environment", "hyperparameters")
 """Sections that are read one by one where the whole cannot be."""
-_UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, msgspec.ValidationError)
 
 
 class StoredConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,16 +55,16 @@ def read_stored(config: Mapping[str, Any]) -> StoredConfig:
     try:
         typed = ExperimentConfig(config).convert()
         return _whole(dict(config), typed.searcher, typed.hyperparameters, typed.seed)
-    except _UNREADABLE:
+    except UNREADABLE:
         pass  # an older form
     report = ProblemReport()
-    read = _STORED.read(_without_hdfs(config), ROOT, report)
+    read = STORED_EXPERIMENT.read(_without_hdfs(config), ROOT, report)
     if report.problems or not read:
         return _read_parts(config)
-    completed = _STORED.complete(_with_time(read))
+    completed = STORED_EXPERIMENT.complete(_with_time(read))
     try:
         typed = ExperimentConfig(_with_seed(completed)).convert()
-    except _UNREADABLE:
+    except UNREADABLE:
         return _read_parts(config)
     return _whole(completed, typed.searcher, typed.hyperparameters, typed.seed)
 

@@ -15,7 +15,7 @@ from determined_master import clock, entropy
 from determined_master.aggregates.experiments import EXPERIMENT
 from determined_master.domain.access import rules as access
 from determined_master.domain.checkpoints import gc
-from determined_master.domain.config.sections.storage import CheckpointStorage
+from determined_master.domain.config.sections.storage import KeepCounts
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
 from determined_master.domain.experiment import messages as exp
 from determined_master.domain.ids import ExperimentId, checked_uuid
@@ -184,7 +184,7 @@ class CheckpointGc:
             if experiment is None or experiment.unmanaged:
                 return None  # a detached one decides itself which checkpoints to keep
             saved = await rows.list_saved(conn, experiment_id)
-            garbage = gc.find_garbage(saved, policy_of(experiment.typed.checkpoint_storage))
+            garbage = gc.find_garbage(saved, policy_of(experiment.typed.keep_counts))
             if not garbage:
                 return None
             stored = await rows.list_stored(conn, uuids=garbage)
@@ -233,7 +233,7 @@ class CheckpointGc:
         )
 
 
-def policy_of(storage: CheckpointStorage) -> gc.SavePolicy:
+def policy_of(storage: KeepCounts) -> gc.SavePolicy:
     """The policy that a configuration's storage asks for."""
     return gc.SavePolicy(
         experiment_best=storage.save_experiment_best,

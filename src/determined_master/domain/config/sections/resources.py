@@ -39,7 +39,7 @@ def typed_resources(config: Mapping[str, Any]) -> ResourcesConfig:
     return ResourcesConfig(
         slots_per_trial=config["slots_per_trial"],
         resource_pool=config["resource_pool"],
-        priority=config["priority"],
+        priority=DEFAULT_PRIORITY if config["priority"] is None else config["priority"],
         weight=config["weight"],
         max_slots=config.get("max_slots"),
         is_single_node=bool(config.get("is_single_node")),

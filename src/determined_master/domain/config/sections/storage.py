@@ -71,6 +71,12 @@ def typed_storage(config: Mapping[str, Any]) -> CheckpointStorage:
     return storage
 
 
+def typed_keep_counts(config: Mapping[str, Any]) -> KeepCounts:
+    """How many checkpoints a `checkpoint_storage` section keeps, whatever its type."""
+    given = {key: value for key, value in config.items() if value is not None}
+    return msgspec.convert(given, KeepCounts)
+
+
 def _stays_below(storage: dict[str, Any], at: str, report: ProblemReport) -> None:
     """An absolute storage_path lies in host_path, a relative one does not climb out of it."""
     host, path = storage.get("host_path"), storage.get("storage_path")
