@@ -1,1 +1,1 @@
-"""Pure decisions: frozen values in, frozen values out."""
+"""Pure decision logic: functions take frozen values and return frozen values."""

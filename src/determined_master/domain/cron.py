@@ -1,4 +1,4 @@
-"""Times of day and week as cron writes them: minute, hour, day, month, day of the week."""
+"""Cron expressions: minute, hour, day, month, day of the week."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ _NAMES: tuple[dict[str, int], ...] = (
 )
 _FIELDS = ("minute", "hour", "day of the month", "month", "day of the week")
 FURTHEST = timedelta(days=366 * 8 + 1)
-"""No valid expression skips more: 29 February is at most eight years away."""
+"""The longest gap of a valid expression: 29 February is at most eight years away."""
 
 
 class Cron(msgspec.Struct, frozen=True):
-    """When something happens; a day counts if either of the two day fields names it, unless
-    one of them is `*`."""
+    """A cron schedule. A day matches if either of the two day fields matches it, unless one of
+    them is `*`.
+    """
 
     minutes: frozenset[int]
     hours: frozenset[int]
@@ -35,7 +36,7 @@ class Cron(msgspec.Struct, frozen=True):
     is_any_weekday: bool
 
     def matches_day(self, at: datetime) -> bool:
-        """Whether it happens on that day at all."""
+        """Whether the date matches."""
         is_day = at.day in self.days
         is_weekday = (at.weekday() + 1) % 7 in self.weekdays
         if self.is_any_day or self.is_any_weekday:
@@ -47,7 +48,7 @@ def parse_cron(text: str) -> Cron:
     """Read five fields of numbers, names, ranges `a-b`, steps `/n`, lists with commas and `*`.
 
     Raises:
-        ValueError: it is no such expression; the text names the field.
+        ValueError: the expression is invalid; the text names the field.
     """
     parts = text.lower().split()
     if len(parts) != len(_FIELDS):
@@ -65,7 +66,7 @@ def parse_cron(text: str) -> Cron:
 
 
 def next_after(cron: Cron, at: datetime) -> datetime | None:
-    """The first minute after `at` (aware) that fits; None when none ever does."""
+    """The first matching minute after `at` (aware); None when no minute ever matches."""
     start = at.replace(second=0, microsecond=0) + timedelta(minutes=1)
     day, end = start, at + FURTHEST
     while day <= end:

@@ -1,4 +1,4 @@
-"""Lengths of time as users write them: `90s`, `24h`, `1h30m`."""
+"""Durations as users write them: `90s`, `24h`, `1h30m`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _WHOLE = re.compile(rf"(?:{_PART.pattern})+", re.ASCII)
 
 
 def parse_duration(text: str) -> timedelta | None:
-    """The length that a text names; None when it names none."""
+    """The duration of a text; None when the text is invalid."""
     if not _WHOLE.fullmatch(text):
         return None
     try:
@@ -21,7 +21,7 @@ def parse_duration(text: str) -> timedelta | None:
 
 
 def format_duration(length: timedelta) -> str:
-    """A length of 0 or more as `1h30m0s`, from its largest unit down to seconds."""
+    """A duration of 0 or more as `1h30m0s`, from its largest unit down to seconds."""
     seconds = length.total_seconds()
     hours, rest = divmod(seconds, 3600)
     minutes, rest = divmod(rest, 60)

@@ -27,7 +27,7 @@ PASSING: frozenset[ErrorCode] = frozenset({"unavailable", "deadline_exceeded", "
 
 
 class DetError(Exception):
-    """An expected failure; its text names the thing, the value and the remedy."""
+    """An expected failure. Its text has the thing, the value and the remedy."""
 
     code: ClassVar[ErrorCode] = "internal"
 
@@ -50,7 +50,7 @@ class NotFound(DetError):
 
 
 class AlreadyExists(DetError):
-    """A thing of that name is there already."""
+    """A thing of that name exists already."""
 
     code = "already_exists"
 
@@ -62,31 +62,31 @@ class PermissionDenied(DetError):
 
 
 class Unauthenticated(DetError):
-    """The caller did not say who it is, or its token is no longer good."""
+    """The request has no token, or the token is not valid any more."""
 
     code = "unauthenticated"
 
 
 class FailedPrecondition(DetError):
-    """The thing is in a state in which this cannot be done."""
+    """The state of the thing does not allow this."""
 
     code = "failed_precondition"
 
 
 class Aborted(DetError):
-    """Something changed while the request was served: the same one may be sent again."""
+    """Something changed during the request; the caller may send it again."""
 
     code = "aborted"
 
 
 class Unavailable(DetError):
-    """Not now: the same request may succeed later."""
+    """Not possible now: the same request may succeed later."""
 
     code = "unavailable"
 
 
 class BadGateway(DetError):
-    """A server that the master passes a request on to does not answer."""
+    """A server behind the master's proxy does not answer."""
 
     code = "bad_gateway"
 
@@ -104,6 +104,6 @@ class Unimplemented(DetError):
 
 
 class Internal(DetError):
-    """A fault of the master that its user should nevertheless read about."""
+    """A fault of the master that its user needs to see."""
 
     code = "internal"

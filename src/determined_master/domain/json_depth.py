@@ -1,8 +1,8 @@
-"""How deep JSON of users may be nested.
+"""The limit on nested JSON of users.
 
-Code that parses, compares or writes values recurses into them, and Python stops that at some
-hundred levels: a value that could be read and stored could then never be shown again, nor any
-list that it is in.
+Code that parses, compares or writes values recurses into them, and Python limits recursion to some
+hundred levels. Without a limit, a value that was read and stored could never be shown again, nor
+any list that contains it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _OPENING = b"[{"
 def is_too_deep(text: bytes) -> bool:
     """Whether a JSON text is nested deeper than the limit.
 
-    Cost: some passes over the text, and 50 ns for each bracket outside of its texts.
+    Cost: some passes over the text, and 50 ns for each bracket outside of its strings.
     """
     if text.count(b"{") + text.count(b"[") <= MAX_DEPTH:
         return False

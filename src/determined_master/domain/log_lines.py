@@ -1,4 +1,4 @@
-"""Reading rank and level off the start of a line, and showing a stored line.
+"""Parses rank and level at the start of a line, and renders a stored line.
 
 Source: task-contract 3.3, wire 5.1.
 """
@@ -18,7 +18,7 @@ _STARTS = frozenset(" [DIWEC")
 
 
 def split_prefix(text: str) -> tuple[int | None, int, str]:
-    """Take rank and level off a line.
+    """Split rank and level from a line.
 
     Returns:
         The rank or None, the level's number (0: none given), and the rest of the line.
@@ -36,7 +36,7 @@ def split_prefix(text: str) -> tuple[int | None, int, str]:
 
 
 def render(at: datetime, container_id: str | None, rank: int | None, level: int, log: str) -> str:
-    """A stored line as people read it."""
+    """A stored line in the form that people read."""
     when = at.astimezone(UTC).isoformat(timespec="microseconds")[:26] + "Z"
     where = container_id[:8] if container_id else " " * 8
     which = "" if rank is None else f" [rank={rank}]"

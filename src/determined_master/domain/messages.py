@@ -1,6 +1,6 @@
 """Bases of events, effects and states, and the effects that every aggregate may order.
 
-All are stored, so they only ever grow: new fields have defaults, tags are never reused.
+All are stored, so they only grow: new fields have defaults, and tags are never reused.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import msgspec
 
 
 class Event(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="event", tag=True):
-    """A fact that has happened to one aggregate."""
+    """A fact about one aggregate."""
 
 
 class GivenUp(Event, frozen=True):
@@ -26,7 +26,7 @@ class GivenUp(Event, frozen=True):
 
 
 class Effect(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="effect", tag=True):
-    """An order that one aggregate gives to the world outside.
+    """An order of one aggregate to the outside world.
 
     Orders of one aggregate are carried out one after the other, except that those about different
     things, named by `about`, do not wait for each other.
@@ -34,12 +34,12 @@ class Effect(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="effect"
 
     @property
     def about(self) -> str | None:
-        """The one thing that the order concerns; None keeps it apart from all others."""
+        """The one thing that the order concerns; None orders it with all others."""
         return None
 
 
 class Record(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="record", tag=True):
-    """A row to add beside the state; stored in the same transaction, never handed out."""
+    """A row outside the state, stored in the same transaction and never handed out."""
 
 
 class State(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -58,13 +58,13 @@ class SetTimer(Effect, frozen=True, tag="set_timer"):
 
 
 class CancelTimer(Effect, frozen=True, tag="cancel_timer"):
-    """Drop the timer of that name; nothing happens when there is none."""
+    """Remove the timer of that name, if there is one."""
 
     name: str
 
 
 class WriteTaskLog(Record, frozen=True, tag="write_task_log"):
-    """One line of the master's own in a task's log; stored with the event that caused it."""
+    """A line of the master in a task's log; stored with the event that caused it."""
 
     task_id: str
     text: str

@@ -1,4 +1,4 @@
-"""States of experiments, trials and allocations, and which may follow which."""
+"""States of experiments, trials and allocations, and their transitions."""
 
 from collections.abc import Iterable
 from typing import Literal
@@ -18,8 +18,8 @@ RunState = Literal[
     "DELETE_FAILED",
     "DELETED",
 ]
-"""One vocabulary for experiments and trials. RUNNING is stored of detached ones alone: of others
-it follows from what their allocations do."""
+"""The states of experiments and trials. RUNNING is stored only for detached ones; for others it
+follows from their allocations."""
 
 TERMINAL: frozenset[RunState] = frozenset({"COMPLETED", "CANCELED", "ERROR"})
 LEAVING: frozenset[RunState] = frozenset({"DELETING", "DELETE_FAILED", "DELETED"})
@@ -49,7 +49,7 @@ EXPERIMENT_NEXT: dict[RunState, frozenset[RunState]] = {
     "DELETE_FAILED": frozenset({"DELETING"}),
     "DELETED": frozenset(),
 }
-"""Which state of an experiment may follow which; one event may take several of these steps."""
+"""The transitions of an experiment; one event may take several of them."""
 
 SEVERITY: dict[RunState, int] = {
     "STOPPING_COMPLETED": 0,
@@ -57,7 +57,7 @@ SEVERITY: dict[RunState, int] = {
     "STOPPING_KILLED": 2,
     "STOPPING_ERROR": 3,
 }
-"""A trial that stops may only come to stop for a graver reason."""
+"""A stopping trial may only change to a stop of higher severity."""
 
 TRIAL_NEXT: dict[RunState, frozenset[RunState]] = {
     "ACTIVE": frozenset({"PAUSED", "COMPLETED", "ERROR", *STOPPING}),
@@ -72,7 +72,7 @@ TRIAL_NEXT: dict[RunState, frozenset[RunState]] = {
     "CANCELED": frozenset({"ACTIVE", "PAUSED"}),
     "ERROR": frozenset({"ACTIVE", "PAUSED"}),
 }
-"""Which state of a trial may follow which; a closed one continues when its experiment does."""
+"""The transitions of a trial; a closed one continues when its experiment does."""
 
 DETACHED_NEXT: dict[RunState, frozenset[RunState]] = {
     "PAUSED": frozenset({"RUNNING", *TERMINAL}),
@@ -81,8 +81,8 @@ DETACHED_NEXT: dict[RunState, frozenset[RunState]] = {
     "CANCELED": frozenset({"RUNNING"}),
     "ERROR": frozenset({"RUNNING", "PAUSED", "COMPLETED", "CANCELED"}),
 }
-"""The same of a detached trial: its own program reports. An ended one runs again when its
-program starts its next run; an ERROR that was only silence gives way to its next report."""
+"""The transitions of a detached trial, which its program reports. An ended one runs again when
+its program starts the next run; an ERROR for silence ends with the next report."""
 
 DETACHED_WEIGHT: dict[RunState, int] = {
     "PAUSED": 10,
@@ -91,7 +91,7 @@ DETACHED_WEIGHT: dict[RunState, int] = {
     "COMPLETED": 30,
     "RUNNING": 40,
 }
-"""A detached experiment is shown as its trial that weighs most."""
+"""A detached experiment has the state of its trial with the highest weight."""
 
 AllocationState = Literal[
     "PENDING",
@@ -103,7 +103,7 @@ AllocationState = Literal[
     "TERMINATING",
     "TERMINATED",
 ]
-"""In the order of progress: an allocation never goes back."""
+"""In the order of progress: an allocation never moves back."""
 
 ALLOCATION_ORDER: dict[AllocationState, int] = {
     "PENDING": 0,

@@ -1,4 +1,4 @@
-"""Which time a report on usage is about, and when days are summed up."""
+"""The time range of a usage report, and the time of daily aggregation."""
 
 from __future__ import annotations
 
@@ -81,13 +81,13 @@ def read_days(start: str, end: str, period: Period | None) -> Days:
 
 
 def bounds(day: date) -> Window:
-    """The instants between which a UTC day lies."""
+    """The start and the end of a UTC day."""
     begin = datetime.combine(day, time(), UTC)
     return Window(begin, begin + DAY)
 
 
 def days_due(first: date | None, now: datetime) -> Iterator[date]:
-    """Days that can be summed up: from the first due one up to yesterday."""
+    """Days that can be aggregated: from the first due one up to yesterday."""
     day = first
     while day is not None and day < now.astimezone(UTC).date():
         yield day
@@ -95,7 +95,7 @@ def days_due(first: date | None, now: datetime) -> Iterator[date]:
 
 
 def next_summing(now: datetime) -> datetime:
-    """When days are summed up next: a minute after midnight, UTC."""
+    """The next time of aggregation: a minute after midnight, UTC."""
     due_at = bounds(now.astimezone(UTC).date()).after + AFTER_MIDNIGHT
     return due_at if due_at > now else due_at + DAY
 

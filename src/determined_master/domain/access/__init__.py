@@ -1,1 +1,1 @@
-"""Access control: permissions, roles, rights, and the one question `may`."""
+"""Access control: permissions, roles, rights, and the check `may`."""

@@ -1,4 +1,4 @@
-"""Which permission an action needs where roles decide; any one of those named is enough."""
+"""The permissions that each action needs under RBAC; any one of the listed ones is enough."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ NEEDS: Mapping[tuple[str, str], Needed] = {
     ("edit", "template"): _any(P.UPDATE_TEMPLATES),
     ("delete", "template"): _any(P.DELETE_TEMPLATES),
 }
-"""By action and kind. Anything else is for admins only."""
+"""By action and kind. Only admins may do anything that is not listed."""
 
 NEEDS_OF_OTHERS: Mapping[tuple[str, str], Needed] = {
     ("delete", "model"): _any(P.DELETE_OTHER_USER_MODEL_REGISTRY),

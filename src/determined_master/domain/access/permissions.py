@@ -1,7 +1,7 @@
-"""The permissions; numbers and names are those of the public API.
+"""The permissions. Numbers and names are those of the public API.
 
-Most permissions can be held in one workspace or in all of them; those about the cluster, its
-users and its agents only in the cluster as a whole.
+Most permissions can be held in one workspace or in all of them. Permissions about the cluster,
+its users and its agents can be held only in the cluster as a whole.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from enum import IntEnum
 
 
 class Permission(IntEnum):
-    """One thing that a role may allow."""
+    """An action that a role may allow."""
 
     CREATE_EXPERIMENT = 2001
     VIEW_EXPERIMENT_ARTIFACTS = 2002
@@ -75,12 +75,12 @@ class Permission(IntEnum):
 
     @property
     def title(self) -> str:
-        """Its name for people: `create experiment`."""
+        """The name for people, such as `create experiment`."""
         return self.name.lower().replace("_", " ")
 
     @property
     def is_of_cluster(self) -> bool:
-        """Whether it can be held in the whole cluster only."""
+        """Whether it can be held only in the whole cluster."""
         return self in _OF_CLUSTER
 
 

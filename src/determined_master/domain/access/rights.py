@@ -20,33 +20,33 @@ class Grant(msgspec.Struct, frozen=True, order=True):
 
 
 class Rights(msgspec.Struct, frozen=True):
-    """The permissions of a user, and where they hold."""
+    """The permissions of a user and their scopes."""
 
     everywhere: frozenset[Permission] = NOTHING
     within: Mapping[int, frozenset[Permission]] = {}
     """By workspace, in addition to those that apply everywhere."""
 
     def holds(self, permission: Permission, workspace_id: int | None = None) -> bool:
-        """Whether it is held in a workspace; in the cluster as a whole when none is named."""
+        """Whether the user holds it in a workspace; without a workspace, in the whole cluster."""
         if permission in self.everywhere:
             return True
         return workspace_id is not None and permission in self.within.get(workspace_id, NOTHING)
 
     def holds_anywhere(self, permission: Permission) -> bool:
-        """Whether it is held in any workspace, or in the cluster."""
+        """Whether the user holds it in any workspace or in the cluster."""
         return permission in self.everywhere or any(
             permission in held for held in self.within.values()
         )
 
     def workspaces(self, permission: Permission) -> frozenset[int] | None:
-        """The workspaces in which it is held; None when that is all of them."""
+        """The workspaces in which the user holds it; None for all workspaces."""
         if permission in self.everywhere:
             return None
         return frozenset(i for i, held in self.within.items() if permission in held)
 
 
 def rights_of(grants: Iterable[Grant]) -> Rights:
-    """The sum of what roles give; a role that this version does not know gives nothing.
+    """The sum of the permissions of all grants. A role that this version does not know adds none.
 
     Permissions of the cluster count only where a role is given in the whole cluster.
     """

@@ -1,7 +1,7 @@
 """The roles: sets of permissions, each a superset of the one that it extends.
 
-Numbers and names are the public API's. Their permissions are decided here: a viewer sees, an
-editor works, an admin of a workspace also rules who else does.
+Numbers and names are the public API's. The permissions are decided here: a viewer reads, an
+editor works, a workspace admin also manages the workspace's members.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from determined_master.domain.access.permissions import EVERYTHING, IN_WORKSPACE
 
 
 class Role(msgspec.Struct, frozen=True):
-    """One role."""
-
     id: int
     name: str
     permissions: frozenset[Permission]
@@ -82,6 +80,6 @@ ROLES: Mapping[int, Role] = {
 
 
 def by_name(*, with_cluster: bool = True) -> list[Role]:
-    """Roles in the order of their names; without those that only the cluster can give."""
+    """Roles sorted by name; without `with_cluster`, those that can be given in a workspace."""
     found = [role for role in ROLES.values() if with_cluster or not role.is_of_cluster]
     return sorted(found, key=lambda role: role.name)

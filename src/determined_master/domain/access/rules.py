@@ -1,4 +1,4 @@
-"""Access rules: what a caller may do. Every service function asks here before it acts.
+"""Access rules. Every service function checks them before it acts.
 
 An admin may do everything. Without roles (`security.authz.type: basic`) an owner may do everything
 to their own things, and other users may do what an open cluster allows to all. With roles (`rbac`)
@@ -47,14 +47,14 @@ ADMIN_ONLY: frozenset[tuple[Action, ThingKind]] = frozenset(
         ("edit", "namespace"),
         ("edit", "quota"),
         ("create", "user"),
-        ("configure", "user"),  # activate, make admin, rename: what users cannot do themselves
+        ("configure", "user"),  # activate, make admin, rename: users cannot do these to themselves
         ("read", "token"),
         ("create", "token"),
         ("edit", "token"),
         ("edit", "group"),
         ("assign", "role"),
-        ("assign", "workspace"),  # a user of the agents' machines to its tasks
-        ("configure", "queue"),  # where its places are kept strictly
+        ("assign", "workspace"),  # links a user of the agents' machines to its tasks
+        ("configure", "queue"),  # in a strict namespace
         ("delete", "log"),
     }
 )
@@ -81,7 +81,7 @@ NOWHERE = 0
 
 
 class TaskScope(msgspec.Struct, frozen=True):
-    """The scope of a task's token: this task and nothing else."""
+    """The scope of a task's token: only this task."""
 
     task_id: str
     allocation_id: str
@@ -101,8 +101,8 @@ class Caller(msgspec.Struct, frozen=True):
     """Whether code in a task sent this with the token of the task's owner."""
     scope: TaskScope | None = None
     rights: Rights | None = None
-    """What their roles give; None where roles decide nothing, and for a task's token, which
-    is held to its task's routes."""
+    """The rights that the caller's roles give. None without roles, and for a task's token, which
+    is limited to its task's routes."""
 
 
 class Owned(Protocol):
@@ -149,7 +149,7 @@ def may(
     workspace_id: int | None = None,
     refusal: str = REFUSAL,
 ) -> None:
-    """Do nothing when the caller may do this.
+    """Check that the caller may do this.
 
     Raises:
         PermissionDenied: with `refusal` as its text.
@@ -173,15 +173,14 @@ def is_owner(caller: Caller, thing: Owned) -> bool:
 def can_control(caller: Caller, kind: ThingKind, thing: Owned) -> bool:
     """Whether the caller may change what this thing does, and end it.
 
-    One that is in no workspace (None, 0) is, where roles decide, for those who hold the
-    permission everywhere.
+    With roles, a thing in no workspace (None, 0) needs the permission in the whole cluster.
     """
     place = thing.workspace_id or NOWHERE
     return can(caller, "control", kind, owner_id=thing.user_id, workspace_id=place)
 
 
 def may_control(caller: Caller, kind: ThingKind, thing: Owned) -> None:
-    """Do nothing when the caller may control the thing.
+    """Check that the caller may control the thing.
 
     Raises:
         PermissionDenied: otherwise.
@@ -191,9 +190,9 @@ def may_control(caller: Caller, kind: ThingKind, thing: Owned) -> None:
 
 
 def may_see(caller: Caller, thing: ThingKind, workspace_id: int | None, missing: str) -> None:
-    """Do nothing when the caller may see a thing of that workspace.
+    """Check that the caller may see a thing of that workspace.
 
-    A thing that is in no workspace (None, 0) is seen, where roles decide, by those who see all.
+    With roles, a thing in no workspace (None, 0) needs the permission in the whole cluster.
 
     Raises:
         NotFound: with the text `missing`, which is the same for a thing that does not exist.
@@ -203,7 +202,7 @@ def may_see(caller: Caller, thing: ThingKind, workspace_id: int | None, missing:
 
 
 def visible(caller: Caller, thing: ThingKind) -> list[int] | None:
-    """The workspaces whose things of that kind the caller sees; None for all of them."""
+    """The workspaces in which the caller sees things of that kind; None for all workspaces."""
     if caller.is_admin or caller.rights is None:
         return None
     found: set[int] = set()
@@ -241,8 +240,8 @@ def _can_by_roles(
 def may_read(scope: TaskScope, uuid: str, experiment_id: int | None, source: str | None) -> bool:
     """Whether a task may read the record of a checkpoint.
 
-    Its experiment's, whichever of its trials stored them, since trials of a search start from
-    each other's; and that from which its trial started, whose steps it continues from.
+    A task may read all checkpoints of its experiment, since trials of a search start from each
+    other's checkpoints. It may also read the checkpoint from which its trial started.
 
     Args:
         uuid: the checkpoint's.

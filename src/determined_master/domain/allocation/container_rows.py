@@ -1,8 +1,8 @@
 """Rows of an allocation besides its state: the containers of a large gang.
 
-A state is read and written with each event, so it stays small; a container of 300 bytes, a
-thousand times, is not. Gangs of up to 16, nearly all that there are, keep theirs in the state:
-one row to write instead of two.
+The state is read and written with each event, so it must stay small. A thousand containers of 300
+bytes each are too large for it. Gangs of up to 16 containers, nearly all gangs, keep them in the
+state, which saves a second row.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from determined_master.domain.allocation.messages import Allocation, Container
 
 MAX_IN_STATE = 16
-"""Containers; with long names and a dozen ports each they take some 5 KiB."""
+"""With long names and a dozen ports each, so many containers take some 5 KiB."""
 
 
 def split(state: Allocation) -> tuple[Allocation, Sequence[Container]]:

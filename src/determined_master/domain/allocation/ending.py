@@ -1,4 +1,4 @@
-"""How an allocation ends: its containers end, each end is recorded, the outcome is reported."""
+"""The end of an allocation: its containers end, each end is recorded, the outcome is reported."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from determined_master.domain.messages import CancelTimer, timer
 
 KILL_RETRY_S = 30.0
 MAX_MESSAGE_CHARACTERS = 1000
-"""Kept of a failure's text; the task's log has it whole."""
+"""Longer failure texts are cut; the task's log has the whole text."""
 
 KILL_TIMER = "kill_retry"
 PREEMPTION_TIMER = "preemption"
@@ -38,7 +38,6 @@ def live(allocation: Allocation) -> list[Container]:
 
 
 def with_container(allocation: Allocation, container: Container) -> Allocation:
-    """The allocation with one of its containers replaced by its newer form."""
     changed = tuple(container if c.id == container.id else c for c in allocation.containers)
     return replace(allocation, containers=changed)
 
@@ -65,7 +64,7 @@ def kill(allocation: Allocation, cause: KillCause, reason: str) -> Step:
 
 
 def kill_again(allocation: Allocation) -> Step:
-    """Some container has outlived its end: signal again, as long as it takes."""
+    """Signal again, as often as needed: a container is still alive after a kill."""
     if allocation.kill_cause is None or not live(allocation):
         return allocation, []
     return allocation, [
@@ -82,14 +81,14 @@ def end_unassigned(allocation: Allocation, reason: str) -> Step:
 
 
 def refuse(allocation: Allocation, reason: str, *, is_for_now: bool) -> Step:
-    """End an allocation whose request can never be met, or not for now."""
+    """End an allocation whose request cannot be met: never, or not for now."""
     message = f"allocation failed: {reason}"
     kind: Literal["lost", "refused"] = "lost" if is_for_now else "refused"
     return _finish(allocation, AllocationOutcome(kind=kind, message=message))
 
 
 def end_containers(allocation: Allocation, ended: list[Container]) -> Step:
-    """Note the ends of containers, newest facts in `ended`, and do what follows from them."""
+    """Record the ends of containers, newest facts in `ended`, and decide the next steps."""
     effects: list[AllocationEffect] = []
     for container in ended:
         failure = container.failure

@@ -37,7 +37,7 @@ def leave(state: Allocation, event: LeavingEvent) -> Step:
         case PreemptAcknowledged() if state.preempt_reason is not None:
             return replace(state, is_preempt_acknowledged=True), []
         case PreemptAcknowledged():
-            return state, []  # a survivor of a failure takes its end for a preemption
+            return state, []  # a survivor of a failure must not mistake its end for a preemption
         case PreemptionExpired():
             return _expire(state)
         case KillRequested():

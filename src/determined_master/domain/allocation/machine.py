@@ -239,7 +239,7 @@ def _start_failed(state: Allocation, event: AllocationEffectFailed) -> Step:
         return state, []
     failure = ContainerFailure(type="task_error", message=f"starting it failed: {event.error}")
     after, effects = ending.end_containers(state, [replace(failed, failure=failure)])
-    # Its agent may have got the order all the same.
+    # The agent may have received the order nevertheless.
     signal = SignalContainer(container_id=failed.id, agent_id=failed.agent_id)
     return after, [signal, ending.forget(failed), *effects]
 
@@ -255,7 +255,7 @@ def _after_the_end(state: Allocation, event: AllocationEvent) -> list[Allocation
 
 
 def _forward(state: Allocation, to: AllocationState) -> Allocation:
-    """The more progressed of the two states."""
+    """The later of the two states."""
     if ALLOCATION_ORDER[to] <= ALLOCATION_ORDER[state.state]:
         return state
     return replace(state, state=to)

@@ -33,16 +33,16 @@ FailureType = Literal[
 TRANSIENT: frozenset[FailureType] = frozenset(
     {"container_aborted", "container_ended", "agent_failed", "agent_error", "restore_error"}
 )
-"""Failures of the system, not of the task: never counted as a restart."""
+"""Failures of the system, not of the task: they never count as a restart."""
 
 
 KillCause = Literal["daemons", "failure", "leave", "request"]
-"""Why containers are ended: the others are done, one of them failed, it was asked to leave and
-cannot or did not, or somebody wants it dead."""
+"""Why containers are ended: the others are done, one of them failed, a preemption could not be
+delivered or timed out, or a user requested it."""
 
 
 class ContainerFailure(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Why a container ended other than by exit code 0."""
+    """Why a container ended, unless with exit code 0."""
 
     type: FailureType
     message: str
@@ -61,11 +61,14 @@ class AllocationOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
     message: str = ""
     exit_code: int | None = None
     is_failed_start: bool = False
-    """Whether an agent could not start a container of it."""
+    """Whether an agent could not start one of its containers."""
 
 
 class Container(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One container of an allocation; on the agent resource manager also its resources id."""
+    """One container of an allocation.
+
+    With the agent resource manager its id is its resources id.
+    """
 
     id: str
     agent_id: str
@@ -73,7 +76,7 @@ class Container(msgspec.Struct, frozen=True, omit_defaults=True):
     rank: int
     state: Literal["ASSIGNED", "PULLING", "STARTING", "RUNNING", "TERMINATED"] = "ASSIGNED"
     host_ip: str = ""
-    """Address at which the other containers of the gang reach it."""
+    """Address at which the gang's other containers reach it."""
     ports: tuple[tuple[int, int], ...] = ()
     """Pairs of container port and host port."""
     failure: ContainerFailure | None = None
@@ -82,17 +85,17 @@ class Container(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class AllocationRequest(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The request to the scheduler, and its owner."""
+    """The request to the scheduler, and the request's owner."""
 
     task_id: str
     task_type: TaskType
     name: str
-    """As its log lines call it: `Trial 3 (Experiment 1)`."""
+    """The name in log lines, such as `Trial 3 (Experiment 1)`."""
     job_id: str
     pool: str
     slots: int
     submitted_at: datetime
-    """When its job was submitted: the order among equals."""
+    """When its job was submitted; orders requests of equal priority."""
     is_preemptible: bool = False
     preemption_timeout_s: float = 3600.0
     is_single_node: bool = False
@@ -103,7 +106,7 @@ class AllocationRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     position: Decimal | None = None
     """Of its job in the queue, if a user has moved it."""
     requested_at: datetime | None = None
-    """When it began to wait."""
+    """When it started to wait."""
     excluded_agents: tuple[str, ...] = ()
     trial_id: int | None = None
     experiment_id: int | None = None
@@ -112,8 +115,6 @@ class AllocationRequest(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Allocation(State, frozen=True):
-    """An allocation as its machine knows it."""
-
     id: str
     request: AllocationRequest
     state: AllocationState = "PENDING"
@@ -121,19 +122,20 @@ class Allocation(State, frozen=True):
     """In the order of their ranks."""
     assigned_at: datetime | None = None
     is_long_awaited: bool = False
-    """It had waited too long: it is asked to leave neither for being more than a share nor for
-    equals that it was started before."""
+    """Whether it waited beyond the patience: it is not preempted for exceeding its share, nor for
+    requests of equal priority that it passed."""
     is_ready: bool = False
     is_ready_untold: bool = False
-    """Its service is ready before its chief is known to run: reported once it runs."""
+    """Its service is ready but its chief is not known to run: readiness is reported once
+    it runs."""
     preempt_reason: str | None = None
     """Set once it is asked to exit."""
     is_preempt_acknowledged: bool = False
     kill_reason: str | None = None
-    """Set once its containers are being ended, for whatever cause."""
+    """Set once its containers are being ended, for any cause."""
     kill_cause: KillCause | None = None
     failure: ContainerFailure | None = None
-    """The first one; later ones only follow from it."""
+    """The first failure; later ones are consequences."""
     outcome: AllocationOutcome | None = None
     container_rows: int = 0
     """How many containers are in rows beside the stored state; 0 in memory, which has them all."""
@@ -155,7 +157,7 @@ class Placed(msgspec.Struct, frozen=True):
 
 
 class Assigned(Event, frozen=True, tag="assigned"):
-    """The scheduler has found slots; refused when the allocation does not wait any more."""
+    """The scheduler has assigned slots. Refused when the allocation does not wait any more."""
 
     containers: tuple[Placed, ...]
     """In the order of agent ids: index is rank."""
@@ -164,7 +166,7 @@ class Assigned(Event, frozen=True, tag="assigned"):
 
 
 class JobTerms(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What of a job decides about its place in the queue."""
+    """The values of a job that decide its place in the queue."""
 
     priority: int
     weight: float
@@ -188,7 +190,7 @@ class ContainerChanged(Event, frozen=True, tag="container_changed"):
     failure: ContainerFailure | None = None
     exit_code: int | None = None
     agent_id: str = ""
-    """The sender, to whom the end of an unknown container is acknowledged."""
+    """The sender. It gets the acknowledgement when an unknown container ends."""
 
 
 class AgentLost(Event, frozen=True, tag="agent_lost"):
@@ -200,15 +202,15 @@ class AgentLost(Event, frozen=True, tag="agent_lost"):
 
 
 class BecameReady(Event, frozen=True, tag="became_ready"):
-    """The task answers: rendezvous is complete, or it has said so."""
+    """The task is ready: its rendezvous is complete, or it has reported so."""
 
 
 class BeganWaiting(Event, frozen=True, tag="began_waiting"):
-    """The task says that it waits for something of its own."""
+    """The task reports that it waits for something of its own."""
 
 
 class DaemonMarked(Event, frozen=True, tag="daemon_marked"):
-    """A container says that it only serves the others."""
+    """A container reports that it only serves the others."""
 
     container_id: str
 
@@ -234,11 +236,11 @@ class KillRequested(Event, frozen=True, tag="kill_requested"):
 
 
 class KillExpired(Event, frozen=True, tag="kill_expired"):
-    """It was ended and some container is still there: end it again."""
+    """A container is still alive after a kill: end it again."""
 
 
 class Refused(Event, frozen=True, tag="refused"):
-    """The scheduler says that the request can never be met, or not for now."""
+    """The scheduler reports that the request can never be met, or not for now."""
 
     reason: str
     is_for_now: bool = False
@@ -282,7 +284,7 @@ class StartContainer(Effect, frozen=True, tag="start_container"):
 
     @property
     def about(self) -> str | None:
-        """The container: those of a gang do not wait for each other."""
+        """The container: containers of a gang do not wait for each other."""
         return self.container_id
 
 
@@ -295,7 +297,6 @@ class SignalContainer(Effect, frozen=True, tag="signal_container"):
 
     @property
     def about(self) -> str | None:
-        """The container: those of a gang do not wait for each other."""
         return self.container_id
 
 
@@ -307,7 +308,6 @@ class ForgetContainer(Effect, frozen=True, tag="forget_container"):
 
     @property
     def about(self) -> str | None:
-        """The container: those of a gang do not wait for each other."""
         return self.container_id
 
 

@@ -1,6 +1,6 @@
-"""Messages shared by all that run as allocations: trials, and tasks without an experiment.
+"""Base messages of everything that runs as allocations: trials, and tasks without an experiment.
 
-Each kind stores these under tags of its own, so they are bases and no messages themselves.
+Each kind stores its own subclass under its own tag.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class RunOrder(Effect, frozen=True):
 
 
 class RunGivenUp(GivenUp, frozen=True):
-    """An effect about one of its runs, or none, was given up after its last retry."""
+    """An effect was given up after its last retry."""
 
     allocation_id: str = ""
     """The allocation that the effect was about."""

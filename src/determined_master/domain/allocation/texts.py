@@ -1,6 +1,6 @@
 """The lines that an allocation writes into its task's log, and the texts of its end.
 
-Scripts match on these texts. Source: wire 9.3.
+Scripts match these texts. Source: wire 9.3.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ PHRASES: dict[FailureType, str] = {
 
 
 def line(allocation: Allocation, text: str, level: str = "INFO") -> WriteTaskLog:
-    """A line in the log of the allocation's task."""
+    """A line from the allocation in its task's log."""
     return WriteTaskLog(task_id=allocation.request.task_id, text=text, level=level)
 
 
 def describe(failure: ContainerFailure | None) -> str:
-    """How a container ended: the phrase of its kind, the agent's words, the exit code."""
+    """How a container ended: the phrase of its kind, the agent's text, the exit code."""
     if failure is None:
         return EXITED_CLEANLY
     code, words = failure.exit_code, failure.message
@@ -45,7 +45,7 @@ def describe(failure: ContainerFailure | None) -> str:
 
 
 def exit_status(allocation: Allocation, outcome: AllocationOutcome) -> str:
-    """How an allocation ended, as interactive tasks show it."""
+    """How an allocation ended, as users of interactive tasks see it."""
     if outcome.kind == "completed":
         return "allocation exited successfully"
     if outcome.kind in ("failed", "lost"):
@@ -57,7 +57,7 @@ def exit_status(allocation: Allocation, outcome: AllocationOutcome) -> str:
 
 
 def unreached_lines(allocation: Allocation, chief: Container) -> list[WriteTaskLog]:
-    """A line for each port that was to be proxied and is not among the container's."""
+    """A line for each proxied port that the container does not publish."""
     published = dict(chief.ports)
     return [
         line(

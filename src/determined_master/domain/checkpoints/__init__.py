@@ -1,1 +1,1 @@
-"""Checkpoints: which are garbage, and where their files are stored."""
+"""Checkpoints: the rule of garbage, and the storage of their files."""

@@ -1,4 +1,4 @@
-"""Which checkpoints of an experiment are garbage: everything that no `save_*` setting keeps.
+"""The rule of checkpoint GC: a checkpoint that no `save_*` setting keeps is garbage.
 
 Source: task-contract 6.3, experiment-config 14. Changed so that no work is lost: checkpoints that
 are deleted, completely or in part, do not count among the best or the latest.
@@ -24,7 +24,7 @@ class Saved(msgspec.Struct, frozen=True):
     metric: float | None = None
     """None without a validation at these steps."""
     is_source: bool = False
-    """Whether another trial or experiment starts from it: it is never garbage."""
+    """Whether another trial or experiment starts from it; then it is never garbage."""
 
 
 class SavePolicy(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,20 +35,20 @@ class SavePolicy(msgspec.Struct, frozen=True, kw_only=True):
     trial_best: int = 1
     """The best of each trial."""
     trial_latest: int = 1
-    """Those of each trial with the most steps."""
+    """The checkpoints of each trial with the most steps."""
 
 
 def find_garbage(saved: Sequence[Saved], policy: SavePolicy) -> list[str]:
-    """Choose what to delete.
+    """Choose the checkpoints to delete.
 
     Kept is the union of the best `experiment_best` validated checkpoints of the experiment, the
     best `trial_best` validated ones of each trial, and the `trial_latest` with the most steps of
     each trial. NaN is worse than every other metric.
 
     Args:
-        saved: shape (n,), oldest first: of equal metrics the older one is the better, of equal
-            steps the newer one is the later.
-        policy: what to keep.
+        saved: shape (n,), oldest first. The older of two equal metrics is the better one; the
+            newer of two equal numbers of steps is the later one.
+        policy: the settings.
 
     Returns:
         UUIDs of garbage, in the order of `saved`.
@@ -66,7 +66,7 @@ def find_garbage(saved: Sequence[Saved], policy: SavePolicy) -> list[str]:
 
 
 def is_run_again(outcome: str, run: int) -> bool:
-    """Whether a task that deletes checkpoints begins again after its `run`-th run.
+    """Whether a checkpoint GC task restarts after its `run`-th run.
 
     A lost machine was nobody's fault, and a partial deletion must be completed: nothing else
     repeats it. A task that failed by itself may need a user to fix something first.

@@ -1,6 +1,6 @@
-"""How a `checkpoint_storage` of type s3, gcs or azure reads to the client that reaches it.
+"""Reads a `checkpoint_storage` of type s3, gcs or azure into the arguments of a storage client.
 
-The harness has the same rules for the tasks' side; a test holds the two together.
+The harness has the same rules for tasks; a test compares the two.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ObjectTarget(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def address(self) -> str:
-        """For people."""
+        """The address for messages."""
         return "/".join(p for p in (f"{SCHEMES[self.kind]}://{self.name}", self.prefix) if p)
 
     def key(self, path: str) -> str:
@@ -44,15 +44,15 @@ class ObjectTarget(msgspec.Struct, frozen=True, kw_only=True):
 def object_target(
     config: Mapping[str, Any], env: Mapping[str, str], retry: timedelta
 ) -> ObjectTarget:
-    """Read a completed section; what cannot be read was refused when it was given.
+    """Read a completed section. Invalid sections are rejected at submission.
 
     Args:
         config: the section.
         env: the environment, which may hold credentials, a region, an emulator.
-        retry: how long a request that failed for outside reasons is repeated.
+        retry: how long a request is retried after a failure of the network or the storage.
 
     Raises:
-        FailedPrecondition: the section of an older master makes no sense.
+        FailedPrecondition: an older master has stored an invalid section.
     """
     kind = config["type"]
     parts = [p for p in str(config.get("prefix") or "").split("/") if p not in ("", ".")]

@@ -12,8 +12,8 @@ from determined_master.domain.errors import Unimplemented
 def checkpoint_directory(storage: Mapping[str, Any], uuid: str) -> str:
     """The directory of a checkpoint in a storage of directories.
 
-    A relative `storage_path` lies below `host_path`, an absolute one stands for itself. What
-    `directory` names is the same path in every container, and here.
+    A relative `storage_path` is below `host_path`; an absolute one is used as it is. `directory`
+    is the same path in every container and in the master.
 
     Args:
         storage: a completed `checkpoint_storage` section.

@@ -1,1 +1,1 @@
-"""The configuration of users: its sections, its defaults, and how layers merge."""
+"""Users' configurations: sections, defaults, and the merge of layers."""

@@ -1,4 +1,4 @@
-"""Changing a part of a stored configuration by the rules that submitted ones are read by."""
+"""Changes a part of a stored configuration; the rules are those for submitted ones."""
 
 from __future__ import annotations
 

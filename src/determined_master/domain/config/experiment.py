@@ -39,12 +39,12 @@ __all__ = [
 
 NO_ENTRYPOINT = "managed experiments require entrypoint: set it to the command that trains"
 ADVISED_DESCRIPTION = 255
-"""Characters of a description beyond which there is a warning."""
+"""Longer descriptions cause a warning."""
 _TRIAL_CLASS = re.compile(r"[\w.]+:[\w.]+")
 
 
 class BuiltExperiment(msgspec.Struct, frozen=True, kw_only=True):
-    """A configuration that is whole and without errors."""
+    """A complete configuration without errors."""
 
     config: dict[str, Any]
     """As it is stored and shown."""
@@ -57,7 +57,7 @@ def build_experiment(
 ) -> BuiltExperiment:
     """Check a submitted configuration, merge it with the other layers and fill in defaults.
 
-    Building from a configuration that was built before, with the same layers, gives the same.
+    Building again from the result, with the same layers, gives the same result.
 
     Args:
         submitted: JSON values, as read from the user's YAML.
@@ -108,7 +108,7 @@ def _read(submitted: Any, root: str, report: ProblemReport) -> dict[str, Any]:
 
 
 def _fill_pool(config: dict[str, Any], layers: ConfigLayers, report: ProblemReport) -> PoolLayer:
-    """Put the pool's name into a configuration; what that pool adds."""
+    """Fill in the pool's name; return the layer of that pool."""
     resources = config.get("resources") or {}
     name, pool = chosen_pool(resources, resources.get("slots_per_trial"), layers, report)
     config["resources"] = {**resources, "resource_pool": name}
@@ -146,7 +146,7 @@ def _fill(config: dict[str, Any], section: str, key: str, value: Any) -> None:
 
 
 def _check_whole(config: Mapping[str, Any], is_managed: bool, report: ProblemReport) -> None:
-    """Report what only shows in a completed configuration."""
+    """Report problems that only a completed configuration shows."""
     searcher = config.get("searcher") or {}
     check_time(searcher, f"{ROOT}.searcher", report)
     if searcher.get("name") == "grid" and config.get("hyperparameters") is not None:

@@ -38,7 +38,7 @@ from determined_master.domain.config.sections.storage import STORAGE, TENSORBOAR
 
 
 class Labels(ListOf):
-    """A set of texts; also the older map from each to true. Layers add up."""
+    """A set of texts; the older form is a map from each text to true. Layers add up."""
 
     def read(self, value: Any, at: str, report: ProblemReport) -> list[Any] | None:
         if isinstance(value, Mapping):
@@ -66,7 +66,7 @@ class Entrypoint(ValueType):
 
 
 class Nothing(ValueType):
-    """A key that only very old configurations hold, and only as null."""
+    """A key that only very old configurations have, always null."""
 
     noun = "null"
 
@@ -86,40 +86,46 @@ def _same(label: Any) -> Any:
 
 
 _HARNESS = "has no effect any more: set it in the training script"
-_CLASSES = "is for trial classes (module:Class) alone: a script gives it to its trainer"
+_CLASSES = "applies only to trial classes (module:Class): a script passes it to its trainer"
 
 EXPERIMENT = Object(
     {
         "name": Field(Text(_not_blank), is_required=True, doc="Shown in lists."),
-        "description": Field(Text(), doc="Shown beside the name."),
-        "labels": Field(Labels(Text(), key=_same), [], "Words to find it by."),
+        "description": Field(Text(), doc="Shown next to the name."),
+        "labels": Field(Labels(Text(), key=_same), [], "Labels for search and filters."),
         "data": Field(MapOf(Anything()), {}, "Free-form values for the training script."),
         "workspace": Field(Text(), "", "Name of the workspace; needs project."),
         "project": Field(Text(), "", "Name of the project; needs workspace."),
-        "entrypoint": Field(Entrypoint(), doc="What to run."),
-        "hyperparameters": Field(Hyperparameters(), {}, "The space to search.", is_required=True),
-        "searcher": Field(SEARCHER, doc="How to search.", is_required=True),
-        "resources": Field(RESOURCES, {}, "What trials need of the machines."),
-        "environment": Field(ENVIRONMENT, {}, "What containers run in."),
+        "entrypoint": Field(Entrypoint(), doc="The command to run."),
+        "hyperparameters": Field(
+            Hyperparameters(), {}, "The hyperparameter space.", is_required=True
+        ),
+        "searcher": Field(SEARCHER, doc="The search method.", is_required=True),
+        "resources": Field(RESOURCES, {}, "The resources of each trial."),
+        "environment": Field(ENVIRONMENT, {}, "The environment of the containers."),
         "bind_mounts": Field(BIND_MOUNTS, [], "Directories of the agent in the containers."),
-        "checkpoint_storage": Field(STORAGE, doc="Where checkpoints go.", is_required=True),
+        "checkpoint_storage": Field(
+            STORAGE, doc="Where checkpoints are stored.", is_required=True
+        ),
         "checkpoint_policy": Field(
-            OneOf(("best", "all", "none")), "best", "Which validations bring a checkpoint."
+            OneOf(("best", "all", "none")), "best", "Which validations trigger a checkpoint."
         ),
         "perform_initial_validation": Field(
             Boolean(), False, "Whether to validate before the first batch."
         ),
-        "max_restarts": Field(Integer(at_least=0), 5, "Runs of a trial after its first fails."),
+        "max_restarts": Field(Integer(at_least=0), 5, "Restarts of a trial after failures."),
         "preemption_timeout": Field(
-            Integer(at_least=0), DEFAULT_PREEMPTION_TIMEOUT_S, "Seconds to save work in."
+            Integer(at_least=0),
+            DEFAULT_PREEMPTION_TIMEOUT_S,
+            "Seconds that a preempted task has to save its work.",
         ),
         "log_policies": Field(LOG_POLICIES, [], "Actions when a line of the log matches."),
         "retention_policy": Field(
             RETENTION_POLICY, is_hidden_when_null=True, doc="How long logs are kept."
         ),
-        "integrations": Field(INTEGRATIONS, doc="Webhooks, and where data comes from."),
+        "integrations": Field(INTEGRATIONS, doc="Webhooks, and the source of the data."),
         "reproducibility": Field(REPRODUCIBILITY, {}, "The search's seed.", is_required=True),
-        "profiling": Field(PROFILING, {}, "Recording the use of the machine."),
+        "profiling": Field(PROFILING, {}, "Recording of the machine's usage."),
         "slurm": Field(SLURM, {}, "Options of Slurm; kept for launchers that use it."),
         "pbs": Field(PBS, {}, "Options of PBS; kept for launchers that use it."),
         "debug": Field(Boolean(), False, "Whether the harness logs more."),

@@ -2,7 +2,7 @@
 
 From high to low: policies, the submitted configuration, its template, the pool's
 `task_container_defaults`, the cluster's, the workspace's checkpoint storage, the cluster's, the
-pool's default priority, and last the defaults of the schema.
+pool's default priority, and the defaults of the schema.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ DEFAULT_SHM_BYTES = 4 * 1024**3
 
 
 class PoolLayer(msgspec.Struct, frozen=True, kw_only=True):
-    """What one resource pool adds."""
+    """The layer of one resource pool."""
 
     task_container_defaults: Mapping[str, Any] = msgspec.field(default_factory=dict)
     default_priority: int = DEFAULT_PRIORITY
     priorities: PriorityOrder = "smaller_first"
-    """How its scheduler goes by priorities, if it does."""
+    """How its scheduler orders priorities, if it has any."""
 
 
 class ConfigLayers(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,9 +47,9 @@ class ConfigLayers(msgspec.Struct, frozen=True, kw_only=True):
 
     template: Mapping[str, Any] | None = None
     task_container_defaults: Mapping[str, Any] = msgspec.field(default_factory=dict)
-    """The cluster's; those of a pool are in `pools`."""
+    """The cluster's; the pools' are in `pools`."""
     pools: Mapping[str, PoolLayer] = msgspec.field(default_factory=dict)
-    """By name. While empty, no pool's name is refused."""
+    """By name. While it is empty, every pool name is accepted."""
     default_compute_pool: str = "default"
     default_aux_pool: str = "default"
     workspace_checkpoint_storage: Mapping[str, Any] | None = None
@@ -62,7 +62,9 @@ TASK_CONTAINER_DEFAULTS = Object(
     {
         "shm_size_bytes": Field(MemorySize(), DEFAULT_SHM_BYTES, "Shared memory of containers."),
         "network_mode": Field(Text(), "bridge", "Docker's network of containers."),
-        "dtrain_network_interface": Field(Text(), "", "Interface between ranks of one trial."),
+        "dtrain_network_interface": Field(
+            Text(), "", "Network interface between ranks of one trial."
+        ),
         "nccl_port_range": Field(Text(), "", "As MIN:MAX."),
         "gloo_port_range": Field(Text(), "", "As MIN:MAX."),
         "cpu_pod_spec": Field(POD_SPEC, doc="Pod of tasks without slots."),
@@ -85,15 +87,15 @@ TASK_CONTAINER_DEFAULTS = Object(
         "kubernetes": Field(Object({"max_slots_per_pod": Field(Integer(at_least=0))})),
     }
 )
-"""The section of master.yaml, of the cluster and of each pool."""
+"""The section of master.yaml, for the cluster and for each pool."""
 
 
 def merge_container_defaults(
     pool: Mapping[str, Any], cluster: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """The defaults of a pool over those of the cluster, both canonical.
+    """Merge the defaults of a pool over those of the cluster, both canonical.
 
-    Capabilities add up: a cluster-wide one is usually a need of the machines, not a taste.
+    Capabilities add up: the machines usually need those that are set for the whole cluster.
     """
     merged = dict(TASK_CONTAINER_DEFAULTS.merge(pool, cluster))
     for key in ("add_capabilities", "drop_capabilities"):
@@ -104,7 +106,7 @@ def merge_container_defaults(
 
 
 def container_defaults(layers: ConfigLayers, pool: str) -> Mapping[str, Any]:
-    """The `task_container_defaults` that hold in a pool."""
+    """The `task_container_defaults` that apply in a pool."""
     quiet = ProblemReport()  # settings are checked at start
     of_pool = layers.pools.get(pool, PoolLayer()).task_container_defaults
     return merge_container_defaults(
@@ -141,7 +143,7 @@ def chosen_pool(
 
 
 def as_experiment(defaults: Mapping[str, Any], *, has_slots: bool) -> dict[str, Any]:
-    """What `task_container_defaults` say about an experiment, as a partial configuration."""
+    """The part of `task_container_defaults` that applies to an experiment."""
     environment = {
         key: defaults.get(key)
         for key in (

@@ -1,4 +1,4 @@
-"""Experiment configurations as others may see them: secrets replaced by asterisks."""
+"""Masks the secrets of experiment configurations before others see them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ PACHYDERM = ("integrations", "pachyderm", "dataset")
 def mask_config(config: Mapping[str, Any]) -> dict[str, Any]:
     """A copy without the credentials of storage, registry and Pachyderm, and `data.secrets`.
 
-    Everybody may read experiments; only tasks get what these unlock. A value that is not set
-    stays unset, so that it can be seen.
+    Everybody may read experiments; only tasks get their secrets. An unset value stays unset, so
+    that readers see that it is unset.
     """
     masked = mask_but_storage(config)
     storage = config.get("checkpoint_storage")
@@ -46,7 +46,7 @@ def mask_storage(storage: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def keep_masked(given: Mapping[str, Any], stored: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A submitted storage section in which each mask is the stored secret again.
+    """A submitted storage section in which each mask is replaced by the stored secret.
 
     A user who sends back masked values wants to change something else.
     """
@@ -58,7 +58,7 @@ def keep_masked(given: Mapping[str, Any], stored: Mapping[str, Any] | None) -> d
 
 
 def keep_masked_config(given: Mapping[str, Any], stored: Mapping[str, Any]) -> dict[str, Any]:
-    """The same for all that `mask_config` masks."""
+    """`keep_masked` for everything that `mask_config` masks."""
     kept = dict(given)
     sections = ("checkpoint_storage",), ("environment", "registry_auth"), ("data", "secrets")
     for path in (*sections, PACHYDERM):
@@ -70,7 +70,7 @@ def keep_masked_config(given: Mapping[str, Any], stored: Mapping[str, Any]) -> d
 
 
 def _with(config: Mapping[str, Any], path: tuple[str, ...], section: Any) -> dict[str, Any]:
-    """A copy with another section at a path that there is."""
+    """A copy with another section at an existing path."""
     inner = section if len(path) == 1 else _with(config[path[0]], path[1:], section)
     return {**config, path[0]: inner}
 

@@ -1,6 +1,6 @@
-"""The configuration of an interactive task as its users are shown it. PURE.
+"""The configuration of an interactive task as users see it. PURE.
 
-Empty values and values that cannot be set are null, so that a shown configuration can be submitted
+Empty values and values that cannot be set are null, so that users can submit a shown configuration
 again. Source: wire 7.7.
 """
 

@@ -1,4 +1,4 @@
-"""Configurations as databases hold them, however old: nothing stored is ever unreadable."""
+"""Reads stored configurations of any release: nothing stored is ever unreadable."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from determined_master.domain.config.sections.searcher import (
 )
 
 LEGACY_HDFS = {"type": "shared_fs", "host_path": "/legacy-hdfs-checkpoint-path"}
-"""Stands for checkpoints in HDFS, which no release can reach any more."""
+"""Stands for checkpoints in HDFS, which no release reads any more."""
 
 _SURVIVES = ("checkpoint_storage", "bind_mounts", "environment", "hyperparameters")
 """Sections that are read one by one where the whole cannot be."""
@@ -42,7 +42,7 @@ class StoredConfig(msgspec.Struct, frozen=True, kw_only=True):
     hyperparameters: HyperparameterSpace
     seed: int
     is_whole: bool = True
-    """Whether every key could be read; else the unreadable ones have their defaults."""
+    """Whether every key was readable; otherwise unreadable keys have their defaults."""
 
 
 def read_stored(config: Mapping[str, Any]) -> StoredConfig:
@@ -84,7 +84,7 @@ def _without_hdfs(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_time(config: dict[str, Any]) -> dict[str, Any]:
-    """The older `max_length` of a halving search in place of the time that it lacks."""
+    """Replace the older `max_length` of a halving search by the time that it lacks."""
     searcher = config.get("searcher") or {}
     is_timed = searcher_type(str(searcher.get("name"))).wants_validations
     if not is_timed or searcher.get("max_length") is None:

@@ -26,7 +26,7 @@ from determined_master.domain.task.kinds import TASK_KINDS, ConfigKind, TaskKind
 
 
 class TaskErrors(InvalidArgument):
-    """A task's configuration that cannot be used; the text names every problem with its path."""
+    """A task's configuration that cannot be used; the text lists every problem with its path."""
 
     def __init__(self, kind: ConfigKind, problems: tuple[Problem, ...]) -> None:
         lines = "\n".join(f"{p.path}: {p.text}" for p in problems)
@@ -39,10 +39,10 @@ class TaskErrors(InvalidArgument):
 
 
 class TaskConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """A completed configuration in the form that decisions are made from."""
+    """The typed form of a completed configuration."""
 
     entrypoint: tuple[str, ...]
-    """Empty where the kind has its own."""
+    """Empty where the kind has its own command."""
     description: str
     slots: int
     resource_pool: str
@@ -60,7 +60,7 @@ class TaskConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BuiltTask(msgspec.Struct, frozen=True, kw_only=True):
-    """A configuration that is whole and without errors."""
+    """A complete configuration without errors."""
 
     config: dict[str, Any]
     """As it is stored and shown."""
@@ -72,11 +72,11 @@ class TaskOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Values that complete a configuration besides its layers."""
 
     name: str
-    """In the description that is generated."""
+    """For the generated description."""
     has_files: bool = False
-    """Whether a directory of the user's is sent along."""
+    """Whether the user sends a directory."""
     idle_timeout: timedelta | None = None
-    """The cluster's for tasks of this kind."""
+    """The cluster's default for tasks of this kind."""
 
 
 def build_task(
@@ -88,7 +88,7 @@ def build_task(
         kind: of the task.
         submitted: JSON values, as read from the request.
         layers: of the cluster and the template; policies are those of tasks.
-        options: what else it is completed with.
+        options: further values that complete it.
 
     Raises:
         TaskErrors: with every problem and its path.
@@ -122,7 +122,7 @@ def build_task(
 
 
 def typed_task(config: Mapping[str, Any]) -> TaskConfig:
-    """The typed form of a configuration as `build_task` gives it."""
+    """The typed form of a configuration that `build_task` returns."""
     resources = config["resources"]
     idle = config.get("idle_timeout")
     return TaskConfig(
@@ -144,7 +144,7 @@ def typed_task(config: Mapping[str, Any]) -> TaskConfig:
 
 
 def work_directory(config: TaskConfig, default: str, *, agent_user: str, username: str) -> str:
-    """Where a task starts: `$AGENT_USER` and `$DET_USER` stand for who it runs as and for whom."""
+    """The directory in which a task starts, with `$AGENT_USER` and `$DET_USER` replaced."""
     chosen = config.work_dir or default
     return chosen.replace("$AGENT_USER", agent_user).replace("$DET_USER", username)
 
@@ -187,7 +187,7 @@ def _check_said(
 def _defaults(
     kind: ConfigKind, layers: ConfigLayers, pool_name: str, slots: int | None
 ) -> dict[str, Any]:
-    """What `task_container_defaults` say about such a task, as a partial configuration."""
+    """The part of `task_container_defaults` that applies to such a task."""
     defaults = container_defaults(layers, pool_name)
     partial = as_experiment(defaults, has_slots=slots != 0)
     resources = {**partial.get("resources", {}), "shm_size": defaults.get("shm_size_bytes")}

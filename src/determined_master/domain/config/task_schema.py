@@ -1,4 +1,4 @@
-"""The schemas of tasks that are no trials: interactive ones, and generic ones."""
+"""The schemas of tasks that are no trials: interactive and generic tasks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ IDLE_TYPES = ("kernels_or_terminals", "kernel_connections", "activity")
 
 
 class DurationText(ValueType):
-    """A length of time as a text such as `1h30m`, or in seconds; read to the former."""
+    """A duration as a text such as `1h30m`, or in seconds; the canonical form is the text."""
 
     noun = "string"
 
@@ -51,7 +51,7 @@ class DurationText(ValueType):
 
 
 class CommandArguments(ValueType):
-    """A command as the list of its words; at least one."""
+    """A command as the list of its words, at least one."""
 
     noun = "array"
 
@@ -84,7 +84,7 @@ def _resources(is_single_node: Field) -> Object:
             "max_slots": Field(Integer(at_least=0), is_hidden_when_null=True),
             "weight": Field(Number(above=0), 1, "Share of the pool under fair_share."),
             "priority": Field(PRIORITY, doc="1 is the most urgent, 99 the least."),
-            "resource_pool": Field(Text(), "", "Where it runs; empty for the default pool."),
+            "resource_pool": Field(Text(), "", "Resource pool; empty for the default pool."),
             "is_single_node": is_single_node,
             "shm_size": Field(MemorySize(), is_hidden_when_null=True),
             "devices": Field(ListOf(DEVICE, key=container_path), [], "Devices of the host."),
@@ -98,8 +98,8 @@ def _resources(is_single_node: Field) -> Object:
 _COMMON: Mapping[str, Field] = {
     "entrypoint": Field(CommandArguments(), doc="The command and its arguments."),
     "bind_mounts": Field(BIND_MOUNTS, [], "Directories of the agent in the container."),
-    "environment": Field(ENVIRONMENT, {}, "What the container runs in."),
-    "work_dir": Field(Text(), doc="Where it starts; $AGENT_USER and $DET_USER are replaced."),
+    "environment": Field(ENVIRONMENT, {}, "The environment of the container."),
+    "work_dir": Field(Text(), doc="Working directory; $AGENT_USER and $DET_USER are replaced."),
     "debug": Field(Boolean(), False, "Whether the harness logs more."),
     "slurm": Field(SLURM, {}),
     "pbs": Field(PBS, {}),
@@ -108,14 +108,16 @@ _COMMON: Mapping[str, Field] = {
 INTERACTIVE = Object(
     {
         **_COMMON,
-        "description": Field(Text(), doc="A generated name unless given."),
+        "description": Field(Text(), doc="Generated unless given."),
         "resources": Field(_resources(Field(NotForUsers(), True)), {}),
         "tensorboard_args": Field(
             ListOf(Text()), is_hidden_when_null=True, doc="Further words for TensorBoard."
         ),
-        "idle_timeout": Field(DurationText(), doc="How long an idle task lives; null forever."),
+        "idle_timeout": Field(
+            DurationText(), doc="How long the task may be idle before it ends; null for no limit."
+        ),
         "notebook_idle_type": Field(
-            OneOf(IDLE_TYPES), IDLE_TYPES[0], "What counts as use of a notebook."
+            OneOf(IDLE_TYPES), IDLE_TYPES[0], "Which activity counts as use of a notebook."
         ),
     }
 )
@@ -125,7 +127,7 @@ GENERIC = Object(
     {
         **_COMMON,
         "resources": Field(
-            _resources(Field(Boolean(), True, "False lets it span several agents.")), {}
+            _resources(Field(Boolean(), True, "Whether all slots must be of one agent.")), {}
         ),
         "preemption_timeout": Field(
             Integer(at_least=0), DEFAULT_PREEMPTION_TIMEOUT_S, "Seconds to save work in."

@@ -25,8 +25,8 @@ TASK_RESOURCES = frozenset({"slots"})
 def check_template(config: Mapping[str, Any]) -> None:
     """Find mistakes when a template is stored, before an experiment uses it.
 
-    A template may serve experiments and interactive tasks, so keys of both are known; values
-    of keys that only tasks have are left to the tasks.
+    A template may serve experiments and interactive tasks, so keys of both are known. Values of
+    keys that only tasks have are checked with the tasks.
 
     Raises:
         InvalidArgument: with every problem and its path.

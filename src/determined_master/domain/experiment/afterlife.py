@@ -1,7 +1,7 @@
-"""The afterlife of an ended experiment: it continues, or its checkpoints or all of it go.
+"""Actions on an ended experiment: continue it, delete its checkpoints, or delete all of it.
 
-Checkpoints are deleted by tasks of their own, which are counted here, so that an experiment is
-removed only once its files are.
+Tasks of their own delete checkpoints. They are counted here, so that the experiment is removed
+only after its files.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Step = tuple[Experiment, list[ExperimentEffect | SearchRecord]]
 
 
 def go_on(state: Experiment, event: ExperimentContinued) -> Step:
-    """Open closed trials again; the search continues from where it was.
+    """Open closed trials again. The search continues from its last state.
 
     Raises:
         FailedPrecondition: it has not ended, or no trial is to continue.
@@ -59,7 +59,7 @@ def go_on(state: Experiment, event: ExperimentContinued) -> Step:
 
 
 def delete(state: Experiment) -> Step:
-    """Begin to delete it; asking again while that continues changes nothing.
+    """Begin to delete it. A repeated request during the deletion changes nothing.
 
     Raises:
         FailedPrecondition: it has not ended.
@@ -122,7 +122,7 @@ def fail_deletion(state: Experiment, error: str) -> Step:
 
 
 def removed(state: Experiment) -> Step:
-    """Nothing is left of it."""
+    """Everything of it is removed."""
     return (replace(state, state="DELETED"), []) if state.state == "DELETING" else (state, [])
 
 

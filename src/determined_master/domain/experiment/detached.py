@@ -1,8 +1,8 @@
 """A detached experiment: its trials alone determine its state.
 
-Its trials come from programs outside the cluster, at any time. It is counted how many are in
-which state; it is shown as the trial that weighs most (`DETACHED_WEIGHT`). Two reports of
-different trials may come in any order: the counts, and so the state, are the same.
+Programs outside the cluster create its trials at any time. The state holds the number of trials in
+each state; users see the state of the trial with the highest weight (`DETACHED_WEIGHT`). Reports
+of different trials may arrive in any order: the counts and the state are the same.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ OwnEvent = (
     | ValidationReported
     | TrialEnded
 )
-"""Events that mean something else to a detached experiment, or nothing."""
+"""Events that have another meaning, or none, for a detached experiment."""
 
 
 def create(event: ExperimentDetached) -> Step:
-    """A new one has no trials and waits for some."""
+    """A new one waits for its first trials."""
     return Experiment(id=event.experiment_id, state="PAUSED", is_detached=True), []
 
 
@@ -72,7 +72,7 @@ def step(state: Experiment, event: OwnEvent) -> Step:
         case DetachedTrialMoved():
             return _count(state, event)
         case ValidationReported() | TrialEnded():
-            return state, []  # there is no search that could hear of it
+            return state, []  # there is no search to notify
         case _:
             assert_never(event)
 
@@ -94,7 +94,7 @@ def _count(state: Experiment, event: DetachedTrialMoved) -> Step:
     counted = replace(state, detached_trials={k: n for k, n in sorted(counts.items()) if n})
     present: list[RunState] = [s for s in DETACHED_WEIGHT if counts.get(s, 0) > 0]
     to = max(present, key=DETACHED_WEIGHT.__getitem__, default=state.state)
-    # A trial made while the experiment was being ended hears of it, too: no way back.
+    # A trial that is created while the experiment ends must end too.
     if state.state in LEAVING or (state.state in TERMINAL and to == "PAUSED"):
         return counted, []
     return _move(counted, to, [])

@@ -1,7 +1,7 @@
-"""The life of an experiment: its trials are made and stopped as its search says, and counted.
+"""The life of an experiment: trials are created and stopped by its search, and counted.
 
-It has ended when every requested trial is closed. Once it stops, for whatever reason, the
-search is not asked any more.
+It ends when every requested trial is closed. Once it stops, for any reason, the search gets no
+more events.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def _cancel(state: Experiment) -> Step:
 
 
 def _kill(state: Experiment) -> Step:
-    """A repeated kill is passed to the trials again, also while it stops for an error."""
+    """A repeated kill is sent to the trials again, even while it stops for an error."""
     if state.state in _OVER:
         return state, []
     if state.state in ("STOPPING_KILLED", "STOPPING_ERROR"):
@@ -288,7 +288,7 @@ def _measure(state: Experiment, context: SearchContext) -> Experiment:
 
 
 def _follow(state: Experiment, decision: SearchDecision) -> Step:
-    """Carry the search's decision into records, effects and the count of trials.
+    """Convert the search's decision into records, effects and the count of trials.
 
     Postponed work is requested after the trials of this decision, and only once.
     """
@@ -321,7 +321,7 @@ def _follow(state: Experiment, decision: SearchDecision) -> Step:
 def _settle(state: Experiment, effects: list[ExperimentEffect | SearchRecord]) -> Step:
     """Close the experiment when every requested trial is closed.
 
-    ERROR only when all have failed: one that worked is a result.
+    The state is ERROR only when all trials failed: one completed trial is a result.
     """
     is_growing = _is_searching(state) and state.is_growing
     if state.trials_closed < state.trials_requested or is_growing:
@@ -335,6 +335,6 @@ def _settle(state: Experiment, effects: list[ExperimentEffect | SearchRecord]) -
         elif requested and state.trials_canceled >= requested:
             stopping, reason = "STOPPING_CANCELED", "all of its trials were killed by users"
     final = STOPPED_AS[stopping]
-    # Nothing is left that could receive the report.
+    # No trial is left that could receive the report.
     told = [e for e in effects if not isinstance(e, SignalTrials)]
     return replace(state, state=final, reason=reason), [*told, CloseExperiment(state=final)]

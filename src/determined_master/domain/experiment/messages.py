@@ -12,7 +12,7 @@ from determined_master.domain.states import RunState
 
 
 class Experiment(State, frozen=True):
-    """An experiment as its machine knows it; its configuration is in the context."""
+    """The state of an experiment; its configuration is in the context."""
 
     id: int
     state: RunState
@@ -23,23 +23,23 @@ class Experiment(State, frozen=True):
     search: Any = None
     """The search method's own small state, as JSON values; its rows are in the context."""
     reason: str = ""
-    """Why it stops or stopped, in words for its user."""
+    """Why it stops or stopped, for its user."""
     collections: int = 0
     """Open GC tasks of its checkpoints."""
     collection_error: str = ""
     """The first failure since its deletion was requested."""
     was_cut_short: bool = False
-    """Whether one has ever failed: files that it should have deleted may be left."""
+    """Whether a GC task has ever failed: files that it should have deleted may remain."""
     is_deletion_planned: bool = False
-    """Whether all tasks that its deletion needs are known."""
+    """Whether all GC tasks of its deletion are known."""
     is_growing: bool = False
-    """Whether its search has trials to make now that were too many for one decision."""
+    """Whether its search has more trials to create than fit into one decision."""
     progress: float = 0.0
-    """How far its search is, 0 to 1, as of the event before; trials that run count as nothing."""
+    """The search's progress, 0 to 1, before the last event; running trials count as 0."""
     is_detached: bool = False
-    """Whether programs outside the cluster make and run its trials."""
+    """Whether programs outside the cluster create and run its trials."""
     detached_trials: dict[str, int] = msgspec.field(default_factory=dict)
-    """Of a detached one: how many of its trials are in which state."""
+    """For a detached experiment, the number of its trials in each state."""
 
 
 class ExperimentCreated(Event, frozen=True, tag="experiment_created"):
@@ -50,17 +50,17 @@ class ExperimentCreated(Event, frozen=True, tag="experiment_created"):
 
 
 class ExperimentDetached(Event, frozen=True, tag="experiment_detached"):
-    """A program outside the cluster has made this experiment, and will make its trials."""
+    """A program outside the cluster has created this experiment, and will create its trials."""
 
     experiment_id: int
 
 
 class DetachedTrialMoved(Event, frozen=True, tag="detached_trial_moved"):
-    """A trial of a detached experiment has left one state for another."""
+    """A trial of a detached experiment has changed its state."""
 
     after: RunState
     before: RunState | None = None
-    """None of one that is new."""
+    """None for a new trial."""
 
 
 class ExperimentActivated(Event, frozen=True, tag="experiment_activated"):
@@ -68,7 +68,7 @@ class ExperimentActivated(Event, frozen=True, tag="experiment_activated"):
 
 
 class ExperimentPaused(Event, frozen=True, tag="experiment_paused"):
-    """A user wants its slots back for now."""
+    """A user wants its slots released for now."""
 
 
 class ExperimentCanceled(Event, frozen=True, tag="experiment_canceled"):
@@ -80,22 +80,23 @@ class ExperimentKilled(Event, frozen=True, tag="experiment_killed"):
 
 
 class ExperimentErred(Event, frozen=True, tag="experiment_erred"):
-    """Something in the master or in the configuration makes going on impossible."""
+    """A problem in the master or in the configuration stops it."""
 
     reason: str
 
 
 class ExperimentContinued(Event, frozen=True, tag="experiment_continued"):
-    """A user wants an ended experiment to continue with some of its closed trials.
+    """A user continues an ended experiment with some of its closed trials.
 
-    `failed` and `canceled` say how many of them had ended so.
+    `failed` and `canceled` are the numbers of those that ended so.
     """
 
     request_ids: tuple[str, ...]
     failed: int = 0
     canceled: int = 0
     hparams: dict[str, Any] | None = None
-    """New ones, when the one trial of a single search continues by a changed configuration."""
+    """New hyperparameters, when the one trial of a single search continues with a changed
+    config."""
 
 
 class DeletionRequested(Event, frozen=True, tag="deletion_requested"):
@@ -103,11 +104,11 @@ class DeletionRequested(Event, frozen=True, tag="deletion_requested"):
 
 
 class GcPlanned(Event, frozen=True, tag="collection_planned"):
-    """Tasks that will delete checkpoints are stored; none may be needed."""
+    """GC tasks, possibly none, are stored."""
 
     task_ids: tuple[str, ...]
     is_deletion: bool = False
-    """Whether these are all that the deletion of the experiment needs."""
+    """Whether these are all GC tasks of the experiment's deletion."""
 
 
 class GcEnded(Event, frozen=True, tag="collection_ended"):
@@ -125,11 +126,11 @@ class GcLost(Event, frozen=True, tag="collection_lost"):
 
 
 class GcWaits(Event, frozen=True, tag="collection_waits"):
-    """A task that deletes checkpoints finds no place to run."""
+    """A GC task cannot be scheduled."""
 
     task_id: str
     reason: str
-    """In words for its user."""
+    """For its user."""
 
 
 class ExperimentRemoved(Event, frozen=True, tag="experiment_removed"):
@@ -140,18 +141,18 @@ class ValidationReported(Event, frozen=True, tag="validation_reported"):
     """A trial has reported a validation.
 
     `metric` is the searcher's metric with the sign that makes smaller better, None when the
-    report lacks it; `time` is the value of the time metric, None when lacking or not wanted.
+    report lacks it. `time` is the value of the time metric, None when missing or not needed.
     """
 
     request_id: str
     metric: float | None = None
     time: float | None = None
     reported: tuple[str, ...] = ()
-    """Names in the report, at most 20, for the error when one that is needed is missing."""
+    """At most 20 names of the report, for the error about a missing name."""
 
 
 class SearchGrown(Event, frozen=True, tag="search_grown"):
-    """The trials of the decision before are made: the search may make the next."""
+    """The trials of the last decision are created: the search may create the next."""
 
 
 class TrialEnded(Event, frozen=True, tag="trial_ended"):
@@ -167,7 +168,7 @@ class ExperimentEffectFailed(GivenUp, frozen=True, tag="effect_failed"):
     request_id: str = ""
     """The trial that the effect was about."""
     task_id: str = ""
-    """The collection that the effect was about."""
+    """The GC task that the effect was about."""
 
 
 ExperimentEvent = (
@@ -202,7 +203,6 @@ class CreateTrial(Effect, frozen=True, tag="create_trial"):
 
     @property
     def about(self) -> str:
-        """The trial."""
         return self.request_id
 
 
@@ -215,7 +215,6 @@ class ContinueTrial(Effect, frozen=True, tag="continue_trial"):
 
     @property
     def about(self) -> str:
-        """The trial."""
         return self.request_id
 
 
@@ -226,12 +225,11 @@ class StopTrial(Effect, frozen=True, tag="stop_trial"):
 
     @property
     def about(self) -> str:
-        """The trial."""
         return self.request_id
 
 
 class GrowSearch(Effect, frozen=True, tag="grow_search"):
-    """Ask for the next trials of the search once all that were ordered before are made."""
+    """Request the next trials of the search once all ordered trials are created."""
 
 
 class SignalTrials(Effect, frozen=True, tag="signal_trials"):
@@ -239,7 +237,7 @@ class SignalTrials(Effect, frozen=True, tag="signal_trials"):
 
     signal: Literal["activate", "pause", "cancel", "kill", "error"]
     reason: str = ""
-    """Why, in words for the trials' users; always given with `error`."""
+    """Why, for the trials' users; always given with `error`."""
 
 
 class CloseExperiment(Effect, frozen=True, tag="close_experiment"):
@@ -249,10 +247,10 @@ class CloseExperiment(Effect, frozen=True, tag="close_experiment"):
 
 
 class PlanDeletion(Effect, frozen=True, tag="plan_deletion"):
-    """Find out which checkpoints the experiment's deletion must delete, and how."""
+    """Find the checkpoints that the experiment's deletion must delete, and how."""
 
     with_deleted: bool = False
-    """Whether those are looked at again that are deleted already."""
+    """Whether checkpoints that are deleted already are included."""
 
 
 class StartGc(Effect, frozen=True, tag="start_collection"):

@@ -18,9 +18,9 @@ DIRECTORY_TYPE = 53
 MAX_BYTES = 96 * 1024 * 1024
 MAX_PATH_BYTES = 4096
 MAX_LEVELS = 100
-"""Directories within each other: who shows them goes down with them."""
+"""Nested directories: code that shows them recurses."""
 LATEST_S = 253402300799
-"""The last second of the year 9999: later times cannot be shown, or given to a file."""
+"""The last second of the year 9999. Later times cannot be shown, or set on a file."""
 _SNIFFED_BYTES = 512
 
 
@@ -64,10 +64,10 @@ class ListedFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_files(tgz: bytes) -> list[ListedFile]:
-    """The contents of a packed model directory, in its order; directories before their contents.
+    """The contents of a packed model directory in order; a directory precedes its contents.
 
     Args:
-        tgz: as `pack` makes it; empty for none.
+        tgz: as `pack` returns it; empty for none.
     """
     if not tgz:
         return []
@@ -94,7 +94,7 @@ def list_files(tgz: bytes) -> list[ListedFile]:
 
 
 def read_file(tgz: bytes, path: str) -> bytes | None:
-    """The contents of one file of a packed model directory; None when there is no such file."""
+    """The contents of one file of a packed model directory; None without such a file."""
     if not tgz:
         return None
     with tarfile.open(fileobj=io.BytesIO(tgz), mode="r:gz") as archive:
@@ -106,7 +106,7 @@ def read_file(tgz: bytes, path: str) -> bytes | None:
 
 
 def is_text(start: bytes) -> bool:
-    """Whether a file that begins so is text: UTF-8 without NUL, cut anywhere."""
+    """Whether a file with this start is text: UTF-8 without NUL; the start may be cut anywhere."""
     if b"\0" in start:
         return False
     decoder = codecs.getincrementaldecoder("utf-8")()

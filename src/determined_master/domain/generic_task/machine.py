@@ -46,8 +46,8 @@ def step(state: GenericTask | None, event: TaskEvent, context: None = None) -> S
     """Advance one generic task by one event.
 
     Raises:
-        NotFound: there is no such task, and the event does not make it.
-        FailedPrecondition: it is in a state in which it cannot be paused, or continue.
+        NotFound: there is no such task, and the event does not create it.
+        FailedPrecondition: its state does not allow a pause or a continuation.
     """
     if isinstance(event, TaskCreated):
         if state is not None:
@@ -96,7 +96,7 @@ def _continue(state: GenericTask) -> Step:
 
 
 def _kill(state: GenericTask) -> Step:
-    """A kill said again is ordered again: the first may have got lost on its way."""
+    """A repeated kill is ordered again: the first order may be lost."""
     if state.state in OVER:
         return state, []
     if state.allocation_id is None:

@@ -20,25 +20,23 @@ OVER: frozenset[GenericState] = frozenset({"COMPLETED", "CANCELED", "ERROR"})
 
 
 class GenericTask(State, frozen=True):
-    """A generic task as its machine knows it."""
-
     id: str
     state: GenericState
     run_id: int = 0
-    """How often it was started; also the number of its latest allocation."""
+    """The number of its starts; also the number of its latest allocation."""
     allocation_id: str | None = None
     """The allocation that is open now."""
     reason: str = ""
 
 
 class TaskCreated(Event, frozen=True, tag="task_created"):
-    """A user has handed it in."""
+    """A user has submitted it."""
 
     task_id: str
 
 
 class TaskPaused(Event, frozen=True, tag="task_paused"):
-    """A user wants its slots back; it continues later."""
+    """A user wants its slots released; it continues later."""
 
 
 class TaskUnpaused(Event, frozen=True, tag="task_unpaused"):

@@ -12,19 +12,17 @@ InteractiveState = Literal["ACTIVE", "STOPPING", "OVER"]
 
 
 class InteractiveTask(State, frozen=True):
-    """An interactive task as its machine knows it."""
-
     id: str
     kind: InteractiveKind
     state: InteractiveState
     allocation_id: str
     """Of its only run."""
     exit_status: str = ""
-    """How it ended, in the words that users are shown; empty while it has not."""
+    """How it ended, as users see it; empty before its end."""
 
 
 class TaskLaunched(Event, frozen=True, tag="task_launched"):
-    """A user has started it."""
+    """A user has launched it."""
 
     task_id: str
     kind: InteractiveKind
@@ -47,7 +45,7 @@ InteractiveEvent = TaskLaunched | InteractiveTaskKilled | InteractiveRunEnded | 
 
 
 class RequestOnlyRun(Effect, frozen=True, tag="request_only_run"):
-    """Ask for the slots of the one run that it has."""
+    """Request the slots of its one run."""
 
     allocation_id: str
 

@@ -1,6 +1,6 @@
 """Sources of a TensorBoard: experiments and trials, wherever their files are. PURE.
 
-Each source carries its own storage, so that one TensorBoard may show experiments of several.
+Each source has its own storage, so that one TensorBoard may show experiments with different ones.
 Source: task-contract 6.2, 7.4.
 """
 
@@ -20,7 +20,7 @@ from determined_master.domain.task.containers import (
 )
 
 FILE = f"{task_spec.RUN_DIR}/tensorboard/sources.json"
-"""Where the task finds them; it holds the storages' credentials."""
+"""The file's path in the task; it holds the storages' credentials."""
 
 
 class LogSource(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,9 +33,9 @@ class LogSource(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def to_json(sources: Sequence[LogSource]) -> bytes:
-    """The sources as the task reads them: a list of `{experiment, trial, storage, root}`.
+    """The sources in the form that the task reads: a list of `{experiment, trial, storage, root}`.
 
-    `root` is where the task sees the host path of shared_fs storage, empty for other storages.
+    `root` is the path of a shared_fs storage in the task, empty for other storages.
 
     Raises:
         ValueError: there are none.
@@ -75,7 +75,7 @@ def storage_mounts(sources: Sequence[LogSource]) -> list[tuple[str, str, str]]:
 
 
 def _roots(sources: Sequence[LogSource]) -> dict[str, str]:
-    """The container path of each host path: the first has the one that trials see it at."""
+    """The container path of each host path: the first has the path that trials use."""
     hosts = dict.fromkeys(_host_path(s) for s in sorted(sources, key=_order))
     hosts.pop("", None)
     base = SHARED_FS_DIR

@@ -1,1 +1,1 @@
-"""Lists: the search language, its columns, paging."""
+"""Lists: the search language, its columns, pages."""

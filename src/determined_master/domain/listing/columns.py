@@ -1,4 +1,4 @@
-"""Columns that lists of runs and of experiments are filtered and sorted by.
+"""Columns that filter and sort lists of runs and of experiments.
 
 The columns of the tables themselves are named here. Hyperparameters (`hp.`), metrics
 (`<group>.<metric>.<figure>`) and metadata (`metadata.`) are the project's own: those of its runs.
@@ -25,11 +25,11 @@ ColumnLocation = Literal[
 Table = Literal["run", "experiment"]
 
 FIGURES = ("last", "min", "max", "mean")
-"""The statistics that a summary keeps of a numeric metric."""
+"""The statistics of a numeric metric in a summary."""
 
 
 class Column(msgspec.Struct, frozen=True):
-    """One column of a table itself."""
+    """A column of a table itself."""
 
     name: str
     type: ColumnType
@@ -87,7 +87,7 @@ ALSO_SORTED_BY: tuple[Column, ...] = (
     Column("archived", "TEXT", "Archived"),
     Column("externalRunId", "TEXT", "External Run ID"),
 )
-"""Understood in filters and sorts of both tables without being listed."""
+"""Accepted in filters and sorts of both tables, but not listed."""
 
 
 def columns_of(table: Table) -> Mapping[str, Column]:
@@ -103,7 +103,7 @@ def is_projects_own(name: str) -> bool:
 
 
 def split_metric(name: str) -> tuple[str, str, str] | None:
-    """Group, metric and figure of a metric's column; None when it is none.
+    """Group, metric and figure of a metric's column; None for other columns.
 
     Groups have no dots, metrics may.
     """

@@ -1,8 +1,8 @@
 """The search language of lists: filters and sorts, from text to typed values.
 
 A filter is a tree of groups (`and`, `or`) and of conditions on one column each. A condition
-that a user has not finished (no value yet) filters nothing. A thing that has no value in a
-column meets no condition on it but `isEmpty`, and not-a-number counts as no value.
+without a value, which a user has not finished, filters nothing. A thing without a value in a
+column matches no condition on it except `isEmpty`. Not-a-number counts as no value.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ MAX_CONDITIONS = 200
 MAX_GROUPS = 200
 MAX_CHARACTERS = 1024 * 1024
 MAX_SORTS = 20
-"""Each column that is the project's own costs the database a join."""
+"""Each column of the project's runs costs the database a join."""
 
 
 class Condition(msgspec.Struct, frozen=True):
-    """One column compared with a value; the value's type is the column's."""
+    """A comparison of one column with a value of the column's type."""
 
     column: str
     operator: Operator
@@ -51,7 +51,7 @@ class Condition(msgspec.Struct, frozen=True):
 
 
 class Group(msgspec.Struct, frozen=True):
-    """All or any of its children; one without children holds for everything."""
+    """All or any of its children; a group without children matches everything."""
 
     conjunction: Conjunction
     children: Sequence[Group | Condition] = ()
@@ -72,7 +72,7 @@ class Sort(msgspec.Struct, frozen=True):
 
 
 def parse_filter(text: str | None, table: Table) -> Filter:
-    """Read a filter's JSON; none at all shows everything that is not archived.
+    """Read a filter's JSON. Without a filter, everything that is not archived matches.
 
     Raises:
         InvalidArgument: it is not such JSON, or names an unknown column or operator.

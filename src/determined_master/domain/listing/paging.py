@@ -1,4 +1,4 @@
-"""Which part of a list a request is shown: one rule for every list."""
+"""Paging: one rule for every list."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Page(msgspec.Struct, frozen=True):
 def page_of(
     total: int, offset: int, limit: int, *, default_limit: int = 0, takes_minus_one: bool = False
 ) -> Page:
-    """Decide which items are shown.
+    """Decide which items a page has.
 
     A negative offset counts from the end; one beyond the end gives an empty page. Limit 0 is
-    the list's own default, and -1 everything where the list takes it.
+    the list's own default, and -1 everything where the list accepts it.
 
     Args:
         total: number of all matches.

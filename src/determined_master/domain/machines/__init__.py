@@ -1,1 +1,1 @@
-"""Machines and agents: what is disabled, how many machines a pool needs."""
+"""Machines and agents: disabled slots, and the number of machines of a pool."""

@@ -9,26 +9,26 @@ from msgspec.structs import replace
 
 
 class Switches(msgspec.Struct, frozen=True):
-    """An agent's switches; as made here, everything is on."""
+    """The switches of an agent; everything is on by default."""
 
     is_enabled: bool = True
     is_draining: bool = False
-    """What runs there continues, nothing new starts."""
+    """Running containers continue; nothing new starts."""
     disabled_slots: frozenset[int] = frozenset()
     draining_slots: frozenset[int] = frozenset()
-    """Slots whose task continues and that nothing new is given; none of them is disabled."""
+    """Slots whose task continues and that get no new one; none of them is disabled."""
 
 
 ALL_ON = Switches()
 
 
 def disable_agent(switches: Switches, *, drain: bool) -> Switches:
-    """Give the agent no more work; without `drain` what runs there is ended too."""
+    """Disable an agent; without `drain` its running containers end too."""
     return replace(switches, is_enabled=drain, is_draining=drain)
 
 
 def enable_slot(switches: Switches, slot: int) -> Switches:
-    """Let one slot take work again, as far as its agent does."""
+    """Enable one slot, as far as its agent is enabled."""
     return replace(
         switches,
         disabled_slots=switches.disabled_slots - {slot},
@@ -37,7 +37,7 @@ def enable_slot(switches: Switches, slot: int) -> Switches:
 
 
 def disable_slot(switches: Switches, slot: int, *, drain: bool) -> Switches:
-    """Give one slot no more work; without `drain` what runs on it is ended too."""
+    """Disable one slot; without `drain` the container on it ends too."""
     clear = enable_slot(switches, slot)
     if drain:
         return replace(clear, draining_slots=clear.draining_slots | {slot})
@@ -45,7 +45,7 @@ def disable_slot(switches: Switches, slot: int, *, drain: bool) -> Switches:
 
 
 def reason_to_end(switches: Switches, slots: Iterable[int]) -> str | None:
-    """Why a container on these slots of the agent may not continue; None when it may."""
+    """Why a container on these slots of the agent must end; None when it may continue."""
     if not switches.is_enabled:
         return "agent disabled"
     return "slot disabled" if switches.disabled_slots.intersection(slots) else None

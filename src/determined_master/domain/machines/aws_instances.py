@@ -1,6 +1,6 @@
-"""Which instance types of AWS are known, how many slots each has, and what makes them.
+"""The instance types of AWS: number of slots, and accelerator.
 
-A type that is not here can be used with `instance_slots`.
+A type that is not listed can be used with `instance_slots`.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ SLOTS: dict[str, int] = {
     **{name: n for slots, fams in _ON_GPUS.items() for name, n in _named(fams, slots)},
     **dict(_named(_WITHOUT_GPUS, 0)),
 }
-"""GPUs by instance type; 0 for a known type without any."""
+"""GPUs by instance type; 0 for a known type without GPUs."""
 
 
 def gpus_of(instance_type: str, instance_slots: int | None) -> int | None:
-    """GPUs of an instance type; None for an unknown one.
+    """GPUs of an instance type; None for an unknown type.
 
     Args:
         instance_type: as AWS calls it.
@@ -79,6 +79,6 @@ def gpus_of(instance_type: str, instance_slots: int | None) -> int | None:
 
 
 def accelerator(instance_type: str, gpus: int) -> str:
-    """The devices in words, "8 x NVIDIA T4"; empty without any, or when their kind is unknown."""
+    """The devices for people, "8 x NVIDIA T4"; empty without devices, or for an unknown kind."""
     name = _ACCELERATORS.get(instance_type.partition(".")[0])
     return f"{gpus} x {name}" if name and gpus else ""

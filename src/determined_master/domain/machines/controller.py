@@ -1,6 +1,6 @@
 """Decides about the machines of one pool: a state and an observation give actions.
 
-One look is a sequence of observations, each after the actions of the one before: MachinesListed,
+One tick is a sequence of observations, each after the actions of the one before: MachinesListed,
 PoolObserved, AgentsShut, MachinesEnded, LaunchDue, LaunchesDone, and TickEnded.
 """
 
@@ -102,7 +102,7 @@ def _begin_lead(state: ControllerState, lead: observations.LeadBegun) -> Step:
 
 
 def _restart_clocks(state: ControllerState, now: datetime) -> Step:
-    """Let every length of time begin now.
+    """Restart every duration now.
 
     Otherwise machines would end too early, or none would start after a failure for as long as
     the clock went back.
@@ -117,7 +117,7 @@ def _restart_clocks(state: ControllerState, now: datetime) -> Step:
 
 
 def _note_unlisted(state: ControllerState, unlisted: frozenset[str], now: datetime) -> Step:
-    """A machine that the provider has started and never lists is a launch that failed."""
+    """Count a failed launch: the provider has started a machine and never lists it."""
     count = len(unlisted - state.unlisted)
     state = replace(state, unlisted=unlisted)
     if not count:
@@ -222,7 +222,7 @@ def _note_failure(state: ControllerState, text: str, now: datetime) -> Step:
 
 
 def _finish(state: ControllerState, done: observations.LaunchesDone, now: datetime) -> Step:
-    """Find the requests to refuse: a failure counts, and they need more than there is."""
+    """Refuse requests that need more machines than there are, while a failure counts."""
     state = replace(state, status=status_of(state, done.connected, done.fleet, now))
     if current_failure(state, now) is None:
         return replace(state, refused_tasks=frozenset()), []
@@ -253,7 +253,7 @@ def _refuse(state: ControllerState, tasks: Mapping[str, str], now: datetime) -> 
 
 
 def _end_tick(state: ControllerState, tick: observations.TickEnded) -> Step:
-    """Log a failure unless the last look failed with the same text."""
+    """Log a failure unless the last tick failed with the same text."""
     if tick.trouble:
         state = replace(state, status=replace(state.status, trouble=tick.trouble))
     is_new = tick.failure not in ("", state.logged)

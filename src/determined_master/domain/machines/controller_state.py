@@ -1,4 +1,4 @@
-"""The state of a pool's controller, and what follows from it."""
+"""The state of a pool's controller, and values that follow from it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ScalingConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ControllerState(msgspec.Struct, frozen=True, kw_only=True):
-    """All that the controller remembers of one pool."""
+    """The complete memory of the controller of one pool."""
 
     config: ScalingConfig
     status: MachineStatus
@@ -44,23 +44,23 @@ class ControllerState(msgspec.Struct, frozen=True, kw_only=True):
     unlisted: frozenset[str] = frozenset()
     """Machines that were started and never listed, as of the last listing."""
     refused_tasks: frozenset[str] = frozenset()
-    """Tasks whose log has the current failure: each gets it once."""
+    """Tasks whose log has the current failure: each log gets it once."""
     shut: frozenset[str] = frozenset()
-    """Agents on which nothing may start."""
+    """Agents on which nothing new may start."""
     logged: str = ""
-    """The last warning, until a look succeeds."""
+    """The last warning, until a tick succeeds."""
     decided: Scaling = NOTHING
-    """The decision of the current look."""
+    """The decision of the current tick."""
     machines: tuple[Machine, ...] = ()
-    """The machines of the current look."""
+    """The machines of the current tick."""
     leaving: dict[str, str] = msgspec.field(default_factory=dict)
     """Agents of machines whose end was requested, by machine, as of the current observation."""
     fading: frozenset[str] = frozenset()
-    """Agents still there whose machines have ended: nothing may start on them."""
+    """Agents that are still present after their machines ended: nothing may start on them."""
 
 
 def new_state(config: ScalingConfig) -> ControllerState:
-    """The state of a pool before the first lead."""
+    """The state of a pool before the first leader."""
     status = MachineStatus(machines=0, max_machines=config.limits.max_machines)
     return ControllerState(config=config, status=status)
 
@@ -73,7 +73,7 @@ def current_failure(state: ControllerState, now: datetime) -> str | None:
 def status_of(
     state: ControllerState, connected: frozenset[str], fleet: FleetView, now: datetime
 ) -> MachineStatus:
-    """The status of the machines, for those who wait for one."""
+    """The status of the machines, for users who wait for one."""
     limits, errors, decided = state.config.limits, state.backoff.errors, state.decided
     starting = [
         m.launched_at

@@ -1,4 +1,4 @@
-"""How many machines would be filled by what waits in a pool."""
+"""The number of machines that waiting requests of a pool would fill."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 def demand(waiting: Iterable[RequestView], held: Mapping[str, int], size: Size) -> int:
     """How many machines to have besides those in use.
 
-    Free slots of these machines do not count: what could be placed there was. A request that the
-    pool could never hold asks for nothing, nor does a job beyond its max_slots.
+    Free slots of these machines do not count, since the last plan has used them where it could. A
+    request that the pool could never hold needs no machine, nor does a job beyond its max_slots.
 
     Args:
-        waiting: what got no place in the last plan.
-        held: slots that each job has.
+        waiting: requests without a place in the last plan.
+        held: slots of each job.
         size: of machines.
 
     Cost: O(n) in requests.

@@ -1,4 +1,4 @@
-"""Which machine types and GPUs of GCP go together, and how machines there are called."""
+"""The machine types and GPUs of GCP, and the names of machines there."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _NEWER_CPUS = ("a2-", "g2-standard", "n2-standard")
 
 
 def machine_type_problem(machine_type: str) -> str:
-    """Why a machine type cannot be used, and what can; empty when it can."""
+    """Why a machine type cannot be used, and which can; empty for a valid one."""
     is_known = any(machine_type.startswith(f"{prefix}-") for prefix in MACHINE_TYPES)
     if is_known and len(machine_type.split("-")) == 3 and not machine_type.endswith("-"):
         return ""
@@ -51,7 +51,7 @@ def machine_type_problem(machine_type: str) -> str:
 
 
 def gpu_problem(gpu_type: str, gpu_num: int) -> tuple[str, str]:
-    """Which of `gpu_type` and `gpu_num` is wrong, and why; two empty texts when none is."""
+    """Which of `gpu_type` and `gpu_num` is invalid, and why; empty texts when both are valid."""
     counts = GPU_COUNTS.get(gpu_type)
     if counts is None:
         known = ", ".join(name for name in GPU_COUNTS if name)
@@ -64,17 +64,17 @@ def gpu_problem(gpu_type: str, gpu_num: int) -> tuple[str, str]:
 
 
 def accelerator(gpu_type: str, gpu_num: int) -> str:
-    """The devices in words, "4 x nvidia-tesla-t4"; empty without any."""
+    """The devices for people, "4 x nvidia-tesla-t4"; empty without any."""
     return f"{gpu_num} x {gpu_type}" if gpu_type and gpu_num else ""
 
 
 def min_cpu_platform(machine_type: str) -> str:
-    """The oldest processors that machines of this type are offered with."""
+    """The oldest CPU platform of machines of this type."""
     return "Intel Cascade Lake" if machine_type.startswith(_NEWER_CPUS) else "Intel Broadwell"
 
 
 def label_value(text: str) -> str:
-    """A text as the value of a label; one that cannot be such has a hash of it at its end."""
+    """A text as a label's value; an invalid one gets a hash as its end."""
     if _LABEL_VALUE.fullmatch(text):
         return text
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
@@ -82,7 +82,7 @@ def label_value(text: str) -> str:
 
 
 def machine_names(prefix: str, token: str, count: int) -> tuple[list[str], bool]:
-    """The names of the machines of one launch, and whether they had to be shortened.
+    """The names of the machines of one launch, and whether they were shortened.
 
     Two words and five digits are derived from the launch's token, so that a repeated launch names
     the same machines.
@@ -93,7 +93,7 @@ def machine_names(prefix: str, token: str, count: int) -> tuple[list[str], bool]
         count: how many, at least 1.
 
     Returns:
-        Names of at most 63 characters, all different; whether the prefix was too long for that.
+        Different names of at most 63 characters; whether the prefix was too long for that.
     """
     drawn = int.from_bytes(hashlib.sha256(token.encode()).digest()[:8], "big")
     drawn, adjective = divmod(drawn, len(ADJECTIVES))

@@ -1,4 +1,4 @@
-"""Tracks which machines ever had an agent: those without one cost until they are given up."""
+"""Tracks which machines ever had an agent. Machines without one cost until they are given up."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ NOBODY: frozenset[str] = frozenset()
 
 
 class JoinTracker(msgspec.Struct, frozen=True, kw_only=True):
-    """The machines of one pool in one lead, by id, as far as their agents matter."""
+    """The machines of one pool under one leader, by id, as far as their agents matter."""
 
     joined: frozenset[str] = NOBODY
-    """Machines with an agent that joined, now or in an earlier lead."""
+    """Machines whose agent joined, under this leader or an earlier one."""
     awaited: frozenset[str] = NOBODY
-    """Machines that run, and that may still get their agent."""
+    """Running machines whose agent may still join."""
     given_up: frozenset[str] = NOBODY
     last_joined_at: datetime | None = None
-    """Launch of the youngest machine with an agent that joined."""
+    """The launch time of the youngest machine whose agent joined."""
     silent: int = 0
     """How many machines in a row were given up without an agent."""
     unresponsive: Unresponsive = Unresponsive()
     is_one_tried: bool = False
-    """Whether a machine that was launched after the last rest is still awaited."""
+    """Whether a machine that was launched after the last pause is still awaited."""
 
 
 def track_look(
@@ -39,7 +39,7 @@ def track_look(
     Args:
         tracker: after the last observation.
         seen: all machines.
-        decided: what scaling made of them.
+        decided: the decision of `scale`.
         limits: of the pool.
         now: of this observation.
 
@@ -83,7 +83,7 @@ def launch_limit(tracker: JoinTracker, wanted: int, now: datetime) -> int:
 
 
 def restart_rest(tracker: JoinTracker, now: datetime) -> JoinTracker:
-    """Let a rest begin now: the clock was set."""
+    """Restart a pause now, because the clock was set."""
     if tracker.unresponsive.at is None:
         return tracker
     return replace(tracker, unresponsive=replace(tracker.unresponsive, at=now))
@@ -92,7 +92,7 @@ def restart_rest(tracker: JoinTracker, now: datetime) -> JoinTracker:
 def _is_lost(
     tracker: JoinTracker, machine: Machine, decided: Scaling, limits: Limits, now: datetime
 ) -> bool:
-    """Whether no agent can come: the machine has stopped, or scaling does not await it."""
+    """Whether no agent can join: the machine has stopped, or scaling does not await it."""
     if machine.id not in tracker.awaited:
         return False
     if machine.state == "stopped" or Ending(machine, "long disconnected") in decided.endings:
@@ -102,14 +102,14 @@ def _is_lost(
 
 
 def _is_tried(tracker: JoinTracker, machine: Machine) -> bool:
-    """Whether a machine was launched after the last rest, and its agent may still come."""
+    """Whether a machine was launched after the last pause, and its agent may still join."""
     rest_at = tracker.unresponsive.at
     may_come = machine.state == "pending" or machine.id in tracker.awaited
     return may_come and rest_at is not None and machine.launched_at > rest_at
 
 
 def _give_up(tracker: JoinTracker, lost: Sequence[Machine], now: datetime) -> JoinTracker:
-    """Count the machines without an agent, unless one as young has got its agent."""
+    """Count the machines without an agent, unless the agent of an equally young machine joined."""
     if not lost:
         return tracker
     proven_at = tracker.last_joined_at

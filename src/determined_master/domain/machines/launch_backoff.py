@@ -13,16 +13,16 @@ LOG_EVERY = timedelta(minutes=10)
 
 
 class LaunchPatience(msgspec.Struct, frozen=True):
-    """How failures are taken."""
+    """The settings for failed launches."""
 
     timeout: timedelta = timedelta(0)
-    """How long one counts; 0: none ever does."""
+    """How long a failure counts; with 0 none ever does."""
     retries: int = 0
     """How many failures in a row do not count yet."""
 
 
 class LaunchErrors(msgspec.Struct, frozen=True):
-    """The last failure of a pool, and how many came before it within its time."""
+    """The last failure of a pool, and the number of failures before it within its time."""
 
     text: str
     at: datetime
@@ -34,13 +34,13 @@ class LaunchBackoff(msgspec.Struct, frozen=True, kw_only=True):
 
     errors: LaunchErrors | None = None
     failures: int = 0
-    """Launches in a row that started nothing."""
+    """Launches in a row that started no machine."""
     retry_at: datetime | None = None
     """No launch is tried before."""
     logged_at: datetime | None = None
 
     def may_launch(self, patience: LaunchPatience, now: datetime) -> bool:
-        """Whether neither the pause after a failure nor a failure that counts forbids it."""
+        """Whether neither a pause nor a failure that counts prevents a launch."""
         if self.retry_at is not None and now < self.retry_at:
             return False
         return standing_failure(self.errors, patience, now) is None
@@ -70,7 +70,7 @@ def back_off(
 def note_failure(
     before: LaunchErrors | None, text: str, patience: LaunchPatience, now: datetime
 ) -> LaunchErrors:
-    """Take a failure down; one that follows another soon is a repeat."""
+    """Record a failure; one that follows another soon is a repeat."""
     follows = before is not None and patience.timeout > timedelta(0)
     if before is None or not follows or now - before.at > patience.timeout:
         return LaunchErrors(text, now)
@@ -78,10 +78,10 @@ def note_failure(
 
 
 def pause_after(failures: int, patience: LaunchPatience) -> timedelta:
-    """How long the next try waits after so many failures in a row, at least 1.
+    """The delay before the next launch after so many failures in a row, at least 1.
 
-    Longer each time, up to a minute: clouds count refused requests too. Never so long that the
-    next failure would not be within the time of this one.
+    It grows up to a minute, since clouds count refused requests too. It stays shorter than the
+    timeout of a failure, so that the next failure is a repeat.
     """
     pause: timedelta = min(FIRST_PAUSE * 2 ** min(failures - 1, 10), LONGEST_PAUSE)
     return min(pause, patience.timeout / 2) if patience.timeout > timedelta(0) else pause

@@ -13,16 +13,16 @@ from determined_master.domain.schedule.view import RequestView
 
 
 class FleetView(msgspec.Struct, frozen=True, kw_only=True):
-    """The provider's side of a pool."""
+    """The provider's data of a pool."""
 
     held: int = 0
     """Machines that may exist and cost besides the listed ones; see `scale`."""
     is_settled: bool = True
-    """Whether the answer to every launch is known."""
+    """Whether the result of every launch is known."""
 
 
 class LeadBegun(msgspec.Struct, frozen=True, kw_only=True):
-    """This master leads, and has read the rows of the leads before."""
+    """This master leads, and has read the rows of earlier leaders."""
 
     leaving: frozenset[str]
     """Agents of machines whose end an earlier leader has requested."""
@@ -50,17 +50,17 @@ class PoolObserved(msgspec.Struct, frozen=True, kw_only=True):
     connected: frozenset[str]
     """Agents."""
     present: frozenset[str]
-    """Agents, the disconnected ones included."""
+    """Agents, including disconnected ones."""
     leaving: Mapping[str, str]
     """Agents of machines whose end was requested and that are still listed, by machine."""
     fleet: FleetView
 
 
 class AgentsShut(msgspec.Struct, frozen=True):
-    """Nothing can start any more on the agents of the last `ShutAgents`."""
+    """Nothing new starts on the agents of the last `ShutAgents`."""
 
     busy: frozenset[str]
-    """Agents among them that run something."""
+    """Those of them that run something."""
 
 
 class MachinesEnded(msgspec.Struct, frozen=True):
@@ -71,7 +71,7 @@ class MachinesEnded(msgspec.Struct, frozen=True):
 
 
 class LaunchDue(msgspec.Struct, frozen=True):
-    """Machines have been ended; now new ones can be started."""
+    """Machines have been ended; new ones can be started now."""
 
     is_settled: bool
 
@@ -95,19 +95,19 @@ class LaunchesDone(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TasksFound(msgspec.Struct, frozen=True):
-    """The answer to `FindTasks`."""
+    """The result of `FindTasks`."""
 
     tasks: Mapping[str, str]
-    """By allocation; those that have ended are missing."""
+    """By allocation; ended allocations are missing."""
 
 
 class TickEnded(msgspec.Struct, frozen=True):
-    """The look has ended."""
+    """The tick has ended."""
 
     failure: str = ""
-    """Why not all could be done; empty when all was."""
+    """The first problem of the tick; empty when everything succeeded."""
     trouble: str = ""
-    """The provider's own text, if it is the cause."""
+    """The provider's own text, if the provider is the cause."""
 
 
 Observation = (
@@ -135,19 +135,19 @@ class WriteLog(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NoteIdleTimes(msgspec.Struct, frozen=True):
-    """Store the begin of each machine's idle time for the next lead."""
+    """Store the start of each machine's idle time for the next leader."""
 
     since: Mapping[str, datetime]
 
 
 class ShutAgents(msgspec.Struct, frozen=True):
-    """Let nothing start on these agents, and let the others accept work."""
+    """Start nothing new on these agents, and allow new work on all others."""
 
     names: frozenset[str]
 
 
 class SpareMachine(msgspec.Struct, frozen=True):
-    """Don't ask again to end a machine: something runs on it."""
+    """Do not ask again to end a machine: something runs on it."""
 
     machine_id: str
 
@@ -159,7 +159,7 @@ class EndMachines(msgspec.Struct, frozen=True):
 
 
 class SettleLaunches(msgspec.Struct, frozen=True):
-    """Repeat the launches that have no answer yet, under the same tokens."""
+    """Repeat the launches whose results are unknown, with the same tokens."""
 
 
 class LaunchMachines(msgspec.Struct, frozen=True):

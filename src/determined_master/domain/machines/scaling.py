@@ -15,7 +15,7 @@ MachineState = Literal[
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
-    """One machine of a pool, as its provider knows it."""
+    """A machine of a pool, as its provider lists it."""
 
     id: str
     agent_name: str
@@ -29,22 +29,22 @@ class MachineType(msgspec.Struct, frozen=True, kw_only=True):
     """The type of each machine of a pool."""
 
     slots: int
-    """Of the agent on it; 0 where it takes only tasks without slots."""
+    """Of its agent; 0 where the agent only takes tasks without slots."""
     device_type: Literal["cuda", "rocm", "cpu", ""] = ""
     """Of the slots; empty without slots."""
     instance_type: str = ""
     image: str = ""
-    """The image that it boots."""
+    """Its boot image."""
     accelerator: str = ""
     """For people: `8 x A100`."""
     location: str = ""
-    """Region or zone; empty until the provider knows."""
+    """Region or zone; empty while the provider has not reported it."""
     is_preemptible: bool = False
-    """Whether the provider may take it back at any time."""
+    """Whether the provider may reclaim it at any time."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """How many machines there may be, and for how long."""
+    """The limits on the number of machines and on durations."""
 
     min_machines: int = 0
     max_machines: int = 5
@@ -62,15 +62,15 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     agent: Literal["busy", "idle", "away"]
     """`busy` takes precedence: the work of a lost agent may still run."""
     is_wanted: bool = False
-    """Whether something that waits might be given it."""
+    """Whether a waiting request might be placed on it."""
 
 
 class Clocks(msgspec.Struct, frozen=True):
-    """Since when machines are idle or without their agent, by id: carried from look to look.
+    """The start of each machine's idle time and of its time without an agent, by id.
 
-    Only work ends an idle time, for one whose agent comes and goes costs as much as another. An
-    agent's time away ends with a look that sees it, and with a lead: none could come without a
-    master.
+    Only work ends an idle time, because a machine whose agent reconnects often costs as much as
+    any other. A time without an agent ends with a tick that sees the agent, and with a new leader,
+    since no agent could connect without a leader.
     """
 
     idle_since: dict[str, datetime] = msgspec.field(default_factory=dict)
@@ -78,7 +78,7 @@ class Clocks(msgspec.Struct, frozen=True):
 
 
 class Ending(msgspec.Struct, frozen=True):
-    """A machine that shall go, and why."""
+    """A machine to end, and the reason."""
 
     machine: Machine
     reason: Literal[
@@ -96,11 +96,11 @@ class Scaling(msgspec.Struct, frozen=True, kw_only=True):
     launch: int
     endings: tuple[Ending, ...]
     clocks: Clocks
-    """For the next look."""
+    """For the next tick."""
     machines: int
     """The machines that count: all except stopped and ending ones."""
     starting: int
-    """Of these, those whose agents are still to come."""
+    """Those of them whose agents have not joined yet."""
     idle: int
 
 
@@ -113,7 +113,7 @@ def scale(
     *,
     held: int = 0,
 ) -> Scaling:
-    """Decide which machines go, and how many more are started.
+    """Decide which machines end, and how many more start.
 
     Starting machines count against the desired number, and so do idle ones that might get waiting
     work: the machines of a gang appear one by one, and each would cause a replacement. For the
@@ -192,7 +192,7 @@ def _continue(groups: _Groups, clocks: Clocks, now: datetime) -> Clocks:
 def _endings(
     groups: _Groups, desired: int, limits: Limits, clocks: Clocks, now: datetime
 ) -> tuple[list[Ending], int]:
-    """The machines that go, and how many of those that count remain."""
+    """The machines to end, and how many of the counted ones remain."""
     idle = sorted(groups["idle"], key=lambda s: (clocks.idle_since[s.machine.id], s.machine.id))
     away = sorted(groups["away"], key=lambda s: (clocks.away_since[s.machine.id], s.machine.id))
     endings = [Ending(s.machine, "stopped") for s in groups["stopped"]]
@@ -200,7 +200,7 @@ def _endings(
     lost = [s for s in away if _age(clocks.away_since, s, now) > limits.max_disconnected]
     endings += [Ending(s.machine, "long disconnected") for s in lost]
     left -= len(lost)
-    kept = [s for s in reversed(idle) if s.is_wanted][:desired]  # those that came last
+    kept = [s for s in reversed(idle) if s.is_wanted][:desired]  # the youngest first
     for one in idle:
         is_long = _age(clocks.idle_since, one, now) > limits.max_idle
         if is_long and one not in kept and left > limits.min_machines:

@@ -1,4 +1,4 @@
-"""The status of a pool's machines, for those who wait for one."""
+"""The status of a pool's machines, for users who wait for one."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ import msgspec
 
 
 class MachineStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """The machines of a pool as they were at the last look."""
+    """The machines of a pool at the last tick."""
 
     machines: int
     max_machines: int
     starting: int = 0
-    """Machines whose agents are still to come."""
+    """Machines whose agents have not joined yet."""
     starting_since: datetime | None = None
-    """When the first of these was launched."""
+    """When the first of them was launched."""
     failure: str = ""
-    """Why the last launch started nothing; empty after one that did, and when none is wanted."""
+    """Why the last launch failed; empty after a success, and when no machine is wanted."""
     tried_again_at: datetime | None = None
-    """Until then no machine is started; None when it is tried all the time."""
+    """No machine is started before; None without a pause."""
     silent: int = 0
     """How many in a row were given up because their agents never joined."""
     rests_until: datetime | None = None
-    """Before that none is started for that reason, and then one alone."""
+    """For that reason no machine is started before, and then only one."""
     trouble: str = ""
     """Why the provider does not carry out all requests at present."""
 
     def sentence(self, *, for_admin: bool = False) -> str:
-        """Why no machine comes; empty when there is no reason to report.
+        """Why no machine starts; empty when there is nothing to report.
 
-        A provider's own text names accounts, networks and images: it is for admins alone.
+        A provider's own text has names of accounts, networks and images, so only admins see it.
         """
         parts = []
         if self.trouble:

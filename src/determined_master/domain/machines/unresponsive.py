@@ -1,7 +1,7 @@
-"""Machines from which no agent comes: the next is tried later each time, and alone.
+"""Back-off for machines whose agents never join: later launches wait longer and start one machine.
 
-A wrong image or a network without a way to the master costs every machine for as long as one may
-take to come. Machines that were launched together fail together, and count once.
+With a wrong image or a network without a route to the master, every machine costs money until it
+is given up. Machines that were launched together fail together and count once.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ LONGEST_REST = timedelta(hours=1)
 
 
 class Unresponsive(msgspec.Struct, frozen=True):
-    """Launches in a row from which no agent came."""
+    """Launches in a row whose agents never joined."""
 
     rounds: int = 0
     at: datetime | None = None
-    """When a machine of the last one was given up first."""
+    """When the first machine of the last launch was given up."""
 
     @property
     def until(self) -> datetime | None:
-        """Before that no machine is started; None where nothing was given up."""
+        """No machine is started before; None when none was given up."""
         if self.at is None:
             return None
         rest: timedelta = min(FIRST_REST * 2 ** min(self.rounds - 1, 10), LONGEST_REST)
@@ -32,13 +32,13 @@ class Unresponsive(msgspec.Struct, frozen=True):
 
 
 def note_mute(before: Unresponsive, launched: Iterable[datetime], now: datetime) -> Unresponsive:
-    """Take down that machines are given up.
+    """Record that machines are given up.
 
     Args:
-        before: since an agent came last.
-        launched: when each of them was. Those that were on their way when others were given up
-            give no new information.
-        now: of this look.
+        before: since an agent joined last.
+        launched: launch time of each machine. Machines that were already starting when others
+            were given up give no new information.
+        now: of this tick.
     """
     if any(before.at is None or at > before.at for at in launched):
         return Unresponsive(before.rounds + 1, now)
@@ -46,16 +46,16 @@ def note_mute(before: Unresponsive, launched: Iterable[datetime], now: datetime)
 
 
 def launch_after(mute: Unresponsive, wanted: int, now: datetime, *, is_one_tried: bool) -> int:
-    """How many of the machines that are wanted are started now.
+    """How many of the wanted machines to start now.
 
     Args:
-        mute: since an agent came last.
+        mute: since an agent joined last.
         wanted: machines that scaling would start.
-        now: of this look.
-        is_one_tried: whether one that was launched after the last rest is still awaited.
+        now: of this tick.
+        is_one_tried: whether a machine that was launched after the last pause is still awaited.
 
     Returns:
-        All of them while agents come; else one after each rest, and none until its fate is known.
+        All of them while agents join; otherwise one after each pause, and none while one is tried.
     """
     if mute.until is None:
         return wanted

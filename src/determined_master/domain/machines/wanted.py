@@ -1,4 +1,4 @@
-"""Which idle machines might still be given what waits."""
+"""Which idle machines might take a waiting request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 class WantedSlots:
     """Slots that requests need on a single machine.
 
-    Cost: O(n) in requests to make, O(1) to ask.
+    Cost: O(n) in requests to build, O(1) a query.
     """
 
     def __init__(self, waiting: Iterable[RequestView], size: Size) -> None:
@@ -32,10 +32,10 @@ class WantedSlots:
             self._excluded[need] = known & request.excluded_agents
 
     def might_take(self, agent: AgentView) -> bool:
-        """Whether an idle agent has all that some request asks of it.
+        """Whether an idle agent meets all needs of some request.
 
-        One that has fewer slots than its machine should (a device is broken or disabled) can
-        serve small requests alone: else a large one would wait for it forever.
+        One with fewer slots than its machine type (a device is broken or disabled) counts only for
+        small requests: otherwise a large request would wait for it forever.
         """
         return agent.is_accepting and any(
             need <= agent.slots and agent.id not in excluded

@@ -1,8 +1,8 @@
 """The lowest and the highest values of a series, which a chart must show.
 
-A series is cut into parts of so many reports, as they came; of each part the two extremes are
-kept with their steps. A chart with fewer points takes the extremes of several parts together,
-so a value that stands out is shown however long the series is.
+A series is divided into parts of so many reports, in the order of arrival. Each part keeps the two
+extremes and their steps. A chart with fewer points merges the extremes of several parts, so it
+shows outliers however long the series is.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PACKED = struct.Struct("<didi")
 
 
 class Extremes(NamedTuple):
-    """The lowest and the highest number of a metric among some reports."""
+    """The lowest and highest number of a metric among some reports."""
 
     low: float
     low_steps: int
@@ -48,7 +48,7 @@ def extremes_of(
 
 
 def joined(parts: Iterable[Extremes]) -> Extremes:
-    """The extremes of several parts together; of equal values the first.
+    """The extremes of several parts together; the first of equal values.
 
     Raises:
         ValueError: there is no part.
@@ -60,7 +60,7 @@ def joined(parts: Iterable[Extremes]) -> Extremes:
 
 
 def thinned(parts: Sequence[Extremes], buckets: int) -> set[int]:
-    """Steps of the extremes of at most so many buckets, each of as many parts in a row."""
+    """Steps of the extremes of at most so many buckets, each of equally many consecutive parts."""
     each = max(1, -(-len(parts) // buckets))
     if each == 1:
         chosen: Iterable[Extremes] = parts
@@ -79,7 +79,7 @@ def pack(parts: Iterable[Extremes]) -> bytes:
 
 
 def unpack(packed: bytes) -> list[Extremes]:
-    """The parts of those bytes."""
+    """The inverse of `pack`."""
     return list(map(Extremes._make, _PACKED.iter_unpack(packed)))
 
 
@@ -105,7 +105,7 @@ def _of_part(reports: Sequence[Values]) -> dict[str, Extremes]:
 
 
 def _float(number: float) -> float:
-    """As a double; an infinity where a whole number is beyond all of them."""
+    """As a double; an infinity for an integer beyond the range of doubles."""
     try:
         return float(number)
     except OverflowError:

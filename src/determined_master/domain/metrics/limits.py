@@ -1,4 +1,4 @@
-"""How much one metric report may hold.
+"""Size limits of a metric report.
 
 A value is anything but a list or object; those in lists and objects and those of batches count as
 well. More values than this are no metric but a file: they would delay the reports of other trials.
@@ -14,7 +14,7 @@ from determined_master.domain.errors import InvalidArgument
 
 MAX_VALUES = 100_000
 MAX_NAME_BYTES = 1000
-"""Of a metric, and of a group: lists have an index of both together."""
+"""Of a metric, and of a group: lists index both together."""
 MAX_DEPTH = 50
 
 LARGEST = int(sys.float_info.max)
@@ -29,7 +29,7 @@ def find_problem(
     metrics: Mapping[str, Any],
     batch_metrics: Sequence[Mapping[str, Any]] | None = None,
 ) -> InvalidArgument | None:
-    """Why a report is too much; None when it is not.
+    """Why a report exceeds a limit; None when it does not.
 
     Cost: O(names), and O(values) in lists and objects.
     """
@@ -66,19 +66,19 @@ def _long_names(sets: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Names that may be too long: no character has more than four bytes."""
     shortest = MAX_NAME_BYTES // 4
     for names in sets:
-        if max(map(len, names), default=0) > shortest:  # hardly ever, so look at all at once
+        if max(map(len, names), default=0) > shortest:  # rare, so check all at once
             yield from (name for name in names if len(name) > shortest)
 
 
 def _of(kinds: frozenset[type], sets: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """Metrics whose values are of these types."""
+    """Metrics with values of these types."""
     for values in sets:
         if not kinds.isdisjoint(map(type, values.values())):
             yield from ((n, v) for n, v in values.items() if type(v) in kinds)
 
 
 def _count(value: Any, depth: int) -> int | None:
-    """Values in a list or an object, at least one; None when it is nested too deep."""
+    """Number of values in a list or an object, at least one; None when nested too deep."""
     if depth > MAX_DEPTH:
         return None
     total = 0
@@ -95,7 +95,7 @@ def _count(value: Any, depth: int) -> int | None:
 
 
 def _has_beyond(value: Any) -> bool:
-    """Whether a list or an object holds a whole number that no double does."""
+    """Whether a list or an object has an integer beyond the range of doubles."""
     items = value.values() if type(value) is dict else value
     return any(
         _has_beyond(item)

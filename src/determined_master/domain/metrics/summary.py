@@ -1,9 +1,9 @@
 """Running summaries of a trial's metrics.
 
 A summary maps group to metric to figures: `avg_metrics` for training, `validation_metrics`
-for validation, the group's own name for any other. A number has count, sum, min, max, mean
-and last; any other value only last; each has its type. Not-a-number and the infinities are
-the texts that stand for them in JSON.
+for validation, the group's own name for any other. A number has count, sum, min, max, mean and
+last; other values have only last; each has its type. Not-a-number and the infinities are the texts
+that stand for them in JSON.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from typing import Any
 
 GROUP_KEYS = {"training": "avg_metrics", "validation": "validation_metrics"}
-"""Where the two built-in groups are kept; any other group is kept under its own name."""
+"""The keys of the two built-in groups; other groups use their own names."""
 
 SYSTEM_GROUPS = frozenset({"cpu", "memory", "disk", "network", "gpu"})
-"""Figures of the machine, which have a time and no steps: they neither count as progress of a
-trial, nor does a run that starts again take them back."""
+"""Machine metrics, which have a time and no steps. They do not count as progress of a trial,
+and a restarted run does not discard them."""
 
 NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}")
@@ -29,12 +29,12 @@ Summary = dict[str, dict[str, dict[str, Any]]]
 
 
 def group_key(group: str) -> str:
-    """The key of a group inside summaries and stored reports."""
+    """The key of a group in summaries and stored reports."""
     return GROUP_KEYS.get(group, group)
 
 
 def as_number(value: Any) -> float | None:
-    """The value as a number, also when JSON can only say it as text; None for all else."""
+    """The value as a number, including texts that stand for numbers in JSON; None for others."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
@@ -43,7 +43,7 @@ def as_number(value: Any) -> float | None:
 
 
 def as_json(number: float) -> float | int | str:
-    """The number as JSON can say it."""
+    """The number in a form that JSON supports."""
     if math.isnan(number):
         return "NaN"
     if math.isinf(number):
@@ -89,7 +89,7 @@ def kind_of(value: Any) -> str:
 
 
 def _add_plain(figures: dict[str, Any], value: float) -> None:
-    """Add a number to figures of finite numbers, in place: what nearly every value is."""
+    """Add a finite number to figures of finite numbers, in place: the common case."""
     count = figures["count"] + 1
     total = figures["sum"] + value
     figures["count"] = count

@@ -1,1 +1,1 @@
-"""Which waiting request gets which slots."""
+"""Decides which waiting request gets which slots."""

@@ -1,4 +1,4 @@
-"""Capacity of a pool's agents: free slots, slots that will be free, and reservations, in one pass.
+"""Capacity of a pool's agents: free slots, slots that become free, and reservations, in one pass.
 
 A pass starts requests, preempts tasks, and reserves the slots that these free for requests ahead
 in the queue. For each agent, `free` counts the slots that can be used now, and `soon` those that
@@ -24,23 +24,23 @@ Measure = Literal["open", "soon", "most"]
 SlotCounts = tuple[tuple[str, int], ...]
 """The numbers of slots on agents that together satisfy a demand."""
 CapacityGroup = tuple[int, int, float | None]
-"""Open places, all places, and the score when places do not give it: equal agents share one.
+"""Open places, all places, and the score when places do not decide it: equal agents share one.
 
-By what can be promised, the first is negative where more is promised than will be free.
+For reservable places, the first is negative where reservations exceed the places that become free.
 """
 
 
 class AgentCapacity(msgspec.Struct, gc=False):
-    """The places of one agent in the course of a pass."""
+    """The places of one agent during a pass."""
 
     id: str
     member: tuple[int, str]
-    """Its hash and its id: what rings are made of."""
+    """Its hash and its id, for hash rings."""
     total: int
     free: list[int]
     """Numbers of the free slots, ascending; for tasks without slots only their count matters."""
     soon: int
-    """Places that can be promised: no more of the free ones can be used without breaking one."""
+    """Places that can be reserved. Using more of the free ones would break a reservation."""
     fixed: float | None
     """A score that does not depend on its places."""
     held: int = 0
@@ -48,7 +48,7 @@ class AgentCapacity(msgspec.Struct, gc=False):
 
 
 class CapacityIndex:
-    """Agents by how many places they have: which is best for a request, in O(log agents)."""
+    """Agents by number of places: finds the best for a request in O(log agents)."""
 
     def __init__(self, seats: Iterable[AgentCapacity], measure: Measure) -> None:
         """
@@ -68,12 +68,12 @@ class CapacityIndex:
                 groups[group] = [seat.member]
 
     def count(self, group: CapacityGroup, excluded: frozenset[str] = frozenset()) -> int:
-        """How many agents a group has, without those that are excluded."""
+        """How many agents a group has, excluded ones not counted."""
         ring = self.groups[group]
         return len(ring) - sum(self._of.get(agent_id) == group for agent_id in excluded)
 
     def whole(self, excluded: frozenset[str] = frozenset()) -> dict[int, int]:
-        """How many agents have all of their places, by how many these are."""
+        """The number of agents without any use, by their number of places."""
         sizes: dict[int, int] = {}
         for group in self.groups:
             places, total, _ = group
@@ -82,7 +82,7 @@ class CapacityIndex:
         return sizes
 
     def moved(self, seat: AgentCapacity) -> None:
-        """Take note of a seat that has changed."""
+        """Update the index after a change of a seat."""
         before, after = self._of[seat.id], self._group(seat)
         if before == after:
             return
@@ -104,7 +104,7 @@ class CapacityIndex:
 
 
 class Capacity:
-    """The agents of one pool that take work, as one kind of places: slots, or aux places."""
+    """The agents of one pool that accept work, as one kind of places: slots, or aux places."""
 
     def __init__(
         self,
@@ -152,14 +152,14 @@ class Capacity:
                     self._most.moved(seat)
 
     def held(self, one: RunningView) -> SlotCounts:
-        """The places of this kind that a running allocation would give back, by agent."""
+        """The places of this kind that a running allocation would free, by agent."""
         if self.kind == "slots":
             held = one.slots_by_agent if one.slots else ()
             return self._without_shut(one.allocation_id, held) if self._shut else held
         return tuple((agent_id, 1) for agent_id, slots in one.slots_by_agent if not slots)
 
     def take(self, parts: SlotCounts) -> tuple[tuple[str, tuple[int, ...]], ...]:
-        """Use places now; the numbers of the slots, by agent id."""
+        """Use places now; return the numbers of the slots by agent id."""
         taken = []
         for agent_id, places in sorted(parts):
             seat = self.seats[agent_id]
@@ -198,7 +198,7 @@ class Capacity:
 
 
 def drained(agents: Sequence[AgentView], rules: Rules, kind: SlotKind) -> Capacity:
-    """The room if nothing ran on these agents."""
+    """The capacity if nothing ran on these agents."""
     idle = [
         AgentView(
             id=a.id,
@@ -221,13 +221,13 @@ def _seat(agent: AgentView, kind: SlotKind, rules: Rules, leaving: int) -> Agent
     places = max(0, total - agent.zero_slot_tasks)
     fixed = None
     if len(agent.free_slots) < agent.slots or agent.shut:
-        # Its slots decide, so that agents whose slots are idle stay idle.
+        # Its slots decide, so that agents with idle slots stay idle.
         fixed = score(len(agent.free_slots), agent.slots, rules)
     return AgentCapacity(agent.id, member, total, list(range(places)), places + leaving, fixed)
 
 
 def score(free: int, total: int, rules: Rules) -> float:
-    """How good an agent is for a request that it can hold; more is better."""
+    """The score of an agent for a request that it can hold; higher is better."""
     if rules.fitting == "best":
         return 1.0 / (1 + free)
     return free / total if total else 0.0

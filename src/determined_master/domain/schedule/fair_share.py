@@ -68,7 +68,7 @@ class _Shares:
         self._jobs = {job.job_id: job for job in self._possible(jobs_of(view))}
 
     def _possible(self, jobs: Sequence[JobView]) -> Sequence[JobView]:
-        """The jobs without the requests that these agents could never hold, which wait."""
+        """The jobs without requests that these agents could never hold; those wait."""
         demands = frozenset[DemandKey]().union(*[job.demands for job in jobs])
         hopeless = {d for d in demands if not self.line.is_possible(Demand(*d))}
         if not hopeless:
@@ -138,7 +138,7 @@ class _Shares:
         return None
 
     def _is_stuck(self, oldest: RequestView, job: JobView, offered: int) -> bool:
-        """Whether the job's oldest request is not started by its offer."""
+        """Whether the job's offer does not start its oldest request."""
         wanted = job.holds + oldest.slots
         if oldest.max_slots is not None and wanted > oldest.max_slots:
             return False
@@ -148,7 +148,7 @@ class _Shares:
         return (
             is_offered
             or oldest.slots > offered
-            or any(r.slots < oldest.slots for r in job.pending)  # which can pass it
+            or any(r.slots < oldest.slots for r in job.pending)  # those that can pass it
         )
 
     def _give_back(self, job: JobView, excess: int) -> None:
@@ -168,7 +168,7 @@ class _Shares:
     def _start(self, job: JobView, left: int, served: str | None) -> None:
         """Start its requests until the rest of its offer is used."""
         waits = self.line.waits
-        if job.smallest_asked is None or left < job.smallest_asked:  # as with most jobs
+        if job.smallest_asked is None or left < job.smallest_asked:  # the common case
             waits += [Wait(id, "share") for id in job.ids if id != served]
             return
         for request in job.pending:
@@ -190,7 +190,7 @@ def _claim(job: JobView) -> Share:
 
 
 def _capacity(view: PoolView, jobs: Iterable[JobView]) -> int:
-    """Slots of the agents that take work, and those in use that do not."""
+    """Slots of agents that accept work, and used slots of those that do not."""
     accepting = {a.id for a in view.agents if a.is_accepting}
     capacity = 0
     for agent in view.agents:

@@ -1,4 +1,4 @@
-"""Which agents hold a request: one gang of slots, all or nothing.
+"""Which agents hold a request: a gang is placed all or nothing.
 
 Source: scheduling-and-provisioning b.5.
 """
@@ -22,7 +22,7 @@ from determined_master.domain.schedule.view import RequestView
 
 
 class Demand(NamedTuple):
-    """What of a request matters for where it fits: equal demands fit the same agents."""
+    """The properties of a request that decide where it fits: equal demands fit the same agents."""
 
     slots: int
     is_single_node: bool
@@ -40,12 +40,12 @@ class Demand(NamedTuple):
 
     @property
     def may_spread(self) -> bool:
-        """Whether it may take several agents."""
+        """Whether it may use several agents."""
         return self.slots > 1 and not self.is_single_node
 
 
 demand_of = attrgetter("slots", "is_single_node", "excluded_agents")
-"""What equals a request's Demand, at a fraction of the cost."""
+"""A key that equals a request's Demand, at a fraction of the cost."""
 
 
 def fit(
@@ -53,10 +53,10 @@ def fit(
 ) -> SlotCounts | None:
     """Choose agents for one request.
 
-    A request that one agent can hold goes to the best one: with `best` that which it fills most,
-    which keeps large holes large; with `worst` the emptiest. A larger one takes whole idle agents
-    of a single size, the largest first, since ranks of unequal width wait for each other at every
-    all-reduce; agents of several sizes only where the pool allows it.
+    A request that one agent can hold gets the best one: with `best` the agent that it fills most,
+    which keeps large holes large; with `worst` the emptiest agent. A larger request gets whole
+    idle agents of a single size, the largest first, since ranks of unequal width wait for each
+    other at every all-reduce. It gets agents of several sizes only where the pool allows it.
 
     Args:
         demand: of the request.
@@ -117,7 +117,7 @@ def fit_drained(demand: Demand, allocation_id: str, room: Capacity) -> SlotCount
 def could_fit(demand: Demand, index: CapacityIndex, *, is_heterogeneous: bool) -> bool:
     """Whether the request would fit into the slots by which agents are indexed.
 
-    Cost: O(groups), and O(1) an agent that is excluded.
+    Cost: O(groups), and O(1) for each excluded agent.
     """
     wanted, excluded = demand.places, demand.excluded_agents
     if any(g[0] >= wanted and index.count(g, excluded) for g in index.groups):
@@ -136,12 +136,12 @@ class Gathered:
         self._wanted, self._may_spread = demand.places, demand.may_spread
         self._room = room
         self._places: dict[str, int] = {}
-        """Of agents to which something was given back."""
+        """Of agents to which places were freed."""
         self._whole = room.soon.whole(demand.excluded_agents) if demand.may_spread else {}
         """Idle agents of each size."""
 
     def is_enough_with(self, held: SlotCounts) -> bool:
-        """Whether the request would fit when this is given back, too. Cost: O(its agents)."""
+        """Whether the request would fit after these places are freed too. Cost: O(its agents)."""
         seats, places, excluded = self._room.seats, self._places, self._demand.excluded_agents
         is_enough = is_new_whole = False
         for agent_id, count in held:
@@ -185,7 +185,7 @@ def could_hold(demand: Demand, sizes: dict[int, int], *, is_heterogeneous: bool)
 def _first_of(
     index: CapacityIndex, groups: list[CapacityGroup], hashed: int, excluded: frozenset[str]
 ) -> Iterator[str]:
-    """Agents of these groups in their order, within a group the nearest first."""
+    """Agents of these groups in order; within a group by distance on the ring."""
     for group in groups:
         for _, agent_id in nearest(index.groups[group], hashed):
             if agent_id not in excluded:
@@ -193,7 +193,7 @@ def _first_of(
 
 
 def _by_score(index: CapacityIndex, places: int, room: Capacity) -> Iterator[list[CapacityGroup]]:
-    """Groups of agents that can hold that many, those with equal scores together, best first."""
+    """Groups of agents that can hold so many places, merged by score, best first."""
     able = [
         (group[2] if group[2] is not None else score(group[0], group[1], room.rules), group)
         for group in index.groups
@@ -236,7 +236,6 @@ def _fit_whole(
 def _whole_sizes(
     slots: int, sizes: dict[int, int], is_heterogeneous: bool
 ) -> dict[int, int] | None:
-    """How many idle agents of each size hold a request exactly; `sizes` counts those there are."""
     largest_first = sorted((s for s in sizes if sizes[s] > 0), reverse=True)
     for size in largest_first:
         if slots % size == 0 and sizes[size] * size >= slots:

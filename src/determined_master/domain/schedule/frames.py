@@ -42,7 +42,7 @@ class Frame(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def has_news(self) -> bool:
-        """Whether anything has happened."""
+        """Whether anything has changed."""
         return bool(
             self.is_key
             or self.agents
@@ -58,7 +58,7 @@ class Frame(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class FrameHistory:
-    """The last decision: makes the next frame from it, or is moved on by one that was stored."""
+    """The last decision: builds the next frame from it, or replays a stored one."""
 
     def __init__(self) -> None:
         self.agents: dict[str, AgentView] = {}
@@ -93,7 +93,7 @@ class FrameHistory:
         return frame
 
     def play(self, frame: Frame) -> tuple[PoolView, Plan]:
-        """The decision that a frame stands for; frames are played in their order from a key."""
+        """The decision of a frame; frames are replayed in order from a key frame."""
         if frame.is_key:
             self.agents, self.pending, self.running, self.waits = {}, {}, {}, {}
         _apply(self.agents, frame.gone_agents, ((a.id, a) for a in frame.agents))
@@ -121,7 +121,7 @@ def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Any, 
 
 
 def _different(before: Mapping[str, Wait], after: Mapping[str, Wait]) -> tuple[Wait, ...]:
-    """Those that say something else: each plan makes them again."""
+    """Entries with new content; each plan builds new objects."""
     find = before.get
     return tuple([item for id, item in after.items() if find(id) != item])
 

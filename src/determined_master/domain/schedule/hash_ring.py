@@ -1,8 +1,8 @@
-"""Choosing among agents that are equally good: repeatable, and spread over all of them.
+"""Ties between equally good agents: the choice is repeatable and spread over all of them.
 
-The winner of a tie has the smallest distance, counted downwards and round the corner, from the
-request's hash to its own. Agents are kept sorted by their hashes, so a request costs one hash of
-its own and a bisection, however many agents are tied.
+The winner has the smallest distance, counted downwards on a hash ring, from the request's hash to
+its own. Agents are sorted by their hashes, so a request costs one hash and one bisection, however
+many agents are tied.
 
 Source: scheduling-and-provisioning b.5.
 """
@@ -33,7 +33,7 @@ def member_of(agent_id: str) -> tuple[int, str]:
 
 
 def distance(request_hash: int, agent: int) -> int:
-    """How far an agent's hash is below a request's, round the corner."""
+    """The distance from a request's hash down to an agent's, on the ring."""
     return (request_hash - agent) % _RANGE
 
 

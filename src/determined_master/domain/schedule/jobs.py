@@ -1,7 +1,6 @@
 """The sums over each job's requests and tasks in a pool.
 
-A caller that keeps a pool's queue keeps these too: a plan costs little for jobs that are as
-they were at the one before.
+A caller that keeps a pool's queue keeps these too, so unchanged jobs cost a plan little.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _submitted_of = attrgetter("submitted_at")
 
 
 class _Held(msgspec.Struct, frozen=True, gc=False):
-    """Slots of a job's tasks that run."""
+    """Slots of a job's running tasks."""
 
     all: int = 0
     staying: int = 0

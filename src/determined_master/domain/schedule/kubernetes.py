@@ -1,8 +1,8 @@
-"""Planning on a Kubernetes cluster: its nodes are agents, and the larger priority goes first.
+"""Planning on a Kubernetes cluster: its nodes are agents, and a higher priority is more urgent.
 
-Placing is ours, so that a task of several pods starts whole or not at all, and two of them never
-hold half of the cluster each. The differences to agents are the direction of priorities and the
-bound on one pod's slots.
+We place pods ourselves, so that a task of several pods starts whole or not at all, and two of them
+never hold half of the cluster each. The differences to agents are the direction of priorities and
+the limit on one pod's slots.
 
 Source: helm-and-kubernetes 6, 9.
 """
@@ -18,11 +18,11 @@ from determined_master.domain.schedule.view import AgentView, PoolView, RequestV
 
 
 def as_agents(view: PoolView) -> PoolView:
-    """A pool of nodes as the planners of agents take it; `as_nodes` undoes it in their plan.
+    """A pool of nodes in the form of a pool of agents; `as_nodes` converts the plan back.
 
-    The smaller priority goes first in it, and a node with more slots than one pod may have is
-    several agents of that size. Which slots make up which of these is free to choose: as many as
-    can be are wholly free, so that tasks of several pods find them.
+    In it a lower priority is more urgent, and a node with more slots than one pod may have is
+    several agents of that size. The slots are divided so that as many of these as possible are
+    wholly free, which tasks of several pods need.
     """
     most = view.rules.max_slots_per_pod
     sign = -1 if view.rules.priorities == "larger_first" else 1
@@ -56,7 +56,7 @@ def as_agents(view: PoolView) -> PoolView:
 
 
 def as_nodes(plan: Plan) -> Plan:
-    """A plan for what `as_agents` has made of nodes, in terms of the nodes."""
+    """Convert a plan for the agents of `as_agents` into a plan for nodes."""
     starts = tuple(
         replace(s, placement=tuple((_node(id), slots) for id, slots in s.placement))
         for s in plan.starts
@@ -72,9 +72,9 @@ def split(slots: int, most: int | None, *, is_single_node: bool = False) -> tupl
     """Slots of each pod: one with all of them, or several with the most that one may have.
 
     Args:
-        slots: that a task asks for, 0 or more.
-        most: that one pod may have (`max_slots_per_pod`); None where nothing says so.
-        is_single_node: whether the task must have all in one.
+        slots: of the request, 0 or more.
+        most: of one pod (`max_slots_per_pod`); None without a limit.
+        is_single_node: whether one pod must have all of them.
 
     Returns:
         None when that is not possible.
@@ -87,7 +87,7 @@ def split(slots: int, most: int | None, *, is_single_node: bool = False) -> tupl
 
 
 def impossible(request: RequestView, view: PoolView) -> str | None:
-    """Why a request cannot be split into pods, and what can be done; None when it can."""
+    """Why a request cannot be split into pods, and the remedy; None when it can."""
     most, is_single_node = view.rules.max_slots_per_pod, request.is_single_node
     if most is None or split(request.slots, most, is_single_node=is_single_node) is not None:
         return None
@@ -95,7 +95,7 @@ def impossible(request: RequestView, view: PoolView) -> str | None:
 
 
 def too_many(slots: int, most: int, *, is_single_node: bool) -> str:
-    """Why a number of slots cannot be split into pods, and which could."""
+    """Why a number of slots cannot be split into pods, and which numbers can."""
     if most < 1:
         return (
             f"needs {slots} slots, and pods of this cluster get none (max_slots_per_pod is 0): "
@@ -115,11 +115,11 @@ def too_many(slots: int, most: int, *, is_single_node: bool) -> str:
 
 AgentsByPart = dict[str, tuple[AgentView, ...]]
 _MARK = "#"
-"""Between a node's name, in which it cannot be, and the number of a part."""
+"""Separates a node's name, which cannot contain it, from the number of a part."""
 
 
 def _parts(nodes: Sequence[AgentView], most: int) -> AgentsByPart:
-    """The nodes that are larger than one pod may be, each cut into pieces."""
+    """Cut nodes that are larger than the largest pod into parts."""
     return {node.id: tuple(_cut(node, most)) for node in nodes if node.slots > most}
 
 
@@ -130,7 +130,7 @@ def _cut(node: AgentView, most: int) -> Iterator[AgentView]:
     for number, size in enumerate([*sizes, *([rest] if rest or not sizes else [])]):
         part = replace(node, slots=size, free_slots=node.free_slots[begin : begin + size])
         begin += size
-        if number:  # tasks without slots, and who holds slots that are shut, count once
+        if number:  # tasks without slots, and holders of disabled slots, count once
             part = replace(
                 part,
                 id=f"{node.id}{_MARK}{number}",
@@ -155,7 +155,7 @@ def _pieces(
             held[node][number] += taken
             slots -= taken
             yield part.id, taken
-    if slots:  # on slots that are shut
+    if slots:  # on disabled slots
         yield node, slots
 
 

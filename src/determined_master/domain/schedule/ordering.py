@@ -14,9 +14,9 @@ from determined_master.domain.schedule.view import RequestView, Rules, RunningVi
 
 Position = int | Decimal
 Rank = tuple[int, Position]
-"""Priority and position: what decides between jobs. Smaller is ahead."""
+"""Priority and position, which order jobs. Smaller is ahead."""
 QueueKey = tuple[int, Position, datetime, datetime, str]
-"""Decides between any two requests."""
+"""Orders any two requests."""
 
 _EXACT = Context(prec=200)
 """Halving a gap of a microsecond 600 times is still exact."""
@@ -27,13 +27,13 @@ _asked_at = attrgetter("requested_at")
 
 
 def rank(one: RequestView | RunningView) -> Rank:
-    """The place of a request's job among agents; all requests of a job share it."""
+    """The rank of a request's job in a pool of agents; all requests of a job share it."""
     position = one.position
     return one.priority, position_of(one.submitted_at) if position is None else position
 
 
 def queue_key(request: RequestView, rules: Rules = SMALLER_FIRST) -> QueueKey:
-    """The order of waiting requests: most urgent first, then by position, then by age.
+    """The order of waiting requests: by urgency, then by position, then by age.
 
     Source: scheduling-and-provisioning a.1, a.2.
     """
@@ -52,7 +52,7 @@ age_key = attrgetter("submitted_at", "requested_at", "allocation_id")
 
 
 class QueueOrder(NamedTuple):
-    """Members of one priority, some of them before their place in the queue."""
+    """Members of one priority in order; some are moved ahead of their place in the queue."""
 
     order: list[RequestView]
     early: frozenset[str]
@@ -60,15 +60,15 @@ class QueueOrder(NamedTuple):
 
 
 def drawn_forward(members: Sequence[RequestView], waiting: Sequence[RequestView]) -> QueueOrder:
-    """Each of those who wait too long before the first member that came later than it.
+    """Move each starving member ahead of the first member that was requested after it.
 
     Args:
         members: all of one priority, in the order of the queue.
-        waiting: those of them that nobody may pass, in the same order.
+        waiting: those of them that must not be passed any more, in the same order.
     """
     if not waiting:
         return QueueOrder(list(members), frozenset())
-    # Stable: who began to wait at the same instant keeps the order of the queue.
+    # Stable: members that were requested at the same instant keep the order of the queue.
     drawn = sorted(waiting, key=_asked_at)
     since = list(map(_asked_at, drawn))
     order: list[RequestView] = []
@@ -93,10 +93,10 @@ def drawn_forward(members: Sequence[RequestView], waiting: Sequence[RequestView]
 
 
 def between(ahead: Position | None, behind: Position | None) -> Decimal:
-    """A position between two neighbours; None where there is no neighbour.
+    """A position between two neighbours; None at an end of the queue.
 
     Raises:
-        ValueError: there is none on either side, or no room between them.
+        ValueError: there is no neighbour, or no number between them.
     """
     if ahead is None and behind is None:
         raise ValueError("a position needs a neighbour")

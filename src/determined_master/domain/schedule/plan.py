@@ -33,18 +33,18 @@ class Preempt(msgspec.Struct, frozen=True):
     allocation_id: str
     reason: str
     for_job: str = ""
-    """The job that needs its slots; empty when its own job has more than its share."""
+    """The job that needs its slots; empty when its own job exceeds its share."""
 
 
 class Wait(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """Why an allocation waits; `reasons` puts it into words."""
+    """Why an allocation waits; `reasons` formats it."""
 
     allocation_id: str
     code: WaitCode
     behind: str = ""
-    """The allocation that is next, when that is why."""
+    """The next allocation, when that is the reason."""
     agents: tuple[str, ...] = ()
-    """The agents that are kept for it."""
+    """The agents that are reserved for it."""
 
 
 class Plan(msgspec.Struct, frozen=True, omit_defaults=True):

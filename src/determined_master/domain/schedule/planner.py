@@ -1,4 +1,4 @@
-"""The plan of a pool by the rules of that pool."""
+"""Plans a pool by its own scheduler."""
 
 from __future__ import annotations
 

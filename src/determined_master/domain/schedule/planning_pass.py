@@ -1,4 +1,4 @@
-"""What both schedulers share: one pass over the requests of one kind on one pool."""
+"""Shared by both schedulers: one pass over the requests of one kind on one pool."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from determined_master.domain.schedule.plan import Preempt, Start, Wait, WaitCod
 from determined_master.domain.schedule.view import PoolView, RequestView
 
 MAX_DRAINED_FOR = 16
-"""Requests that agents are drained for at a time: the first in the queue."""
+"""At most so many requests have agents drained for them at a time: the first in the queue."""
 PREEMPTED = "preempted by the scheduler"
 
 
 class PlanningPass:
-    """One pass: the room, and the decisions so far."""
+    """One pass: the capacity, and the decisions so far."""
 
     def __init__(self, view: PoolView, kind: SlotKind) -> None:
         self.view = view
@@ -50,14 +50,12 @@ class PlanningPass:
         is_backfill: bool = False,
         is_long_awaited: bool = False,
     ) -> None:
-        """Let it start there."""
         placement = self.room.take(parts)
         self.starts.append(Start(request.allocation_id, placement, is_backfill, is_long_awaited))
 
     def wait(
         self, request: RequestView, code: WaitCode, behind: str = "", agents: SlotCounts = ()
     ) -> None:
-        """Let it wait."""
         names = tuple(sorted(agent_id for agent_id, _ in agents)) if agents else ()
         self.waits.append(Wait(request.allocation_id, code, behind, names))
 
@@ -80,10 +78,10 @@ class PlanningPass:
         return fit(demand, "", self._drained) is not None
 
     def is_impatient(self, request: RequestView) -> bool:
-        """Whether it has waited for so long that others may not pass it any more.
+        """Whether it has waited so long that others may not pass it any more.
 
-        Only a request for several slots can be passed by what comes after it: a single free slot
-        goes to the first that may use it.
+        Only a request for several slots can be passed: a single free slot goes to the first
+        request that can use it.
         """
         return request.slots > 1 and request.requested_at <= self.impatient_at
 
@@ -93,11 +91,11 @@ class PlanningPass:
         return self._drained_for < MAX_DRAINED_FOR
 
     def is_undrainable(self, demand: Demand) -> bool:
-        """Whether all agents that could be drained for it are promised to others already."""
+        """Whether all agents that could be drained for it are reserved for others already."""
         return not self.can_drain or demand in self._undrainable
 
     def drain_for(self, request: RequestView, demand: Demand) -> SlotCounts | None:
-        """Keep agents for a request until they have room for it; None when enough are drained."""
+        """Reserve agents for a request until they can hold it; None when enough are drained."""
         if not self.can_drain or demand in self._undrainable:
             return None
         parts = fit_drained(demand, request.allocation_id, self.room)

@@ -1,4 +1,4 @@
-"""Which of two priorities is the more urgent one: that differs between kinds of pools."""
+"""The order of priorities, which differs between kinds of pools."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ PriorityOrder = Literal["smaller_first", "larger_first", "none"]
 
 
 def urgency(priority: int, order: PriorityOrder) -> int:
-    """A priority as it sorts: the most urgent first."""
+    """A sort key of a priority: the most urgent first."""
     return -priority if order == "larger_first" else priority
 
 
 def is_beyond(priority: int, limit: int, order: PriorityOrder) -> bool:
-    """Whether a priority is more urgent than a limit; never where priorities mean nothing."""
+    """Whether a priority is more urgent than a limit; never in pools without priorities."""
     return order != "none" and urgency(priority, order) < urgency(limit, order)

@@ -46,7 +46,7 @@ def plan(view: PoolView) -> Plan:
 
 
 def _served(view: PoolView, requests: Sequence[RequestView], kind: SlotKind) -> Plan:
-    """The decisions on the requests of one kind; none at little cost when nothing of it waits."""
+    """The decisions on the requests of one kind; cheap when none of it waits."""
     if not requests:
         return Plan()
     queue = _Queue(view, kind)
@@ -68,15 +68,14 @@ class _Queue:
         self._active = _active_slots(view)
         self._victims = Victims(self.line) if self._preempts else None
         self._hopeless: set[Demand] = set()
-        """Demands that neither leaving nor preempted tasks can meet in this pass."""
         self._settled: dict[DemandKey, bool] = {}
-        """By demand for which nothing can be had in this pass: False where agents may be drained
-        for somebody who has waited too long."""
+        """Demands that cannot start or reserve anything in this pass, with the decision: False
+        where agents may be drained for a request that has waited too long."""
         self._early: set[str] = set()
-        """Those who go before equals that are ahead of them in the queue."""
+        """Requests that were moved ahead of others of their priority."""
 
     def serve(self, requests: Iterable[RequestView]) -> None:
-        """Serve all in their order, one priority after the other."""
+        """Serve all in order, one priority after the other."""
         line = requests if self.line.view.is_in_line else sorted(requests, key=queue_key)
         waits_from = ""
         """The waiting requests of the highest priority that has any."""
@@ -84,7 +83,7 @@ class _Queue:
             members = list(equals)
             kinds = set(map(_terms_of, members))
             members = self._in_order(members, {Demand(*kind[:3]) for kind in kinds})
-            # Most of a long queue can only wait, and is not looked at one by one.
+            # Most requests of a long queue can only wait and are not examined one by one.
             if waits_from and not self._preempts:
                 waits = [Wait(r.allocation_id, "behind", waits_from) for r in members]
                 self.line.waits += waits
@@ -99,7 +98,7 @@ class _Queue:
         waits, first = self.line.waits, ahead
         settled, impatient_at = self._settled, self.line.impatient_at
         for request in members:
-            # As `_is_settled` says, without calling it for each of a long queue.
+            # The check of `_is_settled`, without a call for each request of a long queue.
             is_for_all = settled.get(demand_of(request))
             if request.max_slots is None and (
                 is_for_all or (is_for_all is False and request.requested_at > impatient_at)
@@ -113,7 +112,7 @@ class _Queue:
         return first
 
     def _all_can_only_wait(self, kinds: Iterable[_Terms]) -> bool:
-        """Whether nothing that these ask for can be had in this pass, patient or not."""
+        """Whether none of these demands can get anything in this pass, starving or not."""
         settled = self._settled
         return all(
             limit is None and settled.get((slots, is_single_node, excluded))
@@ -121,22 +120,21 @@ class _Queue:
         )
 
     def _is_settled(self, request: RequestView) -> bool:
-        """Whether one that asks for the same has shown that it can only wait."""
+        """Whether an equal request has shown that it can only wait."""
         is_for_all = self._settled.get(demand_of(request))
         return is_for_all or (is_for_all is False and not self.line.is_impatient(request))
 
     def _in_order(
         self, members: list[RequestView], demands: Iterable[Demand]
     ) -> list[RequestView]:
-        """Of one priority, those who have waited too long before equals that came later.
+        """Requests of one priority, with starving ones moved ahead of those that came later.
 
-        A search that was submitted earlier may ask for its next trials for days: their place in
-        the queue is before a gang that waits all the time, and without this they would pass it
-        forever. A request that these agents could never hold neither passes nor is passed: it
-        comes last, so that the others have the same order without it.
+        A search that was submitted earlier may request trials for days. They are ahead of a
+        waiting gang in the queue, and would pass it forever. A request that these agents could
+        never hold comes last, so that it does not change the order of the others.
         """
         at = self.line.impatient_at
-        # As `is_impatient` says, without calling it for each of a long queue.
+        # The check of `is_impatient`, without a call for each request of a long queue.
         waiting = [r for r in members if r.slots > 1 and r.requested_at <= at]
         if not waiting:
             return members
@@ -181,7 +179,7 @@ class _Queue:
         return True, False
 
     def _wait(self, request: RequestView, demand: Demand) -> bool:
-        """Let it wait, with something kept for it where that helps; whether it holds others back.
+        """Let it wait, with a reservation where that helps; return whether it holds others back.
 
         A request that these agents cannot hold at all waits for other agents, and holds back
         nobody.
@@ -210,7 +208,7 @@ class _Queue:
             line.wait(request, "kept", agents=kept)
             return True
         if not self._preempts or demand in self._hopeless:
-            # A single slot is never awaited for too long, see `is_impatient`.
+            # A single slot never starves, see `is_impatient`.
             self._settled[demand] = demand.slots <= 1 or line.is_undrainable(demand)
         line.wait(request, "full")
         return True

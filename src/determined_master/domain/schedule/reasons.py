@@ -1,4 +1,4 @@
-"""Why a request waits, in words for its user."""
+"""Formats why a request waits, for its user."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def reason(view: PoolView, request: RequestView, wait: Wait) -> str:
         case "leaving":
             return (
                 f"is next; waits for {count(demand.slots)} on {names(wait.agents)}, where others "
-                "were asked to leave"
+                "were preempted"
             )
         case "kept":
             return (
@@ -53,13 +53,13 @@ def reason(view: PoolView, request: RequestView, wait: Wait) -> str:
 
 
 def free_slots(agents: Sequence[AgentView]) -> tuple[int, int]:
-    """Free slots on all agents that take work, and the most on one of them."""
+    """Free slots on all agents that accept work, and the most on one of them."""
     free = [len(a.free_slots) for a in agents if a.is_accepting]
     return sum(free), max(free, default=0)
 
 
 def open_to(demand: Demand, agents: Sequence[AgentView]) -> list[AgentView]:
-    """The agents that take work, and take this."""
+    """The agents that accept work, and this request."""
     return [a for a in agents if a.is_accepting and a.id not in demand.excluded_agents]
 
 
@@ -120,7 +120,7 @@ def count(slots: int) -> str:
 
 
 def names(ids: Sequence[str]) -> str:
-    """At most five names, and how many more there are."""
+    """At most five names, and the number of others."""
     shown = ", ".join(ids[:5])
     return f"{shown} and {len(ids) - 5} more" if len(ids) > 5 else shown
 
@@ -152,7 +152,7 @@ def _no_backfill(view: PoolView, request: RequestView) -> str:
 
 
 def _shut(agents: Sequence[AgentView]) -> str:
-    """The agents that take no work, in brackets; nothing when all do."""
+    """The agents that accept no work, in brackets; empty when all do."""
     away = sorted(a.id for a in agents if not a.is_accepting and not a.is_resting)
     resting = sorted(a.id for a in agents if a.is_resting)
     parts = [f"{names(away)} take no work at present"] if away else []

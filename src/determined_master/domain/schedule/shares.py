@@ -1,4 +1,4 @@
-"""How many slots each job of a pool is offered: weighted progressive filling.
+"""The number of slots that each job of a pool is offered: weighted progressive filling.
 
 Source: scheduling-and-provisioning b.2, steps 3 to 7.
 """
@@ -24,7 +24,8 @@ class Share:
     smallest: int | None = None
     """Slots of its smallest request that can be preempted later.
 
-    Whether that runs or waits makes no difference: offers that depended on it would swing.
+    It does not matter whether that request runs or waits: offers that depended on it would
+    oscillate.
     """
     offered: int = 0
     credit: int = 0
@@ -74,7 +75,7 @@ def _round(wanting: list[Share], capacity: int) -> tuple[int, bool]:
         if capacity == 0:
             break
         part = max(1, int(at_start * share.weight / total)) if total > 0 else 1
-        # Slots that it holds already count as offered in the rounds that would have offered them.
+        # Slots that it already holds count as offered in the rounds that would have offered them.
         used = min(share.credit, part)
         share.credit -= used
         offer = min(part - used, capacity, share.demand - share.offered)
@@ -90,8 +91,9 @@ def _take_useless(latest: list[Share]) -> int:
     """Take back an offer that the latest job cannot use for any request; 0 if there is none.
 
     Args:
-        latest: jobs not looked at, the latest last. One that can use its offer, or wants no
-            more, is taken out for good, as its offer never shrinks; so is one that gives it back.
+        latest: jobs still to check, the latest last. A job that can use its offer, or wants no
+            more, is removed for good, as its offer never shrinks. So is one that returns its
+                offer.
     """
     while latest:
         share = latest.pop()

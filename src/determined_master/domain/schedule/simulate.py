@@ -25,7 +25,7 @@ from determined_master.domain.schedule.view import (
 
 
 class SimTask(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One task of a workload; times in seconds from its begin."""
+    """One task of a workload; times in seconds from its start."""
 
     id: str
     job_id: str
@@ -43,13 +43,13 @@ class SimTask(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SimOutcome(msgspec.Struct, frozen=True):
-    """What became of one task."""
+    """The result of one task."""
 
     id: str
     job_id: str
     slots: int
     waited_s: float
-    """Time without slots, all of it together."""
+    """Total time without slots."""
     started_s: float | None
     ended_s: float | None
     preempted: int
@@ -61,7 +61,7 @@ class SimResult(msgspec.Struct, frozen=True):
     tasks: tuple[SimOutcome, ...]
     makespan_s: float
     utilisation: float
-    """Part of all slots in use, from the begin to the last end; 0 to 1."""
+    """Fraction of all slots in use, from the start to the last end; 0 to 1."""
     preemptions: tuple[tuple[float, str, str], ...]
     """When, whose job was preempted, and for which job (empty: for its share)."""
     starts: int
@@ -89,7 +89,7 @@ def simulate(
     until_s: float = float("inf"),
     watch: Callable[[PoolView], None] | None = None,
 ) -> SimResult:
-    """Play a workload on agents.
+    """Run a workload on simulated agents.
 
     Args:
         workload: the tasks, in any order.
@@ -107,7 +107,7 @@ def simulate(
 def agents_of(
     groups: Iterable[tuple[int, int]], max_zero_slot_tasks: int = 100
 ) -> list[AgentView]:
-    """Idle agents: pairs of how many, and slots of each."""
+    """Idle agents, from pairs of a count and the slots of each."""
     return [
         AgentView(
             id=f"{slots}x-{n:04}",
@@ -150,7 +150,7 @@ class _World:
         self._serial = self._plans = self._starts = 0
 
     def run(self, tick_s: float, until_s: float) -> None:
-        """Play until nothing happens any more."""
+        """Run until there are no more events."""
         arrivals = iter(self._tasks)
         coming = next(arrivals, None)
         while True:

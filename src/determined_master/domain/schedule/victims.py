@@ -1,7 +1,7 @@
 """Which tasks to preempt for a higher-priority request.
 
-Source: scheduling-and-provisioning b.4. Beyond it, those who were considered and turn out not to
-be needed are spared.
+Source: scheduling-and-provisioning b.4. In addition, candidates that turn out not to be needed are
+spared.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Victims:
         Only jobs behind the request's are preempted, and none if all of them together are not
         enough.
 
-        Cost: O(n) in those that are considered.
+        Cost: O(n) in the candidates.
         """
         self._skip(rank(request))
         if not could_fit(
@@ -69,7 +69,7 @@ class Victims:
             raise AssertionError(f"{request.allocation_id} should fit when they have left")
         self._served += 1
         wanted = dict(parts)
-        for one in reversed(useful):  # the most urgent of them is spared first
+        for one in reversed(useful):  # the most urgent candidate is spared first
             self._room.leaves(one, -1)
             if any(self._room.seats[a].soon < n for a, n in wanted.items()):
                 self._room.leaves(one)
@@ -111,7 +111,7 @@ class Victims:
 
 
 def _urgency(one: RunningView) -> tuple[int, Position, datetime, str]:
-    """The order of those who run, the most urgent first."""
+    """The order of running tasks, the most urgent first."""
     return *_place(one), one.started_at, one.allocation_id
 
 

@@ -16,15 +16,15 @@ PAST = EPOCH
 
 
 class Size(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Of one machine, and how many there may be."""
+    """The size of one machine, and the maximum number of machines."""
 
     slots: int
     zero_slot_tasks: int
-    """On one, at most."""
+    """The maximum on one machine."""
     max_machines: int
 
     def may_hold(self, slots: int, *, is_single_node: bool) -> bool:
-        """Whether the pool could hold that if it were as large as it may become, and empty."""
+        """Whether the pool could hold the request at its maximum size, when empty."""
         if slots == 0:
             return self.zero_slot_tasks > 0
         if slots <= self.slots:
@@ -35,41 +35,41 @@ class Size(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Rules(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How a pool decides: its scheduler's settings."""
+    """The settings of a pool's scheduler."""
 
     type: Literal["priority", "fair_share", "kubernetes"] = "priority"
     fitting: Literal["best", "worst"] = "best"
     is_heterogeneous: bool = False
-    """Whether one request may take agents of different sizes."""
+    """Whether one request may use agents of different sizes."""
     preemption: bool = False
     """Of the priority scheduler; fair share always preempts."""
     gang_patience_s: float = 600.0
-    """How long requests that came later may pass one that needs several slots at once."""
+    """How long later requests may pass one that needs several slots at once."""
     machines: Size | None = None
-    """Machines started on demand; None for a pool whose agents are started otherwise."""
+    """The machines that the pool starts on demand; None for a pool without provisioning."""
     max_slots_per_pod: int | None = None
-    """In Kubernetes: what needs more is split into several pods."""
+    """In Kubernetes: larger requests are split into several pods."""
 
     @property
     def priorities(self) -> PriorityOrder:
-        """Which of two priorities is the more urgent one."""
+        """The order of priorities."""
         if self.type == "kubernetes":
             return "larger_first"
         return "none" if self.type == "fair_share" else "smaller_first"
 
 
 class AgentView(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """An agent that may take work."""
+    """An agent that may accept work."""
 
     id: str
     slots: int
-    """Slots that take work, in use or free."""
+    """Enabled slots, in use or free."""
     free_slots: tuple[int, ...]
     """Numbers of the free ones, ascending."""
     zero_slot_tasks: int = 0
     max_zero_slot_tasks: int = 100
     is_accepting: bool = True
-    """False while it drains, is disabled, is not connected or rests."""
+    """False while it drains, is disabled, disconnected or backs off."""
     is_resting: bool = False
     """It could not start its last task, and gets no new ones for a while."""
     shut: tuple[tuple[str, int], ...] = ()
@@ -85,9 +85,9 @@ class RequestView(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     submitted_at: datetime
     """When its job was submitted."""
     requested_at: datetime = PAST
-    """When it began to wait."""
+    """When it started to wait."""
     position: int | Decimal | None = None
-    """Of its job in the queue; None for the one that `submitted_at` gives."""
+    """The job's position in the queue; None for the one that `submitted_at` gives."""
     is_preemptible: bool = False
     is_single_node: bool = False
     priority: int = 42
@@ -109,8 +109,8 @@ class RunningView(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     is_gone: bool = False
     """It was preempted and has exited, and its next request is expected: it holds nothing."""
     is_long_awaited: bool = False
-    """Others had passed it for too long before it started: neither its size nor its job's place
-    among equals is held against it."""
+    """Others passed it for too long before it started: neither its size nor its job's rank counts
+    against it."""
     started_at: datetime = PAST
     position: int | Decimal | None = None
     priority: int = 42
@@ -120,11 +120,11 @@ class RunningView(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 DemandKey = tuple[int, bool, frozenset[str]]
-"""Slots, whether on one agent, agents left out: equals a `Demand`, and costs less to make."""
+"""Slots, single-agent flag and excluded agents: equals a `Demand`, and costs less to build."""
 
 
 class JobView(msgspec.Struct, frozen=True):
-    """What one job asks for and holds, added up; `jobs.job_view` makes it."""
+    """The totals of one job's requests and holdings; `jobs.job_view` builds it."""
 
     job_id: str
     pending: tuple[RequestView, ...]
@@ -142,7 +142,7 @@ class JobView(msgspec.Struct, frozen=True):
     smallest_asked: int | None
     """Slots of its smallest request."""
     holds: int
-    """Slots that its tasks have now."""
+    """Slots that its tasks hold now."""
     staying: int
     """Slots of tasks that were not preempted."""
     fixed: int
@@ -150,7 +150,7 @@ class JobView(msgspec.Struct, frozen=True):
     demands: frozenset[DemandKey]
     """The demands of its requests, each once."""
     agents: frozenset[str]
-    """Where its tasks are."""
+    """The agents of its tasks."""
 
 
 class PoolView(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -173,6 +173,6 @@ class PoolView(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def position_of(submitted_at: datetime) -> int:
-    """The position in the queue that a job has by its age: microseconds since the epoch."""
+    """The default position of a job by its age: microseconds since the epoch."""
     age = submitted_at - EPOCH
     return (age.days * 86_400 + age.seconds) * 1_000_000 + age.microseconds

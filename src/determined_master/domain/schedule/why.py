@@ -1,4 +1,4 @@
-"""What holds a waiting request, from the decision that left it waiting."""
+"""Explains why a request waits, from the decision that left it waiting."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from determined_master.domain.schedule.view import PAST, PoolView, RequestView, 
 MAX_AHEAD = 10
 MAX_NEXT = 5
 MAX_ASKS = 6
-"""Smaller requests that are tried, each by a plan of the whole pool."""
+"""At most so many smaller requests are tried, each by a plan of the whole pool."""
 
 
 class Free(msgspec.Struct, frozen=True):
@@ -28,7 +28,7 @@ class Free(msgspec.Struct, frozen=True):
 
 
 class Ahead(msgspec.Struct, frozen=True):
-    """A request that comes first."""
+    """A request that is ahead in the queue."""
 
     allocation_id: str
     job_id: str
@@ -49,7 +49,7 @@ class Next(msgspec.Struct, frozen=True):
 
 
 class Why(msgspec.Struct, frozen=True):
-    """What holds one request."""
+    """The reasons why one request waits."""
 
     allocation_id: str
     job_id: str
@@ -63,10 +63,10 @@ class Why(msgspec.Struct, frozen=True):
     free_slots: int
     largest_hole: int
     free: tuple[Free, ...]
-    """Agents with free slots that take this request, the most first."""
+    """Agents with free slots that accept this request, the most first."""
     ahead_count: int
     ahead: tuple[Ahead, ...]
-    """Those that are next before it, the nearest first."""
+    """The requests ahead of it, the nearest first."""
     next: tuple[Next, ...]
     """The next slots to become free: of exiting tasks, then by time, then by age."""
     smaller: int | None
@@ -81,7 +81,7 @@ def explain(
     *,
     with_smaller: bool = True,
 ) -> Why | None:
-    """What holds a request.
+    """Explain why a request waits.
 
     Args:
         view: the input of the decision.

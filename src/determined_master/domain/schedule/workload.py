@@ -23,11 +23,11 @@ LEAVE_S = 10.0
 
 
 class Recorded(msgspec.Struct, frozen=True):
-    """A recorded time of a pool, as a workload, and how it went."""
+    """A recording of a pool as a workload, with its results."""
 
     tasks: tuple[SimTask, ...]
     agents: tuple[AgentView, ...]
-    """Idle; the most that were there at a time."""
+    """Idle; the most that were present at a time."""
     rules: Rules
     span_s: float
     waited_s: dict[str, float]
@@ -35,12 +35,12 @@ class Recorded(msgspec.Struct, frozen=True):
     utilisation: float
     preemptions: int
     unfinished: int
-    """Tasks that still ran or waited at the end: they are simulated as far as was seen."""
+    """Tasks that still ran or waited at the end; their recorded part is simulated."""
 
 
 @dataclass
 class _Seen:
-    """The record of one task: all of its allocations together."""
+    """The recording of one task: all of its allocations together."""
 
     first: RequestView | RunningView
     arrives_s: float
@@ -50,7 +50,7 @@ class _Seen:
 
 
 def record_of(decisions: Iterable[tuple[PoolView, Plan]]) -> Recorded | None:
-    """The workload in a record; None for an empty one.
+    """The workload of a recording; None for an empty one.
 
     A task is found by its allocations' ids, which end in a dot and a number. Its duration is the
     time for which it had slots, whatever interrupted it.
@@ -62,13 +62,13 @@ def record_of(decisions: Iterable[tuple[PoolView, Plan]]) -> Recorded | None:
 
 
 def generate(count: int, slots: int, random: Random) -> list[SimTask]:
-    """Jobs as users of a shared cluster send them, for about 90 % of the slots.
+    """Generate jobs like those of a shared cluster, for about 90 % of the slots.
 
     Most are short and small, a few are long gangs; some jobs are searches of many tasks.
 
     Args:
         count: tasks.
-        slots: of the cluster, to which the rate of arrivals is fitted.
+        slots: of the cluster; the arrival rate depends on it.
         random: seeded by the caller.
     """
     shapes = [s for s in (1, 1, 1, 1, 2, 2, 4, 8, 8, 16) if s <= max(1, slots)]
@@ -98,7 +98,7 @@ def generate(count: int, slots: int, random: Random) -> list[SimTask]:
 
 
 class _Reader:
-    """Follows the tasks through a record."""
+    """Follows the tasks through a recording."""
 
     def __init__(self) -> None:
         self._seen: dict[str, _Seen] = {}

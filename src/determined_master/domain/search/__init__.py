@@ -1,1 +1,1 @@
-"""Search methods: which trials to run, and which to stop."""
+"""Search methods: decide which trials to run, and which to stop."""

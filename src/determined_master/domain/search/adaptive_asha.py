@@ -17,10 +17,10 @@ Mode = Literal["aggressive", "standard", "conservative"]
 
 
 def most_rungs(max_rungs: int, divisor: float, max_time: int, max_trials: int) -> int:
-    """The largest number of rungs that time and trials suffice for.
+    """The largest number of rungs that time and trials allow.
 
-    The quotient of the logarithms is truncated as floats give it: 5 rungs, not 6, for 243 and a
-    divisor of 3. The original does so, and a search keeps its shape only if we do too.
+    The quotient of the logarithms is truncated with float rounding: 5 rungs, not 6, for 243 and a
+    divisor of 3. The original does the same, so a search keeps its shape.
     """
     by_time = int(math.log(max_time) / math.log(divisor)) + 1
     by_trials = int(math.log(max_trials) / math.log(divisor)) + 1
@@ -34,7 +34,7 @@ def bracket_sizes(mode: Mode, rungs: int) -> list[int]:
 
 
 def split_trials(max_trials: int, divisor: float, sizes: Sequence[int]) -> list[int]:
-    """Trials of each bracket, so that each spends about the same time on training.
+    """Trials of each bracket, so that each bracket trains for about the same time.
 
     A bracket of n rungs costs n times its top rung for each divisor^(n-1) trials. Every bracket
     gets at least one trial, so that the sum can exceed `max_trials`; the remainder after
@@ -52,7 +52,7 @@ def split_concurrency(
 ) -> list[int]:
     """Trials of each bracket that may run at once; every bracket runs at least one.
 
-    With 0 (no limit) each takes as many as the last bracket has trials, at least the divisor.
+    With 0 (no limit) each may run as many as the last bracket has trials, at least the divisor.
     """
     if max_concurrent_trials == 0:
         return [max(trials[-1], int(divisor))] * len(trials)

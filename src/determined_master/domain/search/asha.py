@@ -35,12 +35,12 @@ from determined_master.domain.search.sampling import draw_trial
 from determined_master.domain.search.stream import Stream
 
 FAILED = sys.float_info.max
-"""Metric of a trial that failed: behind every finite value, so that its rung can fill."""
+"""Metric of a failed trial: worse than every finite value, so that its rung can fill."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bracket:
-    """One ladder: `thresholds` of the time metric, rising; trials in all and at once."""
+    """One ladder: rising `thresholds` of the time metric; number of trials, in all and at once."""
 
     thresholds: tuple[int, ...]
     trials: int
@@ -56,7 +56,8 @@ class MetricNames(NamedTuple):
 
 class _Counts(NamedTuple):
     """One bracket's part of the state: trials created, invalid and replaced, waiting for a
-    verdict, and closed."""
+    verdict, and closed.
+    """
 
     known: int = 0
     invalid: int = 0
@@ -65,7 +66,7 @@ class _Counts(NamedTuple):
 
 
 class HalvingSearch:
-    """Successive halving over one bracket or several, each trial in the bracket it began in.
+    """Successive halving in one or several brackets; each trial stays in its bracket.
 
     State: `position` in the random stream, `entries` made, and `brackets`: counts of each.
     """
@@ -141,7 +142,7 @@ class HalvingSearch:
     def trial_ended(
         self, state: Any, memory: SearchMemory, request_id: str, end: TrialEnd
     ) -> SearchDecision:
-        """Make room for a new trial unless the one that ended had been stopped before.
+        """Create a new trial unless the ended one was stopped before.
 
         A failed trial takes the last place of the rung that it was training for. An invalid one
         leaves all its rungs and does not count among the bracket's trials.
@@ -168,16 +169,16 @@ class HalvingSearch:
         return self._refill(state["position"], entries, counts, [], records)
 
     def go_on(self, state: Any, memory: SearchMemory) -> SearchDecision:
-        """More of the trials that the brackets have room for."""
+        """More trials, as far as the brackets allow."""
         return self._refill(state["position"], state["entries"], _read_counts(state), [], [])
 
     def progress(self, state: Any, memory: SearchMemory, trial_progress: float) -> float:
-        """Mean over the brackets of the share of trials that have reached the first rung.
+        """Mean over the brackets of the fraction of trials that have reached the first rung.
 
-        That share is scaled down by 1.2 until all have; from then on closed trials count too.
+        That fraction is divided by 1.2 until all have; from then on closed trials count too.
         """
         total = 0.0
-        # Worked out at every event of a search, so at as little cost as can be.
+        # Computed at every event of a search, so it must be cheap.
         for i, (bracket, row) in enumerate(zip(self._brackets, state["brackets"], strict=True)):
             reached = len(memory.rung(i, 0))
             share = reached / (1.2 * bracket.trials)
@@ -188,7 +189,7 @@ class HalvingSearch:
         return total / len(self._brackets)
 
     def preview(self) -> tuple[TrialCount, ...]:
-        """Trials that end at each threshold, when every rung fills before it is judged."""
+        """Trials that end at each threshold, if every rung fills before it is judged."""
         ends: dict[int, int] = {}
         for bracket in self._brackets:
             left = bracket.trials
@@ -239,7 +240,7 @@ class HalvingSearch:
         actions: list[Create | Stop],
         records: list[SearchRecord],
     ) -> SearchDecision:
-        """Complete a decision with new trials wherever a bracket has room and trials left."""
+        """Complete a decision with new trials wherever a bracket has capacity and trials left."""
         self._stream.seek(position)
         left = MAX_CREATED
         for i, bracket in enumerate(self._brackets):
@@ -259,13 +260,13 @@ class HalvingSearch:
 
 
 def _room(bracket: Bracket, counts: _Counts) -> int:
-    """Trials that a bracket may be given now."""
+    """The number of trials that a bracket may create now."""
     left = bracket.trials - (counts.known - counts.invalid)
     return max(min(bracket.concurrency - counts.open, left), 0)
 
 
 def rung_thresholds(rungs: int, divisor: float, max_time: int) -> tuple[int, ...]:
-    """Where the rungs stand: the top at `max_time`, each lower one at 1/divisor of the next."""
+    """The thresholds of the rungs: `max_time` at the top, 1/divisor of the next below it."""
     return tuple(max(int(max_time / divisor ** (rungs - 1 - i)), 1) for i in range(rungs))
 
 
@@ -274,7 +275,7 @@ def async_bracket(
 ) -> Bracket:
     """The one bracket of an `async_halving` search.
 
-    Without a limit of its own, as many trials run at once as let one reach the top.
+    Without a limit, as many trials run at once as are needed for one to reach the top.
     """
     concurrency = max_concurrent_trials or max(int(divisor ** (rungs - 1)), 1)
     return Bracket(rung_thresholds(rungs, divisor, max_time), trials, min(concurrency, trials))

@@ -25,7 +25,7 @@ class Stop(msgspec.Struct, frozen=True, tag="stop", tag_field="action"):
 
 
 class SearchDecision(msgspec.Struct, frozen=True):
-    """The answer to one event.
+    """The result of one event.
 
     `state` is the method's whole new state as plain JSON values, below 2 KiB whatever the number
     of trials; `records` are rows for the caller to store and to apply to the `SearchMemory`. With
@@ -51,22 +51,22 @@ class TrialCount(msgspec.Struct, frozen=True):
 
 
 class SearchError(Exception):
-    """The search cannot continue, or cannot start; the text is for its user."""
+    """The search cannot start or continue; the text is for its user."""
 
 
 MAX_CREATED = 1000
-"""Trials that one decision makes at most; the rest comes with the next ones. Without a bound a
-search without a limit would make all its trials in one transaction."""
+"""Most trials that one decision creates; later decisions create the rest. Without the limit, an
+unlimited search would create all its trials in one transaction."""
 
 
 MAX_RUNGS = 10_000
-"""Rungs of all brackets of a search: its brackets are walked at every event."""
+"""Rungs of all brackets of a search; every event visits its brackets."""
 
 
 def replacements(trials: int) -> int:
     """How many invalid trials a search of so many trials replaces.
 
-    A space without any valid point would otherwise be tried forever. Past the bound an invalid
+    A space without any valid point would otherwise be tried forever. Beyond the limit an invalid
     trial counts like any other.
     """
     return 100 + 10 * trials

@@ -1,4 +1,4 @@
-"""Grid search: every point of a lattice, found by its number and never listed."""
+"""Grid search: every point of a lattice, computed from its number and never listed."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class GridPoints:
 
 
 class GridSearch:
-    """Every point once, from the last to the first; none is tried again.
+    """Runs every point once, from the last to the first, and repeats none.
 
     State: `position` in the random stream (ids and trial seeds), `left` points, and `due`: those
     of them that may run at once and are not created yet.
@@ -114,7 +114,7 @@ class GridSearch:
     def trial_ended(
         self, state: Any, memory: SearchMemory, request_id: str, end: TrialEnd
     ) -> SearchDecision:
-        """The next point, however the last one ended."""
+        """The next point, regardless of how the last one ended."""
         due = state.get("due", 0)  # states of older releases have none
         if state["left"] <= due:
             return SearchDecision({**state, "due": due}, has_more=due > 0)
@@ -125,7 +125,7 @@ class GridSearch:
         return self._create(state, state.get("due", 0))
 
     def progress(self, state: Any, memory: SearchMemory, trial_progress: float) -> float:
-        """The mean over the trials made so far."""
+        """The mean over the trials created so far."""
         return unit_interval(trial_progress)
 
     def preview(self) -> tuple[TrialCount, ...]:

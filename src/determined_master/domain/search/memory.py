@@ -1,4 +1,4 @@
-"""The rows of a search, ordered in memory: a cache that the rows alone can rebuild."""
+"""The rows of a search in memory, sorted: a cache that can be rebuilt from the rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from determined_master.domain.search.records import (
 class SearchMember:
     """One trial of a halving search.
 
-    `rung` is the next rung that the trial is judged in; `stopped` that no rung will judge it any
+    `rung` is the next rung that judges the trial; `stopped` means that no rung will judge it any
     more; `metrics` are its entries in rungs 0, 1, …
     """
 
@@ -35,7 +35,7 @@ class SearchMember:
 
 
 class SearchMemory:
-    """Ordered copy of a search's rung entries and members.
+    """Sorted copy of a search's rung entries and members.
 
     Search methods read it and never change it: the code that stores a decision's records applies
     them here afterwards. Equal sets of rows give equal memories, whatever their order.
@@ -61,7 +61,7 @@ class SearchMemory:
         return memory
 
     def apply(self, record: SearchRecord) -> None:
-        """Take in one stored row. Cost: one bisection and one memmove of the rung's list."""
+        """Add one stored row. Cost: one bisection and one memmove of the rung's list."""
         match record:
             case RungEntry():
                 if self._note(record):
@@ -77,7 +77,7 @@ class SearchMemory:
                 member.state = record.state
 
     def rung(self, bracket: int, rung: int) -> list[float]:
-        """Metrics of one rung, best (smallest) first. Not to be changed."""
+        """Metrics of one rung, best (smallest) first. Callers must not change the list."""
         return self._rungs.get((bracket, rung), [])
 
     def member(self, request_id: str) -> SearchMember:
@@ -97,7 +97,7 @@ class SearchMemory:
     __hash__ = None  # type: ignore[assignment]  # mutable, compared by content
 
     def _note(self, entry: RungEntry) -> bool:
-        """Note an entry at its trial; False when the trial counts as if it had never been."""
+        """Add an entry to its trial; return False when the trial is invalid and does not count."""
         member = self.member(entry.request_id)
         if member.state == "invalid":
             return False

@@ -1,9 +1,9 @@
-"""The contract of a search method, and the one place that knows which methods there are.
+"""The interface of a search method, and the only list of methods.
 
-A method decides and remembers nothing: its small state and its rows come in with each event, and
-the new state and the rows to add go out. The caller stores both, then applies the rows to the
-`SearchMemory`. One seed and one order of events give the same decisions, byte for byte, also
-when state and rows were stored and read back in between.
+A method has no memory: each event passes in its small state and its rows, and the method returns
+the new state and the rows to add. The caller stores both, then applies the rows to the
+`SearchMemory`. One seed and one order of events give the same decisions, byte for byte, even when
+state and rows were stored and read in between.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ MAX_POWER_OF_10 = 300
 
 
 class SearchMethod(Protocol):
-    """The contract of a search method; a new method is one file and one line in `build`."""
+    """The interface of a search method; a new method is one file and one line in `build`."""
 
     def initial(self) -> SearchDecision:
-        """The first trials, at most `MAX_CREATED`; without any there is nothing to search."""
+        """The first trials, at most `MAX_CREATED`; a search without any fails."""
         ...
 
     def validation_completed(
@@ -94,22 +94,22 @@ class SearchMethod(Protocol):
     def trial_ended(
         self, state: Any, memory: SearchMemory, request_id: str, end: TrialEnd
     ) -> SearchDecision:
-        """Answer the end of a trial, with its replacement where there is one. Once a trial."""
+        """Handle the end of a trial, once a trial; create its replacement if there is one."""
         ...
 
     def go_on(self, state: Any, memory: SearchMemory) -> SearchDecision:
-        """Make more of the trials that the decisions before have left for later."""
+        """Create more of the trials that earlier decisions postponed."""
         ...
 
     def progress(self, state: Any, memory: SearchMemory, trial_progress: float) -> float:
-        """How far the search is, 0 to 1.
+        """The search's progress, 0 to 1.
 
-        `trial_progress` is the mean of the trials' own progress, a closed trial counting 1.
+        `trial_progress` is the mean of the trials' own progress; a closed trial counts 1.
         """
         ...
 
     def preview(self) -> tuple[TrialCount, ...]:
-        """How many trials will train how long, shortest first."""
+        """How many trials train for how long, shortest first."""
         ...
 
 
@@ -122,13 +122,13 @@ class SearchContext:
 
 
 def build(searcher: SearcherConfig, space: HyperparameterSpace, seed: int) -> SearchMethod:
-    """The method that a configuration asks for.
+    """The search method of a configuration.
 
     Args:
         seed: the experiment's seed; its low 32 bits are used.
 
     Raises:
-        SearchError: the configuration parses but no such search can run.
+        SearchError: the configuration is valid but no such search can run.
     """
     if not isinstance(searcher, Removed):
         check_space(space)
@@ -190,9 +190,9 @@ def _build_halving(
 
 
 def _check_rungs(key: str, sizes: Sequence[int], divisor: float) -> None:
-    """Bound the brackets: thousands of rungs do not separate trials any better.
+    """Limit the brackets: thousands of rungs do not separate trials better.
 
-    A divisor close to 1 makes time and trials suffice for any number of them.
+    With a divisor close to 1, time and trials would allow any number of rungs.
     """
     if sum(sizes) > MAX_RUNGS:
         raise SearchError(

@@ -19,10 +19,10 @@ from determined_master.domain.search.stream import Stream
 
 
 class RandomSearch:
-    """Independent random points; a trial that found its point invalid is replaced.
+    """Independent random points; a trial with an invalid point is replaced.
 
     State: `position` in the random stream, `created` trials less the replaced ones, `replaced`,
-    and `due`: trials that may run at once and are not made yet.
+    and `due`: trials that may run at once and are not created yet.
     Source: Bergstra and Bengio 2012, JMLR 13 281-305.
     """
 
@@ -55,13 +55,13 @@ class RandomSearch:
         time: float | None,
         reported: tuple[str, ...],
     ) -> SearchDecision:
-        """Nothing: points are drawn without regard to what others gave."""
+        """Nothing: points are independent of results."""
         return SearchDecision(state)
 
     def trial_ended(
         self, state: Any, memory: SearchMemory, request_id: str, end: TrialEnd
     ) -> SearchDecision:
-        """One trial more, however the last one ended, until all have been made."""
+        """One more trial, regardless of how the last one ended, until all are created."""
         due = state.get("due", 0)  # states of older releases have none
         after = {**state, "due": due}
         if end == "invalid_hp" and state["replaced"] < self._replacements:
@@ -75,7 +75,7 @@ class RandomSearch:
         return self._create(state, state.get("due", 0))
 
     def progress(self, state: Any, memory: SearchMemory, trial_progress: float) -> float:
-        """The mean over the trials made so far."""
+        """The mean over the trials created so far."""
         return unit_interval(trial_progress)
 
     def preview(self) -> tuple[TrialCount, ...]:

@@ -1,4 +1,4 @@
-"""Rows of a search: rung entries and bracket members, and how a trial ended for the search."""
+"""Rows of a search: rung entries, bracket members, and how trials ended for the search."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MemberState = Literal["open", "closed", "invalid"]
 
 
 class BracketMember(Record, frozen=True, tag="bracket_member"):
-    """A trial of a halving search, and the bracket that it belongs to.
+    """A trial of a halving search and its bracket.
 
     A later record of the same trial replaces the earlier one (insert or update).
     """

@@ -1,4 +1,4 @@
-"""The search of an experiment whose method this release does not have."""
+"""The search of an experiment whose method this release lacks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class RemovedSearch:
         self._refuse()
 
     def progress(self, state: Any, memory: SearchMemory, trial_progress: float) -> float:
-        """Unknown, so none."""
+        """Unknown, so 0."""
         return 0.0
 
     def preview(self) -> tuple[TrialCount, ...]:

@@ -1,4 +1,4 @@
-"""Random points of a hyperparameter space, and the trials made from them."""
+"""Random points of a hyperparameter space, and trials at these points."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _WIDEST_INT = (1 << 64) - 1
 
 
 def check_space(space: HyperparameterSpace) -> None:
-    """Refuse a space that no point can be drawn from.
+    """Reject a space without points.
 
     Raises:
-        SearchError: names the hyperparameter, its value and what would be right.
+        SearchError: names the hyperparameter, its value and a valid one.
     """
     _check(space, "")
 
@@ -46,7 +46,7 @@ def seeded_trial(stream: Stream, hparams: dict[str, Any]) -> Create:
 def draw_point(stream: Stream, space: Mapping[str, Hyperparameter]) -> dict[str, Any]:
     """A random point: `int` includes both ends, `double` and `log` exclude the upper one.
 
-    Members of nested groups are drawn where the group stands, sorted by name as well.
+    Members of a nested group are drawn at the place of the group, sorted by name as well.
     """
     return {name: _draw(stream, space[name]) for name in sorted(space)}
 

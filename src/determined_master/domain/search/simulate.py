@@ -1,4 +1,4 @@
-"""Searches off-line: a method, virtual workers and learning curves in place of a cluster."""
+"""Offline searches: a method, virtual workers and learning curves in place of a cluster."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class SimulatedTrial:
 
 
 class SearchRun:
-    """One search and everything it has decided: applies each decision as an engine would."""
+    """One search and all its decisions: applies each decision as an engine would."""
 
     def __init__(self, method: SearchMethod) -> None:
         self.method = method
@@ -74,7 +74,7 @@ class SearchRun:
         return [id for id, trial in self.trials.items() if trial.end is None]
 
     def _apply(self, decision: SearchDecision) -> SearchDecision:
-        """Apply a decision and all that it has left for later; the whole as one."""
+        """Apply a decision and all trials that it postponed, as one."""
         actions, records = [*decision.actions], [*decision.records]
         self._take(decision)
         while decision.has_more:
@@ -159,7 +159,7 @@ class _Cluster:
             self._schedule(request_id)
 
     def advance(self, on_report: OnReport | None) -> None:
-        """Let the next thing happen: a report, and the end of a trial that has no more."""
+        """Process the next event: a report, and the end of a trial without further reports."""
         self.now_s, _, request_id = heappop(self.events)
         trial, one = self.run.trials[request_id], self.live[request_id]
         if one.next is not None and not trial.was_stopped:

@@ -16,10 +16,10 @@ _SKIP = 1 << 16
 
 
 class Stream:
-    """One seed's sequence of 32-bit words, and where in it the next draw reads.
+    """One seed's sequence of 32-bit words, and the position of the next draw.
 
-    Everything drawn is a function of (seed, position): the generator held here only saves
-    finding the position again.
+    Every draw is a function of (seed, position): the generator object only avoids finding the
+    position again.
     """
 
     def __init__(self, seed: int) -> None:

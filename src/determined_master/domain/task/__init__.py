@@ -1,1 +1,1 @@
-"""What tasks of every kind share: container specification, ports, SSH files."""
+"""Shared by tasks of every kind: container specification, ports, SSH files."""

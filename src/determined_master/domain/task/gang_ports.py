@@ -1,4 +1,4 @@
-"""Which ports the containers of a trial use among themselves. PURE.
+"""Ports that the containers of a trial use among themselves. PURE.
 
 Containers in one network share its ports, so numbers are reserved by host: those of an allocation
 are free on all of its hosts, and a host with several of its containers gives each its own numbers.
@@ -18,15 +18,15 @@ TRIAL_PORTS = {
 """First choice of each port that a trial's processes use among themselves."""
 
 EVERY_CONTAINERS = ("DTRAIN_SSH_PORT", "C10D_PORT")
-"""Where each container may listen, not the chief's alone: sshd, and TensorFlow's workers."""
+"""Services that run in each container, not only the chief's: sshd, and TensorFlow's workers."""
 
 
 def wanted_ports(hosts: Sequence[frozenset[str]]) -> dict[str, int]:
     """The ports that an allocation reserves, by name, with the first number of each.
 
     Args:
-        hosts: by rank the names and addresses of each container's machine; one in common makes
-            it the same machine, which costs nothing but numbers where it is not.
+        hosts: by rank, the names and addresses of each container's machine. A common one makes
+            two machines the same; a wrong match only costs numbers.
     """
     wanted = dict(TRIAL_PORTS)
     seen: set[str] = set()
@@ -51,7 +51,7 @@ def choose_ports(wanted: Mapping[str, int], used: frozenset[int]) -> dict[str, i
 
 
 def ports_of_rank(ports: Mapping[str, int], rank: int) -> dict[str, int]:
-    """An allocation's ports as one of its containers has them.
+    """An allocation's ports as seen by one of its containers.
 
     Only its ssh server is moved: C10D_PORT names the chief's in every container.
     """
@@ -61,7 +61,7 @@ def ports_of_rank(ports: Mapping[str, int], rank: int) -> dict[str, int]:
 
 
 def ports_by_rank(ports: Mapping[str, int], containers: int) -> dict[str, list[int]]:
-    """Where each container listens, by rank; empty where all have the same numbers."""
+    """The ports of each container, by rank; empty where all have the same numbers."""
     if set(ports) <= set(TRIAL_PORTS):
         return {}
     return {

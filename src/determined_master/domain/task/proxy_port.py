@@ -1,4 +1,4 @@
-"""Which ports of an allocation are reached through the master. PURE.
+"""Ports of an allocation that the master proxies. PURE.
 
 Source: task-contract 7.7.
 """
@@ -19,13 +19,13 @@ class ProxyPort(msgspec.Struct, frozen=True, omit_defaults=True):
     is_tcp: bool = False
     """Raw bytes in a WebSocket instead of HTTP."""
     is_unauthenticated: bool = False
-    """The master asks for no token: what listens there protects itself."""
+    """The master requires no token: the service protects itself."""
     is_default: bool = False
     """Its service is named by the task's id alone, without the port."""
     is_tls: bool = False
-    """What listens there speaks TLS, with a certificate of the cluster's own authority."""
+    """The service uses TLS, with a certificate of the cluster's own authority."""
     is_keyed: bool = False
-    """What listens there asks for the task's key, which the proxy adds to each request."""
+    """The service requires the task's key, which the proxy adds to each request."""
 
     def service_id(self, task_id: str) -> str:
         """The name of the service in `/proxy/NAME/`."""
@@ -46,7 +46,7 @@ def proxy_ports_of(environment: Mapping[str, Any]) -> tuple[ProxyPort, ...]:
 
 
 def task_of_service(service_id: str) -> str:
-    """The task that a service would belong to."""
+    """The task of a service's name, whether or not it exists."""
     return service_id.partition(":")[0]
 
 

@@ -1,6 +1,6 @@
-"""The files by which containers are reached over ssh: by each other, or by a user. PURE.
+"""The files for ssh into containers, by other containers or by a user. PURE.
 
-One key pair is host key, client's identity and the only authorized key.
+One key pair is host key, client identity and the only authorized key.
 Source: task-contract 2.1, 3.9.
 """
 
@@ -12,7 +12,7 @@ from determined_master.domain.task.spec import RUN_DIR
 
 SSH_DIR = f"{RUN_DIR}/ssh"
 DEFAULT_PORT = 2222
-"""The launchers name another one on the command line."""
+"""Launchers pass another one on the command line."""
 
 
 class KeyPair(msgspec.Struct, frozen=True):

@@ -1,7 +1,7 @@
-"""The life of a detached trial: a program outside the cluster runs it and says how it goes.
+"""The life of a detached trial: a program outside the cluster runs it and reports its state.
 
-The master gives it no slots and sends it no orders. It decides which moves are legal, and takes a
-trial that was silent for too long for failed, until it is heard of again.
+The master gives it no slots and sends it no orders. It decides which transitions are legal. A
+trial that was silent for too long counts as failed until its next report.
 
 Source: task-contract 5.8. Changed so that no work is lost: silence does not end a trial for good,
 and only the next run reopens an ended one.
@@ -66,8 +66,7 @@ def step(state: Trial, event: TrialEvent) -> Step:
     """Advance one detached trial by one event.
 
     Raises:
-        FailedPrecondition: its program says of an ended trial that it continues, or ended
-            otherwise.
+        FailedPrecondition: its program reports that an ended trial continues, or ended otherwise.
     """
     match event:
         case DetachedRunStarted():

@@ -1,8 +1,8 @@
-"""What becomes of a trial when one of its runs ends.
+"""The next step of a trial when one of its runs ends.
 
-Source: task-contract 1.6. Two of its rules follow what users meant: the loss of an agent never
+Source: task-contract 1.6. Two of its rules follow the users' intent: the loss of an agent never
 counts against a trial, even while the trial stops; and a killed trial ends CANCELED no matter how
-its run met the kill. A third rule has a bound: a start that fails because of the agent does not
+its run ended. A third rule has a limit: a start that fails because of the agent does not
 count as a restart, but twenty such failures in a row end the trial. Agents back off after each
 failure (`pools/agent_backoff.py`), so this takes more than an hour on a machine where nothing
 starts.
@@ -32,7 +32,7 @@ _ENDS: dict[RunState, TrialEnd] = {
 
 
 def allocation_ended(state: Trial, outcome: AllocationOutcome) -> Step:
-    """Close the trial, or start its next run, or let it rest while it is paused."""
+    """Close the trial, start its next run, or keep it paused."""
     failed_starts = state.failed_starts + 1 if outcome.is_failed_start else 0
     idle = replace(state, allocation_id=None, failed_starts=failed_starts)
     if state.early_exit is not None:

@@ -1,4 +1,4 @@
-"""The life of a trial: runs, one allocation each, until its work is done or final.
+"""The life of a trial: runs, one allocation each, until its work is done or it ends early.
 
 At most one allocation is open at a time. An event about another one, or for an ended trial,
 changes nothing.
@@ -51,7 +51,7 @@ from determined_master.domain.trial.running import EARLY_EXIT_TIMER, allocate
 EARLY_EXIT_S = 10.0
 MAX_QUOTE_CHARACTERS = 500
 MAX_EXCLUDED_AGENTS = 50
-"""More than that is no fault of an agent; and a state has to stay small."""
+"""More agents than that are not the cause; and a state has to stay small."""
 
 _KILLED_BY_USER = "user requested kill"
 _ORDERS: Mapping[str, type[TrialOrder]] = by_tag(TrialOrder)
@@ -61,8 +61,8 @@ def step(state: Trial | None, event: TrialEvent, context: None = None) -> Step:
     """Advance one trial by one event.
 
     Raises:
-        NotFound: there is no such trial, and the event does not make it.
-        FailedPrecondition: the event is of detached trials and this is none, or the other way.
+        NotFound: there is no such trial, and the event does not create it.
+        FailedPrecondition: the event is only for detached trials and this is none, or the reverse.
     """
     if isinstance(event, TrialCreated):
         return _create(event) if state is None else (state, [])
@@ -104,7 +104,7 @@ def _create(event: TrialCreated) -> Step:
 
 
 def _continue(state: Trial, event: TrialContinued) -> Step:
-    """Open a closed trial again; its runs are counted on, so that no two share a number."""
+    """Open a closed trial again. Its runs are counted further, so no two share a number."""
     if state.state not in TERMINAL:
         return state, []
     opened = Trial(
@@ -126,7 +126,7 @@ def _steer(
     match event:
         case TrialActivated() if state.state == "PAUSED":
             active = replace(state, state="ACTIVE", failed_starts=0)
-            # The allocation of a pause may still be leaving: the next run starts at its end.
+            # The allocation of a pause may not have exited yet: the next run starts at its end.
             return allocate(active) if state.allocation_id is None else (active, [])
         case TrialPaused() if state.state == "ACTIVE":
             paused = replace(state, state="PAUSED")
@@ -147,9 +147,9 @@ def _steer(
 
 
 def _stop(state: Trial, marked: Trial, to: RunState, reason: str) -> Step:
-    """Stop for a graver reason than before, or at once when nothing runs.
+    """Stop for a reason of higher severity than before, or at once when nothing runs.
 
-    A kill said again is ordered again: the first may have got lost on its way.
+    A repeated kill is ordered again: the first order may be lost.
     """
     now = SEVERITY.get(state.state, -1)
     if SEVERITY[to] < now or (SEVERITY[to] == now and to != "STOPPING_KILLED"):

@@ -23,7 +23,7 @@ DetachedState = Literal["RUNNING", "PAUSED", "COMPLETED", "CANCELED", "ERROR"]
 
 
 class Trial(State, frozen=True):
-    """A trial as its machine knows it."""
+    """The state of a trial."""
 
     id: int
     experiment_id: int
@@ -33,26 +33,26 @@ class Trial(State, frozen=True):
     max_restarts: int
     restarts: int = 0
     run_id: int = 0
-    """How often it was started; also the number of its latest allocation."""
+    """The number of its starts; also the number of its latest allocation."""
     allocation_id: str | None = None
     """The allocation that is open now."""
     early_exit: EarlyExitReason | None = None
     retries_canceled: str | None = None
-    """Why a failure is final, when a log policy has said so."""
+    """Why the next failure is final, if a log policy has matched."""
     failed_starts: int = 0
-    """Of its latest runs, how many in a row no agent could start, without a fault of its own."""
+    """How many of its latest runs in a row no agent could start, without a fault of the trial."""
     excluded_agents: tuple[str, ...] = ()
-    """Agents that no later run may use, because a log policy has said so."""
+    """Agents that no later run may use, because a log policy has matched."""
     is_stopped_by_searcher: bool = False
     reason: str = ""
     is_detached: bool = False
-    """Whether a program outside the cluster runs it, and says how it goes."""
+    """Whether a program outside the cluster runs it and reports its state."""
     silent_since: datetime | None = None
-    """When it was last heard of, if it ended for its silence alone."""
+    """When it last reported, if it ended only for its silence."""
 
 
 class TrialCreated(Event, frozen=True, tag="trial_created"):
-    """The search has made this trial."""
+    """The search has created this trial."""
 
     trial_id: int
     experiment_id: int
@@ -71,7 +71,7 @@ class TrialContinued(Event, frozen=True, tag="trial_continued"):
 
 
 class TrialDetached(Event, frozen=True, tag="trial_detached"):
-    """A program outside the cluster has made this trial, and will run it."""
+    """A program outside the cluster has created this trial, and will run it."""
 
     trial_id: int
     experiment_id: int
@@ -84,13 +84,13 @@ class DetachedRunStarted(Event, frozen=True, tag="detached_run_started"):
 
 
 class DetachedStateReported(Event, frozen=True, tag="detached_state_reported"):
-    """The program of a detached trial says how it goes; without a state, only that it lives."""
+    """The program of a detached trial reports its state; without one, that it is alive."""
 
     state: DetachedState | None = None
 
 
 class DetachedFellSilent(Event, frozen=True, tag="detached_fell_silent"):
-    """Nothing was heard of a detached trial for too long."""
+    """A detached trial has not reported for too long."""
 
     since: datetime
 
@@ -104,7 +104,7 @@ class TrialPaused(Event, frozen=True, tag="trial_paused"):
 
 
 class TrialStopped(Event, frozen=True, tag="trial_stopped"):
-    """The searcher has seen enough of it."""
+    """The searcher does not need it any more."""
 
 
 class TrialCanceled(Event, frozen=True, tag="trial_canceled"):
@@ -112,7 +112,7 @@ class TrialCanceled(Event, frozen=True, tag="trial_canceled"):
 
 
 class TrialKilled(Event, frozen=True, tag="trial_killed"):
-    """A user ends it, or its experiment, at once."""
+    """A user kills it or its experiment."""
 
 
 class TrialErred(Event, frozen=True, tag="trial_erred"):
@@ -126,7 +126,7 @@ class AllocationEnded(RunOver, frozen=True, tag="allocation_ended"):
 
 
 class EarlyExitReported(Event, frozen=True, tag="early_exit_reported"):
-    """User code says that these hyperparameters make no sense."""
+    """User code reports that these hyperparameters are invalid."""
 
     reason: EarlyExitReason
 
@@ -143,7 +143,7 @@ class RetriesCanceled(Event, frozen=True, tag="retries_canceled"):
 
 
 class AgentExcluded(Event, frozen=True, tag="agent_excluded"):
-    """A log policy keeps the trial's later runs from an agent."""
+    """A log policy excludes an agent from the trial's later runs."""
 
     agent_id: str
     pattern: str
@@ -215,7 +215,7 @@ class ReportDetachedState(Effect, frozen=True, tag="report_detached_state"):
     experiment_id: int
     after: RunState
     before: RunState | None = None
-    """None of one that is new."""
+    """None for a new trial."""
 
 
 TrialOrder = (

@@ -1,4 +1,4 @@
-"""Names of Kubernetes namespaces that are made for workspaces."""
+"""Names of Kubernetes namespaces that are created for workspaces."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _OTHER = re.compile(r"[^a-z0-9]+")
 
 
 def auto_name(workspace: str, workspace_id: int, release: str, cluster_id: str) -> str:
-    """The name of the namespace that is made for a workspace: always the same one.
+    """The name of the namespace that is created for a workspace: always the same one.
 
     Args:
         workspace: its name; the beginning is kept as far as Kubernetes accepts it.
         workspace_id: makes it unique within this cluster.
-        release: the namespace that tasks are in by default.
+        release: the default namespace of tasks.
         cluster_id: of this master; other masters may use the same Kubernetes cluster.
 
     Returns:

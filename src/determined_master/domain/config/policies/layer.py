@@ -18,7 +18,7 @@ def lay_over(
 
     Args:
         config: canonical, of the user and the template.
-        policies: those that hold.
+        policies: those that apply.
         report: receives warnings, without values: they may be secret.
     """
     merged = _merged(config, policies, report)
@@ -30,7 +30,7 @@ def lay_over(
 
 
 def check_held(config: Mapping[str, Any], policies: Policies) -> None:
-    """Do nothing when a completed configuration is as the invariants say.
+    """Check that a completed configuration agrees with the invariants.
 
     Raises:
         FailedPrecondition: it differs; with every path, without values: they may be secret.
@@ -59,7 +59,7 @@ def _merged(
 def blamed(
     problems: Iterable[Problem], policies: Policies, own: Container[Problem]
 ) -> tuple[Problem, ...]:
-    """Problems, each with the policy that has a part in it; `own` are the user's alone."""
+    """Problems, each with the policy that contributes to it; `own` are the user's alone."""
     invariants = policies.invariants()
     return tuple(
         problem if problem in own else _blamed(problem, invariants, policies.remedy)

@@ -1,4 +1,4 @@
-"""Config policies: what admins decide over the heads of users.
+"""Config policies: values and limits that admins set for users.
 
 A policy belongs to the whole cluster or to one workspace. Its invariant configuration overrides
 any user's; its constraints limit what a user may request.
@@ -18,38 +18,39 @@ Workload = Literal["EXPERIMENT", "NTSC"]
 """The scope of a policy; NTSC: notebooks, TensorBoards, shells, commands, generic tasks."""
 
 _NOUNS: Mapping[Workload, str] = {"EXPERIMENT": "experiment", "NTSC": "tasks"}
-"""How the command line calls them."""
+"""The names of workloads on the command line."""
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """The policies of admins for one workload of the cluster or of one workspace."""
 
     scope: str = "the cluster"
-    """Whose it is: `the cluster`, or `workspace 'vision'`."""
+    """The scope for messages: `the cluster` or `workspace 'vision'`."""
     invariant_config: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """A partial configuration that overrides any user's."""
     max_slots: int | None = None
     """Most slots that one job may ask for."""
     priority_limit: int | None = None
-    """The most urgent priority that one may ask for: the lowest, in Kubernetes the highest."""
+    """The most urgent priority that a job may request: the lowest number, in Kubernetes the
+    highest."""
 
 
 class Bound(NamedTuple):
-    """A limit, and whose policy sets it."""
+    """A limit, and the scope of the policy that sets it."""
 
     limit: int
     scope: str
 
 
 class Invariant(NamedTuple):
-    """A value that a user cannot change, and whose policy sets it."""
+    """A value that a user cannot change, and the scope of the policy that sets it."""
 
     value: Any
     scope: str
 
 
 class Policies(msgspec.Struct, frozen=True, kw_only=True):
-    """All policies that hold for one job, the highest first: the cluster's, the workspace's."""
+    """All policies that apply to one job, the highest first: the cluster's, the workspace's."""
 
     levels: tuple[Policy, ...] = ()
     workload: Workload = "EXPERIMENT"
@@ -69,7 +70,7 @@ class Policies(msgspec.Struct, frozen=True, kw_only=True):
         return next(found, None)
 
     def invariants(self) -> dict[str, Invariant]:
-        """All values that are set, by dotted path; of two policies that set one the higher's."""
+        """All values that policies set, by dotted path; the higher policy wins."""
         found: dict[str, Invariant] = {}
         for policy in reversed(self.levels):
             for path, value in _leaves(policy.invariant_config, ""):
@@ -78,7 +79,7 @@ class Policies(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def remedy(self) -> str:
-        """How to see what holds, and who can change it."""
+        """A hint: how to see the policies, and who can change them."""
         return (
             f"`det config-policies describe {_NOUNS[self.workload]}` shows the policies; an admin "
             "can change them"
@@ -124,10 +125,10 @@ def check_constraints(
     *,
     priorities: PriorityOrder = "smaller_first",
 ) -> None:
-    """Do nothing when a completed `resources` section keeps to the constraints.
+    """Check that a completed `resources` section keeps the constraints.
 
     Raises:
-        InvalidArgument: with every limit that it exceeds, whose it is, and the remedy.
+        InvalidArgument: with every exceeded limit, its scope, and the remedy.
     """
     found = find_violations(resources, policies, priorities=priorities)
     if found:
@@ -141,12 +142,12 @@ def check_change(
     *,
     priorities: PriorityOrder = "smaller_first",
 ) -> None:
-    """Do nothing when a user may change these values of a job that is there already.
+    """Check that a user may change these values of an existing job.
 
     Args:
         section: of the configuration, such as `resources`.
         changes: new values by key.
-        policies: those that hold for the job.
+        policies: those that apply to the job.
         priorities: as of `find_violations`.
 
     Raises:
@@ -167,7 +168,7 @@ def check_change(
 
 
 def _leaves(config: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """The values of nested maps by dotted path; lists are values."""
+    """The values of nested maps by dotted path. Lists are values."""
     for key, value in config.items():
         at = f"{path}.{key}" if path else str(key)
         if isinstance(value, Mapping) and value:

@@ -1,4 +1,4 @@
-"""The text of config policies: its form, and keys that exclude each other."""
+"""Reads the text of config policies and checks that its keys agree."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _PLACE = ("workspace", "project")
 
 
 def workload_type(text: str) -> Workload:
-    """The workload that a word names, in whatever case.
+    """The workload that a word names, in any case.
 
     Raises:
         InvalidArgument: it names none.
@@ -50,7 +50,7 @@ def workload_type(text: str) -> Workload:
 
 
 def read_policy(stored: Mapping[str, Any], scope: str) -> Policy:
-    """A policy that was checked and stored, ready to be applied."""
+    """Read a stored policy, which was checked before."""
     quiet = ProblemReport()
     constraints = CONSTRAINTS.read(stored.get("constraints") or {}, "", quiet) or {}
     invariant = EXPERIMENT.read(stored.get("invariant_config") or {}, "", quiet) or {}
@@ -123,7 +123,7 @@ def _read(submitted: Mapping[str, Any], workload: Workload, report: ProblemRepor
 
 
 def _conflicts(policy: Policy) -> Iterator[tuple[str, str]]:
-    """What contradicts itself within one policy."""
+    """Contradictions within one policy."""
     resources = policy.invariant_config.get("resources") or {}
     slots, limit = resources.get("slots_per_trial"), policy.max_slots
     at = f"{INVARIANT}.resources"

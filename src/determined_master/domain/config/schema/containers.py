@@ -11,7 +11,7 @@ from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.schema.values import ValueType, expected, type_name
 
 Rule = Callable[[dict[str, Any], str, ProblemReport], None]
-"""Looks at a read object, its path, and reports what does not fit together."""
+"""Checks a read object and reports contradictions under its path."""
 
 LONGEST_KEY = 80
 """The longest object that an error shows unchanged."""
@@ -21,7 +21,7 @@ LONGEST_KEY = 80
 class ListOf(ValueType):
     """A list; a higher layer's replaces a lower one's unless `key` identifies equal items.
 
-    With `key`, the lower layer's items whose key the higher one lacks are appended.
+    With `key`, items of the lower layer whose key the higher one lacks are appended.
     """
 
     noun: ClassVar[str] = "array"
@@ -93,11 +93,11 @@ class Field:
     default: Any = None
     doc: str = ""
     is_required: bool = False
-    """Whether it must be there once all layers are merged and defaults filled in."""
+    """Whether it must be set after layers are merged and defaults filled in."""
     is_hidden_when_null: bool = False
     """Whether the completed form omits it when it is null."""
     no_effect: str = ""
-    """Why setting it changes nothing, for the warning; empty when it does something."""
+    """Why setting it changes nothing, for the warning; empty when it has an effect."""
 
 
 @dataclass(frozen=True)
@@ -175,18 +175,18 @@ class Object(ValueType):
 class Tagged(ValueType):
     """An object of one of several types; one key names the type.
 
-    The layers' common keys merge; keys of one type merge only where both are of that type. A
-    layer that does not name a type takes the other's.
+    Common keys of layers merge; keys of one type merge only where both layers have that type. A
+    layer without a type takes the other layer's.
     """
 
     noun: ClassVar[str] = "object"
     tag: str
     common: Mapping[str, Field]
     variants: Mapping[str, Object]
-    """By type; each holds the tag, the common fields and its own."""
+    """By type; each has the tag, the common fields and its own."""
     aliases: Mapping[str, str]
     removed: Mapping[str, str]
-    """Types that are known but refused, with what to do instead."""
+    """Types that are known but refused, with the replacement."""
 
     def read(self, value: Any, at: str, report: ProblemReport) -> dict[str, Any] | None:
         if not isinstance(value, Mapping):
@@ -199,7 +199,7 @@ class Tagged(ValueType):
         if isinstance(name, str) and name in self.removed:
             text = f'{self.tag} "{name}" has been removed: {self.removed[name]}'
             report.problem(f"{at}.{self.tag}", text)
-            return None  # its other keys mean nothing to us
+            return None  # its other keys have no known meaning
         if name is not None:
             choices = ", ".join((*self.variants, *self.aliases))
             shown = f'"{name}"' if isinstance(name, str) else type_name(name)
@@ -252,7 +252,7 @@ class Tagged(ValueType):
 def unknown_key(key: Any, known: Mapping[str, Any], *, has_hint: bool = True) -> str:
     """The text for an unknown key, with the nearest known one.
 
-    Cost: to look for that one takes longer than to read a hundred keys that are right.
+    Cost: the search for the nearest key takes longer than reading a hundred valid keys.
     """
     name = str(key)
     if len(name) > LONGEST_KEY:

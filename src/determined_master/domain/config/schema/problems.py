@@ -1,4 +1,4 @@
-"""Problems of a configuration: all of them, each with its path, in one error."""
+"""Problems of a configuration: one error lists all of them with their paths."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from determined_master.domain.errors import InvalidArgument
 
 MAX_SHOWN = 200
 MAX_KEPT = 1000
-"""More mistakes than this mean that the text is something else."""
+"""With more mistakes the text is probably not a configuration."""
 HINTED = 20
 """How many of the first problems get a suggestion."""
 ROOT = "<config>"
 
 
 class Problem(NamedTuple):
-    """One thing that is wrong; `path` starts at the configuration's root."""
+    """One problem; `path` starts at the configuration's root."""
 
     path: str
     text: str
     is_gap: bool = False
-    """Whether something is missing, in place of something being wrong."""
+    """Whether something is missing, instead of wrong."""
     bare: str = ""
     """The whole message when this is the only problem; empty for the usual form."""
 
@@ -39,21 +39,21 @@ class ProblemReport:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """All warnings, each once, in the order in which they came up."""
+        """All warnings, each once, in the order of their discovery."""
         return tuple(self._warnings)
 
     @property
     def wants_hints(self) -> bool:
-        """Whether there are still few problems."""
+        """Whether so few problems are found that a hint is worth its cost."""
         return len(self._problems) < HINTED
 
     def problem(self, path: str, text: str, *, is_gap: bool = False, bare: str = "") -> None:
-        """Note something that makes the configuration unusable."""
+        """Report a problem that makes the configuration unusable."""
         if len(self._problems) < MAX_KEPT:
             self._problems.setdefault((path, text), Problem(path, text, is_gap, bare))
 
     def warn(self, path: str, text: str) -> None:
-        """Note something that the user should know but that is not in the way."""
+        """Report a problem that does not make the configuration unusable."""
         self._warnings.setdefault(f"{path}: {text}")
 
     def has_problem_at(self, path: str) -> bool:
@@ -65,7 +65,7 @@ class ProblemReport:
 
 
 class ConfigErrors(InvalidArgument):
-    """A configuration that cannot be used; the text names every problem with its path."""
+    """A configuration that cannot be used; the text lists every problem with its path."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         super().__init__(_message(problems))

@@ -1,8 +1,7 @@
 """Kinds of values: each reads a user's value, merges two layers and fills in defaults.
 
-`read` takes any JSON value and gives its one canonical form, so that all later steps meet one
-form only. Reading a canonical value again changes nothing. None stands for an absent value
-everywhere.
+`read` takes any JSON value and returns its one canonical form, the only form in later steps.
+Reading a canonical value again changes nothing. None always stands for an absent value.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ class ValueType:
     """A type of value."""
 
     noun: ClassVar[str] = "value"
-    """The type's name in errors, as JSON Schema has it."""
+    """The type's name in errors, as in JSON Schema."""
 
     def read(self, value: Any, at: str, report: ProblemReport) -> Any:
-        """The canonical form of a value that is not None; None when it cannot be used."""
+        """The canonical form of a value that is not None; None when it is invalid."""
         raise NotImplementedError
 
     def merge(self, high: Any, low: Any) -> Any:
-        """One value of two canonical ones of different layers."""
+        """Merge canonical values of two layers."""
         return low if high is None else high
 
     def complete(self, value: Any) -> Any:
@@ -46,7 +45,7 @@ class ValueType:
         """Report the missing parts of a completed value."""
 
     def json_schema(self) -> dict[str, Any]:
-        """What editors need to know."""
+        """The schema for editors."""
         return {}
 
 
@@ -167,7 +166,7 @@ class Number(ValueType):
 
 @dataclass(frozen=True)
 class Boolean(ValueType):
-    """true or false; also the words that YAML 1.1 read so, with a warning."""
+    """true or false; also the words that YAML 1.1 reads as booleans, with a warning."""
 
     noun: ClassVar[str] = "boolean"
 
@@ -188,7 +187,7 @@ class Boolean(ValueType):
 
 @dataclass(frozen=True)
 class OneOf(ValueType):
-    """One of some words."""
+    """One word of a fixed set."""
 
     noun: ClassVar[str] = "string"
     words: Sequence[str]
@@ -230,7 +229,7 @@ class Anything(ValueType):
 
 
 def _any_number(value: float, at: str, report: ProblemReport) -> int | float | None:
-    """A number of any size: an integer beyond 64 bits is read as JSON's one kind of number."""
+    """A number of any size. An integer beyond 64 bits is read as a double, as in JSON."""
     if isinstance(value, int) and abs(value) > MAX_INT:
         report.problem(at, f"must fit in 64 bits but found {number_text(value)}")
         return None

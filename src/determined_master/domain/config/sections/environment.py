@@ -29,7 +29,7 @@ DEFAULT_IMAGES = {
 def _per_device(
     value: Mapping[str, Any], kind: ValueType, at: str, report: ProblemReport
 ) -> dict[str, Any]:
-    """Read a map by type of device; the older `gpu` stands for an absent `cuda`."""
+    """Read a map by device type. The older key `gpu` stands for an absent `cuda`."""
     read = {}
     for key, item in value.items():
         if key not in _KNOWN:
@@ -43,7 +43,7 @@ def _per_device(
 
 
 class Image(ValueType):
-    """An image for all types of device, or one for each."""
+    """An image for all device types, or one for each."""
 
     noun = "string"
 
@@ -69,9 +69,9 @@ class Image(ValueType):
 
 
 class Variables(ValueType):
-    """Variables as a list of `NAME=VALUE` for all types of device, or a list for each.
+    """Variables as a list of `NAME=VALUE` for all device types, or a list for each.
 
-    The lower layer's come first, so that a higher one's win and may refer to them.
+    The lower layer's come first, so that the higher layer's override them and may refer to them.
     """
 
     noun = "array"
@@ -110,10 +110,10 @@ class Variables(ValueType):
 
 
 def after(low: list[Any], high: list[Any]) -> list[Any]:
-    """A lower layer's items, then a higher one's.
+    """A lower layer's items, followed by a higher layer's.
 
-    A higher list that starts with the lower one already holds it, as when a stored configuration
-    is submitted again.
+    A higher list that starts with the lower one already includes it, as when a stored
+    configuration is submitted again.
     """
     return high if high[: len(low)] == low else [*low, *high]
 
@@ -124,7 +124,7 @@ def _has_a_name(entry: str) -> str | None:
 
 
 def proxy_port(item: Any) -> Any:
-    """What makes two proxied ports the same."""
+    """The key that identifies a proxied port."""
     return item.get("proxy_port") if item else None
 
 
@@ -132,10 +132,12 @@ PROXY_PORTS = ListOf(
     Object(
         {
             "proxy_port": Field(
-                Integer(at_least=1, at_most=65535), is_required=True, doc="In the container."
+                Integer(at_least=1, at_most=65535), is_required=True, doc="Port of the container."
             ),
             "proxy_tcp": Field(Boolean(), False, "Whether it is a raw tunnel instead of HTTP."),
-            "unauthenticated": Field(Boolean(), False, "Whether anybody may reach it."),
+            "unauthenticated": Field(
+                Boolean(), False, "Whether it is reachable without authentication."
+            ),
             "default_service_id": Field(
                 Boolean(), False, "Whether its address is the task's id, without the port."
             ),
@@ -172,7 +174,7 @@ MAX_PROXY_PORTS = 32
 
 
 def _few_proxy_ports(environment: dict[str, Any], at: str, report: ProblemReport) -> None:
-    """Each port is in the state of every run, and in every listing of tasks."""
+    """Limit the ports: each is in the state of every run, and in every list of tasks."""
     count = len(environment.get("proxy_ports") or ())
     if count > MAX_PROXY_PORTS:
         report.problem(
@@ -184,7 +186,7 @@ def _few_proxy_ports(environment: dict[str, Any], at: str, report: ProblemReport
 
 ENVIRONMENT = Object(
     {
-        "image": Field(Image(), {}, "Container image, for all types of device or for each."),
+        "image": Field(Image(), {}, "Container image, one for all device types or one for each."),
         "environment_variables": Field(Variables(), {}, "NAME=VALUE, in order."),
         "proxy_ports": Field(PROXY_PORTS, [], "Ports to reach through the master, at most 32."),
         "ports": Field(
@@ -193,7 +195,7 @@ ENVIRONMENT = Object(
         "force_pull_image": Field(Boolean(), False, "Pull the image even if it is there."),
         "registry_auth": Field(REGISTRY_AUTH, doc="Credentials of the image's registry."),
         "add_capabilities": Field(CAPABILITIES, [], "Linux capabilities to add."),
-        "drop_capabilities": Field(CAPABILITIES, [], "Linux capabilities to take away."),
+        "drop_capabilities": Field(CAPABILITIES, [], "Linux capabilities to drop."),
         "pod_spec": Field(POD_SPEC, doc="Kubernetes pod to merge into the task's."),
     },
     rules=(_few_proxy_ports,),

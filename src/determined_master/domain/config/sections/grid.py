@@ -9,16 +9,16 @@ from typing import Any
 from determined_master.domain.config.schema.problems import ProblemReport
 
 MAX_GRID_POINTS = 10_000_000
-"""A larger grid is taken for a mistake: at one trial a second it would run four months."""
+"""A larger grid is probably a mistake: with one trial a second it would run four months."""
 
 _RANGES = ("int", "double", "log")
 
 
 def check_grid(config: Mapping[str, Any], at: str, report: ProblemReport) -> None:
-    """Report what keeps a canonical space from being searched as a grid.
+    """Report problems that prevent a grid search over a canonical space.
 
-    A range inside a list needs a count too: a list is one constant, so a range in
-    it is most likely a mistake.
+    A range inside a list needs a count too. A list is one constant, so a range in it is probably a
+    mistake.
     """
     points = 1
     for path, spec in _leaves(config, at):
@@ -39,7 +39,7 @@ def check_grid(config: Mapping[str, Any], at: str, report: ProblemReport) -> Non
 
 
 def _points(spec: Mapping[str, Any], path: str, report: ProblemReport) -> int:
-    """Points on the axis of a range."""
+    """The number of points on the axis of a range."""
     count = spec.get("count")
     if count is None:
         text = "grid search is in use but count was not provided; add `count`"
@@ -64,7 +64,7 @@ def _leaves(config: Mapping[str, Any], at: str) -> Iterator[tuple[str, Mapping[s
 
 
 def _within(value: Any, at: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """What looks like a range in the lists of a constant."""
+    """Values in the lists of a constant that look like ranges."""
     for i, item in enumerate(value if isinstance(value, list) else ()):
         if isinstance(item, Mapping) and item.get("type") in _RANGES:
             yield f"{at}[{i}]", item

@@ -58,7 +58,7 @@ class LogScale(msgspec.Struct, frozen=True, tag_field="type", tag="log"):
 
 
 class Categorical(msgspec.Struct, frozen=True, tag_field="type", tag="categorical"):
-    """One of some values."""
+    """One of a set of values."""
 
     vals: tuple[Any, ...]
 
@@ -72,7 +72,7 @@ class Nested(msgspec.Struct, frozen=True):
 Hyperparameter = Const | Int | Double | LogScale | Categorical | Nested
 HyperparameterSpace = dict[str, Hyperparameter]
 GROUP_NAME = "hyperparameters"
-"""Name of the definition of a group in the JSON Schema, which refers to itself."""
+"""The name of a group's definition in the JSON Schema, which refers to itself."""
 
 _RANGES: dict[str, type[Int | Double | LogScale]] = {"int": Int, "double": Double, "log": LogScale}
 
@@ -140,7 +140,7 @@ class _Choices(ValueType):
 
 _COUNT = Field(Integer(at_least=1), is_hidden_when_null=True, doc="Points in a grid.")
 _LOW = Field(Number(), is_required=True, doc="Included.")
-_HIGH = Field(Number(), is_required=True, doc="Included in grids, not in random draws.")
+_HIGH = Field(Number(), is_required=True, doc="Included in grids, excluded from random draws.")
 _LOW_INT = Field(Integer(), is_required=True, doc="Included.")
 _HIGH_INT = Field(Integer(), is_required=True, doc="Included.")
 _EXPONENT = Field(Number(), is_required=True, doc="An exponent.")
@@ -173,7 +173,7 @@ SPECS: dict[str, Object] = {
     ),
     "categorical": _spec(
         "categorical",
-        {"vals": Field(_Choices(), is_required=True, doc="One is chosen.")},
+        {"vals": Field(_Choices(), is_required=True, doc="One value is chosen.")},
         _has_choices,
     ),
 }
@@ -207,7 +207,7 @@ class Hyperparameters(ValueType):
         return {"$ref": f"#/definitions/{GROUP_NAME}"}
 
     def group_schema(self) -> dict[str, Any]:
-        """What `json_schema` refers to, for the definitions of the whole schema."""
+        """The definition that `json_schema` refers to, for the definitions of the whole schema."""
         specs = [
             {
                 **spec.json_schema(),

@@ -14,7 +14,7 @@ UNITS = ("batches", "records", "epochs")
 
 @dataclass(frozen=True)
 class Length(ValueType):
-    """An object with one of the units as its only key; a bare number where that is allowed."""
+    """An object with a unit as its only key; where allowed, a number alone."""
 
     allows_bare_number: bool = False
 

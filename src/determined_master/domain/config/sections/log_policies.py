@@ -1,4 +1,4 @@
-"""Log policies: what to do when a line of a trial's log matches a pattern."""
+"""Log policies: actions when a line of a trial's log matches a pattern."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from determined_master.domain.config.schema.values import OneOf, Text
 
 
 class LogPolicy(msgspec.Struct, frozen=True, kw_only=True):
-    """A pattern in RE2's syntax, searched for anywhere in a line."""
+    """A pattern in RE2's syntax that matches anywhere in a line."""
 
     name: str | None = None
     pattern: str | None = None
     """None disables a default policy of the same name."""
     action: str | None = None
-    """`cancel_retries` or `exclude_node`; None only marks the trial with the name."""
+    """`cancel_retries` or `exclude_node`; None only labels the trial with the name."""
 
 
 DEFAULTS: tuple[dict[str, str], ...] = (
@@ -54,7 +54,7 @@ def _compiles(pattern: str) -> str | None:
 
 
 class _Action(OneOf):
-    """A word; also the older object with the word as its `type`."""
+    """A word; the older form is an object with the word as its `type`."""
 
     def read(self, value: Any, at: str, report: ProblemReport) -> str | None:
         if isinstance(value, Mapping) and set(value) == {"type"}:
@@ -70,12 +70,12 @@ def _is_whole(policy: dict[str, Any], at: str, report: ProblemReport) -> None:
 
 POLICY = Object(
     {
-        "name": Field(Text(), is_hidden_when_null=True, doc="Shown on what has matched."),
+        "name": Field(Text(), is_hidden_when_null=True, doc="Label of the trials that match."),
         "pattern": Field(Text(_compiles), is_hidden_when_null=True, doc="In the syntax of RE2."),
         "action": Field(
             _Action(("cancel_retries", "exclude_node")),
             is_hidden_when_null=True,
-            doc="Make the next failure final, or use other agents from then on.",
+            doc="Make the next failure final, or exclude the agent from later runs.",
         ),
     },
     rules=(_is_whole,),
@@ -83,7 +83,7 @@ POLICY = Object(
 
 
 def policy_key(policy: Any) -> Any:
-    """What makes two policies the same: the name, without one pattern and action."""
+    """The key that identifies a policy: its name, or else its pattern and action."""
     if not policy:
         return None
     return policy.get("name") or (policy.get("pattern"), policy.get("action"))

@@ -1,4 +1,4 @@
-"""Small sections of an experiment's configuration, most of them older than their use."""
+"""Small sections of an experiment's configuration, most of them for older trainers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from determined_master.domain.config.sections.environment import after
 
 MAX_SEED = 2**32 - 1
 _OLD = "has no effect any more: set it in the training script"
-_CLASSES = "is for trial classes (module:Class) alone: a script decides by itself"
+_CLASSES = "applies only to trial classes (module:Class): a script decides by itself"
 
 
 def _ordered_batches(profiling: dict[str, Any], at: str, report: ProblemReport) -> None:
@@ -24,9 +24,7 @@ def _ordered_batches(profiling: dict[str, Any], at: str, report: ProblemReport) 
 
 PROFILING = Object(
     {
-        "enabled": Field(
-            Boolean(), False, "Record the use of CPU, GPU, memory, disk and network."
-        ),
+        "enabled": Field(Boolean(), False, "Record usage of CPU, GPU, memory, disk and network."),
         "begin_on_batch": Field(Integer(at_least=0), 0, no_effect=_OLD),
         "end_after_batch": Field(Integer(at_least=0), no_effect=_OLD),
         "sync_timings": Field(Boolean(), True, no_effect=_OLD),
@@ -92,7 +90,7 @@ _WEBHOOKS = Object(
 )
 INTEGRATIONS = Object(
     {
-        "pachyderm": Field(_PACHYDERM, doc="Where the data comes from; shown, not used."),
+        "pachyderm": Field(_PACHYDERM, doc="Source of the data; shown, not used."),
         "webhooks": Field(_WEBHOOKS, doc="Which webhooks to call."),
     }
 )
@@ -164,7 +162,7 @@ def _is_ours_in_pbs(argument: str) -> bool:
     return option in ("--version", "--") or short
 
 
-_SLOTS_PER_NODE = Field(Integer(at_least=1), is_hidden_when_null=True, doc="At least so many.")
+_SLOTS_PER_NODE = Field(Integer(at_least=1), is_hidden_when_null=True, doc="Minimum.")
 SLURM = Object(
     {
         "slots_per_node": _SLOTS_PER_NODE,

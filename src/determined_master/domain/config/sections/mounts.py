@@ -27,7 +27,7 @@ def _mode(mode: str) -> str | None:
 
 
 def container_path(item: Any) -> Any:
-    """What makes two mounts or devices the same."""
+    """The key that identifies a mount or a device."""
     return item.get("container_path") if item else None
 
 

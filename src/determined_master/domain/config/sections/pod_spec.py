@@ -1,4 +1,4 @@
-"""Kubernetes pods that users merge into those of their tasks."""
+"""Kubernetes pods that users merge into their tasks' pods."""
 
 from __future__ import annotations
 
@@ -66,10 +66,10 @@ class PodSpec(ValueType):
 
 
 def _strategic(high: Any, low: Any, section: str = "") -> Any:
-    """Merge maps by key and the lists of `_KEYS` by theirs; anything else is replaced.
+    """Merge maps by key and the lists of `_KEYS` by item; replace anything else.
 
     Args:
-        section: key under which both stand.
+        section: key of both.
     """
     if isinstance(high, Mapping) and isinstance(low, Mapping):
         return {

@@ -58,7 +58,7 @@ _FIELDS: dict[str, dict[str, Field]] = {
     "pbt": {},
 }
 _TOLERANT = ("custom", "pbt")
-"""Searchers whose further keys are kept as they are."""
+"""Searchers that keep their unknown keys."""
 
 
 class _TolerantObject(Object):

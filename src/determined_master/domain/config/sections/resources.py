@@ -15,7 +15,7 @@ from determined_master.domain.config.schema.values import Boolean, Integer, Numb
 from determined_master.domain.config.sections.mounts import DEVICE, container_path
 
 DEFAULT_PRIORITY = 42
-"""Of pools that set none."""
+"""Used where the pool sets none."""
 
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kmgtp]?)i?b?", re.IGNORECASE | re.ASCII)
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}

@@ -149,9 +149,11 @@ def _is_uuid(text: str) -> str | None:
 _NO_LENGTH = "has no effect on the search: it only sets how long trial classes train"
 _MAX_TRIALS = Field(Integer(at_least=1), is_required=True, doc="Trials in all.")
 _CONCURRENT = Field(Integer(at_least=0), 16, "Trials at once; 0 for no limit.")
-_DIVISOR = Field(Number(above=1), 4, "One of so many trials continues at each rung.")
+_DIVISOR = Field(Number(above=1), 4, "One of this many trials continues at each rung.")
 _TIME = {
-    "time_metric": Field(Text(), doc="Metric that says how far a trial is, as `batches`."),
+    "time_metric": Field(
+        Text(), doc="Metric that measures a trial's progress, such as `batches`."
+    ),
     "max_time": Field(Integer(at_least=1), doc="Value of the time metric of a full training."),
 }
 _MAX_LENGTH = Field(
@@ -167,7 +169,7 @@ _STOP_ONCE = Field(
 COMMON: dict[str, Field] = {
     "name": Field(Text(), is_required=True, doc="The search method."),
     "metric": Field(Text(), is_required=True, doc="Validation metric to judge trials by."),
-    "smaller_is_better": Field(Boolean(), True, "Whether the metric is to fall."),
+    "smaller_is_better": Field(Boolean(), True, "Whether a smaller metric is better."),
     "source_trial_id": Field(Integer(at_least=0), doc="Start from this trial's checkpoint."),
     "source_checkpoint_uuid": Field(Text(_is_uuid), doc="Start from this checkpoint."),
     "max_length": _MAX_LENGTH,
@@ -188,7 +190,9 @@ _VARIANTS: dict[str, dict[str, Field]] = {
         ),
         "divisor": _DIVISOR,
         "max_rungs": Field(Integer(at_least=1), 5, "Rungs of the largest bracket at most."),
-        "bracket_rungs": Field(ListOf(Integer(at_least=1)), [], "Rungs of each bracket."),
+        "bracket_rungs": Field(
+            ListOf(Integer(at_least=1)), [], "Rungs of each bracket; replaces mode and max_rungs."
+        ),
         "stop_once": _STOP_ONCE,
     },
     "async_halving": {
@@ -215,14 +219,14 @@ STORED_SEARCHER = replace(
     variants={**SEARCHER.variants, **removed_searchers.variants(COMMON)},
     removed={},
 )
-"""With the methods of earlier releases, which only stored configurations may name."""
+"""Includes the methods of earlier releases, which only stored configurations may name."""
 
 
 def check_time(searcher: Mapping[str, Any], at: str, report: ProblemReport) -> None:
-    """Report a halving search that does not say how long a full training is.
+    """Report a halving search without the length of a full training.
 
-    Without both values no rung can be placed. The older `max_length` does not do: its unit may
-    be one that the trials do not report.
+    Rungs cannot be placed without both values. The older `max_length` is not enough: trials may
+    not report its unit.
     """
     if searcher.get("name") not in ("adaptive_asha", "async_halving"):
         return
@@ -241,7 +245,7 @@ def check_time(searcher: Mapping[str, Any], at: str, report: ProblemReport) -> N
 
 
 def unit_and_number(length: Any) -> tuple[str, int]:
-    """A `max_length` as a name and a value of the time metric; 100 batches when there is none."""
+    """A `max_length` as a name and a value of the time metric; 100 batches without one."""
     match length:
         case dict() if len(length) == 1:
             unit, number = next(iter(length.items()))

@@ -1,4 +1,4 @@
-"""Checkpoint storage: where checkpoints go and which of them are kept."""
+"""Checkpoint storage: where checkpoints are stored and which of them are kept."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from determined_master.domain.errors import InvalidArgument
 
 
 class KeepCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """How many checkpoints outlive their experiment."""
+    """How many checkpoints remain after the experiment's end."""
 
     save_experiment_best: int = 0
     save_trial_best: int = 1
@@ -37,7 +37,7 @@ class Directory(KeepCounts, frozen=True, kw_only=True, tag_field="type", tag="di
 
 
 class S3(KeepCounts, frozen=True, kw_only=True, tag_field="type", tag="s3"):
-    """A bucket of S3 or of a store that speaks like it."""
+    """A bucket of S3 or of an S3-compatible store."""
 
     bucket: str
     access_key: str | None = None
@@ -78,7 +78,7 @@ def typed_keep_counts(config: Mapping[str, Any]) -> KeepCounts:
 
 
 def _stays_below(storage: dict[str, Any], at: str, report: ProblemReport) -> None:
-    """An absolute storage_path lies in host_path, a relative one does not climb out of it."""
+    """An absolute storage_path is below host_path; a relative one does not leave it."""
     host, path = storage.get("host_path"), storage.get("storage_path")
     if path is None:
         return
@@ -111,7 +111,7 @@ def _absolute(path: str) -> str | None:
 
 
 class _Prefix(Text):
-    """A prefix without needless slashes and dots."""
+    """A prefix without redundant slashes and dots."""
 
     def read(self, value: Any, at: str, report: ProblemReport) -> str | None:
         read = super().read(value, at, report)
@@ -136,7 +136,7 @@ def _ignored() -> Field:
 
 
 class _StorageObject(Object):
-    """Forgets older keys, which were never more than hints."""
+    """Drops older keys, which were only hints."""
 
     def complete(self, value: Any) -> Any:
         older = {key for key, field in self.fields.items() if field.no_effect}
@@ -144,7 +144,7 @@ class _StorageObject(Object):
 
 
 class _AzureObject(_StorageObject):
-    """Merges the three ways to log in as one: they only make sense together."""
+    """Merges the three ways to log in as a unit: they only make sense together."""
 
     _LOGIN = ("connection_string", "account_url", "credential")
 
@@ -193,9 +193,9 @@ STORAGE = Tagged(
         "s3": _variant(
             {
                 "bucket": _BUCKET,
-                "access_key": Field(Text(), doc="Without keys, those of the machine."),
+                "access_key": Field(Text(), doc="Without keys, the machine's own credentials."),
                 "secret_key": Field(Text()),
-                "endpoint_url": Field(Text(), doc="Of a store other than Amazon's."),
+                "endpoint_url": Field(Text(), doc="Endpoint of an S3-compatible store."),
                 "prefix": _PREFIX,
             }
         ),
