@@ -12,8 +12,8 @@ from determined_master.domain.schedule.view import Rules
 NAMES = "abcdefgh"
 
 
-def counted_again(room: Capacity, measure: Measure) -> dict:
-    return CapacityIndex(room.seats.values(), measure).groups
+def counted_again(capacity: Capacity, measure: Measure) -> dict:
+    return CapacityIndex(capacity.seats.values(), measure).groups
 
 
 def test_agents_stay_grouped_by_their_places_whatever_happens() -> None:
@@ -23,28 +23,32 @@ def test_agents_stay_grouped_by_their_places_whatever_happens() -> None:
         holding(f"r{n}", *((name, 1) for name in chance.sample(NAMES, chance.randrange(1, 4))))
         for n in range(20)
     ]
-    room = Capacity(agents, runs, Rules(), "slots")
+    capacity = Capacity(agents, runs, Rules(), "slots")
     for one in runs:
-        room.could_leave(one)
-    kept = {"open": room.now, "soon": room.soon, "most": room.most}
+        capacity.add_preemptible(one)
+    kept = {
+        "open": capacity.now,
+        "reservable": capacity.reservable,
+        "preemptible": capacity.preemptible,
+    }
     for _ in range(300):
         one, sign = chance.choice(runs), chance.choice((1, -1))
         name = chance.choice(NAMES)
         match chance.randrange(4):
             case 0:
-                room.leaves(one, sign)
+                capacity.add_preempted(one, sign)
             case 1:
-                room.could_leave(one, sign)
+                capacity.add_preemptible(one, sign)
             case 2:
-                room.promise(((name, chance.randrange(3)),))
-            case _ if room.seats[name].free:
-                room.take(((name, 1),))
+                capacity.reserve(((name, chance.randrange(3)),))
+            case _ if capacity.seats[name].free:
+                capacity.take(((name, 1),))
         for measure, index in kept.items():
-            assert index.groups == counted_again(room, measure)
+            assert index.groups == counted_again(capacity, measure)
 
 
 def test_agents_that_are_excluded_do_not_count() -> None:
-    room = Capacity([agent("a"), agent("b"), agent("c", free=1)], (), Rules(), "slots")
-    assert room.soon.whole() == {4: 2}
-    assert room.soon.whole(frozenset({"a", "c", "unknown"})) == {4: 1}
-    assert room.soon.count((4, 4, None), frozenset({"a", "b"})) == 0
+    capacity = Capacity([agent("a"), agent("b"), agent("c", free=1)], (), Rules(), "slots")
+    assert capacity.reservable.whole() == {4: 2}
+    assert capacity.reservable.whole(frozenset({"a", "c", "unknown"})) == {4: 1}
+    assert capacity.reservable.count((4, 4, None), frozenset({"a", "b"})) == 0

@@ -23,8 +23,8 @@ def where(wanted: Demand, agents, rules: Rules = BEST, id: str = "x") -> dict[st
 
 
 def possible(wanted: Demand, agents) -> bool:
-    room = drained(agents, BEST, "slots" if wanted.slots else "aux")
-    return fit(wanted, "x", room) is not None
+    capacity = drained(agents, BEST, "slots" if wanted.slots else "aux")
+    return fit(wanted, "x", capacity) is not None
 
 
 @covers("scheduling-and-provisioning b.5.one_agent b.5.best_slots")
@@ -156,21 +156,21 @@ def test_the_capacity_of_the_empty_pool_is_known_while_it_is_full() -> None:
     assert not possible(demand(6), agents)
 
 
-def test_slots_reserved_for_one_are_not_open_to_another() -> None:
-    room = Capacity([agent("a", 4, free=2)], (), BEST, "slots")
-    room.promise((("a", 3),))
-    assert fit(demand(1), "x", room) is None
-    room = Capacity([agent("a", 4)], (), BEST, "slots")
-    room.promise((("a", 3),))
-    assert fit(demand(1), "x", room) == (("a", 1),)
+def test_what_is_promised_to_one_is_not_open_to_another() -> None:
+    capacity = Capacity([agent("a", 4, free=2)], (), BEST, "slots")
+    capacity.reserve((("a", 3),))
+    assert fit(demand(1), "x", capacity) is None
+    capacity = Capacity([agent("a", 4)], (), BEST, "slots")
+    capacity.reserve((("a", 3),))
+    assert fit(demand(1), "x", capacity) == (("a", 1),)
 
 
 def test_agents_are_drained_where_the_least_is_in_use() -> None:
     agents = [agent("a", 4, free=1), agent("b", 4, free=3), agent("c", 4, free=2)]
-    room = Capacity(agents, (), BEST, "slots")
-    assert fit_drained(demand(4), "x", room) == (("b", 4),)
-    assert fit_drained(demand(8), "x", room) == (("b", 4), ("c", 4))
-    assert fit_drained(demand(6), "x", room) is None
+    capacity = Capacity(agents, (), BEST, "slots")
+    assert fit_drained(demand(4), "x", capacity) == (("b", 4),)
+    assert fit_drained(demand(8), "x", capacity) == (("b", 4), ("c", 4))
+    assert fit_drained(demand(6), "x", capacity) is None
 
 
 def test_could_fit_knows_gangs_and_single_agents() -> None:
@@ -178,7 +178,7 @@ def test_could_fit_knows_gangs_and_single_agents() -> None:
         agents = [agent(name, 4, free=n) for name, n in zip("ab", free, strict=True)]
         return could_fit(
             wanted,
-            Capacity(agents, (), BEST, "slots").soon,
+            Capacity(agents, (), BEST, "slots").reservable,
             is_heterogeneous=BEST.is_heterogeneous,
         )
 

@@ -11,7 +11,7 @@ import pytest
 from tests.covers import covers
 from tests.domain.builders import T0, pending
 
-from determined_master.domain.schedule.ordering import age_key, drawn_forward, queue_key
+from determined_master.domain.schedule.ordering import age_key, moved_ahead, queue_key
 from determined_master.domain.schedule.view import RequestView, position_of
 
 LATER = T0 + timedelta(seconds=1)
@@ -65,7 +65,7 @@ def test_a_position_begins_as_the_microseconds_since_1970() -> None:
 
 
 def one_after_the_other(members: list[RequestView], waiting: list[RequestView]) -> list[str]:
-    """What `drawn_forward` says, word for word."""
+    """A literal version of `moved_ahead`."""
     order: list[str] = []
     for request in members:
         before = [r for r in waiting if r.requested_at < request.requested_at]
@@ -84,7 +84,7 @@ def test_an_aged_request_goes_before_all_later_ones(seed: int) -> None:
     ]
     until = T0 + timedelta(seconds=chance.randrange(12))
     waiting = [r for r in members if r.requested_at <= until and chance.random() < 0.6]
-    made = drawn_forward(members, waiting)
+    made = moved_ahead(members, waiting)
     order = [r.allocation_id for r in made.order]
     assert order == one_after_the_other(members, waiting)
     places = {r.allocation_id: n for n, r in enumerate(members)}

@@ -41,7 +41,7 @@ def test_in_portions_all_trials_are_made_and_each_once(searcher) -> None:
     run = SearchRun(build(searcher, SPACE, 1))
     run.start()
     assert len(run.trials) == TRIALS
-    assert not run.method.go_on(run.state, run.memory).actions
+    assert not run.method.create_more(run.state, run.memory).actions
 
 
 def test_a_restart_between_portions_changes_no_byte(searcher) -> None:
@@ -51,7 +51,7 @@ def test_a_restart_between_portions_changes_no_byte(searcher) -> None:
     memory = SearchMemory()
     for record in started.records:
         memory.apply(record)
-    assert other.go_on(stored, memory) == first.go_on(started.state, memory)
+    assert other.create_more(stored, memory) == first.create_more(started.state, memory)
 
 
 def test_a_trial_that_ends_between_portions_takes_the_place_of_none(searcher) -> None:
@@ -67,7 +67,7 @@ def test_a_trial_that_ends_between_portions_takes_the_place_of_none(searcher) ->
     decision = take(method.initial())
     decision = take(method.trial_ended(decision.state, memory, made[0], "errored"))
     while decision.has_more:
-        decision = take(method.go_on(decision.state, memory))
+        decision = take(method.create_more(decision.state, memory))
     assert len(set(made)) == len(made) == TRIALS
 
 

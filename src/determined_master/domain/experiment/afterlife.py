@@ -29,7 +29,7 @@ from determined_master.domain.states import TERMINAL
 Step = tuple[Experiment, list[ExperimentEffect | SearchRecord]]
 
 
-def go_on(state: Experiment, event: ExperimentContinued) -> Step:
+def continue_ended(state: Experiment, event: ExperimentContinued) -> Step:
     """Open closed trials again. The search continues from its last state.
 
     Raises:
@@ -77,7 +77,7 @@ def delete(state: Experiment) -> Step:
     return after, [PlanDeletion(with_deleted=state.was_cut_short)]
 
 
-def collect(state: Experiment, event: GcPlanned) -> Step:
+def start_gc(state: Experiment, event: GcPlanned) -> Step:
     """Start the tasks that delete checkpoints."""
     effects: list[ExperimentEffect | SearchRecord] = [
         StartGc(task_id=task_id) for task_id in event.task_ids
@@ -90,7 +90,7 @@ def collect(state: Experiment, event: GcPlanned) -> Step:
     return _settle(after, effects)
 
 
-def collected(state: Experiment, event: GcEnded) -> Step:
+def gc_ended(state: Experiment, event: GcEnded) -> Step:
     """Count a task that has ended."""
     after = replace(
         state,
@@ -102,13 +102,13 @@ def collected(state: Experiment, event: GcEnded) -> Step:
     return _settle(after, [])
 
 
-def start_again(state: Experiment, event: GcLost) -> Step:
-    """Let a task whose machine was lost start again; it has not ended."""
+def restart_gc(state: Experiment, event: GcLost) -> Step:
+    """Restart a task whose machine was lost. The task has not ended."""
     return state, [StartGc(task_id=event.task_id, run=event.run + 1)]
 
 
-def waits(state: Experiment, event: GcWaits) -> Step:
-    """Report why a deletion waits; its journal has every other GC task too."""
+def report_wait(state: Experiment, event: GcWaits) -> Step:
+    """Report the reason why a deletion waits; the journal has it for every other GC task."""
     if state.state != "DELETING":
         return state, []
     return replace(state, reason=f"its checkpoints are not deleted yet: {event.reason}"), []

@@ -114,17 +114,17 @@ def _after_the_end(
 ) -> Step:
     match event:
         case ExperimentContinued():
-            return afterlife.go_on(state, event)
+            return afterlife.continue_ended(state, event)
         case DeletionRequested():
             return afterlife.delete(state)
         case GcPlanned():
-            return afterlife.collect(state, event)
+            return afterlife.start_gc(state, event)
         case GcEnded():
-            return afterlife.collected(state, event)
+            return afterlife.gc_ended(state, event)
         case GcLost():
-            return afterlife.start_again(state, event)
+            return afterlife.restart_gc(state, event)
         case GcWaits():
-            return afterlife.waits(state, event)
+            return afterlife.report_wait(state, event)
         case ExperimentRemoved():
             return afterlife.removed(state)
         case _:
@@ -216,7 +216,7 @@ def _grow(state: Experiment, context: SearchContext) -> Step:
     if not _is_searching(state) or not state.is_growing:
         return state, []
     try:
-        decision = context.method.go_on(state.search, context.memory)
+        decision = context.method.create_more(state.search, context.memory)
     except SearchError as error:
         return _fail(state, str(error))
     return _settle(*_follow(replace(state, is_growing=False), decision))
@@ -248,12 +248,9 @@ def _effect_failed(state: Experiment, event: ExperimentEffectFailed) -> Step:
     A trial that could not be created counts as closed: nothing else will close it.
     """
     reason = f"the order {event.effect} could not be carried out: {event.error}"
-    order = _ORDERS.get(event.effect)
-    if order is None or issubclass(order, (StopTrial, GrowSearch, SignalTrials)):
-        return _fail_or_settle(state, reason)
-    if issubclass(order, StartGc):
-        return afterlife.collected(state, GcEnded(task_id=event.task_id, error=reason))
-    if issubclass(order, (PlanDeletion, RemoveExperiment)):
+    if event.effect == "start_collection":
+        return afterlife.gc_ended(state, GcEnded(task_id=event.task_id, error=reason))
+    if event.effect in ("plan_deletion", "remove_experiment"):
         return afterlife.fail_deletion(state, reason)
     if issubclass(order, CloseExperiment):
         return state, []
@@ -336,5 +333,5 @@ def _settle(state: Experiment, effects: list[ExperimentEffect | SearchRecord]) -
             stopping, reason = "STOPPING_CANCELED", "all of its trials were killed by users"
     final = STOPPED_AS[stopping]
     # No trial is left that could receive the report.
-    told = [e for e in effects if not isinstance(e, SignalTrials)]
-    return replace(state, state=final, reason=reason), [*told, CloseExperiment(state=final)]
+    others = [e for e in effects if not isinstance(e, SignalTrials)]
+    return replace(state, state=final, reason=reason), [*others, CloseExperiment(state=final)]

@@ -22,7 +22,7 @@ from determined_master.domain.machines.controller_state import (
 from determined_master.domain.machines.join_tracker import (
     JoinTracker,
     launch_limit,
-    restart_rest,
+    restart_pause,
     track_launch,
     track_look,
 )
@@ -73,7 +73,7 @@ def step(state: ControllerState, observation: Observation, now: datetime) -> Ste
         case observations.AgentsShut(busy=busy):
             return state, _end(state, busy)
         case observations.MachinesEnded(leaving=leaving):
-            return _shut(state, state.fading | leaving)
+            return _shut(state, state.orphaned | leaving)
         case observations.LaunchDue(is_settled=is_settled):
             return state, _launch(state, is_settled, now)
         case observations.LaunchAnswered():
@@ -110,7 +110,7 @@ def _restart_clocks(state: ControllerState, now: datetime) -> Step:
     state = replace(
         state,
         clocks=Clocks(),
-        joins=restart_rest(state.joins, now),
+        joins=restart_pause(state.joins, now),
         backoff=LaunchBackoff(),
     )
     return state, [WriteLog(level="warning", text="the clock has jumped")]
@@ -147,7 +147,7 @@ def _decide(state: ControllerState, pool: observations.PoolObserved, now: dateti
     actions.append(NoteIdleTimes(decided.clocks.idle_since))
     ending, leaving = _agents(decided.endings), frozenset(pool.leaving.values())
     active = {m.agent_name for m in machines if m.state in ACTIVE}
-    fading = (state.shut & pool.present) - (active - ending - leaving)
+    orphaned = (state.shut & pool.present) - (active - ending - leaving)
     state = replace(
         state,
         clocks=decided.clocks,
@@ -155,10 +155,10 @@ def _decide(state: ControllerState, pool: observations.PoolObserved, now: dateti
         decided=decided,
         machines=machines,
         leaving=dict(pool.leaving),
-        fading=fading,
+        orphaned=orphaned,
     )
     state = replace(state, status=status_of(state, pool.connected, pool.fleet, now))
-    names = fading | ending | leaving
+    names = orphaned | ending | leaving
     if names or state.shut:
         state = replace(state, shut=names)
         actions.append(ShutAgents(names))

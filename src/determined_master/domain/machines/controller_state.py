@@ -54,8 +54,8 @@ class ControllerState(msgspec.Struct, frozen=True, kw_only=True):
     machines: tuple[Machine, ...] = ()
     """The machines of the current tick."""
     leaving: dict[str, str] = msgspec.field(default_factory=dict)
-    """Agents of machines whose end was requested, by machine, as of the current observation."""
-    fading: frozenset[str] = frozenset()
+    """Agents of the machines that were asked to end, by machine, as of the current tick."""
+    orphaned: frozenset[str] = frozenset()
     """Agents that are still present after their machines ended: nothing may start on them."""
 
 
@@ -95,5 +95,5 @@ def status_of(
         failure=errors.text if errors is not None else "",
         tried_again_at=until,
         silent=state.joins.silent,
-        rests_until=state.joins.unresponsive.until,
+        paused_until=state.joins.unresponsive.until,
     )

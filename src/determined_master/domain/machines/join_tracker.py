@@ -9,7 +9,11 @@ import msgspec
 from msgspec.structs import replace
 
 from determined_master.domain.machines.scaling import Ending, Limits, Machine, Scaling, Seen
-from determined_master.domain.machines.unresponsive import Unresponsive, launch_after, note_mute
+from determined_master.domain.machines.unresponsive import (
+    Unresponsive,
+    launch_after,
+    record_silence,
+)
 
 NOBODY: frozenset[str] = frozenset()
 
@@ -82,7 +86,7 @@ def launch_limit(tracker: JoinTracker, wanted: int, now: datetime) -> int:
     return launch_after(unresponsive, wanted, now, is_one_tried=tracker.is_one_tried)
 
 
-def restart_rest(tracker: JoinTracker, now: datetime) -> JoinTracker:
+def restart_pause(tracker: JoinTracker, now: datetime) -> JoinTracker:
     """Restart a pause now, because the clock was set."""
     if tracker.unresponsive.at is None:
         return tracker
@@ -118,5 +122,5 @@ def _give_up(tracker: JoinTracker, lost: Sequence[Machine], now: datetime) -> Jo
         tracker,
         given_up=tracker.given_up | {m.id for m in lost},
         silent=tracker.silent + len(new),
-        unresponsive=note_mute(tracker.unresponsive, new, now),
+        unresponsive=record_silence(tracker.unresponsive, new, now),
     )

@@ -21,8 +21,8 @@ class MachineStatus(msgspec.Struct, frozen=True, kw_only=True):
     tried_again_at: datetime | None = None
     """No machine is started before; None without a pause."""
     silent: int = 0
-    """How many in a row were given up because their agents never joined."""
-    rests_until: datetime | None = None
+    """So many machines in a row were given up because their agents never joined."""
+    paused_until: datetime | None = None
     """For that reason no machine is started before, and then only one."""
     trouble: str = ""
     """Why the provider does not carry out all requests at present."""
@@ -43,7 +43,7 @@ class MachineStatus(msgspec.Struct, frozen=True, kw_only=True):
             parts.append(f"{who} starting{first}{since}")
         if self.silent:
             who = "the last machine" if self.silent == 1 else f"the last {self.silent} machines"
-            at = None if self.starting else self.rests_until
+            at = None if self.starting else self.paused_until
             then = f"; the next is tried, alone, after {at.strftime('%H:%M:%S UTC')}" if at else ""
             parts.append(
                 f"no agent came from {who}: the cloud's console log of one shows an admin why"

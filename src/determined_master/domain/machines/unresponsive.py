@@ -31,7 +31,9 @@ class Unresponsive(msgspec.Struct, frozen=True):
         return self.at + rest
 
 
-def note_mute(before: Unresponsive, launched: Iterable[datetime], now: datetime) -> Unresponsive:
+def record_silence(
+    before: Unresponsive, launched: Iterable[datetime], now: datetime
+) -> Unresponsive:
     """Record that machines are given up.
 
     Args:
@@ -45,11 +47,13 @@ def note_mute(before: Unresponsive, launched: Iterable[datetime], now: datetime)
     return before
 
 
-def launch_after(mute: Unresponsive, wanted: int, now: datetime, *, is_one_tried: bool) -> int:
+def launch_after(
+    unresponsive: Unresponsive, wanted: int, now: datetime, *, is_one_tried: bool
+) -> int:
     """How many of the wanted machines to start now.
 
     Args:
-        mute: since an agent joined last.
+        unresponsive: since an agent joined last.
         wanted: machines that scaling would start.
         now: of this tick.
         is_one_tried: whether a machine that was launched after the last pause is still awaited.
@@ -57,6 +61,6 @@ def launch_after(mute: Unresponsive, wanted: int, now: datetime, *, is_one_tried
     Returns:
         All of them while agents join; otherwise one after each pause, and none while one is tried.
     """
-    if mute.until is None:
+    if unresponsive.until is None:
         return wanted
-    return min(wanted, 0 if is_one_tried or now < mute.until else 1)
+    return min(wanted, 0 if is_one_tried or now < unresponsive.until else 1)

@@ -19,8 +19,9 @@ from determined_master.domain.schedule.hash_ring import HashRing, member_of
 from determined_master.domain.schedule.view import AgentView, Rules, RunningView
 
 SlotKind = Literal["slots", "aux"]
-Measure = Literal["open", "soon", "most"]
-"""Slots of an agent: usable now, reservable, and reservable if all preemptible tasks exited."""
+Measure = Literal["open", "reservable", "preemptible"]
+"""Which of an agent's places count: usable now, reservable, or reservable after preemption of
+every task that can be preempted."""
 SlotCounts = tuple[tuple[str, int], ...]
 """The numbers of slots on agents that together satisfy a demand."""
 CapacityGroup = tuple[int, int, float | None]
@@ -39,7 +40,7 @@ class AgentCapacity(msgspec.Struct, gc=False):
     total: int
     free: list[int]
     """Numbers of the free slots, ascending; for tasks without slots only their count matters."""
-    soon: int
+    reservable: int
     """Places that can be reserved. Using more of the free ones would break a reservation."""
     fixed: float | None
     """A score that does not depend on its places."""
@@ -94,12 +95,12 @@ class CapacityIndex:
         self._of[seat.id] = after
 
     def _group(self, seat: AgentCapacity) -> CapacityGroup:
-        soon = seat.soon
+        reservable = seat.reservable
         if self._measure == "open":
             free = len(seat.free)
-            places = max(0, free if free < soon else soon)
+            places = max(0, free if free < reservable else reservable)
         else:
-            places = soon + seat.held if self._measure == "most" else soon
+            places = reservable + seat.held if self._measure == "preemptible" else reservable
         return places, seat.total, seat.fixed
 
 
@@ -125,31 +126,31 @@ class Capacity:
         seats.sort(key=attrgetter("member"))
         self.seats = {seat.id: seat for seat in seats}
         self.now = CapacityIndex(self.seats.values(), "open")
-        self._soon: CapacityIndex | None = None
-        self._most: CapacityIndex | None = None
+        self._reservable: CapacityIndex | None = None
+        self._preemptible: CapacityIndex | None = None
 
     @property
-    def soon(self) -> CapacityIndex:
-        """By reservable slots; built on first use."""
-        if self._soon is None:
-            self._soon = CapacityIndex(self.seats.values(), "soon")
-        return self._soon
+    def reservable(self) -> CapacityIndex:
+        """Agents by reservable places; built on the first use."""
+        if self._reservable is None:
+            self._reservable = CapacityIndex(self.seats.values(), "reservable")
+        return self._reservable
 
     @property
-    def most(self) -> CapacityIndex:
-        """By the slots reservable if all preemptible tasks exited; see `could_leave`."""
-        if self._most is None:
-            self._most = CapacityIndex(self.seats.values(), "most")
-        return self._most
+    def preemptible(self) -> CapacityIndex:
+        """Agents by places that are reservable after every possible preemption."""
+        if self._preemptible is None:
+            self._preemptible = CapacityIndex(self.seats.values(), "preemptible")
+        return self._preemptible
 
-    def could_leave(self, one: RunningView, sign: int = 1) -> None:
-        """Count a task among the preemptible ones; with sign -1 remove it."""
+    def add_preemptible(self, one: RunningView, sign: int = 1) -> None:
+        """Count a task among those that can be preempted; remove it with sign -1."""
         for agent_id, places in self.held(one):
             seat = self.seats.get(agent_id)
             if seat is not None:
                 seat.held += sign * places
-                if self._most is not None:
-                    self._most.moved(seat)
+                if self._preemptible is not None:
+                    self._preemptible.moved(seat)
 
     def held(self, one: RunningView) -> SlotCounts:
         """The places of this kind that a running allocation would free, by agent."""
@@ -165,24 +166,24 @@ class Capacity:
             seat = self.seats[agent_id]
             numbers = tuple(seat.free[:places])
             del seat.free[:places]
-            seat.soon -= places
+            seat.reservable -= places
             self._moved(seat)
             taken.append((agent_id, numbers if self.kind == "slots" else ()))
         return tuple(taken)
 
-    def promise(self, parts: SlotCounts) -> None:
-        """Reserve slots for a request; those in use until they are free."""
+    def reserve(self, parts: SlotCounts) -> None:
+        """Reserve places; those in use are reserved for the time when they are free."""
         for agent_id, places in parts:
             seat = self.seats[agent_id]
-            seat.soon -= places
+            seat.reservable -= places
             self._moved(seat)
 
-    def leaves(self, one: RunningView, sign: int = 1) -> None:
-        """Count on the slots of a preempted task; with sign -1 no longer."""
+    def add_preempted(self, one: RunningView, sign: int = 1) -> None:
+        """Count the places of a preempted task as reservable; undo it with sign -1."""
         for agent_id, places in self.held(one):
             seat = self.seats.get(agent_id)
             if seat is not None:
-                seat.soon += sign * places
+                seat.reservable += sign * places
                 self._moved(seat)
 
     def _without_shut(self, allocation_id: str, held: SlotCounts) -> SlotCounts:
@@ -191,10 +192,10 @@ class Capacity:
 
     def _moved(self, seat: AgentCapacity) -> None:
         self.now.moved(seat)
-        if self._soon is not None:
-            self._soon.moved(seat)
-        if self._most is not None:
-            self._most.moved(seat)
+        if self._reservable is not None:
+            self._reservable.moved(seat)
+        if self._preemptible is not None:
+            self._preemptible.moved(seat)
 
 
 def drained(agents: Sequence[AgentView], rules: Rules, kind: SlotKind) -> Capacity:

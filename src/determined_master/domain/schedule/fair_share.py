@@ -113,10 +113,10 @@ class _Shares:
         if parts is not None:
             self.line.start(request, parts, is_long_awaited=True)
             return request.allocation_id
-        soon = fit(demand, request.allocation_id, self.line.room, is_soon=True)
-        if soon is not None:
-            self.line.room.promise(soon)
-            self.line.wait(request, "leaving", agents=soon)
+        reserved = fit(demand, request.allocation_id, self.line.capacity, is_reservation=True)
+        if reserved is not None:
+            self.line.capacity.reserve(reserved)
+            self.line.wait(request, "leaving", agents=reserved)
             return request.allocation_id
         kept = self.line.drain_for(request, demand)
         if kept is None:
@@ -162,7 +162,7 @@ class _Shares:
             if excess <= 0:
                 return
             self.line.preemptions.append(Preempt(one.allocation_id, PREEMPTED))
-            self.line.room.leaves(one)
+            self.line.capacity.add_preempted(one)
             excess -= one.slots
 
     def _start(self, job: JobView, left: int, served: str | None) -> None:

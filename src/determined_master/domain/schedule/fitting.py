@@ -49,7 +49,7 @@ demand_of = attrgetter("slots", "is_single_node", "excluded_agents")
 
 
 def fit(
-    demand: Demand, allocation_id: str, room: Capacity, *, is_soon: bool = False
+    demand: Demand, allocation_id: str, capacity: Capacity, *, is_reservation: bool = False
 ) -> SlotCounts | None:
     """Choose agents for one request.
 
@@ -61,34 +61,34 @@ def fit(
     Args:
         demand: of the request.
         allocation_id: decides between equally good agents.
-        room: of the demand's kind.
-        is_soon: fit into reservable slots instead of open ones.
+        capacity: of the demand's kind.
+        is_reservation: use reservable places instead of open ones.
 
     Returns:
         Places on each agent; None when nothing fits.
 
     Cost: O(log agents), when few agents are excluded.
     """
-    index = room.soon if is_soon else room.now
+    index = capacity.reservable if is_reservation else capacity.now
     hashed: int | None = None
-    for tied in _by_score(index, demand.places, room):
+    for tied in _by_score(index, demand.places, capacity):
         hashed = hash_of(allocation_id) if hashed is None else hashed
         chosen = _nearest_of(index, tied, hashed, demand.excluded_agents)
         if chosen is not None:
             return ((chosen, demand.places),)
     if not demand.may_spread:
         return None
-    return _fit_whole(demand, allocation_id, index, room.rules.is_heterogeneous)
+    return _fit_whole(demand, allocation_id, index, capacity.rules.is_heterogeneous)
 
 
-def fit_drained(demand: Demand, allocation_id: str, room: Capacity) -> SlotCounts | None:
+def fit_drained(demand: Demand, allocation_id: str, capacity: Capacity) -> SlotCounts | None:
     """Choose the agents that would hold a request soonest if nothing new started on them.
 
     The agents with the fewest slots in use or reserved, because these free up first; None if not
     even idle agents would hold it. The choice moves only to agents with less in use, so a request
     that waits for them is served once their tasks end.
     """
-    index = room.soon
+    index = capacity.reservable
     hashed = hash_of(allocation_id)
     # Sorted by reservable slots, most first: for each size of agents, the slots that they lack in
     # total.
@@ -108,7 +108,7 @@ def fit_drained(demand: Demand, allocation_id: str, room: Capacity) -> SlotCount
         chosen = list(islice(members, count))
         if len(chosen) < count:
             continue
-        missing = sum(max(0, each - room.seats[a].soon) for a in chosen)
+        missing = sum(max(0, each - capacity.seats[a].reservable) for a in chosen)
         if best is None or missing < best[0]:
             best = missing, tuple((a, each) for a in chosen)
     return best[1] if best else None
@@ -130,25 +130,27 @@ def could_fit(demand: Demand, index: CapacityIndex, *, is_heterogeneous: bool) -
 class Gathered:
     """Reservable slots as one task after the other exits, until a request fits."""
 
-    def __init__(self, demand: Demand, room: Capacity) -> None:
-        """Start with the slots that each agent can reserve now, which are not enough."""
+    def __init__(self, demand: Demand, capacity: Capacity) -> None:
+        """Begin with each agent's reservable places, which are not enough."""
         self._demand = demand
         self._wanted, self._may_spread = demand.places, demand.may_spread
-        self._room = room
+        self._capacity = capacity
         self._places: dict[str, int] = {}
         """Of agents to which places were freed."""
-        self._whole = room.soon.whole(demand.excluded_agents) if demand.may_spread else {}
+        self._whole = (
+            capacity.reservable.whole(demand.excluded_agents) if demand.may_spread else {}
+        )
         """Idle agents of each size."""
 
     def is_enough_with(self, held: SlotCounts) -> bool:
         """Whether the request would fit after these places are freed too. Cost: O(its agents)."""
-        seats, places, excluded = self._room.seats, self._places, self._demand.excluded_agents
+        seats, places, excluded = self._capacity.seats, self._places, self._demand.excluded_agents
         is_enough = is_new_whole = False
         for agent_id, count in held:
             seat = seats.get(agent_id)
             if seat is None:
                 continue
-            now = places[agent_id] = places.get(agent_id, seat.soon) + count
+            now = places[agent_id] = places.get(agent_id, seat.reservable) + count
             if agent_id in excluded:
                 continue
             is_enough |= now >= self._wanted
@@ -157,12 +159,12 @@ class Gathered:
                 is_new_whole = True
         if is_enough or not is_new_whole:
             return is_enough
-        is_heterogeneous = self._room.rules.is_heterogeneous
+        is_heterogeneous = self._capacity.rules.is_heterogeneous
         return _whole_sizes(self._demand.slots, self._whole, is_heterogeneous) is not None
 
     def useful_agents(self) -> set[str]:
-        """Agents whose freed slots hold the request, or a part of it."""
-        seats = self._room.seats
+        """The agents whose freed places make room for the request, or for a part of it."""
+        seats = self._capacity.seats
         return {
             agent_id
             for agent_id, now in self._places.items()
@@ -192,10 +194,12 @@ def _first_of(
                 yield agent_id
 
 
-def _by_score(index: CapacityIndex, places: int, room: Capacity) -> Iterator[list[CapacityGroup]]:
+def _by_score(
+    index: CapacityIndex, places: int, capacity: Capacity
+) -> Iterator[list[CapacityGroup]]:
     """Groups of agents that can hold so many places, merged by score, best first."""
     able = [
-        (group[2] if group[2] is not None else score(group[0], group[1], room.rules), group)
+        (group[2] if group[2] is not None else score(group[0], group[1], capacity.rules), group)
         for group in index.groups
         if group[0] >= places
     ]

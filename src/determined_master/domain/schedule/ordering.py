@@ -59,7 +59,7 @@ class QueueOrder(NamedTuple):
     """Ids of requests that are served before another that is ahead of them in the queue."""
 
 
-def drawn_forward(members: Sequence[RequestView], waiting: Sequence[RequestView]) -> QueueOrder:
+def moved_ahead(members: Sequence[RequestView], waiting: Sequence[RequestView]) -> QueueOrder:
     """Move each starving member ahead of the first member that was requested after it.
 
     Args:

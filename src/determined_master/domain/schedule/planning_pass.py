@@ -21,7 +21,7 @@ class PlanningPass:
     def __init__(self, view: PoolView, kind: SlotKind) -> None:
         self.view = view
         self.kind = kind
-        self.room = Capacity(view.agents, view.running, view.rules, kind)
+        self.capacity = Capacity(view.agents, view.running, view.rules, kind)
         self.starts: list[Start] = []
         self.preemptions: list[Preempt] = []
         self.waits: list[Wait] = []
@@ -37,7 +37,7 @@ class PlanningPass:
         """Where it can start now; a full agent stays full, because a pass only uses up slots."""
         if demand in self._full:
             return None
-        parts = fit(demand, request.allocation_id, self.room)
+        parts = fit(demand, request.allocation_id, self.capacity)
         if parts is None:
             self._full.add(demand)
         return parts
@@ -50,7 +50,7 @@ class PlanningPass:
         is_backfill: bool = False,
         is_long_awaited: bool = False,
     ) -> None:
-        placement = self.room.take(parts)
+        placement = self.capacity.take(parts)
         self.starts.append(Start(request.allocation_id, placement, is_backfill, is_long_awaited))
 
     def wait(
@@ -70,7 +70,7 @@ class PlanningPass:
         rules = self.view.rules
         if not demand.excluded_agents:
             if self._sizes is None:
-                totals = (seat.total for seat in self.room.seats.values())
+                totals = (seat.total for seat in self.capacity.seats.values())
                 self._sizes = Counter(total for total in totals if total > 0)
             return could_hold(demand, self._sizes, is_heterogeneous=rules.is_heterogeneous)
         if self._drained is None:
@@ -98,14 +98,16 @@ class PlanningPass:
         """Reserve agents for a request until they can hold it; None when enough are drained."""
         if not self.can_drain or demand in self._undrainable:
             return None
-        parts = fit_drained(demand, request.allocation_id, self.room)
-        if parts is None or not self._is_new_promise(parts):
+        parts = fit_drained(demand, request.allocation_id, self.capacity)
+        if parts is None or not self._is_new_reservation(parts):
             self._undrainable.add(demand)
             return None
         self._drained_for += 1
-        self.room.promise(parts)
+        self.capacity.reserve(parts)
         return parts
 
-    def _is_new_promise(self, parts: SlotCounts) -> bool:
-        """Whether the demand is not completely reserved for others already."""
-        return all(self.room.seats[a].total + self.room.seats[a].soon >= n for a, n in parts)
+    def _is_new_reservation(self, parts: SlotCounts) -> bool:
+        """Whether at least a part of the places is not reserved for others already."""
+        return all(
+            self.capacity.seats[a].total + self.capacity.seats[a].reservable >= n for a, n in parts
+        )

@@ -20,7 +20,7 @@ from operator import attrgetter
 
 from determined_master.domain.schedule.capacity import SlotKind
 from determined_master.domain.schedule.fitting import Demand, demand_of, fit
-from determined_master.domain.schedule.ordering import drawn_forward, queue_key
+from determined_master.domain.schedule.ordering import moved_ahead, queue_key
 from determined_master.domain.schedule.plan import Plan, Wait
 from determined_master.domain.schedule.planning_pass import PlanningPass
 from determined_master.domain.schedule.victims import Victims
@@ -147,7 +147,7 @@ class _Queue:
         return self._drawn(members, waiting) + never
 
     def _drawn(self, members: list[RequestView], waiting: list[RequestView]) -> list[RequestView]:
-        order, early = drawn_forward(members, waiting)
+        order, early = moved_ahead(members, waiting)
         self._early |= early
         return order
 
@@ -170,7 +170,7 @@ class _Queue:
         if parts is None:
             return False, self._wait(request, demand)
         if ahead and not request.is_preemptible:
-            line.room.promise(parts)
+            line.capacity.reserve(parts)
             line.wait(request, "behind", ahead)
             return False, False
         is_early = request.allocation_id in self._early
@@ -190,7 +190,7 @@ class _Queue:
             return False
         is_impatient = line.is_impatient(request)
         if (self._preempts or is_impatient) and demand not in self._hopeless:
-            parts = fit(demand, request.allocation_id, line.room, is_soon=True)
+            parts = fit(demand, request.allocation_id, line.capacity, is_reservation=True)
             if parts is None and self._victims is not None:
                 if self._victims.has_served_enough:
                     # No other task exits in this pass, so reservable slots only decrease.
@@ -199,7 +199,7 @@ class _Queue:
                     return True
                 parts = self._victims.make_room(request, demand)
             if parts is not None:
-                line.room.promise(parts)
+                line.capacity.reserve(parts)
                 line.wait(request, "leaving", agents=parts)
                 return True
             self._hopeless.add(demand)

@@ -27,11 +27,11 @@ class Victims:
 
     def __init__(self, line: PlanningPass) -> None:
         self._line = line
-        self._room = line.room
+        self._capacity = line.capacity
         able = [
             r
             for r in line.view.running
-            if r.is_preemptible and not (r.is_leaving or r.is_gone) and line.room.held(r)
+            if r.is_preemptible and not (r.is_leaving or r.is_gone) and line.capacity.held(r)
         ]
         self._left = sorted(able, key=_urgency)
         """The most urgent first."""
@@ -41,7 +41,7 @@ class Victims:
         """Tasks that are preempted already."""
         self._served = 0
         for one in able:
-            self._room.could_leave(one)
+            self._capacity.add_preemptible(one)
 
     @property
     def has_served_enough(self) -> bool:
@@ -58,23 +58,25 @@ class Victims:
         """
         self._skip(rank(request))
         if not could_fit(
-            demand, self._room.most, is_heterogeneous=self._room.rules.is_heterogeneous
+            demand,
+            self._capacity.preemptible,
+            is_heterogeneous=self._capacity.rules.is_heterogeneous,
         ):
             return None
         useful = self._fewest(demand)
         for one in useful:
-            self._room.leaves(one)
-        parts = fit(demand, request.allocation_id, self._room, is_soon=True)
+            self._capacity.add_preempted(one)
+        parts = fit(demand, request.allocation_id, self._capacity, is_reservation=True)
         if parts is None:
             raise AssertionError(f"{request.allocation_id} should fit when they have left")
         self._served += 1
         wanted = dict(parts)
         for one in reversed(useful):  # the most urgent candidate is spared first
-            self._room.leaves(one, -1)
-            if any(self._room.seats[a].soon < n for a, n in wanted.items()):
-                self._room.leaves(one)
+            self._capacity.add_preempted(one, -1)
+            if any(self._capacity.seats[a].reservable < n for a, n in wanted.items()):
+                self._capacity.add_preempted(one)
                 self._taken.add(one.allocation_id)
-                self._room.could_leave(one, -1)
+                self._capacity.add_preemptible(one, -1)
                 self._line.preemptions.append(
                     Preempt(one.allocation_id, PREEMPTED, request.job_id)
                 )
@@ -85,7 +87,7 @@ class Victims:
 
         The least urgent comes first.
         """
-        gathered, held_by = Gathered(demand, self._room), self._room.held
+        gathered, held_by = Gathered(demand, self._capacity), self._capacity.held
         asked: list[tuple[RunningView, SlotCounts]] = []
         for one in islice(reversed(self._left), len(self._left) - self._first):
             if one.allocation_id in self._taken:
@@ -106,7 +108,7 @@ class Victims:
         while self._first < len(self._left) and _place(self._left[self._first]) <= ahead:
             one = self._left[self._first]
             if one.allocation_id not in self._taken:
-                self._room.could_leave(one, -1)
+                self._capacity.add_preemptible(one, -1)
             self._first += 1
 
 

@@ -168,7 +168,7 @@ class HalvingSearch:
             entries += 1
         return self._refill(state["position"], entries, counts, [], records)
 
-    def go_on(self, state: Any, memory: SearchMemory) -> SearchDecision:
+    def create_more(self, state: Any, memory: SearchMemory) -> SearchDecision:
         """More trials, as far as the brackets allow."""
         return self._refill(state["position"], state["entries"], _read_counts(state), [], [])
 

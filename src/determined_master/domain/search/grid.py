@@ -120,7 +120,7 @@ class GridSearch:
             return SearchDecision({**state, "due": due}, has_more=due > 0)
         return self._create({**state, "due": due + 1}, 1)
 
-    def go_on(self, state: Any, memory: SearchMemory) -> SearchDecision:
+    def create_more(self, state: Any, memory: SearchMemory) -> SearchDecision:
         """More of the first points."""
         return self._create(state, state.get("due", 0))
 

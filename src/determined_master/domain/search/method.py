@@ -97,7 +97,7 @@ class SearchMethod(Protocol):
         """Handle the end of a trial, once a trial; create its replacement if there is one."""
         ...
 
-    def go_on(self, state: Any, memory: SearchMemory) -> SearchDecision:
+    def create_more(self, state: Any, memory: SearchMemory) -> SearchDecision:
         """Create more of the trials that earlier decisions postponed."""
         ...
 

@@ -70,7 +70,7 @@ class RandomSearch:
             return SearchDecision(after, has_more=due > 0)
         return self._create({**after, "due": due + 1}, 1)
 
-    def go_on(self, state: Any, memory: SearchMemory) -> SearchDecision:
+    def create_more(self, state: Any, memory: SearchMemory) -> SearchDecision:
         """More of the first trials."""
         return self._create(state, state.get("due", 0))
 

@@ -37,7 +37,7 @@ class RemovedSearch:
         """Refuse to continue."""
         self._refuse()
 
-    def go_on(self, state: Any, memory: SearchMemory) -> SearchDecision:
+    def create_more(self, state: Any, memory: SearchMemory) -> SearchDecision:
         """Refuse to continue."""
         self._refuse()
 

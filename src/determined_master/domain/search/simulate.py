@@ -78,7 +78,7 @@ class SearchRun:
         actions, records = [*decision.actions], [*decision.records]
         self._take(decision)
         while decision.has_more:
-            decision = self.method.go_on(self.state, self.memory)
+            decision = self.method.create_more(self.state, self.memory)
             self._take(decision)
             actions += decision.actions
             records += decision.records
@@ -121,7 +121,7 @@ def simulate(
     if workers < 1:
         raise ValueError(f"a simulation needs at least 1 worker, got {workers}")
     cluster = _Cluster(SearchRun(method), train, workers)
-    cluster.take_in(cluster.run.start())
+    cluster.enqueue(cluster.run.start())
     while cluster.events:
         cluster.advance(on_report)
     return Simulation(cluster.now_s, list(cluster.run.trials.values()))
@@ -147,8 +147,8 @@ class _Cluster:
     events: list[tuple[float, int, str]] = field(default_factory=list)
     scheduled: int = 0
 
-    def take_in(self, decision: SearchDecision) -> None:
-        """Queue a decision's trials, and start as many as there are free workers."""
+    def enqueue(self, decision: SearchDecision) -> None:
+        """Queue a decision's trials, and start as many as workers are free."""
         self.waiting.extend(a.request_id for a in decision.actions if isinstance(a, Create))
         while self.waiting and len(self.live) < self.workers:
             request_id = self.waiting.popleft()
@@ -165,13 +165,13 @@ class _Cluster:
         if one.next is not None and not trial.was_stopped:
             if on_report:
                 on_report(self.now_s, request_id, one.next)
-            self.take_in(self.run.validate(request_id, one.next.metric, one.next.time))
+            self.enqueue(self.run.validate(request_id, one.next.metric, one.next.time))
             if not trial.was_stopped:
                 self._schedule(request_id)
                 return
         del self.live[request_id]
         trial.ended_s = self.now_s
-        self.take_in(self.run.end(request_id, "clean" if trial.was_stopped else one.end))
+        self.enqueue(self.run.end(request_id, "clean" if trial.was_stopped else one.end))
 
     def _schedule(self, request_id: str) -> None:
         one = self.live[request_id]

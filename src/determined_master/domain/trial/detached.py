@@ -110,17 +110,17 @@ def step(state: Trial, event: TrialEvent) -> Step:
             assert_never(event)
 
 
-def _report(state: Trial, told: DetachedState | None) -> Step:
-    if told is None:
+def _report(state: Trial, reported: DetachedState | None) -> Step:
+    if reported is None:
         return (state, []) if state.silent_since is None else _move(state, "RUNNING")
-    if told == state.state and state.silent_since is None:
+    if reported == state.state and state.silent_since is None:
         return state, []
     if state.state in TERMINAL and state.silent_since is None:
         raise FailedPrecondition(
-            f"trial {state.id} is in terminal state {state.state} and cannot become {told}: "
+            f"trial {state.id} is in terminal state {state.state} and cannot become {reported}: "
             "start its next run first"
         )
-    return _move(state, told)
+    return _move(state, reported)
 
 
 def _fall_silent(state: Trial, event: DetachedFellSilent) -> Step:
@@ -139,5 +139,5 @@ def _move(state: Trial, to: RunState, reason: str = "") -> Step:
     after = replace(state, state=to, reason=reason, silent_since=None)
     if to == state.state:
         return after, []
-    told = ReportDetachedState(experiment_id=state.experiment_id, before=state.state, after=to)
-    return after, [told]
+    report = ReportDetachedState(experiment_id=state.experiment_id, before=state.state, after=to)
+    return after, [report]
