@@ -1,4 +1,4 @@
-"""One master: its parts joined, run and closed."""
+"""One master: creates, connects, runs and closes its parts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class App:
-    """One master: its parts, joined."""
+    """One master: its connected parts."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class App:
         Listeners(base, work.proxies).listen()
 
     async def run(self, ready: asyncio.Event) -> None:
-        """Lead, plan and flush until cancelled; `ready` is set once agents may come."""
+        """Lead, plan and flush until cancelled; `ready` is set once agents may connect."""
         await self._loops.run(ready)
 
     def close(self) -> None:

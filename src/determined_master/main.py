@@ -40,11 +40,10 @@ log = logging.getLogger(__name__)
 
 EXIT_INTERRUPTED = 130
 NEW_OBJECTS_A_COLLECTION = 50_000
-"""To look through so many holds the loop for some milliseconds."""
+"""Scanning so many objects blocks the loop for some milliseconds."""
 
 
 def main() -> None:
-    """Entry point of the command."""
     try:
         chosen = settings.load(sys.argv[1:], os.environ)
         if chosen.command == "version":
@@ -75,7 +74,7 @@ def _in_words(error: Exception) -> str:
 
 async def _run(chosen: settings.Settings) -> None:
     if chosen.command == "restore":
-        read_manifest(Path(chosen.directory))  # before a database is made for nothing
+        read_manifest(Path(chosen.directory))  # before a database is created in vain
     async with database.database(chosen) as address:
         if chosen.command == "run":
             await _serve(chosen, address)
@@ -175,7 +174,7 @@ async def _until_signal(master: app.App, server: _Server, listener: socket.socke
 
 
 async def _comes_first(event: asyncio.Event, other: asyncio.Event) -> bool:
-    """Whether the event happens before the other: a master may wait for its lead for days."""
+    """Whether the event happens before the other: a master may wait for leadership for days."""
     waits = [asyncio.ensure_future(e.wait()) for e in (event, other)]
     try:
         await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
@@ -193,8 +192,8 @@ def _shown_address(chosen: settings.Settings) -> str:
 def spare_the_collector() -> None:
     """Collect cycles seldom, and never among the objects made at start.
 
-    A request of 1,000 lines makes thousands of objects, none of them in a cycle: with Python's
-    threshold of 700 a fifth of the time went into looking through them.
+    A request of 1,000 lines creates thousands of objects, none of them in a cycle. With Python's
+    threshold of 700 a fifth of the time was spent in the collector.
     """
     gc.collect()
     gc.freeze()
@@ -206,7 +205,7 @@ class _Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take no signal."""
+        """Handle no signal."""
         yield
 
 
@@ -221,7 +220,7 @@ def _listen(chosen: settings.Settings) -> socket.socket:
 
 
 def _reason(error: OSError) -> str:
-    """Why: asyncio and `create_server` add the address to the system's words."""
+    """Why: asyncio and `create_server` add the address to the system's text."""
     return (error.strerror or str(error)).partition(" (while")[0]
 
 

@@ -1,4 +1,4 @@
-"""Protocols of everything outside: backends, and the events that they report."""
+"""Protocols of the outside world: backends, and the events that they report."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from determined_wire.agent_link import ContainerReport, ContainerSpec, Device, H
 
 
 class NotConnected(Exception):
-    """The agent is away; the order can be given again when it is back."""
+    """The agent is disconnected; the order can be repeated once it reconnects."""
 
 
 class ProviderFailed(Exception):
@@ -31,11 +31,14 @@ class ProviderFailed(Exception):
 
 
 class LaunchFailed(ProviderFailed):
-    """No machine could be started; the text is also for users, whose tasks may end by it."""
+    """No machine could be started.
+
+    Users see the text too, as their tasks may end because of it.
+    """
 
 
 class AgentSnapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """One agent as the master knows it now."""
+    """One agent in its current state."""
 
     id: str
     pool: str
@@ -47,9 +50,9 @@ class AgentSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     is_enabled: bool = True
     is_draining: bool = False
-    """What runs there continues, nothing new starts."""
+    """Running containers continue, nothing new starts."""
     account: str = ""
-    """The user that all of its tasks run as; empty where each has its own."""
+    """The user of all of its tasks; empty where each task has its own."""
     disabled_slots: frozenset[int] = frozenset()
     draining_slots: frozenset[int] = frozenset()
     foreign_slots: frozenset[int] = frozenset()
@@ -70,12 +73,12 @@ class PodTerms(msgspec.Struct, frozen=True, kw_only=True):
     """Empty for the cluster's own."""
     job_id: str = ""
     priority: int | None = None
-    """The larger one is more urgent."""
+    """Higher is more urgent."""
     rank: int = 0
     pods: int = 1
-    """Of the whole task."""
+    """Number of pods of the whole task."""
     pod_spec: Mapping[str, Any] | None = None
-    """What users want of the pod, all layers merged."""
+    """The users' pod spec, all layers merged."""
     username: str = ""
     workspace: str = ""
     experiment_id: str = ""
@@ -92,7 +95,7 @@ class StoredOutput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StartOrder(msgspec.Struct, frozen=True, kw_only=True):
-    """Which container to start where."""
+    """An order to start a container on an agent."""
 
     agent_id: str
     container_id: str
@@ -113,13 +116,13 @@ class TaskNote(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     level: str = "INFO"
     key: str = ""
-    """Names the subject: within a task, a key is noted once, by whichever master."""
+    """Identifies the subject: each key is written once for a task, by whichever master."""
     at: datetime | None = None
-    """When that happened (UTC); None for now."""
+    """When it happened (UTC); None for now."""
 
 
 class ClusterBackend(Protocol):
-    """What runs containers."""
+    """Runs containers."""
 
     def agents(self) -> Sequence[AgentSnapshot]:
         """All agents that are connected or may still reconnect."""
@@ -128,7 +131,7 @@ class ClusterBackend(Protocol):
         """Slots disabled from now on, by agent id; on all other agents all are enabled."""
 
     async def start_container(self, order: StartOrder) -> None:
-        """Start a container once, however often it is ordered. Raises NotConnected."""
+        """Start a container once, even if it is ordered repeatedly. Raises NotConnected."""
 
     async def signal_container(
         self, agent_id: str, container_id: str, signal: int, allocation_id: str = ""
@@ -143,12 +146,12 @@ class ClusterBackend(Protocol):
 
 
 class Quota(msgspec.Struct, frozen=True):
-    """How many GPUs a namespace may request, by one of its ResourceQuotas."""
+    """A namespace's limit on GPU requests, from one of its ResourceQuotas."""
 
     name: str
     gpus: float
     is_own: bool
-    """Whether the master made it, by `set_quota`."""
+    """Whether the master created it, by `set_quota`."""
 
 
 class Namespaces(Protocol):
@@ -169,7 +172,7 @@ class Namespaces(Protocol):
         """
 
     async def delete_namespace(self, name: str) -> bool:
-        """Delete a namespace that this master has made, with all that is in it.
+        """Delete a namespace that this master has created, with everything in it.
 
         Returns:
             True if it is deleted or did not exist. False if it belongs to others, and stays.
@@ -179,11 +182,11 @@ class Namespaces(Protocol):
         """Its quotas of GPUs (`requests.nvidia.com/gpu`), by name."""
 
     async def set_quota(self, namespace: str, gpus: int) -> None:
-        """Make or change the quota `<namespace>-quota`."""
+        """Create or change the quota `<namespace>-quota`."""
 
 
 class KubernetesCluster(ClusterBackend, Namespaces, Protocol):
-    """A Kubernetes cluster: its nodes are agents, on which containers are put as pods.
+    """A Kubernetes cluster: its nodes are agents, and containers run on them as pods.
 
     `PodEvents` reports their state.
     """
@@ -192,14 +195,14 @@ class KubernetesCluster(ClusterBackend, Namespaces, Protocol):
         """Whether it is, or was, one of its nodes."""
 
     def open(self, expected: Mapping[str, str], epoch: int) -> None:
-        """Act from now on, under an epoch; `expected` has the pool of each node in use."""
+        """Begin to act under an epoch; `expected` has the pool of each node in use."""
 
     async def close(self) -> None:
-        """Act no more; pods run on."""
+        """Stop acting; pods continue."""
 
 
 class AgentAdmission(Protocol):
-    """Where agents come in."""
+    """Admits agents."""
 
     def open(self, expected: Mapping[str, str], epoch: int) -> None:
         """Accept agents under an epoch; `expected` has the pool of each that runs something."""
@@ -231,10 +234,10 @@ class AgentEvents(Protocol):
     async def agent_joined(
         self, agent: AgentSnapshot, containers: tuple[ContainerReport, ...]
     ) -> tuple[str, ...]:
-        """An agent is in; the answer lists the containers that it shall keep."""
+        """An agent has joined; the answer lists the containers that it keeps."""
 
     def wanted(self, agent_id: str) -> frozenset[str]:
-        """The containers that are to run on an agent now."""
+        """The containers that should run on an agent now."""
 
     async def agent_lost(self, agent_id: str, reason: str) -> None:
         """An agent did not reconnect in time."""
@@ -245,17 +248,19 @@ class AgentEvents(Protocol):
         """A container has reached a state."""
 
     async def store_logs(self, agent_id: str, batch: LogBatch) -> int:
-        """Store lines; the number of the last one stored."""
+        """Store lines; return the number of the last stored line."""
 
 
 class PodEvents(AgentEvents, Protocol):
-    """Events that a Kubernetes backend reports, each node in an agent's role."""
+    """Events that a Kubernetes backend reports; each node acts as an agent."""
 
     async def stored_output(self, task_id: str, container_id: str) -> StoredOutput:
         """How much of a container's output is stored."""
 
     async def note(self, note: TaskNote) -> None:
-        """Write a line of the backend's own into the log of a task; one with a key once."""
+        """Write a line of the backend into the log of a task; a line with a key is written
+        once.
+        """
 
 
 class JoinPolicy(Protocol):
@@ -264,7 +269,7 @@ class JoinPolicy(Protocol):
     def check(
         self, hello: Hello, remote_address: str, *, certificate: frozenset[str] | None = None
     ) -> str | None:
-        """Why not, in words for the agent's admin; None when it may.
+        """Why the agent is refused, for its admin; None when it may join.
 
         Args:
             hello: the agent's own description.
@@ -278,26 +283,27 @@ class MachineSite(msgspec.Struct, frozen=True, kw_only=True):
     """Facts about the master that a provider needs for agents on machines."""
 
     pool: str
-    """That they join."""
+    """The pool that they join."""
     join_token: str
     """The secret with which they join."""
     master_scheme: str
-    """`http` or `https`: how this master listens. The option `master_url` goes before it."""
+    """`http` or `https`, from this master's listener. The option `master_url` has precedence."""
     master_port: int
     master_cert: str
-    """In PEM, what signs the master's certificate; empty without TLS."""
+    """The authority of the master's certificate, in PEM; empty without TLS."""
     cluster_id: str
 
 
 class MachineProvider(Protocol):
     """Starts and ends the machines of one pool; each runs an agent that joins the pool.
 
-    One object a pool; its calls never overlap. Each has its own deadline, of at most a minute.
+    There is one object for each pool; its calls never overlap. Each has its own deadline, of at
+    most a minute.
     """
 
     @property
     def type(self) -> MachineType:
-        """The type of each machine. Known at once; `open` may find out the place."""
+        """The type of each machine. Known at once; `open` may find out the location."""
 
     async def open(self) -> None:
         """Learn facts from the provider. Call it first, and again after a failure.
@@ -317,15 +323,15 @@ class MachineProvider(Protocol):
 
         Args:
             count: how many, at least 1.
-            token: a UUID. The same again (the master died before it heard the answer) starts
-                nothing more, and gives the machines of the first time.
+            token: a UUID. A repeated token (the master died before it got the answer) starts
+                nothing more, and returns the machines of the first call.
 
         Returns:
             The machines started or requested, possibly fewer than `count`, even if `list_machines`
-            takes a while until it has them.
+            takes a while to list them.
 
         Raises:
-            LaunchFailed: none could be started; ProviderFailed: whether, is not known.
+            LaunchFailed: none could be started; ProviderFailed: the outcome is unknown.
         """
 
     async def terminate(self, machine_ids: Sequence[str]) -> None:
@@ -346,24 +352,24 @@ class Buckets(Protocol):
     """
 
     def sizes_below(self, config: Mapping[str, Any], path: str) -> dict[str, int]:
-        """Sizes in bytes of what lies below a path, by the rest of its path."""
+        """Sizes in bytes of the objects below a path, by the rest of their paths."""
 
     def content(self, config: Mapping[str, Any], path: str) -> bytes | None:
         """The object at a path, if there is one."""
 
     def pieces(self, config: Mapping[str, Any], path: str) -> Iterator[bytes]:
-        """What lies at a path, piece by piece."""
+        """The object at a path, piece by piece."""
 
 
 class Authenticator(Protocol):
     """Finds the owner of a token. Every request calls it, so it answers from memory."""
 
     async def authenticate(self, token: str) -> Caller | None:
-        """The caller a token stands for; None for an unknown or expired one.
+        """The caller of a token; None for an unknown or expired one.
 
         The caller may be inactive (a deactivated user). A task's token gives its owner with the
         task's scope, and None once its allocation has ended.
 
         Raises:
-            Unauthenticated: the token was revoked, with the text that says so.
+            Unauthenticated: the token was revoked; the text says so.
         """

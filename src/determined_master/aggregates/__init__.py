@@ -1,4 +1,4 @@
-"""The aggregates of the master: for each its kind and the projection of its state into rows."""
+"""The aggregates of the master: the kind of each and the projection of its state into rows."""
 
 from determined_master.aggregates.allocations import ALLOCATION
 from determined_master.aggregates.experiments import EXPERIMENT

@@ -1,4 +1,4 @@
-"""The aggregate of an allocation: its kind and rows."""
+"""The aggregate of an allocation: its kind and its projection."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from determined_master.store.tasks import allocations
 async def project_allocations(
     conn: Conn, changes: Sequence[Change[alloc.Allocation, alloc.AllocationEvent]]
 ) -> None:
-    """Write the states of allocations and the lines in their tasks' logs."""
     await allocations.update_allocations(conn, [_allocation_change(c) for c in changes])
     await write_log_lines(conn, changes)
 
@@ -48,7 +47,7 @@ def _allocation_change(
 
 
 def _given_up(effect: alloc.AllocationOrder, error: str) -> alloc.AllocationEvent:
-    """Names the container that the effect was about."""
+    """Reports the container that the effect was about."""
     container_id = ""
     match effect:
         case alloc.StartContainer() | alloc.SignalContainer() | alloc.ForgetContainer():

@@ -23,7 +23,7 @@ class SearchContexts:
     """Loads the data that an experiment's search needs besides its state."""
 
     async def load(self, conn: Conn, id: str, state: Any | None) -> SearchContext:
-        """The method from the configuration, the memory from the rows."""
+        """Build the method from the configuration and the memory from the rows."""
         row = await experiments.find_experiment(conn, int(id))
         if row is None:
             raise RuntimeError(f"experiment {id} has no row")
@@ -46,7 +46,6 @@ class SearchContexts:
 async def project_experiments(
     conn: Conn, changes: Sequence[Change[exp.Experiment, exp.ExperimentEvent]]
 ) -> None:
-    """Write the states and the rows of searches."""
     removed = [c.after.id for c in changes if c.after.state == "DELETED"]
     if removed:
         await removal.delete_experiments(conn, removed)
@@ -74,7 +73,7 @@ async def project_experiments(
 def _shows_the_same(before: exp.Experiment | None, after: exp.Experiment) -> bool:
     """Whether its row need not be written: most events of a search change only the search.
 
-    Progress is shown in whole percents, so that a search writes its row a hundred times at most.
+    Progress is stored in whole percents, so that a search writes its row a hundred times at most.
     """
     return before is not None and _shown(before) == _shown(after)
 
@@ -84,7 +83,7 @@ def _shown(state: exp.Experiment) -> tuple[str, str, int]:
 
 
 def _given_up(effect: exp.ExperimentEffect, error: str) -> exp.ExperimentEvent:
-    """Names the trial, or the GC task, that the effect was about."""
+    """Reports the trial, or the GC task, that the effect was about."""
     request_id = task_id = ""
     match effect:
         case exp.CreateTrial() | exp.ContinueTrial() | exp.StopTrial():

@@ -16,7 +16,6 @@ from determined_master.store.tasks import generic_tasks
 async def project_generic_tasks(
     conn: Conn, changes: Sequence[Change[task.GenericTask, task.TaskEvent]]
 ) -> None:
-    """Write the states of generic tasks and the lines in their logs."""
     rows = [
         (c.after.id, c.after.state, c.after.reason, ended_at(c.after.state, c.at)) for c in changes
     ]
@@ -25,7 +24,7 @@ async def project_generic_tasks(
 
 
 def _given_up(effect: task.TaskOrder, error: str) -> task.TaskEvent:
-    """Names the allocation of the run that the effect was about."""
+    """Reports the allocation of the run that the effect was about."""
     return task.TaskEffectFailed(
         effect=tag_of(effect), error=error, allocation_id=effect.allocation_id
     )

@@ -18,7 +18,6 @@ async def project_interactive_tasks(
     conn: Conn,
     changes: Sequence[Change[interactive.InteractiveTask, interactive.InteractiveEvent]],
 ) -> None:
-    """Write the states of interactive tasks and the lines in their logs."""
     rows = [
         (c.after.id, c.after.state, c.after.exit_status, c.at if c.after.state == "OVER" else None)
         for c in changes
@@ -28,7 +27,7 @@ async def project_interactive_tasks(
 
 
 def _given_up(effect: interactive.InteractiveOrder, error: str) -> interactive.InteractiveEvent:
-    """Names the allocation of the run that the effect was about."""
+    """Reports the allocation of the run that the effect was about."""
     return task.TaskEffectFailed(
         effect=tag_of(effect), error=error, allocation_id=effect.allocation_id
     )

@@ -1,4 +1,4 @@
-"""Rows that several aggregates write: lines of task logs, and when a run ended."""
+"""Rows that several aggregates write: lines of task logs, and end times of runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from determined_master.store.logs import task_logs
 
 
 async def write_log_lines(conn: Conn, changes: Iterable[Change[Any, Any]]) -> None:
-    """Write the lines that changes put into the logs of their tasks."""
+    """Write the log lines of changes."""
     lines = [
         (r.task_id, None, None, None, None, c.at, LEVEL_NUMBERS[r.level], "master", "stdout", t)
         for c in changes
@@ -28,5 +28,5 @@ async def write_log_lines(conn: Conn, changes: Iterable[Change[Any, Any]]) -> No
 
 
 def ended_at(state: str, at: datetime) -> datetime | None:
-    """When a run ended; None while it has not."""
+    """When a run ended; None for a live one."""
     return at if state in TERMINAL or state in LEAVING else None

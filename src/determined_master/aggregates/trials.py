@@ -18,7 +18,6 @@ from determined_master.store.experiments import trials
 async def project_trials(
     conn: Conn, changes: Sequence[Change[trial.Trial, trial.TrialEvent]]
 ) -> None:
-    """Write the states of trials and the lines in their logs."""
     rows = [
         (
             c.after.id,
@@ -35,7 +34,7 @@ async def project_trials(
 
 
 def _given_up(effect: trial.TrialOrder, error: str) -> trial.TrialEvent:
-    """Names the allocation that the effect was about."""
+    """Reports the allocation that the effect was about."""
     allocation_id = ""
     match effect:
         case trial.RequestAllocation() | trial.PreemptAllocation() | trial.KillAllocation():

@@ -1,1 +1,1 @@
-"""The composition root: only here, and in `app.py`, concrete parts are named and joined."""
+"""The composition root: only here and in `app.py` are concrete parts created and connected."""

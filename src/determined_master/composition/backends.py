@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TestBackends:
-    """What tests put in the place of that which runs containers."""
+    """Replacements of backends in tests."""
 
     agents: ClusterBackend | None = None
-    """In place of agents that connect."""
+    """Replaces agents that connect."""
     clusters: Mapping[str, KubernetesCluster] | None = None
-    """In place of the settings', by the name of their manager."""
+    """Replaces those of the settings, by the name of their manager."""
 
 
 NO_TEST_BACKENDS = TestBackends()
@@ -35,10 +35,10 @@ NO_TEST_BACKENDS = TestBackends()
 
 @dataclass(frozen=True)
 class JoinedBackends:
-    """All that runs containers."""
+    """The backends that run containers."""
 
     door: AgentBackend
-    """Where agents come in."""
+    """Admits agents."""
     every: Backends
     """The agents and all clusters, as one."""
     runner: ClusterBackend
@@ -47,10 +47,10 @@ class JoinedBackends:
 
 
 def join_backends(base: Foundation, stand_ins: TestBackends) -> JoinedBackends:
-    """Make all that runs containers.
+    """Create all backends.
 
     Raises:
-        SettingsError: a cluster of the settings does not say where its pods call the master.
+        SettingsError: a cluster's settings lack the address at which its pods reach the master.
     """
     settings = base.settings
     door = _door(base)
@@ -100,7 +100,7 @@ def _managers(settings: Settings) -> dict[str, str]:
 def _namespaces(
     settings: Settings, calls: Mapping[str, KubernetesCluster]
 ) -> dict[str, NamespacesOf]:
-    """The Kubernetes clusters, as those see them who bind workspaces to namespaces."""
+    """The Kubernetes clusters, as an interface for binding workspaces to namespaces."""
     return {
         manager.name: NamespacesOf(calls[manager.name], manager.config.default_namespace)
         for manager in settings.managers

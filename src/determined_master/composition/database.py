@@ -24,7 +24,7 @@ def secrets_dir(settings: Settings) -> Path | None:
 
 
 def layout_of(settings: Settings) -> Layout:
-    """Where the master's own PostgreSQL lies."""
+    """The location of the master's own PostgreSQL."""
     if settings.db.data_dir:
         return Layout(Path(settings.db.data_dir).absolute())
     return default_layout(settings.cluster_name or "determined")
@@ -32,10 +32,10 @@ def layout_of(settings: Settings) -> Layout:
 
 @contextlib.asynccontextmanager
 async def database(settings: Settings) -> AsyncIterator[Address]:
-    """A database: the user's, or our own that runs as long as this does.
+    """A database: the user's, or our own, which runs as long as this does.
 
-    It is migrated, but for `restore`, which needs an empty one. `backup` and `simulate` may use
-    the server of a master that runs, and make no database where there is none.
+    It is migrated, except for `restore`, which needs an empty one. `backup` and `simulate` may use
+    the server of a running master, and create no database where there is none.
     """
     if settings.db.host:
         address = Address(

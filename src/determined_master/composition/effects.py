@@ -1,4 +1,4 @@
-"""Who carries out which effect."""
+"""Registers the handlers of all effects."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def register_effects(
     base: Foundation, runner: ClusterBackend, pools: Pools, checkpoint_gc: CheckpointGc
 ) -> None:
-    """Give the engine a handler for every effect; before it runs.
+    """Register a handler for every effect, before the engine runs.
 
     Args:
         runner: takes the orders about containers.

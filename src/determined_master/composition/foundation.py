@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from determined_master.store.db import Address, Database
 
 Nudge = Callable[[str], None]
-"""Has a pool planned soon, given its name."""
+"""Triggers planning of a pool, by name."""
 
 
 @dataclass(frozen=True)
 class Foundation:
-    """The settings, the database, the engine, and what hears of tasks."""
+    """The settings, the database, the engine, and the listeners of tasks."""
 
     settings: Settings
     cluster: Cluster
@@ -49,9 +49,9 @@ def lay_foundation(
 ) -> Foundation:
     """
     Args:
-        address: where the engine makes connections of its own.
-        db: where everybody else borrows one.
-        nudge: called once the master runs, not before.
+        address: for the engine's own connections.
+        db: for all other users.
+        trigger_planning: called only while the master runs.
     """
     engine = Engine(address, db, KINDS)
     live = LiveAllocations(nudge)

@@ -29,7 +29,7 @@ def kubernetes_clusters(
     """A backend for each Kubernetes manager of the settings, by the manager's name.
 
     Raises:
-        SettingsError: one does not say where its pods call the master.
+        SettingsError: one lacks the address at which its pods reach the master.
     """
     return {
         manager.name: KubernetesBackend(
@@ -61,10 +61,10 @@ def _options(settings: Settings, manager: Manager, facts: MasterFacts) -> Cluste
 
 
 def _address(settings: Settings, config: KubernetesManager, at: str) -> MasterAddress:
-    """Where pods call the master.
+    """The address at which pods reach the master.
 
     Raises:
-        SettingsError: nothing says so.
+        SettingsError: there is none.
     """
     scheme = config.determined_master_scheme or ("https" if settings.security.tls.cert else "http")
     if config.determined_master_host:

@@ -1,4 +1,4 @@
-"""Work of a leading master: keeps memory in line with the rows, and admits agents."""
+"""Work of a leading master: compares memory with the rows, and admits agents."""
 
 from __future__ import annotations
 
@@ -28,13 +28,11 @@ LOOK_S = 10.0
 
 
 async def _nothing(epoch: int) -> None:
-    """There are no machines on demand."""
+    """Without machines on demand there is nothing to do."""
 
 
 @dataclass(frozen=True)
 class LeaderTasks:
-    """The loops of a leading master."""
-
     engine: Engine
     db: Database
     live: LiveAllocations
@@ -60,7 +58,7 @@ class LeaderTasks:
                 await asyncio.sleep(0.2)
 
     async def keep_enforcing(self) -> None:
-        """End what runs where it may not, now and then."""
+        """End containers that may not run, now and then."""
         while True:
             await asyncio.sleep(LOOK_S)
             with contextlib.suppress(*DATABASE_ERRORS, DetError):
@@ -82,7 +80,7 @@ class LeaderTasks:
             await asyncio.sleep(LOOK_S)
 
     async def let_agents_in(self) -> None:
-        """While this process leads, and under each of its epochs again."""
+        """Admit agents while this process leads, in each term again."""
         try:
             while True:
                 epoch = await self.engine.wait_until_leading(timeout_s=None)

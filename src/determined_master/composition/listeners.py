@@ -47,7 +47,7 @@ class Listeners:
             self._proxies.ended(change.id, change.state.request.task_id)
 
     def _on_trial(self, change: Changed[Trial]) -> None:
-        if change.state.state in TERMINAL:  # its task has ended: logs may have come to their end
+        if change.state.state in TERMINAL:  # its task has ended: its logs may be complete
             self._logs.tell(change.state.task_id)
 
     def _on_generic_task(self, change: Changed[GenericTask]) -> None:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Loops:
-    """The engine first; the rest once it leads."""
+    """The engine first; the others once it leads."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Loops:
         self._services = services
 
     async def run(self, ready: asyncio.Event) -> None:
-        """Lead, plan and flush until cancelled; `ready` is set once agents may come."""
+        """Lead, plan and flush until cancelled; `ready` is set once agents may connect."""
         base, queues, services = self._base, self._queues, self._services
         door, switches = self._backends.every, services[AgentSwitches]
         parts = base.engine, base.db, base.live, door, switches, queues.terms

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from determined_master.store.cluster.bootstrap import Cluster
 
 MakeProvider = Callable[[Any, MachineSite], "MachineProvider"]
-"""Takes the provider's settings and what else it must know; makes no connection yet."""
+"""Takes the provider's settings and the facts of the master; opens no connection yet."""
 
 
 def aws_machines(settings: AwsProvider, site: MachineSite) -> MachineProvider:

@@ -1,4 +1,4 @@
-"""What waits for slots: the pools, what plans for them, and what keeps their machines."""
+"""The queues: pools, planners, and machines on demand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All services of a master, made of its parts."""
+"""Creates all services of a master."""
 
 from __future__ import annotations
 

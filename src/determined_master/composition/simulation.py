@@ -1,4 +1,4 @@
-"""`determined-master simulate`: what other rules or other agents would have made of a queue."""
+"""`determined-master simulate`: replays a queue under other rules or with other agents."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ async def run_recorded(options: SimulateOptions, conn: Conn) -> str:
     """Replay the recording of a pool.
 
     Raises:
-        NotFound: nothing was recorded of it then.
+        NotFound: the pool has no recording of that time.
     """
     until = _instant(options.until) or clock.now()
     since = _instant(options.since) or until - timedelta(days=3650)
@@ -86,7 +86,7 @@ async def run_recorded(options: SimulateOptions, conn: Conn) -> str:
 
 
 def run_generated(options: SimulateOptions) -> str:
-    """Simulate a queue made by chance; the same seed makes the same queue."""
+    """Simulate a random queue; the same seed gives the same queue."""
     agents = _agents(options, agents_of([(4, 8)]))
     slots = sum(a.slots for a in agents)
     tasks = generate(options.generate, slots, Random(options.seed))
@@ -190,7 +190,7 @@ def _agents(options: SimulateOptions, default: Sequence[AgentView]) -> list[Agen
 def _since(
     film: FrameHistory, frames: Iterable[Any], since: datetime
 ) -> Iterator[tuple[PoolView, Plan]]:
-    """The decisions from then on; those before only lead up to them."""
+    """The decisions from then on; earlier ones only build the state."""
     before: tuple[PoolView, Plan] | None = None
     for frame in frames:
         decision = film.play(frame)
@@ -254,7 +254,7 @@ def _instant(text: str) -> datetime | None:
     """An instant as users write it; one without a zone is UTC.
 
     Raises:
-        InvalidArgument: it is none.
+        InvalidArgument: the text is invalid.
     """
     if not text:
         return None

@@ -1,4 +1,4 @@
-"""What services, effects and loops share about that which users run and keep."""
+"""The parts that services, effects and loops share: tasks and their data."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Work:
 
 
 def join_work(base: Foundation, queues: Queues) -> Work:
-    """What users run, in the pools of these queues."""
+    """Create the parts for users' tasks, in the pools of these queues."""
     settings, engine, db, tokens = base.settings, base.engine, base.db, base.tokens
     layers = config_layers(settings, default_storage(settings))
     kept = settings.retention_policy

@@ -1,6 +1,6 @@
 """Causes: why an event is posted. The journal applies one cause to one aggregate once.
 
-`str(cause)` is stored; its form never changes, since a repeated event is recognised by it.
+`str(cause)` is stored. Its form never changes, since it identifies repeated events.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class OnlyOnce:
 
 @dataclass(frozen=True, slots=True)
 class UserRequest:
-    """A user asks for it; each request is a cause of its own."""
+    """A user's request; each request is a cause of its own."""
 
     user_id: int
     request_id: UUID
@@ -34,7 +34,7 @@ class UserRequest:
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """Something that happens again and again; `key` separates one occurrence from the next."""
+    """An occurrence of a repeated event; `key` identifies the occurrence."""
 
     subject: str
     key: object
@@ -45,7 +45,7 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True)
 class CarriedOut:
-    """The outcome of an effect: the same at every attempt. `part` separates several."""
+    """The outcome of an effect: the same at every attempt. `part` distinguishes several."""
 
     effect: EffectId
     part: str = ""
@@ -56,7 +56,7 @@ class CarriedOut:
 
 @dataclass(frozen=True, slots=True)
 class GaveUp:
-    """An effect failed for the last time."""
+    """The last attempt of an effect failed."""
 
     effect: EffectId
 
@@ -77,8 +77,6 @@ class TimerFired:
 
 @dataclass(frozen=True, slots=True)
 class AgentReported:
-    """A message of an agent; `boot_id` and `number` identify it among the agent's messages."""
-
     agent_id: str
     boot_id: str
     number: int
@@ -89,7 +87,7 @@ class AgentReported:
 
 @dataclass(frozen=True, slots=True)
 class FoundEnded:
-    """An agent that joins lists a container that ended while it was away."""
+    """An agent that joins reports a container that ended while it was disconnected."""
 
     agent_id: str
     container_id: str
@@ -100,7 +98,7 @@ class FoundEnded:
 
 @dataclass(frozen=True, slots=True)
 class LogPolicyMatched:
-    """A log policy of a task matched a line of an agent, for the first time there."""
+    """A log policy of a task matched a line on an agent, for the first time there."""
 
     policy: int
     task_id: str

@@ -1,4 +1,4 @@
-"""The engine's own connections, and the test whether one was lost."""
+"""The engine's own connections, and the check whether one was lost."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import asyncpg
 from determined_master.store.db import Address, connect
 
 Connect = Callable[[], Awaitable[Any]]
-"""Opens a connection that the caller owns; tests give one that breaks on purpose."""
 
 _PLANNER = ("enable_seqscan", "enable_hashjoin", "enable_mergejoin", "enable_bitmapscan")
 _LOST = (
@@ -27,7 +26,7 @@ def engine_connect(address: Address) -> Connect:
     """Opens connections for appliers.
 
     Their statements join short arrays with large tables by key. A plan made while the tables
-    are small or unanalysed must not outlive that, so other ways to join are made unattractive.
+    are small or unanalysed must not be kept, so other join methods are disabled or made expensive.
     """
 
     async def open_one() -> Any:
@@ -50,7 +49,7 @@ def is_connection_loss(conn: Any, error: BaseException) -> bool:
 
 
 async def abandon(conn: Any, error: BaseException) -> None:
-    """Leave the connection ready for the next transaction, or closed."""
+    """Reset the connection for the next transaction, or close it."""
     if not isinstance(error, Exception) or is_connection_loss(conn, error):
         conn.terminate()
         return

@@ -50,13 +50,13 @@ class Current(Generic[S]):
 
 
 class Engine:
-    """Remembers what happens to aggregates, and sees to it that their effects are carried out.
+    """Applies events to aggregates, stores them, and carries out their effects.
 
     Register handlers, then `async with engine:` or `start` and `stop`. Any number of processes
     may run one on the same database; one of them leads.
 
     Args:
-        address: for the connections that live as long as the lead or a worker.
+        address: for the connections that live as long as the leadership or a worker.
         db: for everything else.
         connect: how appliers connect; None connects to `address`.
     """
@@ -84,7 +84,8 @@ class Engine:
         self._term_changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self.on_term: list[Callable[[int | None], None]] = []
-        """Called with the epoch when this process begins to lead, with None when it ends."""
+        """Called with the epoch when this process becomes leader, and with None when it stops
+        leading."""
 
     @property
     def is_leader(self) -> bool:
@@ -109,7 +110,7 @@ class Engine:
         await self.stop()
 
     def start(self) -> None:
-        """Begin to campaign for the lead."""
+        """Start to campaign for leadership."""
         self._task = asyncio.get_running_loop().create_task(self._leadership.run())
 
     async def stop(self) -> None:
@@ -120,7 +121,7 @@ class Engine:
             self._task = None
 
     async def run(self) -> None:
-        """The same as one task for the composition root's group."""
+        """`start` and `stop` as one task, for the composition root's group."""
         await self._leadership.run()
 
     async def wait_while_leading(self, epoch: int) -> None:
@@ -130,7 +131,7 @@ class Engine:
             await changed.wait()
 
     async def wait_until_leading(self, timeout_s: float | None = 30) -> int:
-        """The epoch, once this process leads; TimeoutError when that takes too long."""
+        """The epoch, once this process leads; TimeoutError after `timeout_s`."""
         async with asyncio.timeout(timeout_s):
             while self._term is None:
                 changed = self._term_changed
@@ -151,15 +152,16 @@ class Engine:
         """Apply one event to one aggregate, once for its cause.
 
         Args:
-            closes: an effect that ends in the same transaction.
+            closes: an effect that is closed in the same transaction.
             within: SQL, or `Rows`, in the same transaction, run before `step`; leader only. It is
-                skipped for a cause that was applied before, and may run again when the
-                transaction is repeated, never to any lasting effect but once.
+                skipped for a cause that was applied before. It may run again when the transaction
+                    is
+                repeated, but it takes effect only once.
 
         Raises:
             DetError: the refusal of the domain; nothing has changed.
             EngineUnavailable: not settled within `deadline_s`; posting it again is safe.
-            NotLeader: `within` was given and this process did not come to lead in time.
+            NotLeader: `within` was given and this process did not become leader in time.
         """
         posting = Posting(kind, id, event, cause, closes, within)
         return await self._post_until(posting, clock.monotonic_s() + deadline_s)
@@ -167,7 +169,7 @@ class Engine:
     async def post_many(
         self, postings: Sequence[AnyPosting], *, deadline_s: float = 30
     ) -> list[Outcome[Any] | Exception]:
-        """Post several events at once; an error takes the place of the outcome that it denies.
+        """Post several events at once; the result has an outcome or an error for each.
 
         Events of one aggregate are applied in the given order.
         """
@@ -201,7 +203,7 @@ class Engine:
             raise error
 
     async def find(self, kind: Kind[Id, S, Any, Any], id: Id) -> Current[S] | None:
-        """An aggregate as it is stored now; None when it does not exist."""
+        """The stored aggregate; None when it does not exist."""
         row = await self._db.fetchrow(_GET, kind.name, str(id))
         if row is None:
             return None
@@ -215,7 +217,7 @@ class Engine:
     async def wait_for(
         self, kind: Kind[Id, S, Any, Any], id: Id, predicate: Callable[[S], bool], timeout_s: float
     ) -> S:
-        """The aggregate's state once it is as wanted; TimeoutError after `timeout_s`.
+        """Wait until the aggregate's state matches, and return it; TimeoutError after `timeout_s`.
 
         The state is read again when the leader changes: an event whose answer was lost, or that
         another leader committed, appears in no feed.
@@ -250,7 +252,7 @@ class Engine:
             self.on_term.remove(look_again)
 
     def retry_deferred(self, topic: str = "") -> None:
-        """Ask again for the effects that wait for that, as for an agent that connects."""
+        """Retry the effects that wait for the topic, such as an agent that connects."""
         if self._term is not None:
             self._term.executor.retry_deferred(topic)
 
@@ -281,7 +283,7 @@ class Engine:
             await self._wait_for_term(_AGAIN_S)
 
     async def _post_once(self, posting: AnyPosting, until_s: float) -> Outcome[Any] | Exception:
-        """The outcome, or what refused it; `TermEnded` when it must be tried again."""
+        """The outcome or the error; `TermEnded` when it must be tried again."""
         term = self._term
         if term is not None:
             return await self._post_here(term, posting, until_s)

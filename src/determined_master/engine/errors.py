@@ -6,7 +6,7 @@ from determined_master.domain.errors import DetError, Unavailable
 
 
 class EngineUnavailable(Unavailable):
-    """The event could not be settled in time; posting it again under its cause is safe."""
+    """The event was not settled in time; posting it again with the same cause is safe."""
 
 
 class NotLeader(Unavailable):
@@ -14,15 +14,15 @@ class NotLeader(Unavailable):
 
 
 class InternalError(DetError):
-    """A defect of ours; the log has the whole story."""
+    """A defect of ours; the log has the details."""
 
     code = "internal"
 
 
 class Deferred(Exception):
-    """Raised by a handler: the world is not ready for this effect, ask again later.
+    """Raised by a handler whose effect has to wait; the effect is tried again later.
 
-    It does not count as a failure; `Engine.retry_deferred` with the topic asks again at once.
+    It does not count as a failure. `Engine.retry_deferred` with the topic retries it at once.
 
     Args:
         topic: what the effect waits for, such as the id of an agent; empty if that has no name.
@@ -39,4 +39,4 @@ class TermEnded(Exception):
 
 
 class StaleEpoch(Exception):
-    """Inside the engine: another process leads now, the transaction must not commit."""
+    """Inside the engine: another process leads now, and the transaction must not commit."""

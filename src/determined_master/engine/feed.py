@@ -38,7 +38,7 @@ class Feed:
         """Call `listener`, which must not block, for each change of a kind or of one aggregate.
 
         Returns:
-            How to stop that.
+            A function that removes the listener.
         """
         key = (kind.name, None if id is None else str(id))
         self._listeners.setdefault(key, []).append(listener)

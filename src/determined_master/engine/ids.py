@@ -5,11 +5,10 @@ from __future__ import annotations
 import msgspec
 
 Key = tuple[str, str]
-"""Kind and id of one aggregate."""
 
 
 class EffectId(msgspec.Struct, frozen=True, order=True):
-    """Names one effect forever: the `n`-th that the event of that version ordered."""
+    """Identifies one effect forever: the `n`-th that the event of that version ordered."""
 
     kind: str
     aggregate: str
@@ -21,7 +20,7 @@ class EffectId(msgspec.Struct, frozen=True, order=True):
 
     @classmethod
     def parse(cls, text: str) -> EffectId:
-        """The inverse of `str`; ValueError when it is not one."""
+        """The inverse of `str`; ValueError for another form."""
         kind, _, rest = text.partition("/")
         aggregate, version, n = rest.rsplit("/", 2)
         return cls(kind, aggregate, int(version), int(n))

@@ -1,4 +1,4 @@
-"""Events from processes that do not lead: rows that the leader drains in order."""
+"""Events from processes that do not lead: rows that the leader applies in order."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from determined_master.store.db import Database
 
 _log = logging.getLogger(__name__)
 POSTED = "determined_inbox"
-"""Channel on which a process says that it has posted."""
+"""Channel on which a process announces posted rows."""
 SETTLED = "determined_outcomes"
-"""Channel on which the leader says that it has settled something."""
+"""Channel on which the leader announces settled rows."""
 _PAGE = 200
 _LOOK_S = 5.0
 _WAIT_S = 0.25
@@ -71,7 +71,7 @@ class InboxDrain:
                     pass
 
     async def _drain(self, db: Database) -> bool:
-        """Settle one page; a row whose number committed late is seen by the next look."""
+        """Settle one page; the next pass finds a row that was committed late."""
         rows = await db.fetch(_LIST, 0, _PAGE)
         waiting: list[asyncio.Future[Outcome[Any] | Exception]] = []
         for row in rows:
@@ -105,7 +105,7 @@ class InboxClient:
         self._settled = asyncio.Event()
 
     def note_settled(self) -> None:
-        """The leader has settled something; look."""
+        """The leader has settled something: check for outcomes."""
         self._settled.set()
         self._settled = asyncio.Event()
 
@@ -113,11 +113,11 @@ class InboxClient:
         """Post one event.
 
         Args:
-            posting: without `within`, which cannot travel.
+            posting: without `within`, which cannot be sent to another process.
             until_s: on the monotonic clock.
 
         Returns:
-            The outcome or what refused it; None when it was not settled in time.
+            The outcome or the error; None when it was not settled in time.
         """
         seq = await self._db.fetchval(
             _INSERT,

@@ -16,12 +16,12 @@ class _Stored(msgspec.Struct, omit_defaults=True):
     version: int = 0
     is_duplicate: bool = False
     error: str | None = None
-    """Name of the class of the error that refused the event."""
+    """The name of the error's class, if the event was refused."""
     message: str = ""
 
 
 def encode_outcome(outcome: Outcome[Any] | Exception) -> str:
-    """Text of an outcome or of the refusal; the state does not travel."""
+    """The text of an outcome or error; the state is not part of it."""
     if isinstance(outcome, Outcome):
         stored = _Stored(outcome.version, outcome.is_duplicate)
     else:
@@ -30,7 +30,7 @@ def encode_outcome(outcome: Outcome[Any] | Exception) -> str:
 
 
 def decode_outcome(text: str) -> Outcome[Any] | DetError:
-    """The inverse; an error of a class that this process does not know is an internal one."""
+    """The inverse; an error of an unknown class becomes an internal one."""
     stored = msgspec.json.decode(text, type=_Stored)
     if stored.error is None:
         return Outcome(stored.version, stored.is_duplicate)

@@ -25,13 +25,14 @@ STATE_LIMIT_BYTES = 10 << 10
 
 
 class RowWriter(Protocol):
-    """Writes the rows that go with several events by one set of statements."""
+    """Writes the rows of several events with one set of statements."""
 
     async def write(self, conn: Conn, items: Sequence[Any]) -> Sequence[DetError | None]:
-        """Write what goes with each event, in the transaction of the events.
+        """Write the rows of each event, in the transaction of the events.
 
         Returns:
-            For each item None, or why nothing of it was written; its event is then not applied.
+            For each item None, or the error that prevented its rows; its event is then not
+                applied.
         """
         ...
 
@@ -40,8 +41,8 @@ class RowWriter(Protocol):
 class Rows:
     """Rows to be written with an event, together with those of other events in its batch.
 
-    Events that are applied in one transaction and name the same writer share its statements: a
-    hundred metric reports cost a few round trips, not a few hundred.
+    Events that are applied in one transaction and have the same writer share its statements: a
+    hundred metric reports need a few round trips, not a few hundred.
     """
 
     writer: RowWriter
@@ -59,7 +60,6 @@ class Inserting:
     insert: Callable[[Conn, Sequence[Any]], Awaitable[None]]
 
     async def write(self, conn: Conn, items: Sequence[Any]) -> Sequence[DetError | None]:
-        """Insert all."""
         await self.insert(conn, items)
         return [None] * len(items)
 
@@ -71,8 +71,8 @@ Within = Callable[[Conn], Awaitable[None]] | Rows
 class ContextLoader(Protocol):
     """Keeps an ordered copy of the rows that `step` needs, in the leader's memory.
 
-    It is a cache. It is built at the first use, kept for the version of the aggregate that it
-    belongs to, and dropped on any mismatch and whenever a commit fails.
+    It is a cache. It is built on first use, kept for the version of its aggregate, and dropped on
+    any mismatch and whenever a commit fails.
     """
 
     async def load(self, conn: Conn, id: str, state: Any | None) -> Any:
@@ -101,8 +101,8 @@ class Change(Generic[S, E]):
 class Parts(Generic[S]):
     """The growing part of a state, kept in rows beside the state, one row per part.
 
-    In memory a state has all of its parts; `split` and `join` say what that looks like in the
-    database. A part is identified by its position; parts never become fewer.
+    In memory a state has all of its parts; `split` and `join` define their stored form. A part is
+    identified by its position; the number of parts never shrinks.
     """
 
     type: Any
@@ -117,7 +117,7 @@ class Parts(Generic[S]):
 
 @dataclass(frozen=True, kw_only=True)
 class Kind(Generic[Id, S, E, F]):
-    """One kind of aggregate: the types of its id, state, events and effects, and their rules.
+    """One kind of aggregate: the types of its id, state, events and effects, and its rules.
 
     `step` may return records among the effects: rows to add, which `project` writes. `project`
     writes all changes of a transaction to the resource's own tables, in the order of ids.
@@ -132,7 +132,7 @@ class Kind(Generic[Id, S, E, F]):
     """The union of the effects that are stored, for their decoder."""
     step: Callable[[S | None, E, Any], tuple[S, Sequence[F | Record]]]
     given_up: Callable[[F, str], E] | None
-    """The event for an effect that failed for the last time with this error; None: no event."""
+    """The event for an effect whose last attempt failed with this error; None for no event."""
     project: Callable[[Conn, Sequence[Change[S, E]]], Awaitable[None]] | None = None
     context: ContextLoader | None = None
     rows: Literal["trials", "experiments"] | None = None
@@ -150,7 +150,7 @@ AnyKind = Kind[Any, Any, Any, Any]
 
 
 class Codec:
-    """JSON of a kind's states, events and effects, as they are stored."""
+    """JSON of a kind's stored states, events and effects."""
 
     def __init__(
         self, state: Any, event: Any, effect: Any, parts: Parts[Any] | None = None
@@ -184,7 +184,7 @@ class Codec:
         return self._part.decode(text)
 
     def join(self, stored: Any, parts: Sequence[Any]) -> Any:
-        """A stored state with its parts; a part that is missing is a defect of ours."""
+        """A stored state with its parts; a missing part is a defect of ours."""
         assert self._parts is not None
         wanted = self._parts.count(stored)
         if len(parts) < wanted:

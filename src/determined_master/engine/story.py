@@ -1,4 +1,4 @@
-"""What happened to aggregates, when and why, from the journal."""
+"""The history of aggregates, from the journal."""
 
 from __future__ import annotations
 

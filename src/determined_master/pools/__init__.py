@@ -1,1 +1,1 @@
-"""One loop a resource pool: view, plan, apply."""
+"""One scheduling loop for each resource pool: view, plan, apply."""

@@ -21,21 +21,21 @@ _MOST_DOUBLINGS = 9
 
 
 class Backoff(msgspec.Struct, frozen=True):
-    """How long an agent still rests, and after how many failed starts in a row."""
+    """How long an agent's back-off still lasts, and the number of failed starts in a row."""
 
     left_s: float
     failures: int
 
 
 class AgentBackoff:
-    """Who rests, from the changes of allocations. A container that runs ends the rest."""
+    """Tracks back-offs from the changes of allocations. A running container ends a back-off."""
 
     def __init__(self) -> None:
         self._failures: dict[str, int] = {}
         self._until_s: dict[str, float] = {}
 
     def changed(self, before: Allocation | None, after: Allocation) -> None:
-        """An allocation has another state."""
+        """Handle a change of an allocation."""
         known = {c.id: c.state for c in before.containers} if before is not None else {}
         for container in after.containers:
             if container.state == known.get(container.id):
@@ -55,7 +55,7 @@ class AgentBackoff:
         return Backoff(left_s, self._failures[agent_id]) if left_s > 0 else None
 
     def next_end_s(self) -> float | None:
-        """How long until the next agent has rested, None when none rests."""
+        """How long until the next back-off ends, None without any."""
         now_s = clock.monotonic_s()
         return min((u - now_s for u in self._until_s.values() if u > now_s), default=None)
 

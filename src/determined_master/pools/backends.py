@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Backends:
-    """All backends as one; implements `ports.ClusterBackend` and `ports.AgentDoor`.
+    """All backends as one; implements `ports.ClusterBackend` and `ports.AgentAdmission`.
 
     Nodes of Kubernetes clusters are agents like others: a pool's planner places containers on
     either, and each backend runs its own containers.
@@ -34,7 +34,7 @@ class Backends:
         """
         Args:
             agents: runs the containers on agents.
-            door: where agents come in.
+            admission: admits agents.
             clusters: the Kubernetes clusters, by the name of their resource manager.
             managers: the name of each pool's resource manager.
         """
@@ -56,7 +56,7 @@ class Backends:
             backend.set_switches(switches)
 
     async def start_container(self, order: StartOrder) -> None:
-        """Start a container once, however often it is ordered. Raises NotConnected."""
+        """Start a container once, even if it is ordered repeatedly. Raises NotConnected."""
         await self._of(order.agent_id).start_container(order)
 
     async def signal_container(
@@ -78,7 +78,7 @@ class Backends:
 
         Args:
             expected: the pool of each agent and node on which containers run.
-            epoch: of the lead that has begun.
+            epoch: of the leader.
         """
         of_clusters: dict[str, dict[str, str]] = {name: {} for name in self.clusters}
         of_agents: dict[str, str] = {}

@@ -26,7 +26,7 @@ class _Job:
 class Jobs:
     """The demand and holdings of each job: requests for slots, and tasks that have some.
 
-    Cost: O(1) a change. To ask for all, O(n log n) in the members of each job that has changed.
+    Cost: O(1) a change. A query of all jobs costs O(n log n) in the members of each changed job.
     """
 
     def __init__(self) -> None:
@@ -34,19 +34,19 @@ class Jobs:
         self._job_of: dict[str, str] = {}
 
     def put(self, one: RequestView) -> None:
-        """Let it wait, in place of what waits or runs by the same id."""
+        """Add a request; replaces the request or task with the same id."""
         self.drop(one.allocation_id)
         if one.slots > 0:
             self._changed(one).pending[one.allocation_id] = one
 
     def run(self, one: RunningView) -> None:
-        """Let it run, in place of what waits or runs by the same id."""
+        """Add a running task; replaces the request or task with the same id."""
         self.drop(one.allocation_id)
         if one.slots > 0:
             self._changed(one).running[one.allocation_id] = one
 
     def drop(self, allocation_id: str) -> None:
-        """It neither waits nor runs any more, if it did."""
+        """Remove a request or task, if present."""
         job_id = self._job_of.pop(allocation_id, None)
         if job_id is None:
             return

@@ -33,28 +33,28 @@ RETURN_S = 5.0
 
 @dataclass
 class _Queue:
-    """What waits and runs in one pool, as its scheduler sees it."""
+    """Requests and running tasks of one pool, in the scheduler's form."""
 
     pending: PendingQueue = field(default_factory=PendingQueue)
     running: dict[str, RunningView] = field(default_factory=dict)
     jobs: Jobs = field(default_factory=Jobs)
     """Both by job."""
     gone: dict[str, tuple[RunningView, float]] = field(default_factory=dict)
-    """By task: what stands for its next request, and until when."""
+    """By task: the stand-in for its next request, and its expiry."""
 
 
 class LiveAllocations:
-    """Kept up to date from the change feed; the rows are the truth.
+    """Kept up to date from the change feed; the rows are authoritative.
 
-    Within a lead the feed has every commit, also one whose answer was lost. A change
-    committed under an earlier one is read from the rows when a lead begins.
+    Within a term the feed has every commit, including those that were not confirmed. Changes
+    committed under an earlier leader are read from the rows when a leader begins.
     """
 
     def __init__(self, nudge: Callable[[str], None]) -> None:
         self._states: dict[str, Allocation] = {}
         self._versions: dict[str, int] = {}
         self._ended_since: set[str] | None = None
-        """Ids of those that ended since `known`: rows that were read before still show them."""
+        """Ids of those that ended since `known`: rows that were read before still have them."""
         self._of_experiment: dict[int, set[str]] = {}
         self._of_trial: dict[int, set[str]] = {}
         self._of_job: dict[str, set[str]] = {}
@@ -65,11 +65,10 @@ class LiveAllocations:
         self._nudge = nudge
 
     def values(self) -> Iterable[Allocation]:
-        """The live allocations, in no order."""
+        """The live allocations, unordered."""
         return self._states.values()
 
     def find(self, allocation_id: str) -> Allocation | None:
-        """A live allocation by its id."""
         return self._states.get(allocation_id)
 
     def on_agent(self, agent_id: str) -> list[tuple[Allocation, list[Container]]]:
@@ -82,15 +81,15 @@ class LiveAllocations:
         return self._resting.find(agent_id)
 
     def next_rested_s(self) -> float | None:
-        """How long until the next agent has rested, None when none rests."""
+        """How long until the next back-off ends, None without any."""
         return self._resting.next_end_s()
 
     def of_job(self, job_id: str) -> list[Allocation]:
-        """A job's live allocations, in no order."""
+        """A job's live allocations, unordered."""
         return [self._states[i] for i in self._of_job.get(job_id, ())]
 
     def of_task(self, task_id: str) -> list[Allocation]:
-        """A task's live allocations, in no order: one, but for the moment between two runs."""
+        """A task's live allocations, unordered: one, except for a moment between two runs."""
         return [self._states[i] for i in self._of_task.get(task_id, ())]
 
     def jobs(self) -> Iterable[str]:
@@ -98,7 +97,7 @@ class LiveAllocations:
         return self._of_job.keys()
 
     def one_of_each_job(self) -> Iterable[Allocation]:
-        """One live allocation of each job, in no order: all of a job have the same terms."""
+        """One live allocation of each job, unordered: all of a job have the same terms."""
         return (self._states[next(iter(ids))] for ids in self._of_job.values())
 
     def states_of_experiment(self, experiment_id: int) -> list[AllocationState]:
@@ -146,7 +145,7 @@ class LiveAllocations:
         return seen
 
     def changed(self, state: Allocation, version: int) -> None:
-        """Take note of a committed state; an older version than the known one is ignored."""
+        """Apply a committed state; a version older than the known one is ignored."""
         if version <= self._versions.get(state.id, 0):
             return
         before = self._states.get(state.id)
@@ -157,15 +156,15 @@ class LiveAllocations:
             self._nudge(state.request.pool)
 
     def known(self) -> frozenset[str]:
-        """Ids of the live allocations, to be given to `reconcile` with rows read afterwards."""
+        """Ids of the live allocations, for `reconcile` with rows read afterwards."""
         self._ended_since = set()
         return frozenset(self._states)
 
     def reconcile(self, known: frozenset[str], rows: Sequence[tuple[Allocation, int]]) -> None:
-        """Compare with all open allocations and their versions, as the rows have them.
+        """Compare with all open allocations and their versions, from the rows.
 
         Args:
-            known: what `known` gave before the rows were read.
+            known: the result of `known` before the rows were read.
             rows: state and version of each open allocation.
         """
         ended, self._ended_since = self._ended_since or set(), None
@@ -251,7 +250,7 @@ def _forget(of: dict[_K, set[str]], key: _K, id: str) -> None:
 
 
 def _matters(before: Allocation, after: Allocation) -> bool:
-    """Whether the scheduler would see a difference."""
+    """Whether the change affects the scheduler."""
     return (
         before.state != after.state
         or len(held(before)) != len(held(after))

@@ -1,4 +1,4 @@
-"""One loop a pool: look, plan, apply."""
+"""One loop for each pool: view, plan, apply."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class PoolConfig(msgspec.Struct, frozen=True):
 
 
 class PoolLoop:
-    """Runs on change and when an agent has rested, at most every 100 ms, and every 5 s without."""
+    """Plans after changes and back-offs, at most every 100 ms, at least every 5 s."""
 
     def __init__(
         self,
@@ -69,11 +69,11 @@ class PoolLoop:
             engine: carries out decisions.
             agents: all that are known.
             live: all allocations.
-            tell: receives every decision before it is carried out; must not block.
+            on_decision: receives every decision before it is carried out; must not block.
         """
         self.config = config
         self.decision: PoolDecision | None = None
-        """The last one."""
+        """The last decision."""
         self._engine = engine
         self._agents = agents
         self._live = live
@@ -83,20 +83,21 @@ class PoolLoop:
         self._carrying_out = asyncio.Lock()
 
     def nudge(self) -> None:
-        """Something that the scheduler looks at has changed."""
+        """Plan soon: an input of the scheduler has changed."""
         self._news.set()
 
     async def shut(self, agent_ids: frozenset[str]) -> None:
-        """Let nothing new start on these agents, and on no others than these.
+        """Start nothing new on these agents, and on no others than these.
 
-        Returns once nothing is on its way there either: what runs there now is all there is.
+        Returns once no start is in progress there either: the running containers are all there
+        are.
         """
         self._shut = agent_ids
         async with self._carrying_out:
             pass
 
     async def run(self) -> None:
-        """Plan forever; cancelled at the master's end."""
+        """Plan until cancelled, at the master's end."""
         loop = asyncio.get_running_loop()
         last, patience_s = -MIN_TICK_S, IDLE_TICK_S
         while True:
@@ -106,14 +107,16 @@ class PoolLoop:
             await asyncio.sleep(max(0.0, last + MIN_TICK_S - loop.time()))
             self._news.clear()
             last = loop.time()
-            patience_s = self._patience_s()  # before the plan, which sees what has aged by then
+            patience_s = (
+                self._patience_s()
+            )  # before the plan, so that the plan sees requests that aged meanwhile
             try:
                 await self.tick()
-            except Exception:  # the loop must live on
+            except Exception:  # the loop must survive
                 log.exception("planning failed", extra={"pool": self.config.name})
 
     def _patience_s(self) -> float:
-        """How long to wait for news: nothing else announces that an agent's back-off ended."""
+        """How long to wait for changes: no event announces the end of an agent's back-off."""
         rested_s = self._live.next_rested_s()
         return IDLE_TICK_S if rested_s is None else min(IDLE_TICK_S, rested_s)
 
@@ -128,7 +131,7 @@ class PoolLoop:
                 await asyncio.gather(*tasks)
 
     def decide(self) -> PoolDecision:
-        """Look and plan."""
+        """View and plan."""
         config = self.config
         agents = self._agents()
         if self._shut:

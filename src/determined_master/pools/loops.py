@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 class PoolLoops:
-    """One loop a pool; pools share nothing but the agents' registry and the database."""
+    """One loop for each pool; pools share nothing but the agents' registry and the database."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class PoolLoops:
         self._strange: set[str] = set()
 
     def nudge(self, pool: str) -> None:
-        """Something that the pool's scheduler looks at has changed."""
+        """Plan a pool soon: an input of its scheduler has changed."""
         loop = self._loops.get(pool)
         if loop is not None:
             loop.nudge()
@@ -47,18 +47,17 @@ class PoolLoops:
             )
 
     async def shut(self, pool: str, agent_ids: frozenset[str]) -> None:
-        """Let nothing new start on these agents of a pool; returns once nothing is on its way."""
+        """Start nothing new on these agents of a pool; return once no start is in progress."""
         loop = self._loops.get(pool)
         if loop is not None:
             await loop.shut(agent_ids)
 
     def decision(self, pool: str) -> PoolDecision | None:
-        """The last decision of a pool; None before the first, or for no such pool."""
+        """The last decision of a pool; None before the first, and for an unknown pool."""
         loop = self._loops.get(pool)
         return None if loop is None else loop.decision
 
     def decisions(self) -> list[PoolDecision]:
-        """The last decision of each pool that has made one."""
         return [loop.decision for loop in self._loops.values() if loop.decision is not None]
 
     def config(self, pool: str) -> PoolConfig | None:

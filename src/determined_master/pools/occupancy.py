@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Occupancy:
-    """Slots and aux places that containers hold, by agent; and agents as schedulers see them."""
+    """Slots and aux places that containers hold, by agent; and agents in the scheduler's form."""
 
     def __init__(self) -> None:
         self._slots: dict[str, dict[int, list[str]]] = {}

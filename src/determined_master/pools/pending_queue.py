@@ -1,4 +1,4 @@
-"""What waits in one pool, kept in the order of the queue from plan to plan."""
+"""The requests of one pool, kept in the order of the queue from plan to plan."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from determined_master.domain.schedule.view import RequestView
 
 MANY = 8
-"""From one change in so many requests on, to sort all of them costs less than to place each."""
+"""From so many changed requests on, sorting all costs less than placing each."""
 
 
 class PendingQueue:
@@ -32,13 +32,13 @@ class PendingQueue:
         self._ordered: tuple[RequestView, ...] | None = ()
 
     def put(self, request: RequestView) -> None:
-        """Let it wait, in place of what waits by the same id."""
+        """Add a request; replaces the one with the same id."""
         self._gone.add(request.allocation_id)
         self._new[request.allocation_id] = request
         self._ordered = None
 
     def drop(self, allocation_id: str) -> None:
-        """It waits no more, if it did."""
+        """Remove a request, if present."""
         self._gone.add(allocation_id)
         self._new.pop(allocation_id, None)
         self._ordered = None

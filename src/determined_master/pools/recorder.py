@@ -1,4 +1,4 @@
-"""The flight recorder: every plan with its view, kept in the database within bounds."""
+"""The flight recorder: stores every plan and its view in the database, up to a limit."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ log = logging.getLogger(__name__)
 FLUSH_S = 1.0
 FRAMES_A_KEY = 500
 MAX_WAITING = 100
-"""Decisions that wait for the database: some ten seconds of them; beyond that the oldest go."""
+"""Decisions that wait for the database: some ten seconds; beyond that the oldest are dropped."""
 MAX_BYTES = 64 * 1024**2
 MAX_FRAMES = 100_000
 
 
 class Recorder:
-    """Keeps decisions; the last second is lost with the process.
+    """Stores decisions; the last second is lost with the process.
 
-    A pool's record is at most 64 MiB or 100,000 frames, and what came since its last key frame.
+    A pool's record has at most 64 MiB or 100,000 frames, plus everything since its last key frame.
     """
 
     def __init__(
@@ -50,9 +50,10 @@ class Recorder:
         self._numbers: dict[str, int] = {}
 
     def note(self, decision: PoolDecision) -> None:
-        """Keep a decision. Cost: none to speak of; the plan waits for it.
+        """Queue a decision. It must be cheap, since the plan waits for it.
 
-        When the database is away for long the oldest are dropped; what follows them is whole.
+        When the database is away for long the oldest are dropped; the next stored frame is a key
+        frame.
         """
         self._waiting.append(decision)
 
@@ -85,12 +86,12 @@ class Recorder:
         except DATABASE_ERRORS:
             log.warning("decisions could not be recorded", extra={"decisions": len(decisions)})
         finally:
-            if not is_written:  # what follows would have no beginning: begin again
+            if not is_written:  # later frames lack their base: continue with a key frame
                 self._since_key.clear()
                 self._numbers.clear()
 
     def _frames_of(self, decisions: Sequence[PoolDecision]) -> list[Frame]:
-        with self._door:  # a flush that was cancelled may still be here
+        with self._door:  # a flush that was cancelled may still run
             frames = (self._frame(decision) for decision in decisions)
             return [frame for frame in frames if frame.has_news]
 

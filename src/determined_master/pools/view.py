@@ -1,4 +1,4 @@
-"""Allocations as schedulers see them."""
+"""Converts allocations into the scheduler's form."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from determined_master.domain.allocation.messages import Allocation, AllocationRequest
 
 NOBODY: frozenset[str] = frozenset()
-"""One object for all: it tags thousands of requests, and comparing it to itself is free."""
+"""One shared object: thousands of requests have it, and comparing it to itself is free."""
 
 
 def request_view(allocation: Allocation) -> RequestView:
@@ -60,15 +60,15 @@ def running_view(allocation: Allocation) -> RunningView:
 
 
 def _position(request: AllocationRequest) -> int | Decimal:
-    """Worked out once, not at every plan."""
+    """Computed once, not at every plan."""
     known = request.position
     return position_of(request.submitted_at) if known is None else known
 
 
 def gone_view(before: RunningView, ended: Allocation) -> RunningView | None:
-    """The stand-in for a preempted request until its task asks for slots again.
+    """The stand-in for a preempted task until its next request.
 
-    Without it the job's demand would drop for an instant, and its share with it.
+    Without it the job's demand, and with it its share, would drop for an instant.
     """
     outcome = ended.outcome
     came_back = outcome is not None and outcome.kind in ("preempted", "killed")

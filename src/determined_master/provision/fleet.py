@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 CALL_S = 90.0
-"""A call of a provider that takes longer has failed."""
+"""A provider's call that takes longer has failed."""
 LISTING_LAG = timedelta(minutes=1)
 """How long a new machine may be missing from the list."""
 ORDER_LIFE = timedelta(minutes=10)
-"""After that the list has every machine that an order has started."""
+"""After that the list has every machine of an order."""
 UNSEEN_HOLD = timedelta(minutes=10)
-"""How long a machine that was started and never listed counts against the maximum."""
+"""How long a machine that was started and never listed counts as a machine."""
 NOTE_EVERY = timedelta(seconds=30)
 ACTIVE = ("pending", "starting", "running")
 
@@ -48,11 +48,11 @@ class Fleet:
         self._records = records
         self._orders: list[LaunchOrder] = []
         self._new: dict[str, tuple[Machine, datetime]] = {}
-        """Launched and not listed yet, with when."""
+        """Launched and not listed yet, with the launch time."""
         self._recalled: frozenset[str] = frozenset()
         """The machines of `_new` that an earlier leader has seen."""
         self._unseen: dict[str, datetime] = {}
-        """Launched and never listed, with when they were given up."""
+        """Launched and never listed, with the time when they were given up."""
         self._leaving: dict[str, Machine] = {}
         self._idle_since: dict[str, datetime] = {}
         """As stored."""
@@ -71,7 +71,7 @@ class Fleet:
 
     @property
     def idle_since(self) -> Mapping[str, datetime]:
-        """The stored begin of each machine's idle time, by id."""
+        """The stored start of each machine's idle time, by id."""
         return self._idle_since
 
     @property
@@ -91,7 +91,7 @@ class Fleet:
         return [m.id for m in self._listed if m.id in self._leaving and m.state in ACTIVE]
 
     async def take_over(self, epoch: int) -> None:
-        """Load the rows of earlier leads; from now on only this lead writes.
+        """Load the rows of earlier leaders; from now on only this leader writes.
 
         Raises database errors.
         """
@@ -141,14 +141,14 @@ class Fleet:
         ]
 
     def count_again(self, now: datetime) -> None:
-        """Let every wait begin now: the clock was set."""
+        """Restart every wait now, because the clock was set."""
         self._orders = [replace(order, asked_at=now) for order in self._orders]
         self._new = {id: (machine, now) for id, (machine, _) in self._new.items()}
         self._unseen = dict.fromkeys(self._unseen, now)
         self._noted = None
 
     async def note_idle(self, since: Mapping[str, datetime]) -> None:
-        """Store the begin of each machine's idle time for the next lead.
+        """Store the start of each machine's idle time for the next leader.
 
         Raises NotLeader and database errors.
         """
@@ -169,7 +169,7 @@ class Fleet:
                 await self._give(order)
 
     async def launch(self, count: int) -> Sequence[Machine]:
-        """Start machines, and return those that were started.
+        """Start machines, and return the started ones.
 
         Raises:
             LaunchFailed: none could be started.
@@ -195,11 +195,10 @@ class Fleet:
             await _in_time(self._provider.terminate([*ids, *again]))
 
     def spare(self, machine_id: str) -> None:
-        """Don't ask again to end a machine: something runs on it."""
+        """Do not ask again to end a machine: something runs on it."""
         self._leaving.pop(machine_id, None)
 
     async def close(self) -> None:
-        """Close the provider."""
         await self._provider.close()
 
     def _give_up(self, listed: set[str], now: datetime) -> None:

@@ -1,4 +1,4 @@
-"""One loop a pool of machines on demand: it observes, asks the controller, and acts."""
+"""One loop for each pool of machines on demand: it observes, asks the controller, and acts."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Scheduling:
     decision: Callable[[], PoolDecision | None]
     """The last one of the pool's scheduler."""
     shut: Callable[[frozenset[str]], Awaitable[None]]
-    """Lets nothing start on these agents; returns once nothing is on its way there."""
+    """Starts nothing new on these agents; returns once no start is in progress there."""
 
 
 class MachineLoop:
@@ -74,7 +74,7 @@ class MachineLoop:
 
     @property
     def status(self) -> MachineStatus:
-        """The status of the machines as of the last look."""
+        """The status of the machines at the last tick."""
         return self.state.status
 
     async def take_over(self, epoch: int) -> None:
@@ -91,7 +91,7 @@ class MachineLoop:
         self.state = replace(self.state, epoch=epoch)
 
     async def run(self) -> None:
-        """Look until cancelled, in every lead."""
+        """Tick until cancelled, in every term."""
         engine = self._pool.engine
         try:
             while True:
@@ -107,7 +107,7 @@ class MachineLoop:
             await self._fleet.close()
 
     async def _try(self, act: Callable[[], Awaitable[None]]) -> bool:
-        """Return whether an act succeeded; the loop survives whatever happens in it."""
+        """Return whether an action succeeded; the loop survives every failure."""
         pool = {"pool": self.state.config.pool}
         try:
             await act()
@@ -122,7 +122,7 @@ class MachineLoop:
             text = "machines wait until the database answers"
             await self._advance(observations.TickEnded(text))
             return False
-        except Exception:  # the loop must live on
+        except Exception:  # the loop must survive
             log.exception("managing machines failed", extra=pool)
             return False
         await self._advance(observations.TickEnded())

@@ -63,7 +63,6 @@ class MachineLoops:
         }
 
     def status(self, pool: str) -> MachineStatus | None:
-        """The status of a pool's machines as of the last look; None for a pool without."""
         loop = self._loops.get(pool)
         return None if loop is None else loop.status
 

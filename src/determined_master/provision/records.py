@@ -44,10 +44,9 @@ class MachineRecords:
         self._pool = pool
         self._slots = slots
         self._epoch = 0
-        """Of no lead."""
+        """No leader has this epoch."""
 
     def take_over(self, epoch: int) -> None:
-        """A lead has begun, under that epoch."""
         self._epoch = epoch
 
     async def stays(self) -> list[rows.MachineStay]:
@@ -62,7 +61,7 @@ class MachineRecords:
             await rows.upsert_stays(conn, self._pool, here, self._slots, now)
 
     async def note_idle(self, since: Mapping[str, datetime]) -> None:
-        """Write down since when machines are idle, by id; the others are not."""
+        """Record the start of machines' idle times, by id; the others are not idle."""
         async with self._write() as conn:
             await rows.update_idle(conn, self._pool, since)
 
@@ -75,17 +74,16 @@ class MachineRecords:
             await rows.mark_leaving(conn, self._pool, machine_ids, now)
 
     async def orders(self) -> list[rows.LaunchOrder]:
-        """Orders whose answer is not known."""
+        """Orders without a known answer."""
         async with self._db.acquire() as conn:
             return await rows.list_orders(conn, self._pool)
 
     async def begin(self, order: rows.LaunchOrder) -> None:
-        """Before an order is given."""
+        """Record an order before it is sent."""
         async with self._write() as conn:
             await rows.insert_order(conn, self._pool, order)
 
     async def settle(self, order: rows.LaunchOrder) -> None:
-        """Its answer is known."""
         async with self._write() as conn:
             await rows.delete_order(conn, order.token)
 

@@ -1,4 +1,4 @@
-"""The master's own log: one line an event on standard error, and the last ones in memory."""
+"""The master's own log: one line an event on standard error, the last lines in memory."""
 
 from __future__ import annotations
 
@@ -38,14 +38,13 @@ class RecentLines(logging.Handler):
         self._next = 0
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep one line."""
         at = datetime.fromtimestamp(record.created, UTC)
         level = "CRITICAL" if record.levelno >= logging.CRITICAL else record.levelname
         self.entries.append(LogEntry(self._next, at, level, with_fields(record)))
         self._next += 1
 
     def since(self, first_id: int) -> list[LogEntry]:
-        """The kept lines from an id on; all of them while that line is kept no more."""
+        """The kept lines from an id on; all of them when that line is not kept any more."""
         with self.lock or contextlib.nullcontext():
             kept = list(self.entries)
         return kept[max(0, first_id - kept[0].id) :] if kept else []
@@ -63,7 +62,7 @@ class _Line(logging.Formatter):
     """Time, level, message, then fields as `name=value`."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line, and the exception's below it."""
+        """One line, followed by the traceback."""
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         line = f"{at.replace('+00:00', 'Z')} {record.levelname:<8} {with_fields(record)}"
         if record.exc_info:
@@ -78,7 +77,7 @@ class _Passing(logging.Filter):
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Let everything through, shorter where that is enough."""
+        """Pass every record, shortened where one line is enough."""
         error = record.exc_info[1] if record.exc_info else None
         if error is not None and (is_away(error) or isinstance(error, Unavailable)):
             record.msg = f"{record.getMessage()}: {type(error).__name__}: {words_of(error)}"
@@ -101,7 +100,7 @@ def configure_logging(level: str) -> None:
 
 
 def set_level(level: str) -> None:
-    """Write lines from that level on, as the setting `log.level` names it."""
+    """Write lines from that level on, in the form of the setting `log.level`."""
     number = _LEVELS.get(level) or logging.getLevelNamesMapping().get(level.upper(), logging.INFO)
     logging.getLogger().setLevel(number)
 

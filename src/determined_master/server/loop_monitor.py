@@ -14,14 +14,16 @@ WATCH_S = 600.0
 
 
 class Stall(msgspec.Struct, frozen=True):
-    """The longest time between two ticks beyond a tick's own, and how long was watched."""
+    """The longest time between two ticks beyond a tick's own, and the length of the
+    measurement.
+    """
 
     longest_s: float
     watched_s: float
 
 
 class LoopMonitor:
-    """Watches the loop from the first question on."""
+    """Monitors the loop from the first query on."""
 
     def __init__(self) -> None:
         self._is_wanted = asyncio.Event()
@@ -29,7 +31,7 @@ class LoopMonitor:
         self._longest_s = 0.0
 
     def read(self) -> Stall:
-        """The longest stall since the last question, which then counts again."""
+        """The longest stall since the last query; starts the next measurement."""
         now_s = clock.monotonic_s()
         stall = Stall(0.0, 0.0)
         if self._is_wanted.is_set():

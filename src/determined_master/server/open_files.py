@@ -1,4 +1,4 @@
-"""How many files and sockets this process may have open."""
+"""The limit on open files and sockets of this process."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ ENOUGH = 65_536
 
 
 def allow_many() -> int:
-    """Raise the soft limit as far as the hard one lets, to 65,536 at most; the limit then.
+    """Raise the soft limit up to the hard one, to 65,536 at most; return the limit.
 
-    Each agent, request and follower of a log is a socket. The soft limit is 1,024 nearly
-    everywhere, for the sake of programs that use `select`: a cluster of 1,000 agents is above it.
+    Each agent, request and follower of a log is a socket. The soft limit is usually 1,024, for
+    programs that use `select`; a cluster of 1,000 agents exceeds it.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = ENOUGH if hard == resource.RLIM_INFINITY else min(hard, ENOUGH)

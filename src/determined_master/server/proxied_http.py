@@ -1,7 +1,7 @@
 """HTTP connections whose bytes a request for a proxied WebSocket may take over.
 
-uvicorn speaks WebSocket itself. The bytes of a task's service must pass unchanged, so below
-`/proxy/` such a request is given to the application as any other, with a way to the connection.
+uvicorn handles WebSockets itself. The bytes of a task's service must pass unchanged, so below
+`/proxy/` such a request reaches the application like any other, with access to the connection.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class ProxyingHttp(CoalescingHttp):
     is_taken = False
     """Whether another protocol receives the bytes."""
     _kept: bytearray | None = None
-    """What came after the head of a request for a proxied WebSocket."""
+    """Bytes after the head of a proxied WebSocket request."""
     _taken: asyncio.Transport | None = None
 
     def data_received(self, data: bytes) -> None:
-        """Parse what comes; after the head of an upgrade nothing is HTTP any more."""
+        """Parse received bytes; after the head of an upgrade they are not HTTP any more."""
         if self._kept is not None:
             self._kept += data
             if len(self._kept) > MAX_KEPT_BYTES:
@@ -61,7 +61,7 @@ class ProxyingHttp(CoalescingHttp):
                 self._unsupported_upgrade_warning()
 
     def on_headers_complete(self) -> None:
-        """Begin to serve; the application is called in a later turn of the loop."""
+        """Begin to serve; the application is called in a later iteration of the loop."""
         super().on_headers_complete()
         if self.parser.should_upgrade() and self._is_proxied_upgrade():
             scope: Any = self.scope
@@ -118,5 +118,5 @@ class ProxyingHttp(CoalescingHttp):
 
 def _complaint(data: bytes) -> str:
     if data.startswith(_TLS_HANDSHAKE):
-        return "a client speaks TLS where there is none: its address has to begin with http://"
+        return "a client uses TLS on a port without TLS: its address has to begin with http://"
     return "what a client sent is no HTTP request"

@@ -1,4 +1,4 @@
-"""Serving HTTPS: the master's certificate, and those that agents show.
+"""Serves HTTPS: the master's certificate, and verification of agents' certificates.
 
 One port serves browsers, tasks and agents, so the handshake requests a certificate without
 requiring it. Whether one is required is decided when an agent joins.
@@ -34,7 +34,7 @@ _REMINDER = timedelta(days=1)
 
 
 class BadCertificate(Exception):
-    """A file cannot be used; `part` is cert, key or client_ca, the text names the remedy."""
+    """A file cannot be used; `part` is cert, key or client_ca, and the text has the remedy."""
 
     def __init__(self, part: str, text: str) -> None:
         super().__init__(text)
@@ -44,11 +44,11 @@ class BadCertificate(Exception):
 class AgentSocket(WebSocketsSansIOProtocol):
     """A WebSocket whose scope has the client's certificate.
 
-    That is ASGI's extension `tls`, with `client_cert_names` of our own: whom it was made for.
+    That is ASGI's extension `tls`, with our own `client_cert_names`: the certificate's subjects.
     """
 
     def data_received(self, data: bytes) -> None:
-        """Read what comes; a handshake that cannot be read would never be answered by uvicorn."""
+        """Read bytes; uvicorn would never answer a handshake that cannot be parsed."""
         super().data_received(data)
         fault = self.conn.handshake_exc
         if fault is not None and not self.handshake_initiated:
@@ -65,7 +65,7 @@ class AgentSocket(WebSocketsSansIOProtocol):
             self.handshake_complete = True
 
     def handle_connect(self, event: Request) -> None:
-        """Begin to serve; the scope is read in a later turn of the loop."""
+        """Begin to serve; the scope is read in a later iteration of the loop."""
         super().handle_connect(event)
         shown = self.transport.get_extra_info("peercert") if self.scheme == "wss" else None
         if self.response.status_code == 101 and shown:
@@ -112,7 +112,7 @@ async def follow_renewals(
 ) -> None:
     """Serve new connections with a certificate once it is renewed on disk; until cancelled.
 
-    Once a day, and at first, it also logs when the certificate expires.
+    It also logs when the certificate expires, at the start and once a day.
     """
     seen, told_at = _stamps(tls), None
     while True:
@@ -126,7 +126,8 @@ async def follow_renewals(
         if found == seen:
             continue
         try:
-            # In a context of its own first: one that fails is left without any certificate.
+            # In a context of its own first: a context in which loading fails is left without a
+            # certificate.
             _load(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), tls)
             _load(context, tls)
         except BadCertificate as error:
@@ -169,7 +170,7 @@ def _load(context: ssl.SSLContext, tls: CertificateFiles) -> None:
 
 
 def _stamps(tls: CertificateFiles) -> tuple[tuple[int, int, int] | None, ...]:
-    """Which files they are now; they are replaced when they are renewed."""
+    """Identify the current files; a renewal replaces them."""
     found: list[tuple[int, int, int] | None] = []
     for path in (tls.cert, tls.key):
         try:
@@ -191,7 +192,7 @@ def _check_readable(part: str, path: str) -> None:
 
 
 def _no_password() -> str:
-    return ""  # else OpenSSL asks the terminal, and a service waits forever
+    return ""  # otherwise OpenSSL asks on the terminal, and a service waits forever
 
 
 def _key_problem(tls: CertificateFiles, error: ssl.SSLError) -> str:
@@ -203,14 +204,14 @@ def _key_problem(tls: CertificateFiles, error: ssl.SSLError) -> str:
 
 
 def _subject(shown: dict[str, Any]) -> str:
-    """The subject of a certificate as `CN=agent-1`."""
+    """The subject of a certificate, such as `CN=agent-1`."""
     return ",".join(
         f"{'CN' if key == 'commonName' else key}={value}" for key, value in _parts(shown)
     )
 
 
 def _names(shown: dict[str, Any]) -> list[str]:
-    """Its common names, and the DNS names among its alternatives."""
+    """Its common names, and its alternative DNS names."""
     common = [value for key, value in _parts(shown) if key == "commonName"]
     return [*common, *(v for kind, v in shown.get("subjectAltName", ()) if kind == "DNS")]
 

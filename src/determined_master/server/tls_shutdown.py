@@ -1,7 +1,7 @@
-"""The end of TLS connections when the server stops: their clients need not confirm it.
+"""Closes TLS connections when the server stops, without the client's confirmation.
 
-TLS ends with a word of either side, and the loop waits half a minute for the client's. An idle
-client says nothing, so a master that stops would wait for all of the time that it gives requests.
+TLS ends with a close message of each side, and the loop waits half a minute for the client's. An
+idle client sends nothing, so a stopping master would wait as long as it waits for requests.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import struct
 import termios
 
 LOOK_S = 0.05
-"""Between two looks. After the system has sent its bytes it gets those that the loop still has,
-so where nothing is unsent then, nothing is held back."""
+"""Between two checks. The loop passes its bytes to the system after the system has sent its own:
+when the system has nothing unsent, the loop has nothing left either."""
 
 
 def close_when_sent(transport: asyncio.Transport) -> None:
-    """Close a connection over TLS that is being closed, once all that was written is sent.
+    """Close a TLS connection that is being closed, once all written bytes are sent.
 
     Where the system does not report what was sent, the client's acknowledgement is awaited.
     """

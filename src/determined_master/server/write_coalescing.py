@@ -1,7 +1,7 @@
 """HTTP connections that send head and body of an answer with one system call.
 
-uvicorn writes the two one after the other and uvloop sends each at once. Of a small answer
-that was half of the time which the master spent on it.
+uvicorn writes head and body separately, and uvloop sends each at once. For a small answer that was
+half of the master's time.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from typing import Any, cast
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 FLUSH_FROM_BYTES = 64 * 1024
-"""Past this nothing is held back: flow control must see what piles up."""
+"""Larger writes are not held back: flow control must see them."""
 
 
 class CoalescingHttp(HttpToolsProtocol):
-    """uvicorn's protocol on a transport that gathers what one turn of the loop writes."""
+    """uvicorn's protocol on a transport that collects the writes of one iteration of the loop."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take the connection, as `asyncio.Protocol` has it."""
+        """Accept the connection, as in `asyncio.Protocol`."""
         corked = CoalescingTransport(transport, asyncio.get_running_loop())
         super().connection_made(cast(asyncio.Transport, corked))
 
 
 class CoalescingTransport:
-    """A transport that sends at the end of the loop's turn; all else is the real one's."""
+    """A transport that sends at the end of the loop's iteration; it delegates everything else."""
 
     __slots__ = ("_loop", "_pieces", "_size", "_transport")
 
@@ -37,7 +37,7 @@ class CoalescingTransport:
         self._size = 0
 
     def write(self, data: bytes) -> None:
-        """Send soon, together with what else is written until then."""
+        """Send at the end of the iteration, together with other writes."""
         if not data:
             return
         if not self._pieces:
@@ -48,7 +48,7 @@ class CoalescingTransport:
             self._flush()
 
     def writelines(self, pieces: Iterable[bytes]) -> None:
-        """As `write`, of several pieces."""
+        """`write` for several pieces."""
         for piece in pieces:
             self.write(piece)
 

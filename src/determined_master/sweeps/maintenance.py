@@ -27,12 +27,12 @@ ENDED_SESSIONS_FOR = timedelta(days=30)
 
 
 async def keep_house(db: Database) -> None:
-    """Look after the tables once an hour; cancelled at the master's end."""
+    """Maintain the tables once an hour; cancelled at the master's end."""
     while True:
         try:
             await sweep(db)
         except DATABASE_ERRORS:
-            log.exception("housekeeping failed; it is tried again in an hour")
+            log.exception("table maintenance failed; retrying in an hour")
         await asyncio.sleep(PERIOD_S)
 
 

@@ -18,12 +18,12 @@ log = logging.getLogger(__name__)
 
 RETRY_S = 60.0
 LONGEST_SLEEP_S = 600.0
-"""Clocks are set; a day must not be missed for that."""
+"""Clocks can be set; a day must not be missed because of that."""
 LOOK_S = 30.0
 
 
 async def sum_up_days(usage: Usage) -> None:
-    """Sum days up at once, and then a minute after each midnight (UTC), until cancelled."""
+    """Aggregate days at once, and then a minute after each midnight (UTC), until cancelled."""
     due_at = clock.now()
     while True:
         pause_s = (due_at - clock.now()).total_seconds()
@@ -33,25 +33,25 @@ async def sum_up_days(usage: Usage) -> None:
         try:
             count = await usage.sum_up(clock.now())
         except DATABASE_ERRORS:
-            log.exception("usage could not be summed up; it is tried again")
+            log.exception("usage could not be aggregated; retrying")
             await asyncio.sleep(RETRY_S)
             continue
         due_at = next_summing(clock.now())
         if count:
-            log.info("summed usage up", extra={"days": count})
+            log.info("aggregated usage", extra={"days": count})
 
 
 async def watch_agents(stays: AgentStays, first_look_s: float) -> None:
-    """Write down twice a minute which agents are there, until cancelled.
+    """Record connected agents twice a minute, until cancelled.
 
     Args:
-        stays: where it is written.
-        first_look_s: before that agents of the lead before may still be on their way back.
+        stays: the store of the records.
+        first_look_s: until then agents of the last leader may still reconnect.
     """
     await asyncio.sleep(first_look_s)
     while True:
         try:
             await stays.note(clock.now())
         except DATABASE_ERRORS:
-            log.exception("agents could not be written down; it is tried again")
+            log.exception("connected agents could not be recorded; retrying")
         await asyncio.sleep(LOOK_S)

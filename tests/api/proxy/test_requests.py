@@ -138,7 +138,7 @@ async def test_a_keyed_service_is_shown_the_masters_key_and_none_of_the_clients(
 @pytest.mark.parametrize(
     ("sent", "said"),
     [
-        (b"\x16\x03\x01\x02\x00\x01\x00", "speaks TLS where there is none"),
+        (b"\x16\x03\x01\x02\x00\x01\x00", "uses TLS on a port without TLS"),
         (b"SSH-2.0-x\r\n", "is no HTTP request"),
     ],
 )

@@ -1,1 +1,1 @@
-"""Applies events: one transaction for those that wait together."""
+"""Applies events: one transaction for all that wait at the same time."""

@@ -1,4 +1,4 @@
-"""Workers that apply what waits, and settle every event whatever happens to the connection."""
+"""Workers that apply waiting events, and settle each of them even if the connection is lost."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CONFLICT_RETRIES = 5
 
 
 class Sink(Protocol):
-    """Who hears of committed transactions."""
+    """Receives committed transactions."""
 
     def note_applied(self, applied: Applied) -> None:
         """Acts on committed events: effects, timers, the change feed."""
@@ -67,7 +67,7 @@ class Applier:
                 self._conn.terminate()
 
     async def _settle(self, posts: Sequence[Post], closings: Sequence[Closing]) -> None:
-        """Apply a batch; what spoils it is taken out, and in doubt each is applied alone."""
+        """Apply a batch without its poisoned events; in doubt apply each event alone."""
         try:
             applied = await self._apply_until_known(posts, closings)
         except Poisoned as poisoned:
@@ -102,7 +102,7 @@ class Applier:
     async def _apply_until_known(
         self, posts: Sequence[Post], closings: Sequence[Closing]
     ) -> Applied:
-        """Apply, again after every lost connection: causes show what had been committed."""
+        """Apply, and repeat after every lost connection: the causes show what was committed."""
         conflicts = 0
         was_lost = False
         while True:
@@ -142,7 +142,7 @@ class Applier:
         return self._conn
 
     async def _refuse(self, post: Post, error: Exception) -> None:
-        """Answer an event that was taken out of its transaction."""
+        """Return the error of an event that was taken out of its transaction."""
         if post.inbox_seq is not None:
             conn = await self._connection()
             outcome = inbox_codec.encode_outcome(error)

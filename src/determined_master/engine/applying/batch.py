@@ -1,4 +1,4 @@
-"""What one transaction gathers before it writes: values in arrays, one array a column."""
+"""Collects the rows of one transaction as arrays, one array for each column."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from determined_master.engine.kind import (
 )
 
 _TOLD_EFFECT_CHARS = 400
-"""Longer effects appear in the journal by their name alone."""
+"""The journal has longer effects by name only."""
 
 
 @dataclass(slots=True)
 class Subject:
-    """One aggregate as the transaction sees it, after the events applied so far."""
+    """An aggregate inside the transaction, after the events applied so far."""
 
     kind: AnyKind
     id: str
@@ -43,11 +43,10 @@ class Subject:
 
     @property
     def key(self) -> Key:
-        """Kind and id."""
         return self.kind.name, self.id
 
     def change(self, at: datetime) -> Change[Any, Any]:
-        """The change of this transaction to it, for its projection."""
+        """The transaction's change to the aggregate, for its projection."""
         return Change(
             self.id, self.version, self.before, self.state, self.events, self.records, at
         )
@@ -79,16 +78,16 @@ class Applied:
 
     outcomes: list[tuple[Post, Outcome[Any] | Exception]]
     subjects: list[Subject]
-    """Those that have changed, in the order of their keys."""
+    """Those that changed, in the order of their keys."""
     duplicates: list[tuple[Subject, int]]
-    """Aggregates to which an event had been applied before, and the version that it made."""
+    """Aggregates with an event that was applied before, and the version that it produced."""
     effects: list[OpenEffect]
     closed: set[EffectId]
     next_timer_at: datetime | None
 
 
 class Writes:
-    """Rows of one transaction, in the order in which they came."""
+    """Rows of one transaction, in the order of their creation."""
 
     def __init__(self, at: datetime) -> None:
         self.at = at
@@ -99,12 +98,12 @@ class Writes:
         self.timers: dict[tuple[str, str, str], TimerChange | None] = {}
         self.inbox: list[tuple[int, str]] = []
         self.parts: list[tuple[str, str, int, str]] = []
-        """Those that have changed, once `parameters` was called."""
+        """The changed parts, after a call of `parameters`."""
         self.must_lead = False
-        """Something was written outside of these arrays."""
+        """Whether something was written outside of these arrays."""
 
     def add(self, subject: Subject, post: Post, produced: Sequence[Any]) -> list[Record]:
-        """Take in what `step` returned; gives its records back."""
+        """Add the result of `step`; return its records."""
         kind, id, version = post.kind.name, post.id, subject.version
         records: list[Record] = []
         told: list[str] = []
@@ -128,7 +127,7 @@ class Writes:
         return records
 
     def close(self, effect: EffectId | None) -> None:
-        """Delete an effect; nothing happens when it is closed already."""
+        """Delete an effect; a closed effect stays closed."""
         if effect is not None:
             self.closed.add(effect)
 
@@ -159,7 +158,7 @@ class Writes:
         ]
 
     def _split(self, subject: Subject) -> str:
-        """The state's text; takes the parts that are not stored like that yet."""
+        """The state's text; also collects its parts that are not stored in this form yet."""
         state, parts = subject.kind.codec.split(subject.state)
         known = subject.stored_parts
         self.parts += [
@@ -175,7 +174,7 @@ class Writes:
 
 
 def columns(rows: Sequence[tuple[Any, ...]], width: int) -> list[list[Any]]:
-    """Rows turned into one list a column."""
+    """Transpose rows into one list for each column."""
     return (
         [list(column) for column in zip(*rows, strict=True)]
         if rows

@@ -13,7 +13,7 @@ from determined_master.store.db import Conn
 
 
 async def close_all(conn: Conn, epoch: int, effects: Sequence[EffectId]) -> set[EffectId]:
-    """Close effects that were carried out; one that is closed already stays so.
+    """Close effects that were carried out; a closed effect stays closed.
 
     This is correct under any leader: only effects that a later leader has claimed must stay, and
     do.

@@ -16,7 +16,7 @@ from determined_master.store.db import Conn
 
 @dataclass(slots=True, eq=False)
 class Post:
-    """One event on its way; the result of `future` is its outcome or what refused it."""
+    """A posted event; `future` gets its outcome or error."""
 
     kind: AnyKind
     id: str
@@ -31,7 +31,7 @@ class Post:
 
     @property
     def key(self) -> Key:
-        """The aggregate that it is for."""
+        """The event's aggregate."""
         return self.kind.name, self.id
 
     def answer(self, outcome: Outcome[Any] | Exception) -> None:
@@ -55,10 +55,10 @@ class Closing:
 
 
 class PostQueue:
-    """Gives out batches; what one batch holds of an aggregate, no other batch touches.
+    """Forms batches; no two batches have events of the same aggregate at the same time.
 
     Args:
-        limit: events that may wait; more make `wait_for_room` wait.
+        limit: length from which `wait_for_room` waits.
         batch: events of one batch.
     """
 
@@ -84,7 +84,6 @@ class PostQueue:
             await self._room.wait()
 
     def put(self, post: Post) -> None:
-        """Add an event behind the others of its aggregate."""
         key = post.key
         waiting = self._waiting.get(key)
         if waiting is None:
@@ -102,7 +101,7 @@ class PostQueue:
         self._filled.set()
 
     async def take(self) -> tuple[list[Post], list[Closing]]:
-        """Wait for something to do; the caller hands the aggregates back with `give_back`."""
+        """Wait for a batch; the caller releases its aggregates with `give_back`."""
         while not self._ready and not self._closings:
             self._filled.clear()
             await self._filled.wait()
@@ -123,7 +122,7 @@ class PostQueue:
         return posts, closings
 
     def give_back(self, posts: Sequence[Post]) -> None:
-        """The batch is settled: its aggregates may be given out again."""
+        """Release the aggregates of a settled batch."""
         for key in {post.key for post in posts}:
             self._busy.discard(key)
             if key in self._waiting:
@@ -131,7 +130,7 @@ class PostQueue:
                 self._filled.set()
 
     def drain(self) -> tuple[list[Post], list[Closing]]:
-        """Take out all that waits, when leadership ends."""
+        """Remove everything that waits, when leadership ends."""
         posts = [post for waiting in self._waiting.values() for post in waiting]
         closings = list(self._closings)
         self._waiting.clear()
@@ -143,7 +142,7 @@ class PostQueue:
 
 
 def end_all(posts: Sequence[Post], closings: Sequence[Closing]) -> None:
-    """Tell the callers that still wait that leadership has ended."""
+    """Answer waiting callers: leadership has ended."""
     for post in posts:
         post.answer(TermEnded())
     for closing in closings:

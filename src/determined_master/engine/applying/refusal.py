@@ -1,4 +1,4 @@
-"""The report of a failed event, to its poster and to the log."""
+"""Reports a failed event to its poster and to the log."""
 
 from __future__ import annotations
 

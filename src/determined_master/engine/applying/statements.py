@@ -1,4 +1,4 @@
-"""The engine's SQL: each statement carries a whole batch in arrays.
+"""The engine's SQL: each statement writes a whole batch in arrays.
 
 All statements run inside a transaction of the leader at READ COMMITTED. The shared advisory lock
 of `LOCK` blocks a new leader from raising the epoch. `WRITE` reads the epoch with a later
@@ -6,7 +6,7 @@ snapshot, so a transaction of a former leader cannot commit.
 """
 
 EPOCH_LOCK = 0x64657402
-"""Shared by every transaction of a leader, exclusive for who raises the epoch."""
+"""Shared by every transaction of a leader, exclusive for the process that raises the epoch."""
 
 LOCK = """
     WITH locked AS (

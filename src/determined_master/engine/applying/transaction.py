@@ -38,7 +38,7 @@ class Poisoned(Exception):
 
 
 class ContextCache:
-    """Contexts of the aggregates used last; taken out for a transaction, put back after it."""
+    """Contexts of recently used aggregates. A transaction takes them out and puts them back."""
 
     def __init__(self, limit: int = 256) -> None:
         self._limit = limit
@@ -58,7 +58,7 @@ class ContextCache:
 
 @dataclass(slots=True)
 class Term:
-    """What holds while this process leads under one epoch."""
+    """The values of one term: this process leads under one epoch."""
 
     epoch: int
     now: Callable[[], datetime]
@@ -98,7 +98,7 @@ async def apply_batch(
 
 
 async def ensure_partition(conn: Conn, month: date) -> None:
-    """Make the journal's partition for aggregates born in that month."""
+    """Create the journal's partition for aggregates created in that month."""
     end = date(month.year + month.month // 12, month.month % 12 + 1, 1)
     await conn.execute(
         statements.ENSURE_PARTITION.format(
@@ -121,7 +121,7 @@ class _Transaction:
         self._refused: dict[tuple[str, str, str], Exception] = {}
 
     async def lock(self, posts: Sequence[Post]) -> None:
-        """Lock the aggregates in the order of their keys; look the causes up."""
+        """Lock the aggregates in the order of their keys; look up the causes."""
         keys = {post.key: post.kind for post in posts}
         rows = await self._conn.fetch(
             statements.LOCK,
@@ -146,11 +146,11 @@ class _Transaction:
             if key not in self._subjects:
                 self._subjects[key] = Subject(kind, key[1], 0, month, None, None, 0)
         if month not in self._term.partitions:
-            await ensure_partition(self._conn, month)  # it is there once this has committed
+            await ensure_partition(self._conn, month)  # it exists after this commit
         await self._find_timers([post for post in posts if post.timer is not None])
 
     async def lock_listed(self, posts: Sequence[Post], closings: Sequence[Closing]) -> None:
-        """Lock the trials, then the experiments, that events or their writers change.
+        """Lock the trials, then the experiments, that events or their row writers change.
 
         A writer that locks a single row, or leaves rows to another single writer, needs no order.
         """
@@ -231,7 +231,7 @@ class _Transaction:
                 await project(self._conn, [s.change(writes.at) for s in of_kind])
 
     def finish(self) -> Applied:
-        """The result that the commit made true."""
+        """The result of the committed transaction."""
         self._term.partitions.add(self._writes.at.date().replace(day=1))
         changed = self._changed()
         for subject in self._subjects.values():
@@ -336,7 +336,7 @@ class _Transaction:
             subject.before = subject.state
 
     async def _find_timers(self, posts: Sequence[Post]) -> None:
-        """Note which of the timers that fired are still in force."""
+        """Find which of the fired timers are still set."""
         self._in_force: set[tuple[str, str, str, int]] = set()
         if posts:
             wanted = [(*post.key, post.timer[0]) for post in posts if post.timer is not None]
@@ -344,7 +344,7 @@ class _Transaction:
             self._in_force = {tuple(row) for row in rows}
 
     def _is_due(self, post: Post) -> bool:
-        """Whether the timer was neither cancelled nor set again; it is spent now."""
+        """Whether the timer was neither cancelled nor set again; it is used up now."""
         assert post.timer is not None
         name, version = post.timer
         timer = (*post.key, name)

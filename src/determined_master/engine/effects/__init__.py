@@ -1,1 +1,1 @@
-"""Hands effects to their handlers, with retries."""
+"""Passes effects to their handlers, with retries."""

@@ -1,4 +1,4 @@
-"""Carrying out effects: together where a handler can, retried, and given up in the end."""
+"""Carries out effects: together where a handler can, with retries up to a limit."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _NOTE_FAILURE = """
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """Bounds of retrying, unless a handler has its own."""
+    """Limits of retries, unless a handler has its own."""
 
     attempts: int = 8
     timeout_s: float = 60.0
@@ -45,12 +45,12 @@ class RetryPolicy:
     concurrency: int = 64
 
     def wait_s(self, failures: int) -> float:
-        """How long to wait after that many failures."""
+        """How long to wait after so many failures."""
         return min(self.first_s * 2.0 ** (failures - 1), self.longest_s)
 
 
 class EffectExecutor:
-    """Brings effects to their handlers until each is closed, by success or by giving up."""
+    """Passes effects to their handlers until each is closed, by success or by giving up."""
 
     def __init__(
         self,
@@ -73,14 +73,14 @@ class EffectExecutor:
         self.db: Database | None = None
 
     def note_closed(self, closed: Iterable[EffectId]) -> None:
-        """Remember which effects the committed events have closed."""
+        """Remember the effects that committed events have closed."""
         for id in closed:
             context = self._active.get(id)
             if context is not None:
                 context.is_closed = True
 
     def retry_deferred(self, topic: str) -> None:
-        """Ask again at once for the effects that wait for that."""
+        """Retry at once the effects that wait for the topic."""
         self._wake_count += 1
         self._woken[topic] = self._wake_count
         waited_for = self._wakes.pop(topic, None)
@@ -88,7 +88,7 @@ class EffectExecutor:
             waited_for.set()
 
     async def carry_out(self, group: Sequence[OpenEffect]) -> None:
-        """Return once all of them are closed; none has to wait for another."""
+        """Return once all effects of a group are closed; they do not wait for each other."""
         if len(group) == 1:
             await self._carry_out(group[0])
             return
@@ -116,7 +116,7 @@ class EffectExecutor:
         handler: GroupHandler,
         effects: Sequence[OpenEffect],
     ) -> set[EffectId]:
-        """Ids of those that are closed then."""
+        """The ids of those that are closed afterwards."""
         contexts = [self._context(open_effect) for open_effect in effects]
         self._active.update({context.effect_id: context for context in contexts})
         try:
@@ -158,7 +158,7 @@ class EffectExecutor:
                     await self._engine.close(open_effect.id)
                 return
             except Deferred as deferred:
-                if self._woken.get(deferred.topic, 0) <= begun:  # else it came meanwhile
+                if self._woken.get(deferred.topic, 0) <= begun:  # otherwise it was set meanwhile
                     waited_for = self._wakes.setdefault(deferred.topic, asyncio.Event())
                     await _wait_briefly(waited_for, deferred.retry_s)
             except Exception as error:
@@ -176,7 +176,7 @@ class EffectExecutor:
                 await registration.handler(open_effect.effect, context)
 
     async def _has_given_up(self, open_effect: OpenEffect, error: Exception) -> bool:
-        """Note a failure and wait, or report it to the aggregate after the last one."""
+        """Record a failure and wait; after the last one, report it to the aggregate."""
         open_effect.attempts += 1
         effect = open_effect.effect
         limit = self._retry.attempts
@@ -204,7 +204,9 @@ class EffectExecutor:
         return False
 
     async def _tell_failure(self, open_effect: OpenEffect, words: str) -> None:
-        """Let the aggregate know, however long the database is away or full; then close it."""
+        """Report the failure to the aggregate, even if the database is away or full for long; then
+        close.
+        """
         id = open_effect.id
         kind = self._kinds[id.kind]
         event = None

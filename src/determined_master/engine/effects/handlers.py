@@ -14,12 +14,12 @@ from determined_master.engine.kind import E, Id, Kind, Outcome, S, Within
 
 Handler = Callable[[Any, "EffectContext"], Awaitable[None]]
 GroupHandler = Callable[[Sequence[tuple[Any, "EffectContext"]]], Awaitable[None]]
-"""Carries out several effects of one aggregate and one type; it raises when any has failed, once
-all others are through."""
+"""Carries out several effects of one aggregate and one type. It raises when any has failed, after
+all others are done."""
 
 
 class Poster(Protocol):
-    """The engine, as a handler sees it."""
+    """The engine's interface for handlers."""
 
     async def post(
         self,
@@ -38,9 +38,10 @@ class Poster(Protocol):
 
 @dataclass(slots=True)
 class EffectContext:
-    """The facts of an effect that its handler may use.
+    """The facts of an effect for its handler.
 
-    `attempt` counts from 1. `epoch` goes with every message to an agent: it refuses lower ones.
+    `attempt` counts from 1. `epoch` is part of every message to an agent, which refuses lower
+    ones.
     """
 
     effect_id: EffectId
@@ -57,11 +58,11 @@ class EffectContext:
 
     @property
     def cause(self) -> CarriedOut:
-        """The cause of any event that comes of this effect: the same at every attempt."""
+        """The cause of events that result from this effect: the same at every attempt."""
         return CarriedOut(self.effect_id)
 
     def deferred(self, reason: str) -> Deferred:
-        """To raise when the world is not ready: ask again later, this does not count."""
+        """An exception to raise when the effect has to wait; it does not count as a failure."""
         return Deferred(reason)
 
     async def post(
@@ -78,7 +79,7 @@ class EffectContext:
         )
 
     async def close(self) -> None:
-        """Close the effect, whatever becomes of those that are carried out with it."""
+        """Close the effect, independently of those that are carried out with it."""
         await self.engine.close(self.effect_id)
 
 
@@ -106,20 +107,20 @@ class Handlers:
         attempts: int | None = None,
         timeout_s: float | None = None,
     ) -> None:
-        """Let `handler` carry out effects of that type, at most `attempts` times each.
+        """Let `handler` carry out effects of that type, each at most `attempts` times.
 
         Raises:
-            ValueError: the type has one already.
+            ValueError: the type has a handler already.
         """
         self._add(effect, HandlerRegistration(handler, attempts, timeout_s))
 
     def register_group(self, effect: type[Any], handler: GroupHandler) -> None:
-        """Let `handler` carry out effects of that type, those that wait together in one call.
+        """Let `handler` carry out effects of that type, all that wait together in one call.
 
         An effect that it leaves open when it raises is then given to it alone.
 
         Raises:
-            ValueError: the type has one already.
+            ValueError: the type has a handler already.
         """
 
         async def carry_out_one(one: Any, context: EffectContext) -> None:

@@ -23,7 +23,7 @@ _GROUP = 64
 """How many effects of one aggregate are carried out at a time."""
 
 _SETTLED_AFTER = timedelta(minutes=5)
-"""An effect ordered that long ago is in a lane, or has been missed."""
+"""An older effect is in a lane, or was missed."""
 
 _CLAIM = """
     WITH page AS (
@@ -56,7 +56,7 @@ _LIST_OF_EVENTS = """
 
 
 class Outbox:
-    """The effects of one term in memory, a lane for each aggregate that has any."""
+    """The effects of one term in memory, one lane for each aggregate that has any."""
 
     def __init__(self, term: Term, kinds: dict[str, AnyKind], executor: EffectExecutor) -> None:
         self._term = term
@@ -64,19 +64,19 @@ class Outbox:
         self._executor = executor
         self._lanes: dict[Key, deque[OpenEffect]] = {}
         self._held: list[OpenEffect] | None = []
-        """Effects ordered while older ones are still being read; they come after those."""
+        """Effects ordered while older ones are still being read; they follow those."""
         self._start_lane: Callable[[Key], None] | None = None
         self._db: Database | None = None
 
     def take(self, effects: Iterable[OpenEffect]) -> None:
-        """Add effects behind those that their aggregates have already."""
+        """Add effects behind the earlier ones of their aggregates."""
         if self._held is not None:
             self._held.extend(effects)
         else:
             self._add(effects)
 
     async def reload(self, events: Iterable[tuple[str, str, int]]) -> None:
-        """Take the open effects of events (kind, id, version) whose commit went unheard.
+        """Add the open effects of events (kind, id, version) whose commit was not confirmed.
 
         The caller ensures that no later event of these aggregates is applied in the meantime.
         """
@@ -96,7 +96,7 @@ class Outbox:
             await asyncio.Event().wait()
 
     async def sweep(self) -> None:
-        """Take up old effects that no lane has, as after rows were put back by hand."""
+        """Add old effects that no lane has, for example after rows were restored by hand."""
         if self._db is None or self._held is not None:
             return
         ours = set(self._lanes)
@@ -114,9 +114,9 @@ class Outbox:
             after = tuple(rows[-1])[:4]
 
     async def _claim(self, db: Database) -> None:
-        """Hand out what earlier terms have left, page by page.
+        """Hand out the effects of earlier terms, page by page.
 
-        Effects of this term carry its epoch already and are never read here.
+        Effects of this term have its epoch already and are never read here.
         """
         after: tuple[str, str, int, int] = ("", "", 0, 0)
         while True:
@@ -132,7 +132,7 @@ class Outbox:
             key = _key(effect)
             lane = self._lanes.get(key)
             if lane is not None:
-                if effect.id > lane[-1].id:  # else `reload` was faster
+                if effect.id > lane[-1].id:  # otherwise `reload` was faster
                     lane.append(effect)
                 continue
             self._lanes[key] = deque((effect,))
@@ -140,7 +140,7 @@ class Outbox:
                 self._start_lane(key)
 
     def _known(self, rows: Iterable[Any]) -> list[OpenEffect]:
-        """The effects of kinds that there are."""
+        """The effects of known kinds."""
         return [self._open_effect(row) for row in rows if row["kind"] in self._kinds]
 
     def _open_effect(self, row: Any) -> OpenEffect:
@@ -181,4 +181,4 @@ def _key(open_effect: OpenEffect) -> Key:
 
 
 def _discard(_: object) -> None:
-    """The task belongs to its group."""
+    """The task's group awaits it."""

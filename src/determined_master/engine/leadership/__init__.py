@@ -1,1 +1,1 @@
-"""One leader at a time, and what runs while a process leads."""
+"""Leader election, and everything that runs only while a process leads."""

@@ -8,15 +8,15 @@ from determined_master.store.db import Conn
 
 
 async def hold_lead(conn: Conn, epoch: int) -> None:
-    """See that a transaction is of the present lead, and hold off the next one until it ends.
+    """Check that the current leader owns a transaction; block the next leader until it ends.
 
-    First in its transaction: what follows is committed before another master leads, or never.
+    Call it first in a transaction: the rest is committed before another master leads, or never.
 
     Raises:
-        NotLeader: another lead has begun, or is about to.
+        NotLeader: another leader has begun, or is about to.
     """
     has_lock = await conn.fetchval("SELECT pg_try_advisory_xact_lock_shared($1)", EPOCH_LOCK)
-    # A statement of its own: its snapshot is taken after the lock.
+    # A separate statement, since its snapshot must be taken after the lock.
     current = await conn.fetchval("SELECT epoch FROM leader")
     if not has_lock or current != epoch:
         raise NotLeader(f"the leadership of epoch {epoch} has ended")

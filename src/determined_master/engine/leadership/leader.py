@@ -1,4 +1,4 @@
-"""One leader at a time: an advisory lock held by a connection, and an epoch raised with it."""
+"""Leader election: an advisory lock held by a connection, and an epoch raised with it."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _BEAT_DEADLINE_S = 10.0
 _KEEP_ALIVE_S = 10
 
 LeadCallback = Callable[[int], Awaitable[None]]
-"""Acts under an epoch until cancelled; an exception ends the term."""
+"""Works under an epoch until cancelled; an exception ends the term."""
 
 
 class Leadership:
-    """Tries to lead for as long as it runs; the lock's connection is watched all the while.
+    """Campaigns for leadership as long as it runs, and watches the lock's connection.
 
     Args:
         notified: called with a channel's name for every notification on the engine's channels.
@@ -59,7 +59,7 @@ class Leadership:
             except Exception:
                 _log.exception("leading has failed")
             finally:
-                conn.terminate()  # gives the lock back, whatever else has happened
+                conn.terminate()  # releases the lock in any case
             await asyncio.sleep(_BACK_OFF_S[min(failures, len(_BACK_OFF_S) - 1)])
             failures += 1
 
@@ -72,7 +72,7 @@ class Leadership:
             await conn.add_listener(channel, self._on_notify)
         if not await conn.fetchval(_TRY_LOCK, _LEADER_LOCK):
             _log.info("another master leads on this database; this one takes over when it ends")
-            # The lock does not announce that it is free: ask now and then.
+            # The lock does not announce that it is free: try now and then.
             while not await conn.fetchval(_TRY_LOCK, _LEADER_LOCK):  # noqa: ASYNC110
                 await asyncio.sleep(_TRY_S)
         epoch = await _raise_epoch(conn)
@@ -82,7 +82,7 @@ class Leadership:
         try:
             await asyncio.wait((work, watch), return_when=asyncio.FIRST_COMPLETED)
         finally:
-            # Stop acting first; only then may anyone, we included, try again.
+            # Stop all work first; only then may any process, including this one, try again.
             work.cancel()
             watch.cancel()
             results = await asyncio.gather(work, watch, return_exceptions=True)
@@ -95,7 +95,7 @@ class Leadership:
 
 
 async def _raise_epoch(conn: Any) -> int:
-    """Wait for the transactions of a former leader to end, then make them impossible."""
+    """Wait for the transactions of a former leader to end, then prevent further ones."""
     async with conn.transaction():
         await conn.execute("SELECT pg_advisory_xact_lock($1)", EPOCH_LOCK)
         epoch: int = await conn.fetchval("UPDATE leader SET epoch = epoch + 1 RETURNING epoch")
@@ -113,7 +113,7 @@ async def _watch(conn: Any, lost: asyncio.Event) -> None:
 
 
 def _first(error: Exception) -> Exception:
-    """The cause inside the groups that task groups raise."""
+    """The cause inside nested exception groups."""
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
     return error

@@ -23,7 +23,7 @@ from determined_master.store.db import Database
 
 @dataclass(frozen=True)
 class EngineSettings:
-    """How much the engine does at once, and how long it tries."""
+    """The engine's limits on parallel work and retries."""
 
     appliers: int = 2
     batch: int = 128
@@ -33,7 +33,7 @@ class EngineSettings:
 
 
 class LeaderTerm:
-    """The queue, its appliers, and what turns rows into events and effects into acts."""
+    """The queue, its appliers, and the loops that turn rows into events and effects into calls."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class LeaderTerm:
         self.inbox = InboxDrain(term, kinds, self.queue.put)
 
     async def run(self, db: Database, connect: Connect) -> None:
-        """Lead until cancelled or something fails; all that waits then gets `TermEnded`."""
+        """Lead until cancelled or until a failure; all waiting events then get `TermEnded`."""
         try:
             await self._ensure_partitions(db)
             async with asyncio.TaskGroup() as tasks:
@@ -70,7 +70,7 @@ class LeaderTerm:
             end_all(posts, closings)
 
     def note_applied(self, applied: Applied) -> None:
-        """Hand out the effects, wake the timers, publish to the feed; see `applier.Sink`."""
+        """Hand out effects, wake timers, publish to the feed; see `applier.Sink`."""
         self.executor.note_closed(applied.closed)
         self.outbox.take(applied.effects)
         self.timers.note(applied.next_timer_at)
@@ -97,7 +97,9 @@ class LeaderTerm:
             await self.outbox.sweep()
 
     async def _ensure_partitions(self, db: Database) -> None:
-        """This month's and the next one's, outside of any event's transaction."""
+        """Create this month's and the next month's partition, outside of any event's
+        transaction.
+        """
         month = self.term.now().date().replace(day=1)
         following = date(month.year + month.month // 12, month.month % 12 + 1, 1)
         for start in (month, following):

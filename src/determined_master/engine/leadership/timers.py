@@ -19,7 +19,7 @@ from determined_master.store.db import Database
 
 _log = logging.getLogger(__name__)
 _LOOK_S = 10.0
-"""The longest sleep: timers that another process or a restored backup brought are found too."""
+"""The longest sleep, which also finds timers from another process or a restored backup."""
 _LOOK_AT_CLOCK_S = 1.0
 _RETRY_S = 5.0
 _LONGEST_RETRY_S = 3600.0
@@ -60,7 +60,7 @@ class Timers:
         self._jumps = clock.Jumps(term.now)
 
     def note(self, due_at: datetime | None) -> None:
-        """A timer was set; wake early when it is the next."""
+        """A timer was set; wake up early when it is the next."""
         if due_at is not None and (self._next_at is None or due_at <= self._next_at):
             self._changed.set()
 
@@ -72,7 +72,7 @@ class Timers:
             await self._wait(self._fire(await db.fetch(_LIST, _PAGE + len(self._in_flight))))
 
     async def _keep_lengths(self, db: Database) -> None:
-        """Timers are lengths of time: when the clock jumps they go along with it.
+        """Keep the lengths of timers: when the clock jumps, they move with it.
 
         Otherwise a task that was asked to exit would be killed at once, or never.
         """
@@ -82,7 +82,7 @@ class Timers:
             await db.execute(_SHIFT, jump)
 
     async def _wait(self, wait_s: float) -> None:
-        """Wait that long, until a timer was set that is due earlier, or until the clock jumps."""
+        """Wait that long, until an earlier timer is set, or until the clock jumps."""
         while wait_s > 0 and not self._jumps.is_due():
             step_s = min(wait_s, _LOOK_AT_CLOCK_S)
             try:
@@ -97,7 +97,7 @@ class Timers:
         now = self._term.now()
         self._next_at = None
         if self._jumps.is_due():
-            return 0.0  # nothing is known to be due before the rows have been moved along
+            return 0.0  # the next due time is known only after the rows are moved
         for row in rows:
             if row["due_at"] > now:
                 self._next_at = row["due_at"]
@@ -131,10 +131,10 @@ class Timers:
             self._forget(timer)
 
     def _refused(self, timer: _Timer, error: Exception) -> None:
-        """A refusal by the domain has spent the timer; after a defect it is tried again.
+        """A refusal by the domain uses up the timer; after a defect it is tried again.
 
-        A timer that still fails stays in flight: it is not tried again in this term. One that the
-        database has no room for is tried until it has.
+        A timer that still fails stays in flight: it is not tried again in this term. While the
+        database is full, timers are tried without limit.
         """
         kind, id, name, _ = timer
         facts = {"kind": kind, "id": id, "timer": name, "error": str(error)}
