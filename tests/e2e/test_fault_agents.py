@@ -250,7 +250,7 @@ def test_an_agent_that_stands_still_for_longer_than_the_window(hasty: Cluster) -
     assert held.runs() == [1, 2]
     assert held.trial["restarts"] == 0
     text = held.text()
-    assert f"agent {first} was lost: it did not come back within {WINDOW_S} s" in text
+    assert f"agent {first} was lost: it did not reconnect within {WINDOW_S} s" in text
 
 
 @covers("scheduling-and-provisioning d.4.unexpected")

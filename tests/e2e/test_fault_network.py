@@ -119,7 +119,7 @@ def test_after_a_partition_longer_than_the_window_work_continues_elsewhere_alone
         assert held.end() == "COMPLETED"
         assert held.runs() == [1, 2]
         assert held.trial["restarts"] == 0
-        assert "did not come back within" in held.text()
+        assert "did not reconnect within" in held.text()
     finally:
         start_in(far, "default", *both)
 

@@ -295,7 +295,7 @@ def test_an_agent_that_comes_back_with_other_slots_keeps_what_runs(
     until(lambda: not is_away(robust, agent), what="its return")
     listed = robust.get(f"/api/v1/agents/{agent}")["agent"]["slots"]
     assert len(listed) == slots
-    assert "an agent came back with other slots" in robust.log()
+    assert "an agent reconnected with other slots" in robust.log()
     if slots:
         gang = robust.submit(config("true", resources={"slots_per_trial": 2}), {})
         assert robust.wait(gang) == "COMPLETED"

@@ -1,1 +1,1 @@
-"""What runs tasks: agents, and Kubernetes clusters."""
+"""Backends that run containers: agents and Kubernetes clusters."""

@@ -1,6 +1,6 @@
-"""Reading objects of S3, Google and Azure: the master's only module that knows obstore.
+"""Reads objects of S3, Google and Azure: the only module of the master that uses obstore.
 
-Every call blocks, so threads make them.
+Every call blocks, so it must run in a thread.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ObjectStorage:
         self._regions: dict[str, str] = {}
 
     def sizes_below(self, config: Mapping[str, Any], path: str) -> dict[str, int]:
-        """Sizes in bytes of what lies below a path, by the rest of its path.
+        """Sizes in bytes of the objects below a path, by the rest of their paths.
 
         Raises:
             Unavailable: the storage refuses or does not answer.
@@ -91,12 +91,12 @@ def _has_region() -> bool:
 
 
 def region_of_bucket(bucket: str, url: str = "https://{bucket}.s3.amazonaws.com/") -> str | None:
-    """The public region of a bucket of Amazon; None when that cannot be found out."""
+    """The public region of an Amazon bucket; None when it is unknown."""
     request = urllib.request.Request(url.format(bucket=bucket), method="HEAD")
     try:
         with urllib.request.urlopen(request, timeout=10) as answer:
             headers = answer.headers
-    except urllib.error.HTTPError as error:  # 403 and 301 name it too
+    except urllib.error.HTTPError as error:  # 403 and 301 have it too
         with error:
             headers = error.headers
     except OSError:
@@ -116,7 +116,7 @@ def _named(target: ObjectTarget, act: str) -> Iterator[None]:
         text = re.sub(r"\?[^\s'\"]*", "", str(error).partition("Debug source:")[0])
         reason = " ".join(text.partition("<")[0].split())[:400]
         raise Unavailable(
-            f"the checkpoint storage {target.address} did not do it for the master: {act} failed "
-            f"({reason}). See that it is well and that the master may read it, or download from "
+            f"the checkpoint storage {target.address} failed for the master: {act} failed "
+            f"({reason}). Check that it works and that the master may read it, or download from "
             "the storage itself (--mode direct)"
         ) from error

@@ -15,12 +15,12 @@ Struct = msgspec.Struct
 ON_DEMAND_PRICE = "OnDemand"
 POOL_TAG = "determined-resource-pool"
 LAUNCH_TAG = "determined-launch"
-"""The token of the launch that an instance or request came from."""
+"""The launch token of an instance or request."""
 Count = Annotated[int, Meta(ge=0)]
 
 
 class AwsNetworkInterface(Struct, frozen=True, kw_only=True):
-    """Where machines are in the network."""
+    """The network of machines."""
 
     public_ip: Annotated[bool, Meta(description="Whether machines get a public address.")] = True
     security_group_id: Annotated[str, Meta(description="Default: that of the VPC.")] = ""
@@ -28,7 +28,7 @@ class AwsNetworkInterface(Struct, frozen=True, kw_only=True):
 
 
 class AwsTag(Struct, frozen=True, kw_only=True):
-    """A tag of the admin's own."""
+    """A custom tag."""
 
     key: str
     value: str = ""
@@ -47,7 +47,7 @@ class AwsProvider(Provider, frozen=True, kw_only=True):
             "GPUs, NVIDIA's driver and container toolkit."
         ),
     ] = ""
-    instance_type: Annotated[str, Meta(description="Kind of machine.")] = "g4dn.metal"
+    instance_type: Annotated[str, Meta(description="Instance type.")] = "g4dn.metal"
     instance_slots: Annotated[
         Count | None, Meta(description="GPUs of an instance_type that is not known.")
     ] = None
@@ -59,7 +59,7 @@ class AwsProvider(Provider, frozen=True, kw_only=True):
     instance_name: Annotated[str, Meta(description="Tag Name of machines.")] = (
         "determined-ai-agent"
     )
-    tag_key: Annotated[str, Meta(description="Tag by which the master knows its machines.")] = (
+    tag_key: Annotated[str, Meta(description="Tag that identifies the master's machines.")] = (
         "managed_by"
     )
     tag_value: Annotated[
@@ -74,23 +74,25 @@ class AwsProvider(Provider, frozen=True, kw_only=True):
     ] = ()
     network_interface: AwsNetworkInterface = AwsNetworkInterface()
     iam_instance_profile_arn: Annotated[
-        str, Meta(description="Instance profile, by which tasks reach S3 for instance.")
+        str, Meta(description="Instance profile, for example for tasks' access to S3.")
     ] = ""
-    log_group: Annotated[
-        str, Meta(description="CloudWatch group that the agent's output goes to.")
-    ] = ""
+    log_group: Annotated[str, Meta(description="CloudWatch group of the agent's output.")] = ""
     log_stream: Annotated[str, Meta(description="CloudWatch stream there.")] = ""
     spot: Annotated[
-        bool, Meta(description="Whether machines are spot ones, which AWS may take back.")
+        bool, Meta(description="Whether machines are spot instances, which AWS may reclaim.")
     ] = False
     spot_max_price: Annotated[
         str,
-        Meta(description="Dollars an hour, as text without a sign. OnDemand: up to that price."),
+        Meta(
+            description="Maximum price in dollars an hour, as text. OnDemand: the on-demand price."
+        ),
     ] = ON_DEMAND_PRICE
 
 
 def check_aws(aws: AwsProvider, at: str, report: ProblemReport) -> None:
-    """Report what AWS would refuse, or what cannot be known of the machines."""
+    """Report values that AWS would refuse, or from which the machines' properties do not
+    follow.
+    """
     if not aws.image_id:
         text = (
             "is required: name an image of the region that has Docker, as ami-0abc…; Amazon's "
@@ -124,7 +126,7 @@ def check_aws(aws: AwsProvider, at: str, report: ProblemReport) -> None:
 
 
 def price_problem(price: str) -> str:
-    """Why a price cannot be used; empty when it can."""
+    """Why a price is invalid; empty for a valid one."""
     if price == ON_DEMAND_PRICE:
         return ""
     remedy = "give dollars an hour as digits with at most one point, as 1.25, or leave it out"

@@ -1,4 +1,4 @@
-"""Settings that contradict each other, or are not available in this version."""
+"""Finds settings that contradict each other, or are not available in this version."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def upgrade(tree: dict[str, Any], report: ProblemReport) -> None:
 
 
 def check(settings: Settings, report: ProblemReport) -> None:
-    """Report every contradiction, and every option that this version does not have."""
+    """Report every contradiction, and every option that this version lacks."""
     _check_database(settings, report)
     _check_security(settings, report)
     _check_pools(settings, report)
@@ -181,7 +181,7 @@ def _check_schedule(schedule: str, at: str, report: ProblemReport) -> None:
 
 
 def _refuse(settings: Settings, report: ProblemReport) -> None:
-    """Report what would otherwise be ignored in silence."""
+    """Report options that would otherwise be ignored silently."""
     for at, is_asked_for, text in _not_in_this_version(settings):
         if is_asked_for:
             report.problem(f"root.{at}", text)
@@ -226,5 +226,5 @@ def _warn(settings: Settings, report: ProblemReport) -> None:
     if settings.db.migrations or settings.db.views_and_triggers:
         report.warn("root.db", "migrations and views_and_triggers have no effect any more")
     if settings.is_join_open and not settings.is_loopback:
-        text = "is open: whoever reaches this port can join as an agent and read users' code"
+        text = "is open: anybody who reaches this port can join as an agent and read users' code"
         report.warn("root.security.agent_join", text)

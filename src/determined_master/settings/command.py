@@ -1,4 +1,4 @@
-"""The master's command line and variables, made from the definitions of its options."""
+"""The master's command line and variables, built from the definitions of its options."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class CommandLine(NamedTuple):
 
 _COMMANDS = {
     "run": "run the master (the default)",
-    "backup": "save the database and what belongs to it in a new directory",
-    "restore": "make an empty master what a backup was taken from",
-    "simulate": "replay a recorded or made-up queue by other rules or on other agents",
-    "migrate": "bring the database's tables up to this version, and end",
+    "backup": "save the database and its files in a new directory",
+    "restore": "restore a backup into an empty master",
+    "simulate": "replay a recorded or generated queue under other rules or on other agents",
+    "migrate": "migrate the database's tables to this version, and exit",
     "version": "print the version",
     "help": "print this text",
 }
@@ -48,7 +48,7 @@ maps (resource_pools, checkpoint_storage, ...) can only be given in the file.
 
 
 def parse_command_line(cls: type[msgspec.Struct], argv: Sequence[str]) -> CommandLine:
-    """Read flags and command; the flags may stand before or after the command.
+    """Read flags and command; the flags may be before or after the command.
 
     Raises:
         SystemExit: for `--help` and for unknown commands.
@@ -97,7 +97,7 @@ def override(
     env: Mapping[str, str],
     flags: Mapping[str, Given],
 ) -> dict[str, str]:
-    """Put variables and flags over the file's values, in place.
+    """Override the file's values by variables and flags, in place.
 
     Returns:
         The flag or variable of each overridden path, for errors.

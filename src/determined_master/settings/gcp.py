@@ -17,43 +17,43 @@ from determined_master.settings.reader import Seconds
 Struct = msgspec.Struct
 POOL_LABEL = "determined-resource-pool"
 LAUNCH_LABEL = "determined-launch"
-"""The token of the launch that an instance came from."""
+"""The launch token of an instance."""
 _LABEL_KEY = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 _LABEL_VALUE = re.compile(r"[a-z0-9_-]{0,63}")
 _NAME_PREFIX = re.compile(r"[a-z][a-z0-9-]*")
 
 
 class GcpNetworkInterface(Struct, frozen=True, kw_only=True):
-    """Where machines are in the network; network and subnetwork must both be set, or neither."""
+    """The network of machines; network and subnetwork must both be set, or neither."""
 
-    network: Annotated[str, Meta(description="As projects/P/global/networks/N.")] = ""
-    subnetwork: Annotated[str, Meta(description="As projects/P/regions/R/subnetworks/S.")] = ""
+    network: Annotated[str, Meta(description="Form: projects/P/global/networks/N.")] = ""
+    subnetwork: Annotated[str, Meta(description="Form: projects/P/regions/R/subnetworks/S.")] = ""
     external_ip: Annotated[bool, Meta(description="Whether machines get an external address.")] = (
         False
     )
 
 
 class GcpServiceAccount(Struct, frozen=True, kw_only=True):
-    """Whom machines act as."""
+    """The service account of machines."""
 
-    email: Annotated[str, Meta(description="Of the service account; empty for none.")] = ""
+    email: Annotated[str, Meta(description="Email of the service account; empty for none.")] = ""
     scopes: Annotated[
-        tuple[str, ...], Meta(description="Default with an email: all of the cloud platform.")
+        tuple[str, ...], Meta(description="Default with an email: the whole cloud platform.")
     ] = ()
 
 
 class GcpInstanceType(Struct, frozen=True, kw_only=True):
-    """Kind of machine."""
+    """Machine type and GPUs."""
 
-    machine_type: Annotated[str, Meta(description="As n1-standard-8 or custom-8-16384.")] = (
-        "n1-standard-32"
-    )
-    gpu_type: Annotated[str, Meta(description="As nvidia-tesla-t4; empty for none.")] = (
+    machine_type: Annotated[
+        str, Meta(description="For example n1-standard-8 or custom-8-16384.")
+    ] = "n1-standard-32"
+    gpu_type: Annotated[str, Meta(description="For example nvidia-tesla-t4; empty for none.")] = (
         "nvidia-tesla-t4"
     )
-    gpu_num: Annotated[int, Meta(ge=0, description="How many of them; slots.")] = 4
+    gpu_num: Annotated[int, Meta(ge=0, description="Number of GPUs; each is a slot.")] = 4
     preemptible: Annotated[
-        bool, Meta(description="Whether GCP may take machines back, at the latest in a day.")
+        bool, Meta(description="Whether GCP may reclaim machines, after a day at the latest.")
     ] = False
 
 
@@ -62,7 +62,7 @@ class GcpProvider(Provider, frozen=True, kw_only=True):
 
     base_config: Annotated[
         dict[str, Any],
-        Meta(description="Resource of an instance, as in GCP's REST API, under the rest of this."),
+        Meta(description="Instance resource of GCP's REST API; the other options override it."),
     ] = msgspec.field(default_factory=dict)
     project: Annotated[str, Meta(description="Default: the master's own.")] = ""
     zone: Annotated[str, Meta(description="Default: the master's own.")] = ""
@@ -74,13 +74,13 @@ class GcpProvider(Provider, frozen=True, kw_only=True):
             "NVIDIA's driver and container toolkit."
         ),
     ] = "projects/determined-ai/global/images/det-environments-0736b6d"
-    boot_disk_type: Annotated[str, Meta(description="Its last part counts.")] = "pd-standard"
-    labels: Annotated[dict[str, Any], Meta(description="Labels of the admin's own.")] = (
-        msgspec.field(default_factory=dict)
+    boot_disk_type: Annotated[str, Meta(description="Only its last part matters.")] = "pd-standard"
+    labels: Annotated[dict[str, Any], Meta(description="Custom labels.")] = msgspec.field(
+        default_factory=dict
     )
-    label_key: Annotated[
-        str, Meta(description="Label by which the master knows its machines.")
-    ] = "managed-by"
+    label_key: Annotated[str, Meta(description="Label that identifies the master's machines.")] = (
+        "managed-by"
+    )
     label_value: Annotated[
         str,
         Meta(
@@ -89,7 +89,7 @@ class GcpProvider(Provider, frozen=True, kw_only=True):
         ),
     ] = ""
     name_prefix: Annotated[
-        str, Meta(description="How names of machines begin. Default: label_value and a dash.")
+        str, Meta(description="Start of machines' names. Default: label_value and a dash.")
     ] = ""
     network_interface: GcpNetworkInterface = GcpNetworkInterface()
     network_tags: Annotated[tuple[str, ...], Meta(description="For firewall rules.")] = ()
@@ -99,7 +99,7 @@ class GcpProvider(Provider, frozen=True, kw_only=True):
         bool, Meta(description="Whether a machine without GPUs is one slot.")
     ] = False
     operation_timeout_period_s: Annotated[
-        Seconds, Meta(description="How long the master looks after what it asked GCP for.")
+        Seconds, Meta(description="How long the master follows an operation of GCP.")
     ] = msgspec.field(default=300.0, name="operation_timeout_period")
     use_cloud_logging: Annotated[
         bool, Meta(description="Whether the agent's output goes to Cloud Logging.")
@@ -107,7 +107,7 @@ class GcpProvider(Provider, frozen=True, kw_only=True):
 
 
 def check_gcp(gcp: GcpProvider, at: str, report: ProblemReport) -> None:
-    """Report what GCP would refuse."""
+    """Report values that GCP would refuse."""
     kind = gcp.instance_type
     if problem := machine_type_problem(kind.machine_type):
         report.problem(f"{at}.instance_type.machine_type", problem)
@@ -141,7 +141,7 @@ OWN_ITEMS = {
     "startup-script": "give provider.startup_script, which runs first",
     "determined-master-address": "leave it out",
 }
-"""Metadata that the master gives each machine; GCP refuses a key that is there twice."""
+"""Metadata keys that the master sets on each machine; GCP refuses duplicate keys."""
 
 
 def _check_base(base: dict[str, Any], at: str, report: ProblemReport) -> None:

@@ -1,4 +1,4 @@
-"""Settings of the Kubernetes resource manager, and what of them does not fit together."""
+"""Settings of the Kubernetes resource manager, and their contradictions."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from determined_master.settings.pools import AnyResourceManager
 Struct = msgspec.Struct
 
 KUBERNETES_PRIORITY = 50
-"""Of jobs in Kubernetes pools that set none; there the larger one is ahead."""
+"""Of jobs in Kubernetes pools that set none; there a higher priority is ahead."""
 MAX_LABEL = 63
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _PORTS = Meta(ge=1025, le=65535)
 
 
 class _Label(ValueType):
-    """A name as Kubernetes takes it for namespaces and services."""
+    """A name that Kubernetes accepts for namespaces and services."""
 
     noun = "string"
 
@@ -39,7 +39,7 @@ class _Label(ValueType):
 
 
 class _Given(ValueType):
-    """A text that is not empty."""
+    """A non-empty text."""
 
     noun = "string"
 
@@ -54,12 +54,12 @@ Label = Annotated[str, Meta(extra={"kind": _Label()})]
 
 
 def is_dns_label(name: str) -> bool:
-    """Whether Kubernetes takes it as the name of a namespace."""
+    """Whether Kubernetes accepts it as the name of a namespace."""
     return len(name) <= MAX_LABEL and _LABEL.fullmatch(name) is not None
 
 
 class SlotRequests(Struct, frozen=True, kw_only=True):
-    """What one slot asks of its node."""
+    """The resource requests of one slot."""
 
     cpu: Annotated[
         float | None,
@@ -80,10 +80,10 @@ class TaskGateway(Struct, frozen=True, kw_only=True):
         Meta(description="Where the master reaches the gateway.", extra={"kind": _Given()}),
     ]
     gateway_port_range_start: Annotated[
-        int, _PORTS, Meta(description="First of the ports that tasks get, 1025 to 65535.")
+        int, _PORTS, Meta(description="First port for tasks, 1025 to 65535.")
     ] = 32768
     gateway_port_range_end: Annotated[
-        int, _PORTS, Meta(description="Last of them, 1025 to 65535.")
+        int, _PORTS, Meta(description="Last port for tasks, 1025 to 65535.")
     ] = 65535
 
 
@@ -92,9 +92,9 @@ class KubernetesManager(AnyResourceManager, frozen=True, kw_only=True):
 
     type: str = "kubernetes"
     default_namespace: Annotated[
-        Label, Meta(description="Namespace of tasks whose workspace is bound to no other.")
+        Label, Meta(description="Namespace of tasks whose workspace has no binding.")
     ] = "default"
-    namespace: Annotated[str, Meta(description="Gone: use default_namespace.")] = ""
+    namespace: Annotated[str, Meta(description="Removed: use default_namespace.")] = ""
     max_slots_per_pod: Annotated[
         int | None,
         Meta(
@@ -103,12 +103,12 @@ class KubernetesManager(AnyResourceManager, frozen=True, kw_only=True):
         ),
     ] = None
     master_service_name: Annotated[
-        str, Meta(description="The master's Service, by which tasks reach it.")
+        str, Meta(description="The master's Service, through which tasks reach it.")
     ] = ""
     leave_kubernetes_resources: Annotated[bool, Meta(description="Has no effect.")] = False
     default_scheduler: Annotated[
         Literal["", "coscheduler", "preemption"],
-        Meta(description="Scheduler of pods; empty for that of the cluster. preemption is gone."),
+        Meta(description="Scheduler of pods; empty for the default. preemption is removed."),
     ] = ""
     slot_type: Annotated[
         Literal["cuda", "gpu", "cpu", "rocm"], Meta(description="gpu is another name of cuda.")
@@ -116,17 +116,20 @@ class KubernetesManager(AnyResourceManager, frozen=True, kw_only=True):
     slot_resource_requests: SlotRequests = SlotRequests()
     kubeconfig_path: Annotated[
         str,
-        Meta(description="File that says how to reach the cluster; none for the master's own."),
+        Meta(description="Path of the kubeconfig; empty for the master's own pod."),
     ] = ""
     determined_master_scheme: Annotated[
         Literal["", "http", "https"],
-        Meta(description="How tasks call the master; empty for https where it has TLS."),
+        Meta(description="Scheme of the master for tasks; empty for https where it has TLS."),
     ] = ""
     determined_master_host: Annotated[
-        str, Meta(description="Where tasks call the master; empty for its Service.")
+        str, Meta(description="Host of the master for tasks; empty for its Service.")
     ] = ""
     determined_master_port: Annotated[
-        int, Meta(ge=0, le=65535, description="Port there; 0 for that of its Service.")
+        int,
+        Meta(
+            ge=0, le=65535, description="Port of the master for tasks; 0 for that of its Service."
+        ),
     ] = 0
     internal_task_gateway: TaskGateway | None = None
     fluent: dict[str, Any] | None = None
@@ -135,12 +138,12 @@ class KubernetesManager(AnyResourceManager, frozen=True, kw_only=True):
 def resolve_kubernetes(
     manager: KubernetesManager, defaults: Mapping[str, Any] | None = None
 ) -> KubernetesManager:
-    """Fill in what follows from other settings.
+    """Fill in values that follow from other settings.
 
     Args:
         manager: as submitted.
         defaults: the cluster's `task_container_defaults` where it is the only manager; then
-            they may say how many slots a pod has.
+            they may set the slots of a pod.
     """
     most = manager.max_slots_per_pod
     has_pools = not manager.no_default_resource_pools
@@ -157,7 +160,7 @@ def resolve_kubernetes(
 def check_kubernetes(
     manager: KubernetesManager, at: str, report: ProblemReport, defaults: Mapping[str, Any] | None
 ) -> None:
-    """Report what cannot be had, and what contradicts itself.
+    """Report unsupported and contradictory values.
 
     Args:
         manager: as submitted.

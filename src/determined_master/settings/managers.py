@@ -57,7 +57,7 @@ OtherManager = Annotated[
 
 
 class AdditionalManager(msgspec.Struct, frozen=True, kw_only=True):
-    """One more cluster, and its pools."""
+    """An additional cluster and its pools."""
 
     resource_manager: OtherManager = KubernetesManager()
     resource_pools: Annotated[
@@ -71,7 +71,7 @@ class Manager(msgspec.Struct, frozen=True):
     config: AnyResourceManager
     pools: tuple[ResourcePool, ...]
     at: str
-    """Where in the settings it is: `root` for the first one."""
+    """Its path in the settings: `root` for the first one."""
 
     @property
     def name(self) -> str:
@@ -85,7 +85,7 @@ class Manager(msgspec.Struct, frozen=True):
 
     @property
     def metadata(self) -> dict[str, str]:
-        """The admins' description; users see it."""
+        """The admins' description, which users see."""
         return {key: str(value) for key, value in (self.config.metadata or {}).items()}
 
     def scheduler_of(self, pool: ResourcePool) -> Scheduler:
@@ -111,7 +111,7 @@ def managers_of(settings: Settings) -> Iterator[Manager]:
 
 
 def resolve_managers(settings: Settings) -> Settings:
-    """Fill in the names of managers, and what follows from other settings."""
+    """Fill in the names of managers, and values that follow from other settings."""
     first, others = settings.resource_manager, settings.additional_resource_managers
     if isinstance(first, KubernetesManager):
         first = resolve_kubernetes(first, _shared_defaults(settings))
@@ -129,7 +129,7 @@ def resolve_managers(settings: Settings) -> Settings:
 
 
 def check_given(settings: Settings, report: ProblemReport) -> None:
-    """Report what Kubernetes managers cannot have, before anything is filled in."""
+    """Report settings that Kubernetes managers do not support, before anything is filled in."""
     if settings.additional_resource_managers:
         section = settings.task_container_defaults.get("kubernetes")
         if isinstance(section, Mapping) and section.get("max_slots_per_pod") is not None:
@@ -144,7 +144,7 @@ def check_given(settings: Settings, report: ProblemReport) -> None:
 
 
 def check_managers(settings: Settings, report: ProblemReport) -> None:
-    """Report names that are missing or used twice, and default pools that are not there."""
+    """Report missing and duplicate names, and unknown default pools."""
     _check_names(settings, report)
     _check_pool_names(settings, report)
     first = settings.resource_manager
@@ -158,7 +158,7 @@ def check_managers(settings: Settings, report: ProblemReport) -> None:
 
 
 def _shared_defaults(settings: Settings) -> Mapping[str, Any] | None:
-    """The `task_container_defaults` that may say something of the only manager."""
+    """The `task_container_defaults` that may apply to the only manager."""
     return None if settings.additional_resource_managers else settings.task_container_defaults
 
 

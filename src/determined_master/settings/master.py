@@ -59,7 +59,7 @@ _STORAGE = {"kind": STORAGE, "shown": shown_storage}
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """All settings, checked and with everything that follows from them filled in."""
+    """All settings, checked and completed with derived values."""
 
     config_file: Annotated[str, Meta(description="This file.")] = DEFAULT_FILE
     host: Annotated[
@@ -78,8 +78,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         dict[str, Any] | None,
         Meta(
             description=(
-                "Where checkpoints go, unless workspace or experiment say otherwise. Default: "
-                "a directory beside the database that the master runs."
+                "Where checkpoints are stored, unless workspace or experiment set it. Default: "
+                "a directory next to the database that the master runs."
             ),
             extra=_STORAGE,
         ),
@@ -91,7 +91,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = POOLS
     additional_resource_managers: Annotated[
         tuple[AdditionalManager, ...] | None,
-        Meta(description="Kubernetes clusters beside the first manager, which is the default."),
+        Meta(description="Kubernetes clusters besides the first manager, which is the default."),
     ] = None
     launch_error: Annotated[
         bool, Meta(description="Whether a request larger than the cluster is refused.")
@@ -102,11 +102,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     notebook_timeout: Annotated[
         int | None, Meta(description="Seconds until an idle notebook ends; none for never.")
     ] = None
-    enable_cors: Annotated[bool, Meta(description="Whether pages of other origins may call.")] = (
-        False
-    )
+    enable_cors: Annotated[
+        bool, Meta(description="Whether pages of other origins may call the API.")
+    ] = False
     reserved_ports: Annotated[
-        tuple[int, ...] | None, Meta(description="Ports that no task is given.")
+        tuple[int, ...] | None, Meta(description="Ports that no task gets.")
     ] = None
     logging: TaskLogging = TaskLogging()
     retention_policy: Retention = Retention()
@@ -114,7 +114,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     telemetry: Telemetry = Telemetry()
     webhooks: Webhooks = Webhooks()
     feature_switches: Annotated[
-        tuple[str, ...], Meta(description="NAME turns a switch on, -NAME off.")
+        tuple[str, ...], Meta(description="NAME turns a switch on, -NAME turns it off.")
     ] = ()
     ui_customization: UiCustomization = UiCustomization()
     integrations: Integrations = Integrations()
@@ -136,7 +136,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def directory(self) -> str:
-        """Where to back up to or restore from."""
+        """The directory of a backup."""
         return self.run.directory
 
     @property
@@ -151,7 +151,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def data_dir(self) -> Path | None:
-        """The directory of this cluster's files, the database among them; None without it."""
+        """The directory of this cluster's files, including the database;
+
+        None without its own database.
+        """
         return Path(self.db.data_dir).parent if self.has_own_database else None
 
     @property
@@ -171,7 +174,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def agents(self) -> ResourceManager:
-        """The manager of agents; one without pools of its own where Kubernetes is the first."""
+        """The manager of agents; one without pools where Kubernetes is the first."""
         first = self.resource_manager
         return first if isinstance(first, ResourceManager) else ResourceManager()
 
@@ -181,7 +184,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return self.resource_pools if self.resource_manager.type == "agent" else ()
 
     def manager_of(self, pool: str) -> Manager:
-        """The manager of a pool; the default one for a name that no pool has."""
+        """The manager of a pool; the default one for an unknown pool."""
         managers = self.managers
         has = (m for m in managers if any(p.pool_name == pool for p in m.pools))
         return next(has, managers[0])
@@ -192,7 +195,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return known.get(pool, self.resource_pools[0].agent_reconnect_wait_s)
 
     def scheduler_of(self, pool: ResourcePool) -> Scheduler:
-        """A pool's own scheduler block replaces that of the manager as a whole."""
+        """The scheduler of a pool: its own block replaces the manager's as a whole."""
         return self.manager_of(pool.pool_name).scheduler_of(pool)
 
     def masked(self) -> dict[str, Any]:
@@ -207,7 +210,7 @@ def load(argv: Sequence[str], env: Mapping[str, str], *, is_root: bool | None = 
     Args:
         argv: without the program's name.
         env: the environment; variables named DET_* and XDG_* count.
-        is_root: whether the master runs as root; by default it looks.
+        is_root: whether the master runs as root; by default it is detected.
 
     Raises:
         SettingsError: with every error and its path.

@@ -1,4 +1,4 @@
-"""Settings of resource pools, of their schedulers and of what tasks in them are given."""
+"""Settings of resource pools, of their schedulers and of the tasks' defaults."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def masked(value: Any) -> Any:
 
 
 def shown_storage(given: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """`checkpoint_storage` as admins are shown it: every key of its type."""
+    """`checkpoint_storage` as admins see it: every key of its type."""
     if given is None:
         return None
     variant = STORAGE.variants.get(given.get("type", ""))
@@ -57,7 +57,7 @@ def shown_storage(given: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def shown_defaults(given: Mapping[str, Any]) -> dict[str, Any]:
-    """`task_container_defaults` as admins are shown them, with the values in force."""
+    """`task_container_defaults` as admins see them, with the values in force."""
     always: dict[str, Any] = {
         "add_capabilities": None,
         "bind_mounts": None,
@@ -95,20 +95,20 @@ class Scheduler(Struct, frozen=True, kw_only=True):
         Literal["priority", "fair_share", "round_robin", "kubernetes"],
         Meta(
             description=(
-                "fair_share is deprecated, round_robin is gone; kubernetes is that of pools of a "
-                "Kubernetes manager, and only theirs."
+                "fair_share is deprecated, round_robin is removed; only pools of a Kubernetes "
+                "manager use kubernetes."
             )
         ),
     ] = "priority"
     fitting_policy: Annotated[
         Literal["best", "worst"],
-        Meta(description="best fills an agent before it takes another, worst spreads."),
+        Meta(description="best fills an agent before it uses another, worst spreads."),
     ] = "best"
     allow_heterogeneous_fits: Annotated[
-        bool, Meta(description="Whether one trial may take agents of different sizes.")
+        bool, Meta(description="Whether one trial may use agents of different sizes.")
     ] = False
     preemption: Annotated[
-        bool, Meta(description="Whether a more urgent task may ask a less urgent one to leave.")
+        bool, Meta(description="Whether a more urgent task may preempt a less urgent one.")
     ] = False
     default_priority: Annotated[
         Annotated[int, Meta(ge=1, le=99)] | None,
@@ -123,19 +123,19 @@ class Scheduler(Struct, frozen=True, kw_only=True):
         Seconds,
         Meta(
             description=(
-                "How long requests that came later may pass one for several slots; then agents "
-                "are drained for it."
+                "How long later requests may pass one for several slots; afterwards agents are "
+                "drained for it."
             )
         ),
     ] = msgspec.field(default=600.0, name="gang_patience")
 
 
 class AnyResourceManager(Struct, frozen=True, kw_only=True):
-    """The container backend; its `type` names one of the others."""
+    """Any container backend; `type` selects it."""
 
     type: Annotated[
         str,
-        Meta(description="The container backend: agent, or kubernetes, whose options are below."),
+        Meta(description="The container backend: agent, or kubernetes, with the options below."),
     ] = "agent"
     cluster_name: Annotated[
         str, Meta(description="Name of this resource manager; additional ones need one.")
@@ -190,7 +190,7 @@ class ResourcePool(Struct, frozen=True, kw_only=True):
     provider: Annotated[
         Provider | None,
         Meta(
-            description="Machines that are started when they are needed.",
+            description="Machines that are started on demand.",
             extra={"kind": ProviderKind()},
         ),
     ] = None

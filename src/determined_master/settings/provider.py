@@ -1,4 +1,4 @@
-"""Settings of machines on demand: what `resource_pools[].provider` has for every provider.
+"""Settings of machines on demand: the options that `resource_pools[].provider` always has.
 
 Each type of provider has a struct of its own, a subclass of `Provider` with its options, and is
 named in `settings.providers.PROVIDERS`.
@@ -20,36 +20,38 @@ Secret = Meta(extra={"is_secret": True})
 
 
 class Provider(msgspec.Struct, frozen=True, kw_only=True):
-    """Settings of every provider type: how many machines, for how long, and with what."""
+    """Options of every provider type: number of machines, time limits, and the agent."""
 
     type: Annotated[str, Meta(description="Who provides the machines: aws or gcp.")]
     master_url: Annotated[
         str,
         Meta(
             description=(
-                "Where agents find the master: SCHEME://HOST:PORT; of the host also an alias of "
-                "the provider's. Default: the master's own scheme, address and port."
+                "Where agents reach the master: SCHEME://HOST:PORT; the host may be an alias of "
+                "the provider. Default: the master's own scheme, address and port."
             )
         ),
     ] = ""
     master_cert_name: Annotated[
-        str, Meta(description="Name in the master's certificate, where it is not the host's.")
+        str, Meta(description="Name in the master's certificate, if it differs from the host.")
     ] = ""
     startup_script: Annotated[
-        str, Secret, Meta(description="Script that runs on each machine, as root, at its start.")
+        str, Secret, Meta(description="Script that runs as root on each machine, at its start.")
     ] = ""
     container_startup_script: Annotated[
-        str, Secret, Meta(description="Script that runs in the agent's container before it.")
+        str,
+        Secret,
+        Meta(description="Script that runs in the agent's container before the agent."),
     ] = ""
     agent_docker_image: Annotated[
-        str, Meta(description="Image of the agent; by default of this version.")
+        str, Meta(description="Image of the agent. Default: the image of this version.")
     ] = f"determinedai/determined-agent:{__version__}"
     agent_docker_network: Annotated[
         str, Meta(description="Docker's network of the agent's container.")
     ] = "default"
     agent_docker_runtime: Annotated[str, Meta(description="Docker's runtime for it.")] = "runc"
     agent_reconnect_attempts: Annotated[
-        int, Meta(ge=0, description="How often an agent tries to come back to the master.")
+        int, Meta(ge=0, description="How often an agent tries to reconnect to the master.")
     ] = 5
     agent_reconnect_backoff: Annotated[
         int, Meta(ge=0, description="Seconds between two of these attempts.")
@@ -57,30 +59,30 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     agent_config_file_contents: Annotated[
         dict[str, Any] | None,
         Secret,
-        Meta(description="Options of the agents, as their file would have them."),
+        Meta(description="Options of the agents, in the form of their file."),
     ] = None
     agent_fluent_image: Annotated[
         str, Meta(description="Has no effect: agents send logs themselves.")
     ] = ""
     max_idle_agent_period_s: Annotated[
-        Seconds, Meta(description="How long a machine may be idle until it is ended.")
+        Seconds, Meta(description="How long a machine may be idle before it is ended.")
     ] = msgspec.field(default=1200.0, name="max_idle_agent_period")
     max_agent_starting_period_s: Annotated[
         Seconds, Meta(description="How long a machine may take until its agent has joined.")
     ] = msgspec.field(default=1200.0, name="max_agent_starting_period")
-    min_instances: Annotated[int, Meta(ge=0, description="So many machines always run.")] = 0
-    max_instances: Annotated[int, Meta(ge=1, description="Never are there more machines.")] = 5
+    min_instances: Annotated[int, Meta(ge=0, description="Minimum number of machines.")] = 0
+    max_instances: Annotated[int, Meta(ge=1, description="Maximum number of machines.")] = 5
     launch_error_timeout_s: Annotated[
         Seconds,
         Meta(
             description=(
-                "How long a failure to start machines counts: meanwhile none is tried, and what "
-                "needs more machines than there are is sent away. 0: failures never count."
+                "How long a failure to start machines counts. Meanwhile no launch is tried, and "
+                "requests that need more machines are refused. 0: failures never count."
             )
         ),
     ] = msgspec.field(default=0.0, name="launch_error_timeout")
     launch_error_retries: Annotated[
-        int, Meta(ge=0, description="So many failures in a row do not count yet.")
+        int, Meta(ge=0, description="Number of failures in a row that do not count yet.")
     ] = 0
 
 
@@ -125,10 +127,10 @@ def split_master_url(url: str) -> MasterUrl:
 
 
 def check_common(provider: Provider, at: str, report: ProblemReport) -> None:
-    """Report what does not fit together of the options that every type has.
+    """Report contradictions between the options that every type has.
 
     Args:
-        provider: as it was read.
+        provider: as given.
         at: its path in the settings.
         report: takes the problems.
     """

@@ -1,4 +1,4 @@
-"""Which types of provider there are, and how their settings are read."""
+"""The types of providers, and the reader of their settings."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from determined_master.settings.reader import read_struct
 
 
 class ProviderType(NamedTuple):
-    """One type of provider: its options, and what must fit together of those that are its own."""
+    """A type of provider: its options, and the check of its own options."""
 
     settings: type[Provider]
     check: Callable[[Any, str, ProblemReport], None] = lambda provider, at, report: None
-    """Takes the settings, their path and where problems go."""
+    """Takes the settings, their path and the report."""
 
 
 PROVIDERS: dict[str, ProviderType] = {

@@ -32,7 +32,7 @@ _NO_META: dict[str, Any] = {}
 
 
 class Duration(ValueType):
-    """A time as `30s`, `1h` or `1m30s`; seconds in the canonical form."""
+    """A duration such as `30s`, `1h` or `1m30s`; seconds in the canonical form."""
 
     noun = "string"
 
@@ -52,7 +52,7 @@ Seconds = Annotated[float, Meta(extra={"kind": Duration(), "noun": "duration"})]
 
 
 def read_struct(cls: type[msgspec.Struct], given: Any, at: str, report: ProblemReport) -> Any:
-    """A struct from the values given for it; an option that cannot be read has its default."""
+    """A struct from its given values; an invalid option gets its default."""
     if given is None:
         return cls()
     if not isinstance(given, Mapping):
@@ -78,7 +78,7 @@ def read_struct(cls: type[msgspec.Struct], given: Any, at: str, report: ProblemR
 
 
 def parse_text(option: Option, text: str) -> Any:
-    """The value that a flag's or variable's text stands for; the text when it stands for none."""
+    """The value of a flag's or variable's text; the text itself when it is invalid."""
     inner = without_none(option.type)
     try:
         match inner:

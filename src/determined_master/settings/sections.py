@@ -13,7 +13,7 @@ SslMode = Literal["disable", "require", "verify-ca", "verify-full"]
 
 
 class Database(Struct, frozen=True, kw_only=True):
-    """Where PostgreSQL is; without a host the master runs one of its own."""
+    """The PostgreSQL database; without a host the master runs one of its own."""
 
     user: Annotated[str, Meta(description="User of the database.")] = ""
     password: Annotated[str, Meta(description="Its password.", extra={"is_secret": True})] = ""
@@ -48,13 +48,13 @@ class LogSettings(Struct, frozen=True, kw_only=True):
 
 
 class Cache(Struct, frozen=True, kw_only=True):
-    """Files that may be lost."""
+    """The cache directory; its files may be deleted."""
 
     cache_dir: Annotated[
         str,
         Meta(
             description=(
-                "Nothing is kept there in this version. Default: $XDG_CACHE_HOME/determined, for "
+                "Not used in this version. Default: $XDG_CACHE_HOME/determined, for "
                 "root /var/cache/determined."
             )
         ),
@@ -68,7 +68,7 @@ class TaskLogging(Struct, frozen=True, kw_only=True):
 
 
 class Telemetry(Struct, frozen=True, kw_only=True):
-    """Read for the sake of older files. Nothing is ever sent to anybody."""
+    """Accepted for older files. The master never sends telemetry."""
 
     enabled: Annotated[bool, Meta(description="Has no effect: nothing is ever sent.")] = False
     segment_master_key: Annotated[str, Meta(extra={"is_secret": True})] = ""
@@ -79,7 +79,7 @@ class Telemetry(Struct, frozen=True, kw_only=True):
 
 
 class Observability(Struct, frozen=True, kw_only=True):
-    """Figures for Prometheus."""
+    """Metrics for Prometheus."""
 
     enable_prometheus: Annotated[bool, Meta(description="Has no effect in this version.")] = True
 
@@ -106,7 +106,7 @@ class Webhooks(Struct, frozen=True, kw_only=True):
 
 
 class LogoPaths(Struct, frozen=True, kw_only=True):
-    """Image files of an own logo; all four or none."""
+    """Image files of a custom logo; all four or none."""
 
     dark_horizontal: str = ""
     dark_vertical: str = ""
@@ -115,7 +115,7 @@ class LogoPaths(Struct, frozen=True, kw_only=True):
 
 
 class UiCustomization(Struct, frozen=True, kw_only=True):
-    """How the web interface looks."""
+    """The appearance of the web interface."""
 
     logo_paths: LogoPaths | None = None
 
@@ -144,7 +144,7 @@ class ExternalSessions(Struct, frozen=True, kw_only=True):
 
 
 class InternalSettings(Struct, frozen=True, kw_only=True):
-    """Options for those who work on the master."""
+    """Options for developers of the master."""
 
     audit_logging_enabled: Annotated[bool, Meta(description="Has no effect in this version.")] = (
         False
@@ -154,7 +154,7 @@ class InternalSettings(Struct, frozen=True, kw_only=True):
 
 
 def shown_provider(given: dict[str, Any]) -> dict[str, Any]:
-    """An identity provider as clients know it."""
+    """An identity provider in the form that clients know."""
     return {"enabled": False, **given}
 
 

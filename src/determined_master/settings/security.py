@@ -12,7 +12,7 @@ MAX_LIFESPAN_DAYS = 106751
 
 
 class TaskUser(Struct, frozen=True, kw_only=True):
-    """The account of tasks whose owner is linked to no system user."""
+    """The account of tasks whose owner has no linked system user."""
 
     user: Annotated[str, Meta(description="Name of the user.")] = "root"
     uid: Annotated[int, Meta(ge=0, description="Number of the user.")] = 0
@@ -21,7 +21,7 @@ class TaskUser(Struct, frozen=True, kw_only=True):
 
 
 def shown_user(task: TaskUser) -> dict[str, Any]:
-    """A task's user as clients know it: as a link of a user that there is not."""
+    """A task's user in the form that clients know: a link without a user."""
     return {"id": 0, "user_id": 0, **to_builtins(task)}
 
 
@@ -33,21 +33,21 @@ class Tls(Struct, frozen=True, kw_only=True):
 
 
 class Ssh(Struct, frozen=True, kw_only=True):
-    """Keys that the master makes for shells and for ranks of one trial."""
+    """Keys that the master creates for shells and for the ranks of one trial."""
 
     key_type: Annotated[
         Literal["RSA", "ECDSA", "ED25519"], Meta(description="Kind of new keys.")
     ] = "ED25519"
     rsa_key_size: Annotated[
-        int, Meta(ge=0, le=16384, description="Bits of RSA keys; those made are of 1024 to 4096.")
+        int, Meta(ge=0, le=16384, description="Bits of RSA keys; 1024 to 4096 are possible.")
     ] = 0
 
 
 class RoleOfCreator(Struct, frozen=True, kw_only=True):
     """The role of a workspace's creator in it."""
 
-    enabled: Annotated[bool, Meta(description="Whether they are given a role.")] = True
-    role_id: Annotated[int, Meta(ge=1, description="Which one; see `det rbac list-roles`.")] = 2
+    enabled: Annotated[bool, Meta(description="Whether they get a role.")] = True
+    role_id: Annotated[int, Meta(ge=1, description="The role; see `det rbac list-roles`.")] = 2
 
 
 class Authz(Struct, frozen=True, kw_only=True):
@@ -57,7 +57,7 @@ class Authz(Struct, frozen=True, kw_only=True):
         str,
         Meta(
             description=(
-                "basic: everybody sees everything, owners and admins rule what is theirs. "
+                "basic: everybody sees everything; owners and admins control their own things. "
                 "rbac: roles decide who sees and does what in which workspace."
             )
         ),
@@ -85,13 +85,13 @@ class Authz(Struct, frozen=True, kw_only=True):
 
     @property
     def creator_role_id(self) -> int | None:
-        """The role that the maker of a workspace is given in it."""
+        """The role that a workspace's creator gets in it."""
         role = self.workspace_creator_assign_role
         return role.role_id if self.has_roles and role.enabled else None
 
 
 class Token(Struct, frozen=True, kw_only=True):
-    """Access tokens that users make for their scripts."""
+    """Access tokens that users create for their scripts."""
 
     default_lifespan_days: Annotated[
         int, Meta(ge=-1, le=MAX_LIFESPAN_DAYS, description="Life of a new token; -1 forever.")
@@ -113,8 +113,8 @@ class Security(Struct, frozen=True, kw_only=True):
         str,
         Meta(
             description=(
-                "Password of admin and determined on a new database; without one the first "
-                "start makes one up, prints it once and writes it to the data directory."
+                "Password of admin and determined on a new database. Without one the first start "
+                "generates one, prints it once and writes it to the data directory."
             ),
             extra={"is_secret": True},
         ),

@@ -8,7 +8,7 @@ import msgspec
 
 
 class SimulateOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What to simulate."""
+    """The options of a simulation."""
 
     pool: str = "default"
     since: str = ""
@@ -24,13 +24,24 @@ class SimulateOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Give the command's parser its options."""
+    """Add the options to the command's parser."""
     add = parser.add_argument
-    add("--pool", default="default", help="the pool whose record is replayed")
-    add("--since", default="", metavar="TIME", help="from then on, as 2026-01-31T12:00:00Z")
-    add("--until", default="", metavar="TIME", help="until then")
-    add("--generate", type=int, default=0, metavar="N", help="N tasks by chance, no record")
-    add("--seed", type=int, default=0, help="of --generate (default: 0)")
+    add("--pool", default="default", help="the pool whose recording is replayed")
+    add(
+        "--since",
+        default="",
+        metavar="TIME",
+        help="start of the recording, as 2026-01-31T12:00:00Z",
+    )
+    add("--until", default="", metavar="TIME", help="end of the recording")
+    add(
+        "--generate",
+        type=int,
+        default=0,
+        metavar="N",
+        help="N random tasks instead of a recording",
+    )
+    add("--seed", type=int, default=0, help="seed of --generate (default: 0)")
     add(
         "--policy",
         action="append",
@@ -39,8 +50,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "best, worst, heterogeneous",
     )
     add("--agents", default="", metavar="COUNTxSLOTS", help="other agents, as 4x8,2x4")
-    add("--gang-patience", type=float, metavar="SECONDS", help="other patience")
-    add("--tick", type=float, default=1.0, metavar="SECONDS", help="between plans (default: 1)")
+    add("--gang-patience", type=float, metavar="SECONDS", help="another patience")
+    add(
+        "--tick",
+        type=float,
+        default=1.0,
+        metavar="SECONDS",
+        help="seconds between plans (default: 1)",
+    )
     add("--json", action="store_true", help="output in JSON format")
 
 

@@ -1,7 +1,7 @@
-"""Read YAML 1.2 text as plain JSON values, with the line of whatever is wrong with it.
+"""Reads YAML 1.2 text as plain JSON values; errors have the line.
 
-The text is composed into nodes by the library and turned into values here, so that nothing in it
-can build objects, repeat itself without bound, or say one key twice.
+The library composes the text into nodes, which are converted to values here. So the text cannot
+build objects, repeat itself without bound, or contain one key twice.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ MAX_CHARACTERS = 1024 * 1024
 """A megabyte of numbers keeps a thread busy for half a minute."""
 MAX_DEPTH = 64
 MAX_VALUES = 200_000
-"""Values in all, those behind aliases counted each time: a small text can stand for billions."""
+"""Values in all, including each use of an alias: a small text can stand for billions."""
 
 FREE_FORM = ("hyperparameters", "data")
-"""Sections whose values have no schema that could separate a boolean from a word."""
+"""Sections whose values have no schema that could tell a boolean from a word."""
 
 _PREFIX = "unable to convert yaml to json: "
 _TAG = "tag:yaml.org,2002:"
@@ -41,12 +41,12 @@ class ParsedYaml(msgspec.Struct, frozen=True):
 def parse_yaml(text: str, *, free_form: tuple[str, ...] = FREE_FORM) -> ParsedYaml:
     """Read one YAML document.
 
-    `1e-4` is a number; `yes`, `no`, `on` and `off` are texts, about which there is a warning in
-    the sections named in `free_form`; a date stays a text; keys are texts.
+    `1e-4` is a number. `yes`, `no`, `on` and `off` are texts, with a warning in the sections named
+    in `free_form`. A date stays a text; keys are texts.
 
     Raises:
-        InvalidArgument: it is not YAML, holds several documents, names a key twice (the error
-            names both lines), or is too long or nested too deeply.
+        InvalidArgument: it is not YAML, has several documents, has a key twice (the error has
+            both lines), or is too long or nested too deeply.
     """
     if len(text) > MAX_CHARACTERS:
         raise InvalidArgument(
@@ -152,7 +152,7 @@ def _number(node: Node, text: str, *, is_float: bool = False) -> int | float:
             digits = plain.lstrip("+-")
             base = {"0x": 16, "0o": 8, "0b": 2}.get(digits[:2])
             number = sign * (int(digits[2:], base) if base else int(digits))
-            if abs(number) > sys.float_info.max:  # nothing can count with it, or even write it
+            if abs(number) > sys.float_info.max:  # nothing can calculate with it, or even write it
                 raise _fault(node, f'"{text[:40]}…" is too large: numbers go to 1.8e308')
             return number
         return float(plain.replace(".inf", "inf").replace(".nan", "nan"))

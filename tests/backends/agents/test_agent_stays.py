@@ -146,5 +146,5 @@ async def test_an_expected_agent_that_never_comes_is_lost(listener: Listener) ->
     listener.backend = backend
     assert [(a.id, a.is_connected) for a in backend.agents()] == [("agent-7", False)]
     await until(lambda: events.lost)
-    assert events.lost == [("agent-7", "it did not come back within 0.1 s")]
+    assert events.lost == [("agent-7", "it did not reconnect within 0.1 s")]
     assert backend.agents() == []

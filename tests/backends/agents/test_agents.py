@@ -189,7 +189,7 @@ async def test_a_terminated_agent_detaches_and_its_task_runs_on(
     assert agent.stop() == 0
     assert len(processes_with(f"DET_CONTAINER_ID={container}")) == 1
     await until(lambda: events.lost)
-    assert events.lost == [("agent-1", "it did not come back within 0.5 s")]
+    assert events.lost == [("agent-1", "it did not reconnect within 0.5 s")]
     with pytest.raises(NotConnected, match="agent-1 is not connected"):
         await backend.signal_container("agent-1", container, 9)
     agent.start()  # the master does not want the container any more

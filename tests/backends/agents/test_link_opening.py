@@ -72,7 +72,7 @@ async def test_a_web_page_is_refused(listener: Listener) -> None:
         await agent.say(hello())
         answer = await agent.hear()
         assert isinstance(answer, Refused)
-        assert "a web page may not speak to it" in answer.reason
+        assert "web pages may not use it" in answer.reason
 
 
 async def test_a_master_that_does_not_lead_asks_to_try_again(listener: Listener) -> None:

@@ -1,4 +1,4 @@
-"""The agents' side of the cluster: lets them in, waits for those that are away, orders them."""
+"""The agents' side of the cluster: admits agents, waits for lost ones, sends them orders."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ __all__ = ["AgentBackend", "MasterIdentity"]
 
 log = logging.getLogger(__name__)
 
-LEAD_ENDED = "the master leads no more: it is going down, or its database is away"
+LEAD_ENDED = "the master does not lead any more: it is stopping, or its database is away"
 
 _TICK_S = 1.0
 
@@ -124,7 +124,7 @@ class AgentBackend:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def serve(self, socket: WebSocket) -> None:
-        """Run one agent's socket to its end."""
+        """Serve one agent's socket until it closes."""
         await self.endpoint(socket.scope, socket.receive, socket.send)
 
     def agents(self) -> Sequence[AgentSnapshot]:
@@ -137,7 +137,7 @@ class AgentBackend:
         self._registry.set_switches(switches)
 
     async def start_container(self, order: StartOrder) -> None:
-        """Order a container; returns when its agent has noted it. Raises NotConnected."""
+        """Order a container; return when its agent has recorded the order. Raises NotConnected."""
         await self._order(
             order.agent_id,
             lambda number: StartContainer(
@@ -153,7 +153,7 @@ class AgentBackend:
     async def signal_container(
         self, agent_id: str, container_id: str, signal: int, allocation_id: str = ""
     ) -> None:
-        """Have a signal sent; returns when the agent has sent it. Raises NotConnected.
+        """Order a signal; return when the agent has sent it. Raises NotConnected.
 
         With the allocation, an agent that does not know the container reports it as ended.
         """
@@ -166,8 +166,8 @@ class AgentBackend:
     async def forget_container(self, agent_id: str, container_id: str) -> None:
         """The container's end is stored. Raises NotConnected.
 
-        An agent that is away gets the order when it is back. Its welcome may not include it:
-        one that is coming in just now may have been promised before that it shall keep it.
+        A disconnected agent gets the order when it reconnects. Its welcome may not include it,
+        since an agent that is joining now may have been asked before to keep the container.
         """
         epoch = self._identity.epoch
         agent = self._registry.find(agent_id)
@@ -177,7 +177,7 @@ class AgentBackend:
         await self._order(agent_id, lambda number: ForgetContainer(number, epoch, container_id))
 
     async def endpoint(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """The ASGI application behind `/agents`; serves one WebSocket."""
+        """The ASGI application of `/agents`; serves one WebSocket."""
         frames = Frames(scope, receive, send)
         try:
             await frames.accept()
@@ -223,7 +223,7 @@ class AgentBackend:
             ) from error
 
     async def _admit(self, hello: Hello, frames: Frames) -> None:
-        """Let one agent in, after the one before it with the same id has left."""
+        """Admit one agent, after the previous one with the same id has disconnected."""
         door = self._doors.setdefault(hello.agent_id, asyncio.Lock())
         address = hello.address or shown_address(
             frames.remote_address, hello.hostname, self._hostname
@@ -241,7 +241,7 @@ class AgentBackend:
                         unwanted=given_up(hello, self._identity, self._events),
                     )
                     return
-                if other.session is before:  # it may have left while it was asked
+                if other.session is before:  # it may have disconnected during the check
                     before.end("the agent has opened another connection")
                     other.disconnected()
             if other is not None and self._may_return(other, hello):
@@ -279,7 +279,7 @@ class AgentBackend:
                 self._await_return(agent)
 
     def _may_return(self, other: KnownAgent, hello: Hello) -> bool:
-        """Whether another machine claims the id of one that was lost but not yet given up.
+        """Whether another machine uses the id of an agent that is lost but not yet given up.
 
         Admitting it would give up at once what the lost one still runs.
         """
@@ -299,8 +299,8 @@ class AgentBackend:
                 extra={"agent": hello.agent_id, "ahead_s": round(agent.clock_ahead_us / 1e6, 1)},
             )
         if before and before != hello.devices:
-            log.warning(  # what runs keeps its slots; the pool sees the new ones from now on
-                "an agent came back with other slots",
+            log.warning(  # the slots of running containers stay
+                "an agent reconnected with other slots",
                 extra={"agent": hello.agent_id, "before": len(before), "now": len(hello.devices)},
             )
         agent.orders.resume(obeyed(hello, self._identity))
@@ -346,7 +346,7 @@ class AgentBackend:
         async with self._doors.setdefault(agent_id, asyncio.Lock()):
             self._waits.pop(agent_id, None)
             self._registry.forget(agent_id)
-            reason = f"it did not come back within {wait_s:g} s"
+            reason = f"it did not reconnect within {wait_s:g} s"
             agent.orders.fail(f"agent {agent_id} is lost: {reason}")
             log.warning("an agent is lost", extra={"agent": agent_id, "reason": reason})
             await self._events.agent_lost(agent_id, reason)

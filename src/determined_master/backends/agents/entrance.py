@@ -12,7 +12,7 @@ from determined_wire.agent_link import PROTOCOL, Hello
 
 
 class MasterIdentity(msgspec.Struct, frozen=True, kw_only=True):
-    """What this master says of itself."""
+    """The data that this master sends to agents."""
 
     master_id: str
     cluster_id: str
@@ -23,7 +23,7 @@ class MasterIdentity(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def receive_hello(frames: Frames, limit_s: float) -> Hello:
-    """An agent's first message. Raises Malformed: it is none, or does not come in time."""
+    """An agent's first message. Raises Malformed for another message, or after a timeout."""
     try:
         async with asyncio.timeout(limit_s):
             message = await frames.receive()
@@ -37,9 +37,9 @@ async def receive_hello(frames: Frames, limit_s: float) -> Hello:
 def refusal_of(
     hello: Hello, frames: Frames, identity: MasterIdentity, joins: JoinPolicy
 ) -> tuple[str, bool] | None:
-    """Why an agent may not join, and whether trying again is of no use."""
+    """Why an agent may not join, and whether a retry is useless."""
     if frames.is_from_browser:
-        return "this address is for agents; a web page may not speak to it", True
+        return "this address is for agents; web pages may not use it", True
     if hello.protocol != PROTOCOL:
         return (
             f"agent {hello.agent_id} ({hello.version}) speaks protocol {hello.protocol} and "

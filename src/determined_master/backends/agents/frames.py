@@ -1,4 +1,4 @@
-"""One WebSocket of an agent, over ASGI: frames in, frames out."""
+"""One WebSocket of an agent, over ASGI: typed frames."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Closed(Exception):
 
 
 class Malformed(Exception):
-    """The agent sent what no agent may send; the text goes back to it."""
+    """The agent sent an invalid message; it gets the text."""
 
 
 class Frames:
@@ -42,7 +42,7 @@ class Frames:
         tls = (scope.get("extensions") or {}).get("tls") or {}
         names = tls.get("client_cert_names")
         self.certificate: frozenset[str] | None = None if names is None else frozenset(names)
-        """The names in the certificate that the other end presented."""
+        """The names in the certificate of the other end."""
         self.is_from_browser = any(name == b"origin" for name, _ in scope.get("headers", ()))
 
     async def accept(self) -> None:
@@ -71,7 +71,7 @@ class Frames:
         await self._put({"type": "websocket.send", "bytes": msgspec.json.encode(message)})
 
     async def refuse(self, reason: str, *, is_final: bool, unwanted: tuple[str, ...] = ()) -> None:
-        """Say why not, and which containers the agent shall end; then close."""
+        """Send the reason and the containers that the agent must end; then close."""
         code = POLICY_VIOLATION if is_final else TRY_AGAIN_LATER
         try:
             async with asyncio.timeout(_LAST_WORD_S):  # it may have stopped reading
@@ -83,15 +83,15 @@ class Frames:
     async def _put(self, event: MutableMapping[str, Any]) -> None:
         try:
             await self._send(event)
-        except (OSError, RuntimeError) as error:  # servers differ in how they say "closed"
+        except (OSError, RuntimeError) as error:  # servers report "closed" differently
             raise Closed from error
 
 
 def shown_address(remote_address: str, agent_hostname: str, own_hostname: str) -> str:
-    """Where other machines reach an agent.
+    """The address at which other machines reach an agent.
 
-    As the master sees it; but an agent on loopback that names another host than the master's
-    came through a tunnel or a container's network, and only its name says where it is.
+    Usually the address that the master sees. An agent on loopback with another host name than the
+    master's connected through a tunnel or a container's network; then its host name is used.
     """
     try:
         is_loopback = ipaddress.ip_address(remote_address).is_loopback

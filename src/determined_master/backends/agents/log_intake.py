@@ -1,4 +1,4 @@
-"""Storing the output that one agent sends: each container in order, none waiting for another."""
+"""Stores the output of one agent: each container in order, none waiting for another."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LONGEST_PAUSE_S = 30.0
 
 
 def by_our_clock(batch: LogBatch, ahead_us: int) -> LogBatch:
-    """A batch of an agent whose clock is ahead, with times of ours."""
+    """A batch of an agent whose clock is ahead, with corrected times."""
     if not ahead_us:
         return batch
     spans = tuple(replace(span, at_us=max(0, span.at_us - ahead_us)) for span in batch.spans)
@@ -32,7 +32,7 @@ def by_our_clock(batch: LogBatch, ahead_us: int) -> LogBatch:
 
 
 class LogIntake:
-    """Queues of batches, one a container."""
+    """Queues of batches, one for each container."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class LogIntake:
         self._turn = asyncio.Semaphore(CONCURRENT_STORES)
 
     def put(self, batch: LogBatch) -> None:
-        """Take a batch. Raises Malformed when it is none, or comes before its turn."""
+        """Accept a batch. Raises Malformed when it is invalid or out of turn."""
         lines = batch.text.count("\n") + 1 if batch.spans else 0
         counted = sum(span.count for span in batch.spans)
         if counted != lines or any(span.count < 1 for span in batch.spans) or batch.first_seq < 1:
@@ -73,7 +73,7 @@ class LogIntake:
         del self._queues[container_id]
 
     async def _store(self, batch: LogBatch) -> int:
-        """Store one batch, however often it takes: dropping it would lose lines."""
+        """Store one batch, with as many attempts as needed: dropping it would lose lines."""
         pause_s = _FIRST_PAUSE_S
         while True:
             try:

@@ -1,4 +1,4 @@
-"""The numbered stream of orders to one agent, and who waits for their acknowledgement."""
+"""The numbered stream of orders to one agent, and the waits for their acknowledgement."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class OrderStream:
         self._last = 0
 
     def add(self, make: Callable[[int], Order]) -> asyncio.Future[None]:
-        """Take an order; `make` builds it with its number. Done when it is acknowledged."""
+        """Add an order; `make` builds it with its number. Returns when it is acknowledged."""
         self._last += 1
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((make(self._last), future))

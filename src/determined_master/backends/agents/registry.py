@@ -1,4 +1,4 @@
-"""The agents that this master knows: those connected, and those it waits for."""
+"""The agents that this master knows: connected ones, and lost ones that may reconnect."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from determined_master.ports import AgentSnapshot, NotConnected
 from determined_wire.agent_link import Hello
 
 CLOCK_TOLERANCE_US = 5_000_000
-"""Less may be the time that a message took."""
+"""Smaller differences may be the time of a message in transit."""
 
 
 def switched(agent: AgentSnapshot, switches: Mapping[str, Switches]) -> AgentSnapshot:
@@ -39,17 +39,17 @@ def clock_ahead_us(hello: Hello, now: datetime) -> int:
 
 
 class LiveSession(Protocol):
-    """The connection of an agent, as others see it."""
+    """The interface of an agent's connection."""
 
     async def is_answering(self) -> bool:
-        """Ask the agent for a sign of life."""
+        """Check with a ping that the agent answers."""
 
     def end(self, reason: str) -> None:
         """Close it."""
 
 
 class KnownAgent:
-    """One agent, through all of its connections to this master."""
+    """One agent, over all of its connections to this master."""
 
     def __init__(self, snapshot: AgentSnapshot) -> None:
         self.snapshot = snapshot
@@ -59,7 +59,7 @@ class KnownAgent:
         self.received = 0
         """Number of the last message of that boot that is committed."""
         self.clock_ahead_us = 0
-        """Taken off the times of its tasks' lines."""
+        """Subtracted from the times of its tasks' lines."""
 
     def joined(self, hello: Hello, address: str) -> None:
         """Adopt the agent's description of itself; a new boot numbers its messages again."""
@@ -101,18 +101,17 @@ class Registry:
         return [agent.snapshot for agent in self._agents.values()]
 
     def find(self, agent_id: str) -> KnownAgent | None:
-        """An agent, connected or not."""
         return self._agents.get(agent_id)
 
     def get_connected(self, agent_id: str) -> KnownAgent:
-        """An agent that takes orders now. Raises NotConnected."""
+        """A connected agent. Raises NotConnected."""
         agent = self._agents.get(agent_id)
         if agent is None or agent.session is None:
             raise NotConnected(f"agent {agent_id} is not connected")
         return agent
 
     def add(self, agent_id: str, pool: str, now: datetime) -> KnownAgent:
-        """Know an agent from now on; the one that is known already stays."""
+        """Add an agent, unless it is known already."""
         if agent_id not in self._agents:
             snapshot = AgentSnapshot(
                 id=agent_id,
@@ -134,5 +133,4 @@ class Registry:
             agent.snapshot = switched(agent.snapshot, switches)
 
     def forget(self, agent_id: str) -> None:
-        """Know an agent no more."""
         self._agents.pop(agent_id, None)

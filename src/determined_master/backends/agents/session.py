@@ -37,7 +37,7 @@ _STALL_S = 2.0
 
 
 class LinkTimes(msgspec.Struct, frozen=True, kw_only=True):
-    """How long this end waits."""
+    """Time limits of the master's end."""
 
     open_s: float = 5.0
     """How long an agent waits for a master that does not lead yet."""
@@ -45,15 +45,15 @@ class LinkTimes(msgspec.Struct, frozen=True, kw_only=True):
     ping_after_s: float = 15.0
     """An agent that is silent for so long gets a keepalive request."""
     answer_s: float = 30.0
-    """One that then says nothing for so long is taken for lost."""
+    """After so long without an answer to it the agent counts as lost."""
     probe_s: float = 3.0
-    """The same, while another agent claims its id."""
+    """The same, while another agent uses its id."""
     order_s: float = 60.0
-    """An order is acknowledged within this time."""
+    """An order must be acknowledged within this time."""
 
 
 class SessionEnded(Exception):
-    """Why a session was ended from this side."""
+    """Why the master ended a session."""
 
 
 class Session:
@@ -73,7 +73,7 @@ class Session:
         self._reason = ""
 
     async def serve(self, send_orders_after: int) -> None:
-        """Serve the connection; returns when it has ended.
+        """Serve the connection; return when it has ended.
 
         Args:
             send_orders_after: number of the last order that the agent has acknowledged.
@@ -86,7 +86,7 @@ class Session:
                 tasks.create_task(self._end_when_told())
                 tasks.create_task(self._read(intake))
         except* Closed:
-            log.debug("an agent's connection is gone", extra={"agent": self._agent.snapshot.id})
+            log.debug("an agent's connection is lost", extra={"agent": self._agent.snapshot.id})
         except* (Malformed, SessionEnded) as group:
             reason = str(_first(group))
             log.warning(
@@ -96,7 +96,7 @@ class Session:
             await self._frames.refuse(reason, is_final=False)
 
     async def is_answering(self) -> bool:
-        """Ask the agent for a sign of life."""
+        """Check with a ping that the agent answers."""
         self._heard.clear()
         self._answer(Ping())
         try:
@@ -107,7 +107,6 @@ class Session:
         return not self._stop.is_set()
 
     def end(self, reason: str) -> None:
-        """Close it."""
         self._reason = reason
         self._stop.set()
 
@@ -150,7 +149,7 @@ class Session:
                     assert_never(message)
 
     async def _next(self) -> FromAgent:
-        """The next message; one that does not come in time ends the session."""
+        """The next message; the session ends when none comes in time."""
         reading = asyncio.ensure_future(self._frames.receive())
         try:
             is_asked = False
@@ -161,7 +160,7 @@ class Session:
                 if reading.done():
                     return reading.result()
                 if clock.monotonic_s() - began_s > wait_s + _STALL_S:
-                    continue  # this process stood still: that says nothing about the agent
+                    continue  # this process was suspended: that says nothing about the agent
                 if is_asked:
                     raise SessionEnded(f"no sign of life for {wait_s:g} s")
                 self._answer(Ping())

@@ -1,1 +1,1 @@
-"""Machines of AWS: instances at their usual price, and spot instances."""
+"""Machines of AWS: on-demand instances and spot instances."""

@@ -1,4 +1,4 @@
-"""Calls of EC2 by boto3. Each blocks, for well under a minute; every failure is one of ours."""
+"""Calls of EC2 by boto3. Each blocks for well under a minute and raises only our own errors."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from determined_master.ports import LaunchFailed, ProviderFailed
 
 ROOM = "InsufficientInstanceCapacity"
 _UNDECIDED = (
-    # The token's first request was taken, and its answer lost; this one differs from it, as in
-    # the time at which a spot request begins. Its machines will be listed.
+    # The token's first request was accepted and its answer lost. This request differs from it, for
+    # example in the start time of a spot request. The machines of the first will be listed.
     "IdempotentParameterMismatch",
     "InternalError",
     "InternalFailure",
@@ -40,7 +40,7 @@ _making = threading.Lock()
 
 
 class Ec2Refused(Exception):
-    """EC2 has looked at a request and will not do it."""
+    """EC2 has refused a request."""
 
     def __init__(self, code: str, text: str) -> None:
         super().__init__(text)
@@ -53,8 +53,8 @@ class Ec2:
     def __init__(self, region: str, endpoint_url: str | None = None) -> None:
         """
         Args:
-            region: as us-west-2.
-            endpoint_url: another server in its place; boto3's AWS_ENDPOINT_URL_EC2 counts too.
+            region: such as us-west-2.
+            endpoint_url: another server; boto3's AWS_ENDPOINT_URL_EC2 counts too.
 
         Raises:
             ProviderFailed: boto3 is not installed, or cannot make a client.
@@ -73,19 +73,19 @@ class Ec2:
             )
 
     def call(self, name: str, **parameters: Any) -> dict[str, Any]:
-        """One call, as `run_instances`. Raises Refused, ProviderFailed."""
+        """One call, such as `run_instances`. Raises Refused, ProviderFailed."""
         with errors(name):
             answer: dict[str, Any] = getattr(self._client, name)(**parameters)
             return answer
 
     def instances(self, filters: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """All that the filters let through. Raises Refused, ProviderFailed."""
+        """All instances that match the filters. Raises Refused, ProviderFailed."""
         with errors("describe_instances"):
             pages = self._client.get_paginator("describe_instances").paginate(Filters=filters)
             return [i for page in pages for r in page["Reservations"] for i in r["Instances"]]
 
     def spot_requests(self, filters: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """All that the filters let through. Raises Refused, ProviderFailed."""
+        """All spot requests that match the filters. Raises Refused, ProviderFailed."""
         with errors("describe_spot_instance_requests"):
             pager = self._client.get_paginator("describe_spot_instance_requests")
             pages = pager.paginate(Filters=filters)
@@ -96,7 +96,10 @@ class Ec2:
         each(ids, lambda some: self.call("terminate_instances", InstanceIds=some))
 
     def cancel_requests(self, ids: Sequence[str]) -> None:
-        """Cancel requests for spot instances, likewise."""
+        """Cancel spot requests, ignoring those that do not exist.
+
+        Raises Refused, ProviderFailed.
+        """
         each(
             ids,
             lambda some: self.call("cancel_spot_instance_requests", SpotInstanceRequestIds=some),
@@ -109,8 +112,9 @@ class Ec2:
 
 @functools.cache
 def _session(boto3: Any) -> Any:
-    """One for all pools: it reads what EC2 can do from a large file, and cannot be shared while
-    clients are made."""
+    """One for all pools, because it reads a large file. It must not be used concurrently while
+    clients are made.
+    """
     return boto3.session.Session()
 
 
@@ -130,7 +134,7 @@ def each(ids: Sequence[str], act: Callable[[list[str]], object]) -> None:
 
 @contextlib.contextmanager
 def errors(act: str) -> Iterator[None]:
-    """Raise what boto3 raises as Refused or ProviderFailed, shortened and with a remedy."""
+    """Convert boto3's errors to Refused or ProviderFailed, shortened and with a remedy."""
     from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 
     try:
@@ -140,7 +144,7 @@ def errors(act: str) -> Iterator[None]:
         code, message = str(said.get("Code", "")), " ".join(str(said.get("Message", "")).split())
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
         remedy = _REMEDIES.get(code)
-        if code == "UnauthorizedOperation":  # what follows is ciphertext
+        if code == "UnauthorizedOperation":  # the rest is ciphertext
             message = message.partition("Encoded authorization failure message")[0].strip()
         text = f"{act} failed, {code}: {message[:MAX_TEXT]}" + (f"; {remedy}" if remedy else "")
         if code in _UNDECIDED or (status >= 500 and code != ROOM):

@@ -1,4 +1,4 @@
-"""Machines of AWS at their usual price: EC2 instances of one pool, known by their tags."""
+"""On-demand machines of AWS: EC2 instances of one pool, identified by their tags."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class AwsMachines:
         Args:
             aws: the pool's settings.
             site: facts of the master for the machines.
-            metadata: what the master's own machine knows about itself.
+            metadata: the metadata service of the master's own machine.
             make_client: calls of EC2 in a region.
         """
         self._aws = aws
@@ -160,7 +160,7 @@ class AwsMachines:
             aws=aws,
             pool=self._site.pool,
             region=region,
-            # Its earlier name stays, whatever the service says.
+            # The earlier name stays, even if the service now has another one.
             tag_value=before.terms.tag_value if before is not None else self._own_tag_value(),
             master_address=master_address(boot),
             script=script,

@@ -29,7 +29,7 @@ STATES: Mapping[str, MachineState] = {
 
 
 class Ec2Terms(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings of a pool, with all that had to be found out."""
+    """The settings of a pool, with all looked-up values."""
 
     aws: AwsProvider
     pool: str
@@ -56,7 +56,7 @@ def machine_type(aws: AwsProvider, region: str) -> MachineType:
 
 
 def slot_type(aws: AwsProvider) -> SlotType:
-    """The slots: GPUs where there are any, else all processors where that is allowed."""
+    """The slots: GPUs where there are any, else all processors where that is enabled."""
     if gpus_of(aws.instance_type, aws.instance_slots):
         return "cuda"
     return "cpu" if aws.cpu_slots_allowed else "none"

@@ -1,7 +1,7 @@
-"""Machines of AWS at the price of spare ones: spot requests, and the instances that they get.
+"""Spot machines of AWS: spot requests, and the instances that they get.
 
-Each listing does the upkeep: it takes up what AWS did with requests, names instances, reports what
-cannot be had, and ends instances whose requests were taken back too late.
+Each listing also updates the requests' states, tags instances, reports requests that cannot be
+fulfilled, and ends instances whose requests were cancelled too late.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from determined_master.settings.aws import AwsProvider
 
 log = logging.getLogger(__name__)
 START = timedelta(seconds=10)
-"""A request must begin in the future, as AWS's clock has it; a try that does not adds as much."""
+"""The start of a request must be in the future by AWS's clock; a failed attempt adds as much."""
 MAX_TRIES = 6
 SKEW_STEP_S = 10
 _TOO_EARLY = "InvalidTime"
 MAX_VALUES = 200
-"""AWS refuses a filter that has more."""
+"""AWS refuses filters with more values."""
 
 
 class SpotMachines(AwsMachines):
@@ -113,7 +113,7 @@ class SpotMachines(AwsMachines):
             live = ec2.spot_requests(requests.own_filters(terms, state=LIVE))
             unseen = self._book.listed(live)
             over = []
-            if unseen:  # a filter, for an id that AWS does not know yet would fail the call
+            if unseen:  # a filter, since the call would fail for an id that AWS does not know yet
                 answers = [
                     answer
                     for some in batched(unseen)
@@ -133,7 +133,7 @@ class SpotMachines(AwsMachines):
         return [*machines, *self._book.pending()]
 
     def _instances(self) -> list[Machine]:
-        """Instances of requests, named; those that are on their way out hide no missing ones."""
+        """Instances of requests, tagged; ending ones do not hide missing ones."""
         ec2, terms = self._ready()
         ids = self._book.instance_ids()
         if not ids:
@@ -148,7 +148,9 @@ class SpotMachines(AwsMachines):
         if nameless:
             try:
                 ec2.call("create_tags", Resources=nameless, Tags=requests.tags(terms))
-            except Ec2Refused as error:  # they are known by their requests, and work without
+            except (
+                Ec2Refused
+            ) as error:  # they are identified by their requests, and work without tags
                 log.warning("spot machines have no tags: %s", error, extra={"pool": terms.pool})
         self._named = {i["InstanceId"] for i in here}
         return [requests.machine_of(instance, is_spot=True) for instance in here]
@@ -169,14 +171,14 @@ class SpotMachines(AwsMachines):
 
 
 def batched(ids: Sequence[str]) -> list[list[str]]:
-    """As many at once as AWS takes for one filter."""
+    """Batches of the size that AWS accepts for one filter."""
     return [list(ids[i : i + MAX_VALUES]) for i in range(0, len(ids), MAX_VALUES)]
 
 
 def skew_of(answer: dict[str, Any], now: datetime) -> timedelta:
-    """How far AWS's clock is ahead of ours, up to the next 10 s; 0 when it is not, or is unknown.
+    """How far AWS's clock is ahead of ours, rounded up to 10 s; 0 when it is not, or is unknown.
 
-    A clock of ours that is ahead only begins requests later than needed.
+    If our clock is ahead, requests only begin later than needed.
     """
     headers = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {})
     try:

@@ -1,7 +1,7 @@
-"""The master's record of its requests for spot instances. Pure values over AWS's answers.
+"""The master's record of its spot requests. Pure values over AWS's answers.
 
-A listing of AWS lags by up to half a minute, so a request is kept in the book from the moment that
-it was made until AWS says that it has ended.
+A listing of AWS lags by up to half a minute, so a request stays in the record from its creation
+until AWS reports its end.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NO_USE = frozenset(("bad-parameters", "constraint-not-fulfillable", "limit-excee
 """Failures that end a request."""
 RUNS_ON = "request-canceled-and-instance-running"
 LOST_AFTER = timedelta(minutes=10)
-"""A request that AWS does not show for so long is given up."""
+"""A request that AWS does not list for so long is given up."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +37,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_pending(self) -> bool:
-        """Whether it stands for an instance that is not there yet."""
+        """Whether its instance does not exist yet."""
         return not self.instance_id
 
 
@@ -50,7 +50,7 @@ class Book:
         self._reported: dict[str, str] = {}
 
     def made(self, answers: Iterable[Mapping[str, Any]]) -> list[Request]:
-        """Enter requests that AWS has just taken."""
+        """Add requests that AWS has just accepted."""
         new = [request_of(answer) for answer in answers]
         self._requests |= {request.id: request for request in new}
         return new
@@ -61,7 +61,7 @@ class Book:
             self._strike(id)
 
     def listed(self, answers: Iterable[Mapping[str, Any]]) -> list[str]:
-        """Enter what AWS lists as open or active; the ids of the book that are not among it."""
+        """Update from AWS's list of open and active requests; return known ids that it lacks."""
         found = {request.id: request for request in map(request_of, answers)}
         for id in found:
             self._unseen_since.pop(id, None)
@@ -71,7 +71,7 @@ class Book:
     def looked_up(
         self, asked: Iterable[str], answers: Iterable[Mapping[str, Any]], now: datetime
     ) -> list[Request]:
-        """Look up single requests that AWS did not list; returns the ended ones."""
+        """Update requests that AWS did not list, from single queries; return the ended ones."""
         found = {request.id: request for request in map(request_of, answers)}
         over = []
         for id in asked:
@@ -105,16 +105,16 @@ class Book:
         return sorted(new, key=lambda request: (request.made_at, request.id))
 
     def is_granted(self, id: str) -> bool:
-        """Whether a request has got its instance: to take it back would end what runs there."""
+        """Whether a request has its instance: cancelling it would end the instance's work."""
         request = self._requests.get(id)
         return request is not None and not request.is_pending
 
     def instance_ids(self) -> list[str]:
-        """Instances that requests have got."""
+        """The instances of granted requests."""
         return sorted(r.instance_id for r in self._requests.values() if r.instance_id)
 
     def pending(self) -> list[Machine]:
-        """A stand-in for each instance that AWS still owes."""
+        """A stand-in for each instance that AWS has not started yet."""
         waiting = (r for r in self._requests.values() if r.is_pending)
         return [stand_in(request) for request in sorted(waiting, key=lambda r: r.id)]
 

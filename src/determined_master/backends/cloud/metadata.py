@@ -1,6 +1,6 @@
 """Facts about the master's own machine, from the cloud's metadata service.
 
-Every call blocks; outside the cloud it finds nothing, after at most three seconds a question.
+Every call blocks. Outside the cloud each query fails after at most three seconds.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from determined_master.backends.cloud.start_script import Identity
 
 TIMEOUT_S = 1.0
 TRIES = 3
-"""Answers name the machines, so one failure must not look like another cloud."""
+"""The answers go into machines' names, so one failure must not look like another cloud."""
 _NOTHING: Mapping[str, str] = {}
 # The service is on the machine's own network, so it is never reached through a proxy.
 _direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -26,16 +26,16 @@ _CURL = "curl --fail --silent --show-error --noproxy '*' --retry 5 --max-time 10
 
 
 class AwsMetadata:
-    """The service of EC2, version 2: every question shows a token."""
+    """The service of EC2, version 2: every query sends a token."""
 
     def __init__(self, url: str = "") -> None:
-        """`url` is AWS_EC2_METADATA_SERVICE_ENDPOINT by default, else where it is on EC2."""
+        """`url` is AWS_EC2_METADATA_SERVICE_ENDPOINT by default, else its address on EC2."""
         given = url or os.environ.get("AWS_EC2_METADATA_SERVICE_ENDPOINT", "")
         self._url = (given or ON_EC2).rstrip("/")
-        self._of_machines = (url or ON_EC2).rstrip("/")  # the environment is the master's alone
+        self._of_machines = (url or ON_EC2).rstrip("/")  # the variable applies only to the master
 
     def find(self, item: str) -> str:
-        """As `placement/region`; empty when that cannot be had."""
+        """The value of an item such as `placement/region`; empty if unavailable."""
         age = {"X-aws-ec2-metadata-token-ttl-seconds": "60"}
         token = _ask(f"{self._url}/latest/api/token", age, method="PUT")
         if not token:
@@ -44,7 +44,7 @@ class AwsMetadata:
         return _ask(f"{self._url}/latest/meta-data/{item}", shown)
 
     def find_host(self, alias: str) -> str:
-        """The host that one of `AWS_ALIASES` stands for; empty when that cannot be had."""
+        """The host of one of `AWS_ALIASES`; empty if unavailable."""
         return self.find(alias)
 
     def identity(self) -> Identity:
@@ -67,11 +67,11 @@ class GcpMetadata:
         self._of_machines = (url or ON_COMPUTE_ENGINE).rstrip("/") + "/computeMetadata/v1"
 
     def find(self, item: str) -> str:
-        """As `instance/name`; empty when that cannot be had."""
+        """The value of an item such as `instance/name`; empty if unavailable."""
         return _ask(f"{self._url}/{item}", {"Metadata-Flavor": "Google"})
 
     def find_host(self, alias: str) -> str:
-        """The host that one of `GCP_ALIASES` stands for; empty when that cannot be had."""
+        """The host of one of `GCP_ALIASES`; empty if unavailable."""
         outer = "/access-configs/0/external-ip" if alias == "external-ip" else "/ip"
         return self.find(f"instance/network-interfaces/0{outer}")
 
@@ -93,5 +93,5 @@ def _ask(url: str, headers: Mapping[str, str] = _NOTHING, method: str = "GET") -
                 return ""
         except (OSError, ValueError) as error:
             if not isinstance(getattr(error, "reason", error), TimeoutError):
-                return ""  # no service would answer later
+                return ""  # a missing service does not appear later
     return ""

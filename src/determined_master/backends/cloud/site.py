@@ -12,7 +12,7 @@ from determined_master.settings.provider import Provider, split_master_url
 
 
 def boot_of(provider: Provider, site: MachineSite) -> Boot:
-    """Facts for every machine of a pool, before its provider has found out the rest."""
+    """Facts for every machine of a pool, before its provider has looked up the rest."""
     url = split_master_url(provider.master_url)
     config = provider.agent_config_file_contents
     has_tls = (url.scheme or site.master_scheme) == "https"
@@ -43,7 +43,7 @@ def master_address(boot: Boot) -> str:
 def resolve_host(
     given: str, aliases: tuple[str, ...], find: Callable[[str], str], cloud: str
 ) -> str:
-    """The host at which machines find the master.
+    """The host at which machines reach the master.
 
     Args:
         given: of `master_url`; empty means the first alias.

@@ -1,9 +1,9 @@
-"""The script that a new machine runs at its start, which makes an agent of it. Pure.
+"""The script that runs when a machine starts, and starts an agent on it. Pure.
 
-The agent runs as a container of Docker, which the machine's image must have. Texts of the admin go
-in as base64, so that nothing in them can end a quotation. The script's output goes to
-the cloud's console log, where many may read it: it prints no file, and the join token is in a file
-of root alone, never a variable that `docker inspect` shows.
+The agent runs as a Docker container; the machine's image must have Docker. Texts of the admin are
+encoded as base64, so that nothing in them can end a quotation. The script's output goes to the
+cloud's console log, which many people may read. So it prints no file, and the join token is in a
+file that only root can read, never in a variable that `docker inspect` shows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Literal
 import msgspec
 
 PLACE = "/usr/local/determined"
-"""Where the script writes its files on the machine, and where the agent's image has them."""
+"""The directory of the script's files, on the machine and in the agent's image."""
 CONTAINER = "determined-agent"
 DOCKER_PATIENCE_S = 120
 
@@ -38,19 +38,19 @@ class Boot(msgspec.Struct, frozen=True, kw_only=True):
     resource_pool: str
     image: str
     master_host: str = ""
-    """May be empty or an alias until the provider has found out what that stands for."""
+    """Empty or an alias until the provider has looked it up."""
     master_port: int
     identity: Identity = Identity("", "")
     slot_type: SlotType = "none"
     has_tls: bool = False
     master_cert: str = ""
-    """PEM of what to trust beyond the authorities that the agent's image knows."""
+    """PEM of further trusted authorities, besides those of the agent's image."""
     master_cert_name: str = ""
     join_token: str = ""
     network: str = "host"
     runtime: str = "runc"
     log_options: tuple[str, ...] = ()
-    """Arguments of `docker run` that say where the agent's own output goes."""
+    """Arguments of `docker run` for the destination of the agent's own output."""
     reconnect_attempts: int = 5
     reconnect_backoff_s: int = 5
     startup_script: str = ""
@@ -119,14 +119,14 @@ echo "determined: the agent's container is started"
 def start_script(boot: Boot) -> str:
     """The whole script, for bash 4 and later, run as root.
 
-    Running it again, as GCP does at each start of a machine, replaces the agent's container.
-    It ends with 1 and one line that says why where no agent could be started.
+    Running it again, as GCP does at each start of a machine, replaces the agent's container. When
+    no agent can be started it ends with code 1 and one line with the reason.
     """
     parts = [_HEAD]
     if boot.startup_script:
         parts += [_file("startup_script", boot.startup_script, mode=700), _STARTUP]
     for name, content in _files(boot):
-        # A script with a shebang runs by its interpreter, the rest by a shell.
+        # A script with a shebang runs by its interpreter, any other by a shell.
         parts.append(_file(name, content, mode=700 if content.startswith("#!") else 600))
     identity = boot.identity
     parts.append(_IDENTITY.format(agent_id=identity.agent_id, address=identity.address))
@@ -149,7 +149,7 @@ def _files(boot: Boot) -> Iterator[tuple[str, str]]:
 
 
 def _variables(boot: Boot) -> Iterator[tuple[str, str]]:
-    """The agent's options, as a shell's words; none of them is secret."""
+    """The agent's options as shell words; none of them is secret."""
     yield "DET_AGENT_ID", '"$agent_id"'
     yield "DET_ADVERTISED_ADDRESS", '"$address"'
     yield "DET_MASTER_HOST", shlex.quote(boot.master_host)

@@ -1,4 +1,4 @@
-"""Calls that block, made in a few threads of a provider's own and waited for with a deadline."""
+"""Blocking calls, made in a provider's own threads with a deadline."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEADLINE_S = 55.0
 
 
 class Threads:
-    """Of one provider; a call that outlasts its deadline continues in its thread, unheard."""
+    """The threads of one provider. A call that exceeds its deadline continues without a result."""
 
     def __init__(self, name: str, deadline_s: float = DEADLINE_S) -> None:
         """`name` is the cloud's, for errors."""
@@ -32,8 +32,8 @@ class Threads:
                 return await loop.run_in_executor(self._threads, call)
         except TimeoutError:
             text = f"{self._name} did not answer in {self._deadline_s:g} s"
-            raise ProviderFailed(f"{text}: see that the master reaches it") from None
+            raise ProviderFailed(f"{text}: check that the master reaches it") from None
 
     async def close(self) -> None:
-        """Wait for the threads: each call in them has time-outs of its own."""
+        """Wait for the threads: each call in them has its own timeouts."""
         await asyncio.to_thread(self._threads.shutdown, wait=True, cancel_futures=True)

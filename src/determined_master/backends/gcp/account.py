@@ -1,4 +1,4 @@
-"""Tokens of Google's API: from a key file, from gcloud's login, else of the master's machine.
+"""Access tokens for Google's API: from a key file, gcloud's login, or the master's machine.
 
 Every call blocks. The order is that of Google's own clients: the file named by
 GOOGLE_APPLICATION_CREDENTIALS, gcloud's file, the metadata service. google-auth signs and sends
@@ -35,14 +35,14 @@ _REMEDY = (
 
 
 class GoogleToken(NamedTuple):
-    """A token, and how long it is good for."""
+    """A token and its lifetime."""
 
     text: str
     life: timedelta
 
 
 class GoogleAccount:
-    """Gives tokens, and renews each shortly before it expires."""
+    """Provides tokens, and renews each shortly before it expires."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class GoogleAccount:
     ) -> None:
         """
         Args:
-            metadata: gives tokens of the machine.
+            metadata: provides tokens of the machine.
             env: names files.
             now: the clock for the expiry of tokens.
         """
@@ -64,7 +64,7 @@ class GoogleAccount:
         self._until: datetime | None = None
 
     def token(self) -> str:
-        """A token for the next minutes. Raises ProviderFailed."""
+        """A token that is valid for some minutes. Raises ProviderFailed."""
         with self._lock:
             now = self._now()
             if self._until is None or now >= self._until - RENEW_BEFORE:
@@ -122,7 +122,7 @@ def token_of(path: Path, key: Mapping[str, Any]) -> GoogleToken:
     except TransportError as error:
         raise ProviderFailed(f"GCP: no token could be had from {error}") from None
     except (GoogleAuthError, KeyError, TypeError, ValueError, AttributeError):
-        if transport.status == 200:  # not the answer of Google's API
+        if transport.status == 200:  # not an answer of Google's API
             raise ProviderFailed(f"GCP gives the master no token: {_REMEDY}") from None
         raise ProviderFailed(
             f"GCP does not take the credentials in {path} "
@@ -182,7 +182,7 @@ class _Transport:
         timeout: float | None = None,
         **_: Any,
     ) -> _Answer:
-        """Make a request. Raises google-auth's TransportError where no answer comes."""
+        """Send a request. Raises google-auth's TransportError when there is no answer."""
         from google.auth.exceptions import TransportError
 
         try:

@@ -1,4 +1,4 @@
-"""Calls of Compute Engine's REST API. Each blocks, for well under a minute."""
+"""Calls of Compute Engine's REST API. Each blocks for well under a minute."""
 
 from __future__ import annotations
 
@@ -37,25 +37,25 @@ class Compute:
         """
         Args:
             project: its id.
-            zone: as us-west1-b.
-            token: gives a token for each call; raises ProviderFailed.
-            base_url: another server in its place; by default what
-                CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE names, if anything.
+            zone: such as us-west1-b.
+            token: provides a token for each call; raises ProviderFailed.
+            base_url: another server; by default the value of
+                CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE, if it is set.
         """
         given = base_url or os.environ.get("CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE", "")
         self._token = token
         self._url = f"{(given or BASE_URL).rstrip('/')}/projects/{project}/zones/{zone}"
 
     def instances(self, labels: Mapping[str, str]) -> list[dict[str, Any]]:
-        """Those that have all of the labels. Raises Refused, ProviderFailed."""
+        """The instances with all of the labels. Raises Refused, ProviderFailed."""
         return list(self._pages(labels))
 
     def insert(self, body: Mapping[str, Any], token: str) -> dict[str, Any]:
-        """Ask for instances, once for each `token`, a UUID; the operation."""
+        """Request instances, once for each `token`, a UUID; return the operation."""
         return self._call("POST", "instances/bulkInsert", {"requestId": token}, body)
 
     def delete(self, name: str) -> dict[str, Any] | None:
-        """Ask for an instance's end; the operation, None where there is no such instance."""
+        """Request an instance's end; return the operation, None without such an instance."""
         try:
             return self._call("DELETE", f"instances/{urllib.parse.quote(name, safe='')}")
         except ComputeRefused as error:
@@ -64,7 +64,7 @@ class Compute:
             raise
 
     def operation(self, name: str) -> dict[str, Any]:
-        """How far an operation is."""
+        """The state of an operation."""
         return self._call("GET", f"operations/{urllib.parse.quote(name, safe='')}")
 
     def _pages(self, labels: Mapping[str, str]) -> Iterator[dict[str, Any]]:
@@ -104,7 +104,7 @@ class Compute:
 
 
 def refusal(status: int, body: bytes, act: str) -> Exception:
-    """The error for an answer without success: a refusal, or ProviderFailed where all is open."""
+    """The error for a failed request: a refusal, or ProviderFailed when the outcome is unknown."""
     try:
         said = json.loads(body)["error"]
         message = str(said["message"])
@@ -121,13 +121,13 @@ def refusal(status: int, body: bytes, act: str) -> Exception:
 
 
 def problems(operation: Mapping[str, Any]) -> list[str]:
-    """The errors of an operation, in GCP's words."""
+    """The errors of an operation, in GCP's text."""
     errors = (operation.get("error") or {}).get("errors") or ()
     return [_worded(error) for error in errors]
 
 
 def warnings(operation: Mapping[str, Any]) -> list[str]:
-    """The warnings of an operation, in GCP's words."""
+    """The warnings of an operation, in GCP's text."""
     return [_worded(warning) for warning in operation.get("warnings") or ()]
 
 

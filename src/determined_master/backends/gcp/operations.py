@@ -22,7 +22,7 @@ class _Followed(NamedTuple):
 
 
 class Operations:
-    """Of one provider. Calls block, and never overlap."""
+    """The operations of one provider. Calls block, and never overlap."""
 
     def __init__(self, timeout: timedelta, now: Callable[[], datetime]) -> None:
         """`timeout` is how long each is followed."""
@@ -38,7 +38,7 @@ class Operations:
             self._followed.append(_Followed(str(operation["name"]), act, self._now()))
 
     def look(self, compute: Compute) -> None:
-        """Ask about those that are open, and log what came of those that are not any more."""
+        """Query open operations, and log the results of those that have ended."""
         asked, later = self._followed[:MAX_A_ROUND], self._followed[MAX_A_ROUND:]
         still = [one for one in asked if self._is_open(one, compute)]
         if len(still) < len(asked):
@@ -57,8 +57,8 @@ class Operations:
         if self._now() - one.since < self._timeout:
             return True
         log.warning(
-            "%s at GCP is not done after %g s (operation_timeout_period), and is not looked "
-            "after any more",
+            "%s at GCP is not done after %g s (operation_timeout_period), and is not followed "
+            "any more",
             one.act,
             self._timeout.total_seconds(),
         )

@@ -1,4 +1,4 @@
-"""Machines of GCP: instances of one pool, known by their labels."""
+"""Machines of GCP: instances of one pool, identified by their labels."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from determined_master.settings.gcp import LAUNCH_LABEL, GcpProvider
 
 log = logging.getLogger(__name__)
 LAUNCH_PATIENCE = timedelta(seconds=25)
-"""Most launches are done by then, so that what went wrong is known in time."""
+"""Most launches are done by then, so that failures are reported in time."""
 POLL_S = 1.0
 MakeCompute = Callable[[str, str, Callable[[], str]], Compute]
 
@@ -56,7 +56,7 @@ class GcpMachines:
         Args:
             gcp: the pool's settings.
             site: facts of the master for the machines.
-            metadata: what the master's own machine knows about itself.
+            metadata: the metadata service of the master's own machine.
             make_client: calls of Compute Engine in a project and zone, with a source of tokens.
             now: the clock.
         """
@@ -77,21 +77,21 @@ class GcpMachines:
         return self._type
 
     async def open(self) -> None:
-        """Find out project, zone, names and the master's address, and that GCP answers."""
+        """Look up project, zone, names and the master's address, and check that GCP answers."""
         self._opened = await self._threads.run(self._find_out)
         self._type = requests.machine_type(self._gcp, self._opened.terms.zone)
 
     async def list_machines(self) -> Sequence[Machine]:
-        """Instances that there are, in whatever state; also looks after open operations."""
+        """All instances in any state; also follows open operations."""
         return await self._threads.run(self._list)
 
     async def launch(self, count: int, token: str) -> Sequence[Machine]:
-        """Ask for up to `count` instances at once, and wait a while for what comes of it."""
+        """Request up to `count` instances at once, and wait a while for the result."""
         try:
             async with asyncio.timeout(DEADLINE_S):
                 return await self._started(count, token)
         except TimeoutError:
-            text = f"GCP did not say in {DEADLINE_S:g} s what came of a launch"
+            text = f"GCP did not report the result of a launch in {DEADLINE_S:g} s"
             raise ProviderFailed(text) from None
 
     async def terminate(self, machine_ids: Sequence[str]) -> None:
@@ -107,7 +107,7 @@ class GcpMachines:
         compute, terms = self._ready()
         names, is_cut = machine_names(terms.name_prefix, token, count)
         if is_cut:
-            log.warning("names of GCP's machines are cut: provider.name_prefix is too long")
+            log.warning("names of GCP's machines are shortened: provider.name_prefix is too long")
         operation = await self._threads.run(lambda: self._insert(names, token))
         operation = await self._settled(compute, operation)
         if operation.get("status") != "DONE" and not problems(operation):
@@ -153,12 +153,12 @@ class GcpMachines:
             try:
                 operation = await self._threads.run(ask)
             except (ComputeRefused, ProviderFailed) as error:
-                log.warning("a launch at GCP cannot be looked after: %s", error)
+                log.warning("a launch at GCP cannot be followed: %s", error)
                 break
         return operation
 
     def _launched(self, operation: dict[str, Any], token: str) -> list[Machine]:
-        """The machines that an ended launch has started. Raises LaunchFailed for none."""
+        """The machines of an ended launch. Raises LaunchFailed for none."""
         found = self._found({**requests.own_labels(self._ready().terms), **_of_launch(token)})
         if found:
             log_outcome(operation, "a launch")
@@ -200,11 +200,11 @@ class GcpMachines:
         for key, value in (("project", project), ("zone", zone)):
             if not value:
                 raise ProviderFailed(
-                    f"GCP: the {key} is not known, for the master does not run there: set "
+                    f"GCP: the {key} is unknown, since the master does not run there: set "
                     f"provider.{key}"
                 )
         before = self._opened
-        if before is not None:  # it keeps the names it had, whatever the service says now
+        if before is not None:  # it keeps its first names, even if the service now has others
             label, prefix = before.terms.label_value, before.terms.name_prefix
         else:
             own_name = requests.default_name(metadata.find("instance/name"))

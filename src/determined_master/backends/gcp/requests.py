@@ -31,7 +31,7 @@ STATES: Mapping[str, MachineState] = {
 
 
 class ComputeTerms(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings of a pool, with all that had to be found out."""
+    """The settings of a pool, with all looked-up values."""
 
     gcp: GcpProvider
     site: MachineSite
@@ -61,7 +61,7 @@ def machine_type(gcp: GcpProvider, zone: str) -> MachineType:
 
 
 def slot_type(gcp: GcpProvider) -> SlotType:
-    """The slots: GPUs where there are any, else all processors where that is allowed."""
+    """The slots: GPUs where there are any, else all processors where that is enabled."""
     if gcp.instance_type.gpu_num:
         return "cuda"
     return "cpu" if gcp.cpu_slots_allowed else "none"
@@ -78,7 +78,7 @@ def default_name(instance_name: str) -> str:
 
 
 def own_labels(terms: ComputeTerms) -> dict[str, str]:
-    """By these the machines of this pool of this master are found."""
+    """The labels that identify the machines of this pool of this master."""
     return {
         terms.gcp.label_key: terms.label_value,
         POOL_LABEL: label_value(terms.site.pool),
@@ -124,7 +124,7 @@ def properties(terms: ComputeTerms, token: str) -> dict[str, Any]:
             "preemptible": kind.preemptible,
         },
     }
-    if kind.preemptible:  # GCP takes nothing else with it
+    if kind.preemptible:  # GCP accepts nothing else with it
         found["scheduling"]["automaticRestart"] = False
     if kind.gpu_num:
         gpus = {"acceleratorType": kind.gpu_type, "acceleratorCount": kind.gpu_num}
@@ -163,7 +163,7 @@ def _boot_disk(gcp: GcpProvider) -> dict[str, Any]:
 
 
 def _interface(gcp: GcpProvider) -> dict[str, Any]:
-    """The network interface of the settings; the default network where nothing names another."""
+    """The network interface of the settings; the default network without one."""
     net = gcp.network_interface
     if not net.network and gcp.base_config.get("networkInterfaces"):
         return {}

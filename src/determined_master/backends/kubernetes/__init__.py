@@ -1,1 +1,1 @@
-"""Kubernetes as what runs containers: each container is a pod."""
+"""The Kubernetes backend: each container is a pod."""

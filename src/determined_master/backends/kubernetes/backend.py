@@ -1,8 +1,8 @@
-"""Kubernetes as what runs containers: nodes are agents, pods are containers.
+"""The Kubernetes backend: nodes are agents, pods are containers.
 
-The planner of the pools decides; a pod is made for each container of a plan, for the node that
-it names. All that is known lies in the cluster's own objects (labels and annotations), so that a
-master that starts again finds what runs by listing.
+The planner of the pools decides; a plan's containers become pods on the nodes of the plan. All
+state is in the cluster's own objects (labels and annotations), so that a restarted master finds
+running containers by listing them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 PREPARE = Path(__file__).with_name("prepare.py")
 KILL = 9
-_OTHER_SIGNALS = "Kubernetes only ends pods"
+_OTHER_SIGNALS = "Kubernetes can only end pods"
 
 
 class KubernetesBackend(NamespaceCalls):
@@ -84,12 +84,11 @@ class KubernetesBackend(NamespaceCalls):
         return self._nodes.has(agent_id)
 
     def open(self, expected: Mapping[str, str], epoch: int) -> None:
-        """Find what runs, and follow it from now on.
+        """Find running pods, and follow the cluster from now on.
 
         Args:
-            expected: name and pool of each node on which containers run as far as the database
-                knows.
-            epoch: of the lead; Kubernetes itself sees to it that an object is made once.
+            expected: name and pool of each node that runs containers according to the database.
+            epoch: of the leader; Kubernetes itself makes sure that an object is created once.
         """
         self._nodes.expect(expected)
         self._task = asyncio.create_task(self._presence.run(expected))
@@ -112,9 +111,9 @@ class KubernetesBackend(NamespaceCalls):
         self._nodes.set_switches(switches)
 
     async def start_container(self, order: StartOrder) -> None:
-        """Make a container's Secret and pod, each once however often it is ordered.
+        """Create a container's Secret and pod, once even if it is ordered repeatedly.
 
-        What Kubernetes refuses ends the container with the reason. Raises NotConnected.
+        A refusal of Kubernetes ends the container with the reason. Raises NotConnected.
         """
         self._check(order.agent_id)
         if order.container_id in self._pods:
@@ -151,10 +150,10 @@ class KubernetesBackend(NamespaceCalls):
     async def signal_container(
         self, agent_id: str, container_id: str, signal: int, allocation_id: str = ""
     ) -> None:
-        """End a pod; one that was never made is reported as ended. Raises NotConnected.
+        """End a pod; one that was never created is reported as ended. Raises NotConnected.
 
-        Its log stays readable: the pod is given a deadline that has passed. Only one that is not
-        placed, or does not obey, is deleted.
+        Its log stays readable: the pod gets a deadline that has passed. It is deleted only if it
+        is not placed, or does not end.
         """
         self._check_reachable()
         if signal != KILL:
@@ -174,7 +173,6 @@ class KubernetesBackend(NamespaceCalls):
             raise NotConnected(f"Kubernetes: {error}") from error
 
     async def forget_container(self, agent_id: str, container_id: str) -> None:
-        """Remove a pod whose end is stored, once its log is copied."""
         self._pods.forget(container_id)
 
     def pod_of(self, container_id: str) -> Observed | None:
@@ -182,7 +180,7 @@ class KubernetesBackend(NamespaceCalls):
         return self._pods.find(container_id)
 
     async def _create(self, path: str, body: manifest.Json) -> manifest.Json | None:
-        """The created object; None where it exists already."""
+        """The created object; None when it exists already."""
         try:
             return await self._api.call("POST", path, body=body)
         except KubernetesRefused as error:
@@ -194,7 +192,7 @@ class KubernetesBackend(NamespaceCalls):
         try:
             await self._api.call("DELETE", path)
         except (KubernetesRefused, KubernetesUnreachable) as error:
-            log.warning("an object is left behind until the next sweep: %s", error)
+            log.warning("an object remains until the next sweep: %s", error)
 
     async def _set_deadline(self, namespace: str, name: str) -> None:
         path = f"/api/v1/namespaces/{namespace}/pods/{name}"
@@ -206,7 +204,7 @@ class KubernetesBackend(NamespaceCalls):
                 await self._api.call("DELETE", path)
 
     async def _refuse(self, order: StartOrder, reason: str) -> None:
-        """A container that can never start has ended."""
+        """Report a container that can never start as ended."""
         report = ContainerReport(
             container_id=order.container_id,
             allocation_id=order.allocation_id,
@@ -251,7 +249,7 @@ class KubernetesBackend(NamespaceCalls):
 
 
 def _refusal(error: KubernetesRefused, namespace: str) -> str:
-    """Why Kubernetes does not make a pod, and what can be done."""
+    """Why Kubernetes refuses a pod, and the remedy."""
     if error.status == 404:
         return (
             f"the namespace {namespace} does not exist: create it, bind the workspace to "
@@ -259,12 +257,12 @@ def _refusal(error: KubernetesRefused, namespace: str) -> str:
         )
     if "NamespaceTerminating" in error.causes:
         return (
-            f"the namespace {namespace} is being deleted: bind the workspace to another, or make "
-            f"it again once it is gone ({error})"
+            f"the namespace {namespace} is being deleted: bind the workspace to another, or "
+            f"create it again afterwards ({error})"
         )
     if error.status == 403:
         return (
-            f"the master may not make pods and secrets in namespace {namespace}: give its "
+            f"the master may not create pods and secrets in namespace {namespace}: give its "
             f"account the rights of docs/kubernetes.md ({error})"
         )
-    return f"Kubernetes does not take the task's pod: {error}; look at environment.pod_spec"
+    return f"Kubernetes rejects the task's pod: {error}; check environment.pod_spec"

@@ -25,17 +25,17 @@ _decoder = msgspec.json.Decoder()
 
 
 class KubernetesUnusable(DetError):
-    """The cluster cannot be used at all; the text names the remedy."""
+    """The cluster cannot be used at all; the text has the remedy."""
 
     code = "failed_precondition"
 
 
 class KubernetesUnreachable(Exception):
-    """The API server does not answer, or says that it cannot answer now."""
+    """The API server does not answer, or reports that it cannot answer now."""
 
 
 class KubernetesRefused(Exception):
-    """The API server has answered, and does not do it.
+    """The API server has refused a request.
 
     Attributes: status: of HTTP. reason: Kubernetes' own word, such as `AlreadyExists`; may be
     empty. causes: its words for the causes, such as `NamespaceTerminating`.
@@ -56,7 +56,7 @@ class KubernetesApi:
     def __init__(self, kubeconfig_path: str = "", *, call_s: float = 20.0) -> None:
         """
         Args:
-            kubeconfig_path: a file; empty for the account of the pod that this runs in.
+            kubeconfig_path: a file; empty for the account of the master's own pod.
             call_s: how long one answer may take.
         """
         self._path = kubeconfig_path
@@ -73,12 +73,12 @@ class KubernetesApi:
         body: Any = None,
         content_type: str = "application/json",
     ) -> Json:
-        """One request and its answer.
+        """Send one request and return its answer.
 
         Raises:
             Unreachable: no answer, or one of the server's own failures. Refused: any other.
         """
-        await self._connected()  # importing its library takes seconds, and is no wait for it
+        await self._connected()  # importing its library takes seconds, which the timeout excludes
         try:
             async with asyncio.timeout(self._call_s):
                 response = await self._open(method, path, query, body, content_type)
@@ -96,10 +96,10 @@ class KubernetesApi:
     async def stream(
         self, path: str, query: Mapping[str, str], *, idle_s: float
     ) -> AsyncGenerator[bytes]:
-        """The pieces of a long answer, as they come.
+        """The pieces of a long answer, as they arrive.
 
-        It ends where the server ends it. Close it (`contextlib.aclosing`) to stop. One that says
-        nothing for `idle_s` counts as broken: a connection may die without a word.
+        It ends where the server ends it. Close it (`contextlib.aclosing`) to stop. Without data
+        for `idle_s` it counts as broken, since a connection may be lost silently.
 
         Raises:
             Unreachable: no answer, or it broke. Refused: the server does not give it.
@@ -127,7 +127,10 @@ class KubernetesApi:
     async def _open(
         self, method: str, path: str, query: Mapping[str, str] | None, body: Any, kind: str
     ) -> Any:
-        """Send a request; the headers of its answer are there. A refused token is read again."""
+        """Send a request; return when the answer's headers are there.
+
+        A refused token is read again.
+        """
         for is_last in (False, True):
             client = await self._connected()
             headers = {"Accept": "application/json", "Content-Type": kind}
@@ -161,7 +164,7 @@ class KubernetesApi:
     async def _connect(self) -> Any:
         client, config = await asyncio.to_thread(_library)
         settings = client.Configuration()
-        settings.connection_pool_maxsize = 0  # each log that is followed keeps one
+        settings.connection_pool_maxsize = 0  # each followed log keeps one
         try:
             if self._path:
                 await config.load_kube_config(
@@ -185,7 +188,7 @@ class KubernetesApi:
 
 
 def _library() -> tuple[Any, Any]:
-    """The modules of kubernetes-asyncio. Takes a second when they are imported first."""
+    """The modules of kubernetes-asyncio. The first import takes a second."""
     try:
         client = importlib.import_module("kubernetes_asyncio.client")
         config = importlib.import_module("kubernetes_asyncio.config")

@@ -1,4 +1,4 @@
-"""Kubernetes' events about a pod, as lines of its task's log. PURE.
+"""Kubernetes' events about a pod as lines of its task's log. PURE.
 
 Source: helm-and-kubernetes 13.
 """
@@ -25,7 +25,7 @@ def line_of(event: Json) -> str | None:
 
 
 def level_of(event: Json) -> str:
-    """A warning of Kubernetes is one of ours."""
+    """A warning of Kubernetes is logged as a warning."""
     return "WARNING" if event.get("type") == "Warning" else "INFO"
 
 
@@ -45,9 +45,9 @@ def happened_at(event: Json) -> datetime | None:
 
 
 def identity(event: Json) -> str:
-    """The same for all reports of one text: Kubernetes counts what repeats itself.
+    """The same for all reports of one text: Kubernetes counts repeated events.
 
-    An event keeps its uid and gets other words where Kubernetes puts similar ones together.
+    An event keeps its uid and gets another text where Kubernetes combines similar ones.
     """
     uid = str((event.get("metadata") or {}).get("uid"))
     words = hashlib.sha256(str(event.get("message") or "").encode()).hexdigest()[:12]
@@ -62,7 +62,7 @@ def _gist(text: str) -> str:
     if "skip schedule deleting pod" in text:
         return "the pod was deleted before it was placed"
     if "longer than the specified deadline" in text:
-        return "it is told to end"  # a deadline that has passed is how the master does that
+        return "it is told to end"  # the backend ends pods by a deadline that has passed
     if "nodes are available" in text:
         return f"waits for resources on its node: {text}"
     return text

@@ -1,7 +1,8 @@
 """The files that a pod's containers get before the task starts. PURE.
 
-The user's lie in an archive that the init container unpacks as the task's user; root's are
-mounted one by one from the Secret, read-only. Source: task-contract 2.1, helm-and-kubernetes 8.
+The user's files are in an archive that the init container unpacks as the task's user. Root's files
+are mounted one by one from the Secret, read-only. Source: task-contract 2.1, helm-and-kubernetes
+8.
 """
 
 from __future__ import annotations

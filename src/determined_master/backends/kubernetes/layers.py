@@ -1,7 +1,7 @@
-"""What users put into a pod by `environment.pod_spec`, taken apart. PURE.
+"""Splits a user's `environment.pod_spec` into its parts. PURE.
 
-The layers (task, pool, cluster) were merged when the configuration was made; here the result
-meets the pod that the platform makes. Source: helm-and-kubernetes 8 to 10.
+The layers (task, pool, cluster) were merged with the configuration; here the result is combined
+with the platform's own pod. Source: helm-and-kubernetes 8 to 10.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _OURS = (
     "nodeName",
     "activeDeadlineSeconds",
 )
-"""Parts of a pod's spec that are taken by themselves, or not at all."""
+"""Keys of a pod's spec that are handled separately, or ignored."""
 
 
 class UserPod(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,14 +35,14 @@ class UserPod(msgspec.Struct, frozen=True, kw_only=True):
     spec: Json
     """The rest of its spec: selectors, tolerations, security context, pull secrets …"""
     main: Json
-    """Of the task's own container."""
+    """The task's own container."""
     sidecars: list[Json]
     init_containers: list[Json]
     volumes: list[Json]
 
 
 def split_user_pod(pod: Mapping[str, Any] | None) -> UserPod:
-    """A pod as a configuration has it, in snake case or in camel case."""
+    """A pod of a configuration, in snake case or in camel case."""
     given = camel(pod or {})
     metadata, spec = given.get("metadata") or {}, given.get("spec") or {}
     containers = spec.get("containers") or []
@@ -58,7 +58,7 @@ def split_user_pod(pod: Mapping[str, Any] | None) -> UserPod:
 
 
 def with_node(affinity: Mapping[str, Any] | None, node: str) -> Json:
-    """A user's affinity, and that the pod goes to this node and no other.
+    """A user's affinity, restricted to this node.
 
     Terms of a node selector are alternatives, so each of them gets the condition.
     """
@@ -79,7 +79,7 @@ def with_node(affinity: Mapping[str, Any] | None, node: str) -> Json:
 _FREE = frozenset(
     ("labels", "annotations", "matchLabels", "nodeSelector", "requests", "limits", "data")
 )
-"""Maps whose keys are users' own words."""
+"""Maps with keys that users choose."""
 
 
 def camel(value: Any) -> Any:
@@ -88,7 +88,7 @@ def camel(value: Any) -> Any:
         return {
             _camel(str(key)): item
             if str(key) in _FREE or _camel(str(key)) in _FREE
-            # what users name themselves keeps its spelling
+            # names that users choose keep their spelling
             else camel(item)
             for key, item in value.items()
         }

@@ -1,4 +1,4 @@
-"""Lines of a pod's log as the API server gives it, with their times. PURE.
+"""Lines of a pod's log with their times, as the API server returns them. PURE.
 
 The server writes a time before each line. Numbers follow from the bytes alone, so a second reading
 of the log from its beginning gives each line the same number.
@@ -37,7 +37,7 @@ class PodLogLine(msgspec.Struct, frozen=True):
 
 
 class LineSplitter:
-    """Cuts what comes into lines, wherever the pieces end."""
+    """Splits received pieces into lines."""
 
     def __init__(self) -> None:
         self._rest: list[bytes] = []
@@ -54,14 +54,14 @@ class LineSplitter:
             yield from lines_of(raw)
 
     def finish(self) -> Iterator[PodLogLine]:
-        """The rest: the last line, where no line feed ends it."""
+        """The last line, if no line feed ends it."""
         rest, self._rest = b"".join(self._rest), []
         if rest:
             yield from lines_of(rest)
 
 
 class LogPosition:
-    """How much of a log was taken, and which lines of a new reading are new."""
+    """How much of a log was copied, and which lines of another reading are new."""
 
     def __init__(self, stored: StoredOutput) -> None:
         self.count = stored.last_seq
@@ -71,14 +71,14 @@ class LogPosition:
         self._is_new_reading = True
 
     def begin(self) -> None:
-        """The log is read from its beginning once more."""
+        """Start another reading of the log."""
         self._is_new_reading = True
 
     def is_new(self, line: PodLogLine) -> bool:
-        """Whether a line was not taken before. Ask for every line of a reading, in order.
+        """Whether a line was not copied before. Call it for every line of a reading, in order.
 
-        A log that begins as it began is counted. One that does not was put aside for a new
-        file, whose lines are later than those that were taken.
+        If a log has the same first line as before, its lines are counted. Otherwise it was
+        rotated, and the new file has only later lines.
         """
         if self._is_new_reading:
             self._is_new_reading = False
@@ -98,7 +98,7 @@ class LogPosition:
 
 
 def lines_of(raw: bytes) -> Iterator[PodLogLine]:
-    """The lines in one of the server's: a carriage return ends one, and length does."""
+    """The lines in one of the server's: a carriage return or a maximum length ends one."""
     stamp = _STAMP.match(raw)
     if stamp is None:
         at_us, content = 0, raw
@@ -114,17 +114,17 @@ def lines_of(raw: bytes) -> Iterator[PodLogLine]:
 
 
 def is_no_log(line: PodLogLine) -> bool:
-    """Whether it is a kubelet's word that it has no log any more, which it gives in its place."""
+    """Whether it is a kubelet's message that it has no log any more, in place of the log."""
     return not line.at_us and line.text.startswith(_NO_LOG)
 
 
 def text_of(lines: list[PodLogLine]) -> str:
-    """Lines as a batch has them."""
+    """The text of a batch."""
     return b"\n".join(line.text for line in lines).decode("utf-8", "replace")
 
 
 def spans_of(lines: list[PodLogLine]) -> tuple[LogSpan, ...]:
-    """Their times: consecutive lines of one time together."""
+    """The times of lines: one entry for consecutive lines of one time."""
     spans: list[LogSpan] = []
     count, at_us = 0, 0
     for line in lines:

@@ -1,7 +1,7 @@
 """The pod and the Secret of one container. PURE.
 
-A container's variables and files lie in a Secret of the pod's name; the pod names each variable's
-key there, so that no token can be read in the pod, and Kubernetes expands no `$(NAME)` in a
+A container's variables and files are in a Secret of the pod's name. The pod refers to each
+variable's key there, so that the pod shows no token and Kubernetes expands no `$(NAME)` in a
 value. Source: helm-and-kubernetes 7 to 11, task-contract 2.
 """
 
@@ -34,7 +34,7 @@ HARNESS_DIR = "/opt/determined/harness"
 SHM_DIR = "/dev/shm"
 _TRUST = f"{RUN_DIR}/etc/ssl/master.crt"
 _FOLDERS = {"private": "None", "rslave": "HostToContainer", "rshared": "Bidirectional"}
-"""Propagation of a mount: Docker's word and Kubernetes'; others are left to the node."""
+"""Propagation of a mount: Docker's word and Kubernetes'; the node decides about others."""
 
 
 class Objects(msgspec.Struct, frozen=True):
@@ -50,22 +50,22 @@ class Extras(msgspec.Struct, frozen=True):
     """The parts of a pod that no order contains."""
 
     prepare: str
-    """Source of the program that puts the files in place."""
+    """Source of the program that unpacks the files."""
     priority_class: str = ""
     grace_s: int = 15
-    """Between the request to end and the end by force."""
+    """Between the termination signal and the kill."""
 
 
 def build(order: StartOrder, options: ClusterOptions, extras: Extras) -> Objects:
     """The pod and the Secret of a container; always the same for the same container.
 
     Args:
-        order: which container, where, with what.
+        order: the container, its node and its specification.
         options: of the cluster.
-        extras: what else the pod gets.
+        extras: further parts of the pod.
 
     Raises:
-        ValueError: something in the specification cannot be carried out; the text names it.
+        ValueError: the specification cannot be carried out; the text has the reason.
     """
     spec, terms = order.spec, order.pod or PodTerms()
     if not spec.image:
@@ -104,7 +104,7 @@ def build(order: StartOrder, options: ClusterOptions, extras: Extras) -> Objects
 
 
 def environment(order: StartOrder, options: ClusterOptions) -> dict[str, str]:
-    """The container's variables, but those that Kubernetes fills in."""
+    """The container's variables, except those that Kubernetes fills in."""
     given, master = order.spec.environment, options.master
     terms = order.pod or PodTerms()
     search = f"{HARNESS_DIR}:{given['PYTHONPATH']}" if given.get("PYTHONPATH") else HARNESS_DIR
@@ -230,7 +230,7 @@ def _main_container(
 
 
 def _literal(text: str) -> str:
-    """An argument in which Kubernetes expands nothing."""
+    """An argument without expansions by Kubernetes."""
     return text.replace("$(", "$$(")
 
 
@@ -264,7 +264,7 @@ def _resources(order: StartOrder, options: ClusterOptions, given: Mapping[str, A
 
 
 def _without_devices(resources: Json) -> Json:
-    """Of the init container: the slots' devices are the task's alone."""
+    """For the init container: only the task uses the slots' devices."""
     devices = set(RESOURCE_OF.values())
     return {
         part: {k: v for k, v in amounts.items() if k not in devices}

@@ -1,4 +1,4 @@
-"""Names, labels and annotations of what belongs to a master. PURE.
+"""Names, labels and annotations of a master's objects. PURE.
 
 Source: helm-and-kubernetes 7.
 """
@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 
 ALLOCATION = "determined"
-"""Label of everything that was made for an allocation; its value is the allocation's id."""
+"""Label of every object of an allocation; its value is the allocation's id."""
 PREFIX = "determined.ai/"
 CLUSTER = f"{PREFIX}cluster_id"
-"""Label of everything that belongs to one master: several may share a Kubernetes cluster."""
+"""Label of every object of one master: several may share a Kubernetes cluster."""
 CONTAINER_ID = f"{PREFIX}container_id"
 ALLOCATION_ID = f"{PREFIX}allocation_id"
 TASK_ID = f"{PREFIX}task_id"
@@ -24,7 +24,7 @@ INIT = "determined-init-container"
 
 _MAX_LABEL = 63
 _MAX_NAME = 63
-"""A pod's name is its host name, too."""
+"""A pod's name is also its host name."""
 
 
 def object_name(cluster_id: str, description: str, container_id: str) -> str:
@@ -36,7 +36,7 @@ def object_name(cluster_id: str, description: str, container_id: str) -> str:
 
 
 def label_value(text: str) -> str:
-    """A text as a label may have it."""
+    """A text in the form that labels allow."""
     kept = re.sub(r"[^A-Za-z0-9._-]", "_", text)
     cut = re.sub(r"^[^A-Za-z0-9]+", "", kept)[:_MAX_LABEL]
     trimmed = re.sub(r"[^A-Za-z0-9]+$", "", cut)
@@ -44,7 +44,7 @@ def label_value(text: str) -> str:
 
 
 def slot_ids_text(slot_ids: tuple[int, ...]) -> str:
-    """Of an annotation."""
+    """The text of the annotation."""
     return ",".join(map(str, slot_ids))
 
 

@@ -1,4 +1,4 @@
-"""Namespaces of a cluster, and how many GPUs each may request.
+"""Namespaces of a cluster, and their limits on GPU requests.
 
 The master labels a namespace with its cluster id when it creates it, and never later. A namespace
 without this label belongs to others, whatever its name, and is never deleted. Source:
@@ -34,7 +34,7 @@ class NamespaceCalls:
         self._owner = cluster_id
 
     async def has_namespace(self, name: str) -> bool:
-        """Whether there is a namespace of that name in which things can be made."""
+        """Whether a namespace of that name exists and accepts objects."""
 
         async def ask() -> bool:
             found = await self._find(name)
@@ -79,7 +79,7 @@ class NamespaceCalls:
         return await _told(make)
 
     async def delete_namespace(self, name: str) -> bool:
-        """Delete a namespace that this master has made, with all that is in it.
+        """Delete a namespace that this master has created, with everything in it.
 
         Returns:
             True if it is deleted or did not exist. False if it belongs to others, and stays.
@@ -133,7 +133,7 @@ class NamespaceCalls:
         return sorted(found, key=lambda q: q.name)
 
     async def set_quota(self, namespace: str, gpus: int) -> None:
-        """Make or change the quota `<namespace>-quota`."""
+        """Create or change the quota `<namespace>-quota`."""
         path = f"/api/v1/namespaces/{namespace}/resourcequotas"
         name = _quota_name(namespace)
         spec = {"spec": {"hard": {GPU_REQUESTS: str(gpus)}}}
@@ -153,7 +153,7 @@ class NamespaceCalls:
 
 
 async def _told(work: Callable[[], Awaitable[_T]]) -> _T:
-    """Do it; errors become those that the services know."""
+    """Run a call, with its errors converted for the services."""
     try:
         return await work()
     except KubernetesUnreachable as error:
@@ -168,7 +168,7 @@ async def _told(work: Callable[[], Awaitable[_T]]) -> _T:
 
 
 def _is_going(namespace: Json) -> bool:
-    """Kubernetes empties a namespace that is deleted, and takes nothing new into it."""
+    """Kubernetes empties a namespace that is being deleted, and rejects new objects in it."""
     return bool(namespace["metadata"].get("deletionTimestamp"))
 
 

@@ -37,7 +37,7 @@ class NodeBoard:
         self._ever.update(agent_ids)
 
     def replace_all(self, items: Iterable[Json]) -> None:
-        """All nodes there are."""
+        """Replace all nodes."""
         self._raw = {str(item["metadata"]["name"]): item for item in items}
         self._renew()
 
@@ -52,7 +52,7 @@ class NodeBoard:
         self._renew()
 
     def set_reachable(self, *, is_reachable: bool) -> None:
-        """Whether the cluster answers: without it nothing is started."""
+        """Whether the cluster answers: otherwise nothing is started."""
         if is_reachable != self._is_reachable:
             self._is_reachable = is_reachable
             self._renew()
@@ -63,7 +63,7 @@ class NodeBoard:
         self._renew()
 
     def set_foreign(self, pods: Sequence[Json]) -> None:
-        """What pods of others hold."""
+        """Set the pods of others."""
         self._system = {n: nodes.system_cpu(pods, n) for n in self._raw}
         is_cpu = self._options.slot_type == "cpu"
         others = [p for p in pods if not (is_cpu and _is_system(p))]
@@ -71,17 +71,16 @@ class NodeBoard:
         self._renew()
 
     def set_own_slots(self, own: Mapping[str, set[int]]) -> None:
-        """The slots that this master's own pods have, by node."""
+        """Set the slots of this master's own pods, by node."""
         if own != self._own_slots:
             self._own_slots = dict(own)
             self._renew()
 
     def snapshots(self) -> Sequence[AgentSnapshot]:
-        """Those that serve a pool; the same objects where nothing has changed."""
+        """The nodes that serve a pool; the same objects where nothing has changed."""
         return list(self._snapshots.values())
 
     def find(self, name: str) -> AgentSnapshot | None:
-        """One node."""
         return self._snapshots.get(name)
 
     def is_ready(self, name: str) -> bool:

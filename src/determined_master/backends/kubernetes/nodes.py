@@ -1,4 +1,4 @@
-"""Nodes as agents: their slots, the pools that they serve, and what others take there. PURE.
+"""Nodes as agents: their slots, their pools, and the resources used by others. PURE.
 
 Source: helm-and-kubernetes 5, 10.
 """
@@ -23,7 +23,7 @@ from determined_wire.agent_link import Device
 Json = Mapping[str, Any]
 
 SYSTEM = "determined-system"
-"""Label of the master's and its database's pods: a node with them has fewer slots of CPU."""
+"""Label of the master's and its database's pods, which reduce the CPU slots of their node."""
 ALWAYS_TOLERATED = frozenset({"DeletionCandidateOfClusterAutoscaler"})
 GPU_TAINTS = frozenset({"nvidia.com/gpu", "amd.com/gpu"})
 _SUFFIXES = {
@@ -40,7 +40,7 @@ class NodeView(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     pools: tuple[str, ...]
-    """That it serves, in the order of the settings."""
+    """The pools that it serves, in the order of the settings."""
     devices: tuple[Device, ...]
     address: str
     version: str
@@ -82,7 +82,7 @@ def view(node: Json, system_cpu: Decimal, options: ClusterOptions) -> NodeView:
 
 
 def slots_of(node: Json, system_cpu: Decimal, options: ClusterOptions) -> int:
-    """Whole slots that the node can give to tasks."""
+    """Whole slots that the node offers to tasks."""
     offered = (node.get("status") or {}).get("allocatable") or {}
     if options.slot_type != "cpu":
         return int(quantity(offered.get(RESOURCE_OF[options.slot_type], "0")))
@@ -91,20 +91,20 @@ def slots_of(node: Json, system_cpu: Decimal, options: ClusterOptions) -> int:
 
 
 def foreign_amount(pods: Iterable[Json], node: str, options: ClusterOptions) -> Decimal:
-    """Slots (or parts of one) that pods of others hold on a node."""
+    """Slots (or fractions) that pods of others use on a node."""
     resource = "cpu" if options.slot_type == "cpu" else RESOURCE_OF[options.slot_type]
     asked = sum((requested(pod, resource) for pod in pods if _holds(pod, node)), Decimal(0))
     return asked / Decimal(str(options.cpu_per_slot)) if resource == "cpu" else asked
 
 
 def system_cpu(pods: Iterable[Json], node: str) -> Decimal:
-    """CPUs that pods of the platform itself ask for on a node."""
+    """CPUs that the platform's own pods request on a node."""
     ours = (p for p in pods if SYSTEM in ((p.get("metadata") or {}).get("labels") or {}))
     return sum((requested(pod, "cpu") for pod in ours if _holds(pod, node)), Decimal(0))
 
 
 def requested(pod: Json, resource: str) -> Decimal:
-    """How much of a resource a pod asks for."""
+    """How much of a resource a pod requests."""
 
     def of(container: Json) -> Decimal:
         asked = (container.get("resources") or {}).get("requests") or {}
@@ -126,14 +126,14 @@ def quantity(text: Any) -> Decimal:
 
 
 def taken_slots(devices: int, own: Sequence[int], foreign: Decimal) -> frozenset[int]:
-    """Which slots stand for what others hold: numbers from the end that are none of ours."""
+    """The slots that stand for usage by others: free numbers from the end."""
     wanted = min(math.ceil(foreign), devices)
     free = [n for n in reversed(range(devices)) if n not in set(own)]
     return frozenset(free[:wanted])
 
 
 def serves(node: Json, pool: PoolPods, *, has_gpus: bool, is_only: bool = False) -> bool:
-    """Whether pods of a pool may go to a node, as its pod specs say."""
+    """Whether pods of a pool may run on a node, according to its pod specs."""
     given = pool.gpu_pod_spec if has_gpus else pool.cpu_pod_spec
     spec = (camel(given or {}).get("spec")) or {}
     tolerations = spec.get("tolerations") or []
@@ -142,7 +142,7 @@ def serves(node: Json, pool: PoolPods, *, has_gpus: bool, is_only: bool = False)
         if taint.get("effect") == "PreferNoSchedule" or taint.get("key") in ALWAYS_TOLERATED:
             continue
         if str(taint.get("key")).startswith("node.kubernetes.io/"):
-            continue  # not ready, unreachable, cordoned: a state, which passes
+            continue  # not ready, unreachable, cordoned: temporary states
         if taint.get("key") in tolerated or any(_tolerates(t, taint) for t in tolerations):
             continue
         return False

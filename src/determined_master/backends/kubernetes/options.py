@@ -1,4 +1,4 @@
-"""The backend's options for the cluster that it uses."""
+"""The backend's options for its cluster."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RESOURCE_OF: Mapping[str, str] = {"cuda": "nvidia.com/gpu", "rocm": "amd.com/gpu
 
 
 class PoolPods(msgspec.Struct, frozen=True, kw_only=True):
-    """A pool: where its pods may go, as its pod specs say."""
+    """A pool: where its pods may run, according to its pod specs."""
 
     name: str
     cpu_pod_spec: Mapping[str, Any] | None = None
@@ -22,7 +22,7 @@ class PoolPods(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MasterAddress(msgspec.Struct, frozen=True, kw_only=True):
-    """Where pods call the master."""
+    """The address at which pods reach the master."""
 
     scheme: str = "http"
     host: str = ""
@@ -40,14 +40,15 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     """One Kubernetes cluster."""
 
     cluster_id: str
-    """Of the master: marks all that is its."""
+    """Of the master: marks all of its objects."""
     master_id: str = ""
     master: MasterAddress
     pools: tuple[PoolPods, ...]
     node_prefix: str = ""
-    """Before a node's name it makes an agent's id: nodes of several clusters may share names."""
+    """Prefix that turns a node's name into an agent's id: several clusters may have equal
+    names."""
     kubeconfig_path: str = ""
-    """Empty for the account of the pod that the master runs in."""
+    """Empty for the account of the master's own pod."""
     default_namespace: str = "default"
     slot_type: SlotType = "cuda"
     cpu_per_slot: float = 1.0
@@ -56,14 +57,14 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Times(msgspec.Struct, frozen=True, kw_only=True):
-    """How long to wait for what, in seconds."""
+    """Time limits in seconds."""
 
     call_s: float = 20.0
     """One answer of the API server."""
     watch_s: int = 240
     """One watch, before it is opened again."""
     pause_s: float = 1.0
-    """After the API server could not be reached."""
+    """Delay after the API server could not be reached."""
     longest_pause_s: float = 15.0
     unplaced_s: float = 300.0
     """How long a pod may wait for its node before its slots are released."""
@@ -72,8 +73,8 @@ class Times(msgspec.Struct, frozen=True, kw_only=True):
     last_lines_s: float = 10.0
     """How long the end of a pod is held back for its last output, which is stored first."""
     flush_s: float = 0.25
-    """A line of output waits at most so long for others."""
+    """How long a line of output waits for others at most."""
     sweep_s: float = 60.0
     """Between searches for leftovers."""
     grace_s: int = 15
-    """Between a pod's request to end and its end by force."""
+    """Between a pod's termination signal and its kill."""

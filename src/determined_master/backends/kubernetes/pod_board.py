@@ -1,4 +1,4 @@
-"""The pods of this master: the reported state of each, copies of their logs, their removal."""
+"""The pods of this master: reports their states, copies their logs, removes them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 _ORDER = {"ASSIGNED": 0, "PULLING": 1, "STARTING": 2, "RUNNING": 3, "TERMINATED": 4}
 _LONGEST_PAUSE_S = 15.0
 KILL_S = 1.0
-"""From the end by force to where nothing runs any more."""
+"""From the kill to the certain end of all processes."""
 
 
 @dataclass
@@ -40,7 +40,7 @@ class _Entry:
     """The state to report; it only moves forward."""
     raw: Json = field(default_factory=dict)
     ends_at_s: float | None = None
-    """When a program that was signalled to end has ended for sure, by the monotonic clock."""
+    """When a signalled program has certainly ended, by the monotonic clock."""
     told: int = 0
     was_killed: bool = False
     is_gone: bool = False
@@ -52,7 +52,7 @@ class _Entry:
 
 
 class PodBoard:
-    """Pods by the containers that they stand for."""
+    """Pods by their containers."""
 
     def __init__(
         self, options: ClusterOptions, api: KubernetesApi, events: PodEvents, times: Times
@@ -67,12 +67,11 @@ class PodBoard:
         return container_id in self._entries
 
     def find(self, container_id: str) -> Observed | None:
-        """The pod of a container, None where there is none (any more)."""
+        """The pod of a container, None without one."""
         entry = self._entries.get(container_id)
         return None if entry is None or entry.is_gone else entry.seen
 
     def find_uid(self, uid: str) -> Observed | None:
-        """The pod with that uid."""
         return next((e.seen for e in self._entries.values() if e.seen.uid == uid), None)
 
     def uids(self) -> set[str]:
@@ -124,7 +123,7 @@ class PodBoard:
         self._continue(entry)
 
     def _has_ended(self, entry: _Entry) -> bool:
-        """Whether the grace period of a program that was signalled has passed."""
+        """Whether the grace period of a signalled program has passed."""
         now_s = clock.monotonic_s()
         if entry.ends_at_s is None:
             entry.ends_at_s = now_s + self._times.grace_s + KILL_S
@@ -137,20 +136,20 @@ class PodBoard:
             self._vanish(entry, seen)
 
     def first_kill(self, container_id: str) -> bool:
-        """Whether this is the first signal to end; marks it as sent."""
+        """Whether this is the first kill signal; marks it as sent."""
         entry = self._entries[container_id]
         was_killed, entry.was_killed = entry.was_killed, True
         return not was_killed
 
     def forget(self, container_id: str) -> None:
-        """Its end is stored: its pod may go, once its log is copied."""
+        """Its end is stored: delete its pod once its log is copied."""
         entry = self._entries.get(container_id)
         if entry is not None:
             entry.is_forgotten = True
             self._continue(entry)
 
     async def delete(self, pod: Observed, *, grace_s: int | None = None) -> None:
-        """Delete a pod; one that is not there is. Raises Unreachable."""
+        """Delete a pod; a missing one is no error. Raises Unreachable."""
         query = {} if grace_s is None else {"gracePeriodSeconds": str(grace_s)}
         await self._delete(f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}", query)
 
@@ -251,7 +250,7 @@ class PodBoard:
             log.exception("a pod's log was not copied to its end", extra={"pod": seen.name})
 
     async def _close_output(self, entry: _Entry) -> None:
-        """Say that no line will come of a container that never ran."""
+        """Report that a container which never ran has no output."""
         report = entry.report
         batch = LogBatch(
             container_id=report.container_id,

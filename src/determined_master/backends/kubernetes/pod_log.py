@@ -34,16 +34,16 @@ log = logging.getLogger(__name__)
 
 BATCH_LINES = 4000
 BATCH_BYTES = 512 * 1024
-"""Limits of one read; two batches may go as one."""
+"""Limits of one read; two batches may be sent as one."""
 IDLE_S = 900.0
-"""A log that says nothing for so long is opened again: its connection may be dead."""
+"""After so long without data a log is opened again: its connection may be lost."""
 _QUEUE = 8
 _LONGEST_PAUSE_S = 15.0
 _T = TypeVar("_T")
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose log it is."""
+    """The pod and container of a log."""
 
     name: str
     namespace: str
@@ -66,10 +66,10 @@ class PodLog:
     ) -> None:
         """
         Args:
-            source: whose log.
+            source: the log's container.
             api: of its cluster.
             events: takes the lines.
-            times: how long to wait.
+            times: time limits.
             stopped: set once the container has ended, so that nothing more is written.
         """
         self._source = source
@@ -80,7 +80,7 @@ class PodLog:
         self._queue: asyncio.Queue[list[PodLogLine] | None] = asyncio.Queue(_QUEUE)
         self._next_seq = 1
         self._tail: list[PodLogLine] | None = None
-        """Of a reading that the server has ended: what no line feed ends."""
+        """The unfinished last line of a reading that the server has ended."""
 
     async def copy(self) -> None:
         """Copy until the last line of an ended container is stored."""
@@ -109,7 +109,7 @@ class PodLog:
             )
 
     async def _read(self, place: LogPosition) -> str:
-        """Hand all lines on. Returns why the rest is lost, empty when it is not."""
+        """Pass all lines on. Return why the rest is lost, empty when it is not."""
         pause_s = self._times.pause_s
         failing_since_s: float | None = None
         while True:
@@ -139,10 +139,10 @@ class PodLog:
     async def _read_once(self, place: LogPosition) -> None:
         """Read the log from its beginning to where the server ends it.
 
-        A line that no line feed ends is kept aside until nothing can follow it.
+        A line without a line feed is held until nothing can follow it.
 
         Raises:
-            Refused: also where the kubelet says that there is no log (any more). Unreachable.
+            Refused: also when the kubelet reports that there is no log (any more). Unreachable.
         """
         splitter = LineSplitter()
         source = self._source
@@ -165,7 +165,7 @@ class PodLog:
         self._tail = tail
 
     async def _finish(self, place: LogPosition, reason: str) -> str:
-        """Nothing follows. Returns why lines are missing, empty when the log was read to its end.
+        """Nothing follows. Return why lines are missing, empty when the log was read to its end.
 
         A deleted pod's log disappears soon: the part that was read until the server ended it is
         complete.
@@ -203,7 +203,7 @@ class PodLog:
             await self._store(lines, is_last)
 
     async def _store(self, lines: list[PodLogLine], is_last: bool) -> None:
-        """Store one batch, however often it takes: dropping it would lose lines."""
+        """Store one batch, with as many attempts as needed: dropping it would lose lines."""
         source = self._source
         batch = LogBatch(
             container_id=source.container_id,

@@ -18,14 +18,14 @@ from determined_wire.agent_link import Address, ContainerReport, ContainerState,
 Json = Mapping[str, Any]
 
 NEVER_PULLED = frozenset({"ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
-"""Why a container waits, when it will wait forever for its image."""
+"""Waiting reasons of a container that waits for its image forever."""
 STUCK_REASONS = frozenset(
     {"CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
 )
-"""Why a container waits, when it is likely to wait forever: two minutes are allowed."""
+"""Waiting reasons of a container that probably waits forever: two minutes are allowed."""
 STUCK = timedelta(minutes=2)
 CLOCKS = timedelta(seconds=10)
-"""So far may the clocks of a node and of the API server be apart."""
+"""Maximum difference between the clocks of a node and of the API server."""
 NODE_REASONS = frozenset(
     {
         "NodeLost",
@@ -40,17 +40,17 @@ NODE_REASONS = frozenset(
         "Unknown",
     }
 )
-"""Why a pod has failed, when its node could not or did not want to run it any more."""
+"""Failure reasons of a pod whose node could not, or did not want to, run it any more."""
 
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
-    """A pod, as far as the backend looks at it."""
+    """The fields of a pod that the backend uses."""
 
     name: str
     namespace: str
     uid: str
     node: str
-    """The one it was planned for."""
+    """The planned node."""
     task_id: str
     slot_ids: tuple[int, ...]
     report: ContainerReport
@@ -58,12 +58,15 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     has_output: bool
     """Its task's container has started: it has a log."""
     is_stopped: bool
-    """Its task's container has ended: its log is whole."""
+    """Its task's container has ended: its log is complete."""
     is_ending: bool
-    """It was signalled to end, and older kubelets call that its end: its program may still run."""
+    """It was signalled to end.
+
+    Older kubelets report that as its end: its program may still run.
+    """
     created_at: datetime | None
     waits_for: str
-    """Why it is not placed, in Kubernetes' words."""
+    """Why it is not placed, in Kubernetes' text."""
 
 
 def observe(pod: Json, now: datetime) -> Observed | None:
@@ -71,7 +74,7 @@ def observe(pod: Json, now: datetime) -> Observed | None:
 
     Args:
         pod: as the API server describes it.
-        now: decides when one that cannot start is given up.
+        now: decides when a pod that cannot start is given up.
     """
     meta, status = pod.get("metadata") or {}, pod.get("status") or {}
     labels, notes = meta.get("labels") or {}, meta.get("annotations") or {}
@@ -116,7 +119,7 @@ def gone(before: Observed) -> ContainerReport:
 
 
 def instant(text: Any) -> datetime | None:
-    """An instant as Kubernetes writes it."""
+    """An instant in Kubernetes' form."""
     try:
         return datetime.fromisoformat(str(text).replace("Z", "+00:00")) if text else None
     except ValueError:
@@ -199,7 +202,7 @@ def _deleted_text(pod: Json) -> str:
 
 
 def _failed(pod: Json, status: Json) -> _Ended:
-    """A pod that has failed without its task's container having run to an end."""
+    """A failed pod whose task's container did not exit by itself."""
     for init in status.get("initContainerStatuses") or ():
         end = (init.get("state") or {}).get("terminated") or {}
         code = int(end.get("exitCode") or 0)
@@ -228,7 +231,7 @@ def _failed(pod: Json, status: Json) -> _Ended:
 
 
 def _broken(pod: Json, status: Json, now: datetime) -> Failure | None:
-    """Why none of its containers will ever start, where that is so."""
+    """Why its containers will never start, if so."""
     since = instant((pod.get("metadata") or {}).get("creationTimestamp"))
     is_old = since is not None and now - since > STUCK
     statuses = [*(status.get("initContainerStatuses") or ()), *(_containers(status))]

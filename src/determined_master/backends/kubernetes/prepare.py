@@ -24,7 +24,7 @@ LONGEST_PAUSE_S = 15.0
 
 
 def main(order_dir: str, target: str) -> None:
-    """Put all files in place, or end with the reason on the error output."""
+    """Unpack all files, or exit with the reason on standard error."""
     with open(os.path.join(order_dir, "files.tar.gz"), "rb") as file:
         unpack(file.read(), target)
     harness = os.path.join(target, "harness")
@@ -33,7 +33,7 @@ def main(order_dir: str, target: str) -> None:
 
 
 def unpack(data: bytes, directory: str) -> None:
-    """Unpack an archive of the master's, with the modes in it and this user as the owner."""
+    """Unpack an archive of the master's, with its modes and this user as the owner."""
     umask = os.umask(0)
     try:
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as archive:
@@ -54,7 +54,7 @@ def unpack(data: bytes, directory: str) -> None:
 
 
 def fetch(order_dir: str) -> bytes:
-    """The harness, from the master."""
+    """Download the harness from the master."""
     url = os.environ["DET_MASTER"].rstrip("/") + "/task/harness.tar.gz"
     direct = urllib.request.build_opener(
         urllib.request.ProxyHandler({}),
@@ -85,7 +85,7 @@ def _https(order_dir: str) -> urllib.request.HTTPSHandler:
 
 
 class _Named(urllib.request.HTTPSHandler):
-    """HTTPS to a master whose certificate may carry another name than its address has."""
+    """HTTPS to a master whose certificate has another name than its address."""
 
     def __init__(self, context: ssl.SSLContext, name: str | None) -> None:
         super().__init__(context=context)

@@ -1,4 +1,4 @@
-"""The objects of the cluster: reports nodes that come and go, and pods that change."""
+"""Follows the objects of the cluster: reports lost and new nodes, and changed pods."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ log = logging.getLogger(__name__)
 
 TICK_S = 1.0
 FOREIGN_S = 15.0
-"""Between looks at what pods of others hold."""
+"""Between updates of the usage by others."""
 LEFT_BEHIND = timedelta(minutes=5)
-"""A Secret without a pod is older than that before it is removed."""
+"""A Secret without a pod is removed when it is older."""
 _MAX_UNMATCHED = 1000
 
 
@@ -66,7 +66,7 @@ class Presence:
         self._away: dict[str, float] = {}
         """By node that is not ready or does not exist: the seconds that it has left to return."""
         self._knows_others = False
-        """Whether it was looked what pods of others hold, since the cluster was reached."""
+        """Whether the usage by others was read since the cluster was reached."""
         self._told_events: set[str] = set()
         self._unmatched: dict[str, list[Json]] = {}
 
@@ -79,7 +79,7 @@ class Presence:
         """Follow the cluster until cancelled.
 
         Args:
-            expected: nodes on which containers run as far as the database knows.
+            expected: nodes that run containers according to the database.
         """
         self._listed.clear()
         self._joined.clear()
@@ -206,7 +206,7 @@ class Presence:
             "labelSelector": f"{names.CLUSTER}!={self._options.cluster_id}",
             "fieldSelector": "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed",
         }
-        self._knows_others = True  # also where it may not be asked
+        self._knows_others = True  # even where the master may not query it
         others, _ = await list_all(self._api, "/api/v1/pods", query)
         self._nodes.set_foreign(others)
 
@@ -239,7 +239,7 @@ class Presence:
                 self._keep_unmatched(uid, event)
 
     def _keep_unmatched(self, uid: str, event: Json) -> None:
-        """Of a pod that is not known yet."""
+        """Keep an event of a pod that is not known yet."""
         self._unmatched.setdefault(uid, []).append(event)
         while len(self._unmatched) > _MAX_UNMATCHED:
             del self._unmatched[next(iter(self._unmatched))]
@@ -279,7 +279,7 @@ def _is_old(at: datetime | None) -> bool:
 
 
 async def _forever(work: Callable[[], Awaitable[None]], times: Times) -> None:
-    """Begin again after a failure: the cluster is followed as long as the master leads."""
+    """Restart after a failure: the cluster is followed as long as the master leads."""
     while True:
         try:
             await work()

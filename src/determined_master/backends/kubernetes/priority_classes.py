@@ -1,6 +1,6 @@
-"""One PriorityClass for each priority of a job, made when it is first needed.
+"""One PriorityClass for each priority of a job, created on first use.
 
-They never make Kubernetes preempt: who makes room is decided by the pools' planner.
+They never make Kubernetes preempt: the pools' planner decides about preemption.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _PATH = "/apis/scheduling.k8s.io/v1/priorityclasses"
 
 
 class PriorityClasses:
-    """The classes that this master has made."""
+    """The classes that this master has created."""
 
     def __init__(self, api: KubernetesApi, cluster_id: str) -> None:
         self._api = api
@@ -25,7 +25,7 @@ class PriorityClasses:
         self._is_forbidden = False
 
     async def ensure(self, priority: int | None) -> str:
-        """Name of the class of a priority; empty without one, or where none may be made.
+        """Name of a priority's class; empty without a priority, or where classes are not allowed.
 
         Raises:
             Unreachable: the API server does not answer.

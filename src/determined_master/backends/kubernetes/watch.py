@@ -1,4 +1,4 @@
-"""Following a kind of object: all there are, then every change, forever."""
+"""Follows a kind of object: all existing ones, then every change, without end."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ObjectChanged(msgspec.Struct, frozen=True):
 
 
 class WatchLost(msgspec.Struct, frozen=True):
-    """The server cannot be reached, or refuses; it is asked again."""
+    """The server cannot be reached, or refuses; the watch is retried."""
 
     reason: str
 
@@ -42,7 +42,7 @@ class WatchLost(msgspec.Struct, frozen=True):
 async def follow(
     api: KubernetesApi, path: str, query: Mapping[str, str], times: Times
 ) -> AsyncGenerator[ObjectsListed | ObjectChanged | WatchLost]:
-    """List, watch, and list again where the watch was interrupted.
+    """List, watch, and list again after an interrupted watch.
 
     Never ends; close it to stop.
     """
@@ -82,7 +82,7 @@ async def list_all(
 async def _watch(
     api: KubernetesApi, path: str, query: Mapping[str, str], version: str, times: Times
 ) -> AsyncGenerator[ObjectChanged]:
-    """Changes since a version; continues after the server has ended a watch in good order.
+    """Changes since a version; continues after the server has ended a watch normally.
 
     Raises:
         Refused: with status 410, when the version is too old. Unreachable: the watch broke.
