@@ -75,7 +75,6 @@ def _context(settings: Settings) -> ssl.SSLContext:
 async def _answer(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, health: Health
 ) -> None:
-    """Answer one request and close."""
     with contextlib.suppress(OSError, TimeoutError, asyncio.IncompleteReadError, ValueError):
         method = ""
         async with asyncio.timeout(_REQUEST_S):

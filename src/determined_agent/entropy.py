@@ -5,7 +5,6 @@ import uuid
 
 
 def new_uuid() -> uuid.UUID:
-    """A random UUID (version 4)."""
     return uuid.UUID(bytes=secrets.token_bytes(16), version=4)
 
 

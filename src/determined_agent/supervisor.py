@@ -134,11 +134,9 @@ class Supervisor:
                 entry.handle.detach()
 
     def reports(self) -> tuple[ContainerReport, ...]:
-        """Return the current state of all containers."""
         return tuple(e.container.report for e in self._entries.values())
 
     def newest_master(self) -> tuple[str, int]:
-        """Return cluster and epoch of the newest master that was obeyed."""
         return self._cluster_id, self._epoch
 
     def welcome(self, welcome: Welcome) -> None:
@@ -192,7 +190,6 @@ class Supervisor:
             self._link.report(refused_start(order))
 
     def log_stored(self, message: LogStored) -> None:
-        """Handle that the master has stored output."""
         entry = self._entries.get(message.container_id)
         if entry is not None:
             entry.shipper.stored(message.seq, is_last=message.is_last)

@@ -10,7 +10,6 @@ def token() -> str:
 
 
 def new_uuid() -> uuid.UUID:
-    """A random UUID (version 4)."""
     return uuid.UUID(bytes=secrets.token_bytes(16), version=4)
 
 

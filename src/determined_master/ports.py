@@ -38,8 +38,6 @@ class LaunchFailed(ProviderFailed):
 
 
 class AgentSnapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """One agent in its current state."""
-
     id: str
     pool: str
     hostname: str

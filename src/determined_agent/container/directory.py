@@ -45,7 +45,6 @@ class Exit(msgspec.Struct, frozen=True, kw_only=True):
     """Lines that were dropped for lack of space and are not yet noted in the output."""
 
     def report(self, record: ContainerRecord) -> ContainerReport:
-        """Return the final report to the master."""
         return ContainerReport(
             container_id=record.container_id,
             allocation_id=record.allocation_id,

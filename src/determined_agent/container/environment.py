@@ -27,8 +27,6 @@ class MasterIdentity(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ContainerStart(msgspec.Struct, frozen=True, kw_only=True):
-    """One container to start."""
-
     container_id: str
     devices: tuple[Device, ...]
     """The devices of its slots."""

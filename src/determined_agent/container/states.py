@@ -15,8 +15,6 @@ _ORDER: tuple[ContainerState, ...] = ("ASSIGNED", "PULLING", "STARTING", "RUNNIN
 
 
 class Container(msgspec.Struct, frozen=True, kw_only=True):
-    """One container as the agent knows it."""
-
     container_id: str
     allocation_id: str
     state: ContainerState = "ASSIGNED"
@@ -32,7 +30,6 @@ class Container(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def report(self) -> ContainerReport:
-        """The report to the master."""
         return ContainerReport(
             container_id=self.container_id,
             allocation_id=self.allocation_id,
@@ -48,8 +45,6 @@ class Event(msgspec.Struct, frozen=True):
 
 
 class Progressed(Event, frozen=True):
-    """The launch has reached a state."""
-
     state: ContainerState
 
 
@@ -60,8 +55,6 @@ class Launched(Event, frozen=True):
 
 
 class SignalOrdered(Event, frozen=True):
-    """The master has ordered a signal."""
-
     number: int
 
 
@@ -105,8 +98,6 @@ class Effect(msgspec.Struct, frozen=True):
 
 
 class Report(Effect, frozen=True):
-    """Report the state to the master."""
-
     report: ContainerReport
 
 

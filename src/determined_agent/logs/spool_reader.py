@@ -64,7 +64,6 @@ class LineReader:
         self.lines = 0
 
     def feed(self, stream: int, at_us: int, data: bytes) -> None:
-        """Add one record."""
         if stream == NOTE:
             self.finish(at_us)
             self._add(NOTE, at_us, data)
@@ -94,7 +93,6 @@ class LineReader:
         self._partial = [b"", b""]
 
     def chunk(self) -> Chunk:
-        """Return the lines so far."""
         text = b"\n".join(self._blocks).decode("utf-8", "replace")
         return Chunk(self._start.next_seq, text, tuple(self._spans), self.lines)
 

@@ -44,8 +44,6 @@ class Handle(Protocol):
 
 
 class Runtime(Protocol):
-    """A container runtime."""
-
     @property
     def name(self) -> str:
         """The name in `container_runtime`."""

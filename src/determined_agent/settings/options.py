@@ -43,8 +43,6 @@ class TlsSettings(msgspec.Struct, frozen=True):
 
 
 class SecuritySettings(msgspec.Struct, frozen=True):
-    """The security section."""
-
     tls: TlsSettings = TlsSettings()
 
 
@@ -58,8 +56,6 @@ class HookSettings(msgspec.Struct, frozen=True):
 
 
 class LogSettings(msgspec.Struct, frozen=True):
-    """The agent's own log."""
-
     level: Annotated[LogLevel, Meta(description="Lowest level to log.")] = "info"
     color: Annotated[bool, Meta(description="Whether to use colors on a terminal.")] = True
 

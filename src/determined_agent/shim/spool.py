@@ -27,7 +27,6 @@ _BATCH_BYTES = 256 * 1024
 
 
 def header(stream: int, at_us: int, length: int) -> bytes:
-    """Return the header of a record."""
     return stream.to_bytes(1, "big") + at_us.to_bytes(8, "big") + length.to_bytes(4, "big")
 
 
@@ -91,7 +90,6 @@ class SpoolWriter:
             self._write_batch(b"".join(batch), at_us, lines)
 
     def close(self) -> None:
-        """Close the file."""
         os.close(self._fd)
 
     def _write_batch(self, batch: bytes, at_us: int, lines: int) -> None:

@@ -15,7 +15,6 @@ from determined_master.store.logs import task_logs
 
 
 async def write_log_lines(conn: Conn, changes: Iterable[Change[Any, Any]]) -> None:
-    """Write the log lines of changes."""
     lines = [
         (r.task_id, None, None, None, None, c.at, LEVEL_NUMBERS[r.level], "master", "stdout", t)
         for c in changes

@@ -35,8 +35,6 @@ NO_TEST_BACKENDS = TestBackends()
 
 @dataclass(frozen=True)
 class JoinedBackends:
-    """The backends that run containers."""
-
     door: AgentBackend
     """Admits agents."""
     every: Backends

@@ -38,7 +38,6 @@ class Queues:
 
 
 def join_queues(base: Foundation, backends: JoinedBackends) -> Queues:
-    """The queues of all pools of the settings."""
     settings, engine, db, live = base.settings, base.engine, base.db, base.live
     agents = backends.runner.agents
     providers = make_providers(settings, base.cluster)

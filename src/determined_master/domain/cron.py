@@ -36,7 +36,6 @@ class Cron(msgspec.Struct, frozen=True):
     is_any_weekday: bool
 
     def matches_day(self, at: datetime) -> bool:
-        """Whether the date matches."""
         is_day = at.day in self.days
         is_weekday = (at.weekday() + 1) % 7 in self.weekdays
         if self.is_any_day or self.is_any_weekday:

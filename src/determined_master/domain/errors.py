@@ -33,7 +33,6 @@ class DetError(Exception):
 
     @property
     def text(self) -> str:
-        """The text for the user."""
         return str(self)
 
 

@@ -43,8 +43,6 @@ _GET = f"SELECT a.version, a.state, {PARTS} FROM aggregates a WHERE a.kind = $1 
 
 @dataclass(frozen=True)
 class Current(Generic[S]):
-    """An aggregate as it is stored."""
-
     version: int
     state: S
 

@@ -60,7 +60,6 @@ class InboxDrain:
         self.posted = asyncio.Event()
 
     async def run(self, db: Database) -> None:
-        """Drain until cancelled."""
         while True:
             self.posted.clear()
             if not await self._drain(db):

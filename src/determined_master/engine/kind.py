@@ -179,7 +179,6 @@ class Codec:
         return self._parts.count(stored) if self._parts is not None else 0
 
     def part(self, text: str) -> Any:
-        """A stored part."""
         assert self._part is not None
         return self._part.decode(text)
 
@@ -196,11 +195,9 @@ class Codec:
         return (state, ()) if self._parts is None else self._parts.split(state)
 
     def event(self, text: str) -> Any:
-        """A stored event."""
         return self._event.decode(text)
 
     def effect(self, text: str) -> Any:
-        """A stored effect."""
         return self._effect.decode(text)
 
 

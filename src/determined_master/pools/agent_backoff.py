@@ -35,7 +35,6 @@ class AgentBackoff:
         self._until_s: dict[str, float] = {}
 
     def changed(self, before: Allocation | None, after: Allocation) -> None:
-        """Handle a change of an allocation."""
         known = {c.id: c.state for c in before.containers} if before is not None else {}
         for container in after.containers:
             if container.state == known.get(container.id):

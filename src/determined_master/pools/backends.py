@@ -56,21 +56,15 @@ class Backends:
             backend.set_switches(switches)
 
     async def start_container(self, order: StartOrder) -> None:
-        """Start a container once, even if it is ordered repeatedly. Raises NotConnected."""
         await self._of(order.agent_id).start_container(order)
 
     async def signal_container(
         self, agent_id: str, container_id: str, signal: int, allocation_id: str = ""
     ) -> None:
-        """Send a signal; a container that was never started is reported as ended.
-
-        Raises NotConnected.
-        """
         backend = self._of(agent_id)
         await backend.signal_container(agent_id, container_id, signal, allocation_id)
 
     async def forget_container(self, agent_id: str, container_id: str) -> None:
-        """The container's end is stored. Raises NotConnected."""
         await self._of(agent_id).forget_container(agent_id, container_id)
 
     def open(self, expected: Mapping[str, str], epoch: int) -> None:

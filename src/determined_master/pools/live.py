@@ -101,11 +101,9 @@ class LiveAllocations:
         return (self._states[next(iter(ids))] for ids in self._of_job.values())
 
     def states_of_experiment(self, experiment_id: int) -> list[AllocationState]:
-        """States of an experiment's live allocations."""
         return [self._states[i].state for i in self._of_experiment.get(experiment_id, ())]
 
     def states_of_trial(self, trial_id: int) -> list[AllocationState]:
-        """States of a trial's live allocations."""
         return [self._states[i].state for i in self._of_trial.get(trial_id, ())]
 
     def view(

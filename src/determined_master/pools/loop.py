@@ -45,8 +45,6 @@ class PoolDecision(msgspec.Struct, frozen=True):
 
 
 class PoolConfig(msgspec.Struct, frozen=True):
-    """The settings of a pool's scheduling."""
-
     name: str
     rules: Rules = Rules()
     max_zero_slot_tasks: int = 100
@@ -131,7 +129,6 @@ class PoolLoop:
                 await asyncio.gather(*tasks)
 
     def decide(self) -> PoolDecision:
-        """View and plan."""
         config = self.config
         agents = self._agents()
         if self._shut:

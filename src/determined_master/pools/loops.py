@@ -66,7 +66,6 @@ class PoolLoops:
         return None if loop is None else loop.config
 
     async def run(self) -> None:
-        """Run all loops until cancelled."""
         async with asyncio.TaskGroup() as group:
             for loop in self._loops.values():
                 group.create_task(loop.run())

@@ -115,5 +115,4 @@ class Recorder:
 
 
 def read_frame(row: FrameRow) -> Frame:
-    """A stored frame."""
     return msgspec.json.decode(zlib.decompress(row.body), type=Frame)

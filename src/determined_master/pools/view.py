@@ -19,7 +19,6 @@ NOBODY: frozenset[str] = frozenset()
 
 
 def request_view(allocation: Allocation) -> RequestView:
-    """An allocation that waits."""
     request = allocation.request
     return RequestView(
         allocation_id=allocation.id,
@@ -38,7 +37,6 @@ def request_view(allocation: Allocation) -> RequestView:
 
 
 def running_view(allocation: Allocation) -> RunningView:
-    """An allocation that holds slots."""
     request = allocation.request
     return RunningView(
         allocation_id=allocation.id,

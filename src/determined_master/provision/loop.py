@@ -74,7 +74,6 @@ class MachineLoop:
 
     @property
     def status(self) -> MachineStatus:
-        """The status of the machines at the last tick."""
         return self.state.status
 
     async def take_over(self, epoch: int) -> None:

@@ -50,7 +50,6 @@ class MachineRecords:
         self._epoch = epoch
 
     async def stays(self) -> list[rows.MachineStay]:
-        """The known machines."""
         async with self._db.acquire() as conn:
             return await rows.list_open_stays(conn, self._pool)
 

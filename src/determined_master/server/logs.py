@@ -51,7 +51,6 @@ class RecentLines(logging.Handler):
 
     @property
     def next_id(self) -> int:
-        """The id that the next line will have."""
         return self._next
 
 
@@ -106,6 +105,5 @@ def set_level(level: str) -> None:
 
 
 def with_fields(record: logging.LogRecord) -> str:
-    """The message and the fields that were logged with it."""
     fields: dict[str, Any] = {k: v for k, v in vars(record).items() if k not in _STANDARD}
     return record.getMessage() + "".join(f" {k}={v}" for k, v in fields.items())

@@ -69,7 +69,6 @@ class ProxyingHttp(CoalescingHttp):
             self.cycle.keep_alive = False
 
     def shutdown(self) -> None:
-        """The server stops."""
         if self._taken is not None:
             self._taken.close()
             return

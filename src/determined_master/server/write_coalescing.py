@@ -48,7 +48,6 @@ class CoalescingTransport:
             self._flush()
 
     def writelines(self, pieces: Iterable[bytes]) -> None:
-        """`write` for several pieces."""
         for piece in pieces:
             self.write(piece)
 

@@ -20,16 +20,12 @@ Count = Annotated[int, Meta(ge=0)]
 
 
 class AwsNetworkInterface(Struct, frozen=True, kw_only=True):
-    """The network of machines."""
-
     public_ip: Annotated[bool, Meta(description="Whether machines get a public address.")] = True
     security_group_id: Annotated[str, Meta(description="Default: that of the VPC.")] = ""
     subnet_id: Annotated[str, Meta(description="Default: one of the default VPC.")] = ""
 
 
 class AwsTag(Struct, frozen=True, kw_only=True):
-    """A custom tag."""
-
     key: str
     value: str = ""
 

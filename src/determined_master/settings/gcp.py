@@ -34,8 +34,6 @@ class GcpNetworkInterface(Struct, frozen=True, kw_only=True):
 
 
 class GcpServiceAccount(Struct, frozen=True, kw_only=True):
-    """The service account of machines."""
-
     email: Annotated[str, Meta(description="Email of the service account; empty for none.")] = ""
     scopes: Annotated[
         tuple[str, ...], Meta(description="Default with an email: the whole cloud platform.")
@@ -43,8 +41,6 @@ class GcpServiceAccount(Struct, frozen=True, kw_only=True):
 
 
 class GcpInstanceType(Struct, frozen=True, kw_only=True):
-    """Machine type and GPUs."""
-
     machine_type: Annotated[
         str, Meta(description="For example n1-standard-8 or custom-8-16384.")
     ] = "n1-standard-32"

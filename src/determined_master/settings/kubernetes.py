@@ -59,8 +59,6 @@ def is_dns_label(name: str) -> bool:
 
 
 class SlotRequests(Struct, frozen=True, kw_only=True):
-    """The resource requests of one slot."""
-
     cpu: Annotated[
         float | None,
         Meta(

@@ -57,8 +57,6 @@ OtherManager = Annotated[
 
 
 class AdditionalManager(msgspec.Struct, frozen=True, kw_only=True):
-    """An additional cluster and its pools."""
-
     resource_manager: OtherManager = KubernetesManager()
     resource_pools: Annotated[
         tuple[ResourcePool, ...], Meta(description="At least one; names unique over all managers.")
@@ -66,8 +64,6 @@ class AdditionalManager(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Manager(msgspec.Struct, frozen=True):
-    """One resource manager with its pools."""
-
     config: AnyResourceManager
     pools: tuple[ResourcePool, ...]
     at: str

@@ -180,7 +180,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def agent_pools(self) -> tuple[ResourcePool, ...]:
-        """The pools that agents may join."""
         return self.resource_pools if self.resource_manager.type == "agent" else ()
 
     def manager_of(self, pool: str) -> Manager:

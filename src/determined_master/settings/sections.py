@@ -41,8 +41,6 @@ class Database(Struct, frozen=True, kw_only=True):
 
 
 class LogSettings(Struct, frozen=True, kw_only=True):
-    """The master's own log."""
-
     level: Annotated[LogLevel, Meta(description="Least urgent lines to write.")] = "info"
     color: Annotated[bool, Meta(description="Whether a terminal gets colours.")] = True
 

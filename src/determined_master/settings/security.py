@@ -51,8 +51,6 @@ class RoleOfCreator(Struct, frozen=True, kw_only=True):
 
 
 class Authz(Struct, frozen=True, kw_only=True):
-    """Access control."""
-
     type: Annotated[
         str,
         Meta(
@@ -85,7 +83,6 @@ class Authz(Struct, frozen=True, kw_only=True):
 
     @property
     def creator_role_id(self) -> int | None:
-        """The role that a workspace's creator gets in it."""
         role = self.workspace_creator_assign_role
         return role.role_id if self.has_roles and role.enabled else None
 
@@ -102,8 +99,6 @@ class Token(Struct, frozen=True, kw_only=True):
 
 
 class Security(Struct, frozen=True, kw_only=True):
-    """Access to the master."""
-
     default_task: Annotated[TaskUser, Meta(extra={"shown": shown_user})] = TaskUser()
     tls: Tls = Tls()
     ssh: Ssh = Ssh()

@@ -8,8 +8,6 @@ import msgspec
 
 
 class SimulateOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of a simulation."""
-
     pool: str = "default"
     since: str = ""
     until: str = ""
@@ -24,7 +22,6 @@ class SimulateOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options to the command's parser."""
     add = parser.add_argument
     add("--pool", default="default", help="the pool whose recording is replayed")
     add(
@@ -62,7 +59,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def options_of(parsed: argparse.Namespace) -> SimulateOptions:
-    """The given options."""
     return SimulateOptions(
         pool=parsed.pool,
         since=parsed.since,

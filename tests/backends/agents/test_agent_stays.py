@@ -42,7 +42,7 @@ async def test_a_stopped_agent_is_lost_and_comes_back(
     agent.send(signal.SIGSTOP)
     waiting = asyncio.create_task(backend.signal_container("agent-1", container, 15))
     await until(lambda: events.lost)
-    with pytest.raises(NotConnected, match="did not come back"):
+    with pytest.raises(NotConnected, match="did not reconnect"):
         await waiting
     agent.send(signal.SIGCONT)
     await until(lambda: len(events.joined) > 1)

@@ -24,7 +24,6 @@ class ApptainerRuntime(ProcessRuntime):
     name = "apptainer"
 
     async def check(self) -> None:
-        """Raises RuntimeUnavailable."""
         await super().check()
         if shutil.which(PROGRAM) is None:
             raise RuntimeUnavailable(

@@ -38,8 +38,6 @@ class DockerApiError(Exception):
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """One call of the API."""
-
     method: str
     path: str
     query: Mapping[str, Any] = {}
@@ -224,7 +222,6 @@ class _Answer:
             raise DockerUnreachable(self._unusable_text(_reason(error))) from error
 
     async def refusal(self) -> DockerApiError:
-        """Read the error in the body."""
         body = b"".join([piece async for piece in self.pieces()])
         try:
             message = str(json.loads(body)["message"])

@@ -87,7 +87,6 @@ class DockerContainer:
             self._spawn(self._send(number))
 
     def addresses(self) -> tuple[Address, ...]:
-        """Return where its ports are."""
         return self._addresses
 
     def detach(self) -> None:

@@ -35,8 +35,6 @@ _MIB = 1024**2
 
 
 class ImagePuller:
-    """Pulls images to one daemon."""
-
     def __init__(self, api: DockerApi) -> None:
         self._api = api
         self._pulls: dict[str, asyncio.Lock] = {}
@@ -113,7 +111,6 @@ class PullProgress:
         self._done: set[str] = set()
 
     def take(self, message: dict[str, Any]) -> None:
-        """Add one message of the daemon."""
         layer, status = str(message.get("id", "")), str(message.get("status", ""))
         if status.startswith("Pulling fs layer"):
             self._layers.setdefault(layer, (0, 0))

@@ -65,7 +65,6 @@ class ContainerOutput:
         self._spool.write_many([(stream, at_us, data) for stream, data in pieces])
 
     def close(self) -> None:
-        """Close the spool."""
         self._spool.close()
 
     async def copy(self, *, follow: bool) -> None:

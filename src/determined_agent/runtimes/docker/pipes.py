@@ -38,7 +38,6 @@ class OutputPipes:
         return found
 
     def close(self) -> None:
-        """Close the pipes."""
         for _, descriptor in self._held:
             os.close(descriptor)
         self._held = []

@@ -30,8 +30,6 @@ class CredentialHelperError(Exception):
 
 
 class ImageName(msgspec.Struct, frozen=True):
-    """The parts of an image's name."""
-
     registry: str
     name: str
     """The name without the tag, as the daemon knows it."""

@@ -66,7 +66,6 @@ class ProcessRuntime:
         self._host: HostEnvironment | None = None
 
     async def check(self) -> None:
-        """Raises RuntimeUnavailable."""
         if sys.platform != "linux" or not hasattr(os, "pidfd_open"):
             raise RuntimeUnavailable(
                 "container_runtime 'process' needs Linux 5.3 or later, this is "

@@ -111,7 +111,6 @@ class AgentBackend:
                 self._await_return(agent)
 
     async def close(self) -> None:
-        """Disconnect all agents; their containers continue."""
         self._is_open = False
         self._opened.clear()
         for agent in self._registry:
@@ -124,15 +123,12 @@ class AgentBackend:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def serve(self, socket: WebSocket) -> None:
-        """Serve one agent's socket until it closes."""
         await self.endpoint(socket.scope, socket.receive, socket.send)
 
     def agents(self) -> Sequence[AgentSnapshot]:
-        """All agents that are connected or may still reconnect."""
         return self._registry.snapshots()
 
     def set_switches(self, switches: Mapping[str, Switches]) -> None:
-        """Slots disabled from now on, by agent id; on all other agents all are enabled."""
         self._switches = switches
         self._registry.set_switches(switches)
 

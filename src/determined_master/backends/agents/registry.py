@@ -76,7 +76,6 @@ class KnownAgent:
         )
 
     def connected(self, session: LiveSession) -> None:
-        """Its session is open."""
         self.session = session
         self.snapshot = replace(self.snapshot, is_connected=True)
 

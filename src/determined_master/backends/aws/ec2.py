@@ -40,16 +40,12 @@ _making = threading.Lock()
 
 
 class Ec2Refused(Exception):
-    """EC2 has refused a request."""
-
     def __init__(self, code: str, text: str) -> None:
         super().__init__(text)
         self.code = code
 
 
 class Ec2:
-    """EC2 in one region."""
-
     def __init__(self, region: str, endpoint_url: str | None = None) -> None:
         """
         Args:
@@ -106,7 +102,6 @@ class Ec2:
         )
 
     def close(self) -> None:
-        """Close its connections."""
         self._client.close()
 
 

@@ -25,8 +25,6 @@ MakeClient = Callable[[str], Ec2]
 
 
 class Ec2Connection(NamedTuple):
-    """The connection of an opened provider."""
-
     ec2: Ec2
     terms: Ec2Terms
 
@@ -59,7 +57,6 @@ class AwsMachines:
 
     @property
     def type(self) -> MachineType:
-        """The type of each machine."""
         return self._type
 
     async def open(self) -> None:
@@ -78,7 +75,6 @@ class AwsMachines:
         return await self._threads.run(lambda: self._launch(count, token))
 
     async def terminate(self, machine_ids: Sequence[str]) -> None:
-        """End instances."""
         await self._threads.run(lambda: self._terminate(machine_ids))
 
     async def close(self) -> None:

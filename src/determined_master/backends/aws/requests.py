@@ -41,7 +41,6 @@ class Ec2Terms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def machine_type(aws: AwsProvider, region: str) -> MachineType:
-    """The type of each machine of a pool."""
     gpus = gpus_of(aws.instance_type, aws.instance_slots) or 0
     kind = slot_type(aws)
     return MachineType(
@@ -139,7 +138,6 @@ def request_spot(terms: Ec2Terms, count: int, token: str, valid_from: datetime) 
 
 
 def machine_of(instance: Mapping[str, Any], *, is_spot: bool = False) -> Machine:
-    """An instance as AWS describes it."""
     return Machine(
         id=instance["InstanceId"],
         agent_name=instance["InstanceId"],

@@ -26,8 +26,6 @@ LOST_AFTER = timedelta(minutes=10)
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """One request for one instance."""
-
     id: str
     made_at: datetime
     state: str
@@ -42,8 +40,6 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Book:
-    """The open requests of one pool."""
-
     def __init__(self) -> None:
         self._requests: dict[str, Request] = {}
         self._unseen_since: dict[str, datetime] = {}
@@ -110,7 +106,6 @@ class Book:
         return request is not None and not request.is_pending
 
     def instance_ids(self) -> list[str]:
-        """The instances of granted requests."""
         return sorted(r.instance_id for r in self._requests.values() if r.instance_id)
 
     def pending(self) -> list[Machine]:
@@ -124,7 +119,6 @@ class Book:
 
 
 def request_of(answer: Mapping[str, Any]) -> Request:
-    """A request as AWS describes it."""
     status = answer.get("Status") or {}
     return Request(
         id=answer["SpotInstanceRequestId"],

@@ -35,8 +35,6 @@ _REMEDY = (
 
 
 class GoogleToken(NamedTuple):
-    """A token and its lifetime."""
-
     text: str
     life: timedelta
 

@@ -64,7 +64,6 @@ class Compute:
             raise
 
     def operation(self, name: str) -> dict[str, Any]:
-        """The state of an operation."""
         return self._call("GET", f"operations/{urllib.parse.quote(name, safe='')}")
 
     def _pages(self, labels: Mapping[str, str]) -> Iterator[dict[str, Any]]:
@@ -127,7 +126,6 @@ def problems(operation: Mapping[str, Any]) -> list[str]:
 
 
 def warnings(operation: Mapping[str, Any]) -> list[str]:
-    """The warnings of an operation, in GCP's text."""
     return [_worded(warning) for warning in operation.get("warnings") or ()]
 
 

@@ -34,8 +34,6 @@ MakeCompute = Callable[[str, str, Callable[[], str]], Compute]
 
 
 class ComputeConnection(NamedTuple):
-    """The connection of an opened provider."""
-
     compute: Compute
     terms: ComputeTerms
 
@@ -73,7 +71,6 @@ class GcpMachines:
 
     @property
     def type(self) -> MachineType:
-        """The type of each machine."""
         return self._type
 
     async def open(self) -> None:

@@ -46,7 +46,6 @@ class ComputeTerms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def machine_type(gcp: GcpProvider, zone: str) -> MachineType:
-    """The type of each machine of a pool."""
     kind = gcp.instance_type
     slots = slot_type(gcp)
     return MachineType(
@@ -140,7 +139,6 @@ def properties(terms: ComputeTerms, token: str) -> dict[str, Any]:
 
 
 def machine_of(instance: Mapping[str, Any]) -> Machine:
-    """An instance as GCP describes it."""
     return Machine(
         id=instance["name"],
         agent_name=instance["name"],

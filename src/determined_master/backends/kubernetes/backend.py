@@ -176,7 +176,6 @@ class KubernetesBackend(NamespaceCalls):
         self._pods.forget(container_id)
 
     def pod_of(self, container_id: str) -> Observed | None:
-        """The pod of a container; None where there is none."""
         return self._pods.find(container_id)
 
     async def _create(self, path: str, body: manifest.Json) -> manifest.Json | None:

@@ -28,8 +28,6 @@ _OURS = (
 
 
 class UserPod(msgspec.Struct, frozen=True, kw_only=True):
-    """The parts of a user's pod."""
-
     labels: dict[str, str]
     annotations: dict[str, str]
     spec: Json

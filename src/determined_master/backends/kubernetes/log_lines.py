@@ -29,8 +29,6 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class PodLogLine(msgspec.Struct, frozen=True):
-    """One line of output."""
-
     at_us: int
     """Microseconds since 1970-01-01T00:00:00Z."""
     text: bytes
@@ -119,7 +117,6 @@ def is_no_log(line: PodLogLine) -> bool:
 
 
 def text_of(lines: list[PodLogLine]) -> str:
-    """The text of a batch."""
     return b"\n".join(line.text for line in lines).decode("utf-8", "replace")
 
 

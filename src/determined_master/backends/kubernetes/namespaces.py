@@ -117,7 +117,6 @@ class NamespaceCalls:
         return bool(labels.get(names.CLUSTER) == self._owner)
 
     async def quotas(self, namespace: str) -> Sequence[Quota]:
-        """Its quotas of GPUs (`requests.nvidia.com/gpu`), by name."""
         path = f"/api/v1/namespaces/{namespace}/resourcequotas"
 
         async def ask() -> Json:
@@ -133,7 +132,6 @@ class NamespaceCalls:
         return sorted(found, key=lambda q: q.name)
 
     async def set_quota(self, namespace: str, gpus: int) -> None:
-        """Create or change the quota `<namespace>-quota`."""
         path = f"/api/v1/namespaces/{namespace}/resourcequotas"
         name = _quota_name(namespace)
         spec = {"spec": {"hard": {GPU_REQUESTS: str(gpus)}}}

@@ -29,7 +29,6 @@ class NodeBoard:
         self._ever: set[str] = set()
 
     def has(self, agent_id: str) -> bool:
-        """Whether it is, or was, one of these nodes."""
         return agent_id in self._ever
 
     def expect(self, agent_ids: Iterable[str]) -> None:
@@ -37,7 +36,6 @@ class NodeBoard:
         self._ever.update(agent_ids)
 
     def replace_all(self, items: Iterable[Json]) -> None:
-        """Replace all nodes."""
         self._raw = {str(item["metadata"]["name"]): item for item in items}
         self._renew()
 
@@ -58,12 +56,10 @@ class NodeBoard:
             self._renew()
 
     def set_switches(self, switches: Mapping[str, Switches]) -> None:
-        """Disabled slots."""
         self._switches = switches
         self._renew()
 
     def set_foreign(self, pods: Sequence[Json]) -> None:
-        """Set the pods of others."""
         self._system = {n: nodes.system_cpu(pods, n) for n in self._raw}
         is_cpu = self._options.slot_type == "cpu"
         others = [p for p in pods if not (is_cpu and _is_system(p))]
@@ -71,7 +67,6 @@ class NodeBoard:
         self._renew()
 
     def set_own_slots(self, own: Mapping[str, set[int]]) -> None:
-        """Set the slots of this master's own pods, by node."""
         if own != self._own_slots:
             self._own_slots = dict(own)
             self._renew()
@@ -84,7 +79,6 @@ class NodeBoard:
         return self._snapshots.get(name)
 
     def is_ready(self, name: str) -> bool:
-        """Whether pods can be started there."""
         found = self._snapshots.get(name)
         return found is not None and found.is_connected
 

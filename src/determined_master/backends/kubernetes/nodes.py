@@ -36,8 +36,6 @@ _SUFFIXES = {
 
 
 class NodeView(msgspec.Struct, frozen=True, kw_only=True):
-    """One node."""
-
     name: str
     pools: tuple[str, ...]
     """The pools that it serves, in the order of the settings."""

@@ -37,8 +37,6 @@ class MasterAddress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """One Kubernetes cluster."""
-
     cluster_id: str
     """Of the master: marks all of its objects."""
     master_id: str = ""

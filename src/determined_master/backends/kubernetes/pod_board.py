@@ -52,8 +52,6 @@ class _Entry:
 
 
 class PodBoard:
-    """Pods by their containers."""
-
     def __init__(
         self, options: ClusterOptions, api: KubernetesApi, events: PodEvents, times: Times
     ) -> None:
@@ -67,7 +65,6 @@ class PodBoard:
         return container_id in self._entries
 
     def find(self, container_id: str) -> Observed | None:
-        """The pod of a container, None without one."""
         entry = self._entries.get(container_id)
         return None if entry is None or entry.is_gone else entry.seen
 
@@ -91,7 +88,6 @@ class PodBoard:
         return found
 
     def names(self) -> set[tuple[str, str]]:
-        """Namespace and name of each pod."""
         return {(e.seen.namespace, e.seen.name) for e in self._entries.values() if not e.is_gone}
 
     def replace_all(self, items: Iterable[Json]) -> None:

@@ -43,8 +43,6 @@ _T = TypeVar("_T")
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """The pod and container of a log."""
-
     name: str
     namespace: str
     node: str
@@ -54,8 +52,6 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PodLog:
-    """The copy of one pod's log."""
-
     def __init__(
         self,
         source: Source,
@@ -236,7 +232,6 @@ class PodLog:
 
 
 def _parts(lines: list[PodLogLine]) -> Iterator[list[PodLogLine]]:
-    """Lines in parts of a bounded size."""
     part: list[PodLogLine] = []
     size = 0
     for line in lines:

@@ -253,7 +253,6 @@ def _broken(pod: Json, status: Json, now: datetime) -> Failure | None:
 
 
 def _main(status: Json) -> Json:
-    """State of the task's container."""
     found: Json = next(
         (c.get("state") or {} for c in _containers(status) if c.get("name") == names.MAIN), {}
     )

@@ -16,8 +16,6 @@ _PATH = "/apis/scheduling.k8s.io/v1/priorityclasses"
 
 
 class PriorityClasses:
-    """The classes that this master has created."""
-
     def __init__(self, api: KubernetesApi, cluster_id: str) -> None:
         self._api = api
         self._cluster_id = cluster_id

@@ -81,8 +81,6 @@ NOWHERE = 0
 
 
 class TaskScope(msgspec.Struct, frozen=True):
-    """The scope of a task's token: only this task."""
-
     task_id: str
     allocation_id: str
     trial_id: int | None = None

@@ -273,8 +273,6 @@ AllocationEvent = (
 
 
 class StartContainer(Effect, frozen=True, tag="start_container"):
-    """Start one container on its agent."""
-
     container_id: str
     agent_id: str
     slot_ids: tuple[int, ...]
@@ -289,8 +287,6 @@ class StartContainer(Effect, frozen=True, tag="start_container"):
 
 
 class SignalContainer(Effect, frozen=True, tag="signal_container"):
-    """Send a signal to a container."""
-
     container_id: str
     agent_id: str
     signal: int = 9

@@ -28,7 +28,6 @@ PHRASES: dict[FailureType, str] = {
 
 
 def line(allocation: Allocation, text: str, level: str = "INFO") -> WriteTaskLog:
-    """A line from the allocation in its task's log."""
     return WriteTaskLog(task_id=allocation.request.task_id, text=text, level=level)
 
 

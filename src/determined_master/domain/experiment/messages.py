@@ -112,8 +112,6 @@ class GcPlanned(Event, frozen=True, tag="collection_planned"):
 
 
 class GcEnded(Event, frozen=True, tag="collection_ended"):
-    """A checkpoint GC task has ended."""
-
     task_id: str
     error: str = ""
 

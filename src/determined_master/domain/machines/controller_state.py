@@ -66,7 +66,6 @@ def new_state(config: ScalingConfig) -> ControllerState:
 
 
 def current_failure(state: ControllerState, now: datetime) -> str | None:
-    """The failure that counts now."""
     return standing_failure(state.backoff.errors, state.config.patience, now)
 
 

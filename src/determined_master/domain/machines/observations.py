@@ -35,8 +35,6 @@ class ClockJumped(msgspec.Struct, frozen=True):
 
 
 class MachinesListed(msgspec.Struct, frozen=True):
-    """The provider has listed its machines."""
-
     unlisted: frozenset[str]
     """Machines that were started in the last minutes and never listed."""
 
@@ -77,8 +75,6 @@ class LaunchDue(msgspec.Struct, frozen=True):
 
 
 class LaunchAnswered(msgspec.Struct, frozen=True, kw_only=True):
-    """The provider has answered a launch."""
-
     machines: tuple[Machine, ...] = ()
     failure: str = ""
     """Empty for a success."""
@@ -95,8 +91,6 @@ class LaunchesDone(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TasksFound(msgspec.Struct, frozen=True):
-    """The result of `FindTasks`."""
-
     tasks: Mapping[str, str]
     """By allocation; ended allocations are missing."""
 
@@ -126,8 +120,6 @@ Observation = (
 
 
 class WriteLog(msgspec.Struct, frozen=True, kw_only=True):
-    """Write a line to the master's log."""
-
     level: Literal["info", "warning", "error"]
     text: str
     machine: str = ""
@@ -163,20 +155,14 @@ class SettleLaunches(msgspec.Struct, frozen=True):
 
 
 class LaunchMachines(msgspec.Struct, frozen=True):
-    """Start machines."""
-
     count: int
 
 
 class FindTasks(msgspec.Struct, frozen=True):
-    """Find the tasks of allocations."""
-
     allocation_ids: tuple[str, ...]
 
 
 class RefuseRequest(msgspec.Struct, frozen=True):
-    """Refuse a waiting request for now."""
-
     allocation_id: str
     reason: str
 

@@ -26,8 +26,6 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MachineType(msgspec.Struct, frozen=True, kw_only=True):
-    """The type of each machine of a pool."""
-
     slots: int
     """Of its agent; 0 where the agent only takes tasks without slots."""
     device_type: Literal["cuda", "rocm", "cpu", ""] = ""

@@ -30,7 +30,6 @@ class Demand(NamedTuple):
 
     @classmethod
     def of(cls, request: RequestView) -> Demand:
-        """The demand of one request."""
         return cls(request.slots, request.is_single_node, request.excluded_agents)
 
     @property

@@ -60,8 +60,6 @@ _Terms = tuple[int, bool, frozenset[str], int | None]
 
 
 class _Queue:
-    """The queue of one kind."""
-
     def __init__(self, view: PoolView, kind: SlotKind) -> None:
         self.line = PlanningPass(view, kind)
         self._preempts = view.rules.preemption
@@ -219,7 +217,6 @@ class _Queue:
 
 
 def _active_slots(view: PoolView) -> dict[str, int]:
-    """Slots that each job holds."""
     active: dict[str, int] = {}
     for one in view.running:
         if not one.is_gone:

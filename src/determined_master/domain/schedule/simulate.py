@@ -43,8 +43,6 @@ class SimTask(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SimOutcome(msgspec.Struct, frozen=True):
-    """The result of one task."""
-
     id: str
     job_id: str
     slots: int
@@ -56,8 +54,6 @@ class SimOutcome(msgspec.Struct, frozen=True):
 
 
 class SimResult(msgspec.Struct, frozen=True):
-    """One run of a simulation."""
-
     tasks: tuple[SimOutcome, ...]
     makespan_s: float
     utilisation: float
@@ -121,8 +117,6 @@ def agents_of(
 
 
 class _World:
-    """The state of a simulation."""
-
     def __init__(
         self,
         workload: Iterable[SimTask],
@@ -150,7 +144,6 @@ class _World:
         self._serial = self._plans = self._starts = 0
 
     def run(self, tick_s: float, until_s: float) -> None:
-        """Run until there are no more events."""
         arrivals = iter(self._tasks)
         coming = next(arrivals, None)
         while True:
@@ -167,7 +160,6 @@ class _World:
             self._plan()
 
     def result(self) -> SimResult:
-        """What came of it."""
         end = max(self._ended.values(), default=self._now)
         outcomes = tuple(
             SimOutcome(

@@ -52,7 +52,6 @@ class Rules(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def priorities(self) -> PriorityOrder:
-        """The order of priorities."""
         if self.type == "kubernetes":
             return "larger_first"
         return "none" if self.type == "fair_share" else "smaller_first"

@@ -20,8 +20,6 @@ MAX_ASKS = 6
 
 
 class Free(msgspec.Struct, frozen=True):
-    """Free slots of one agent."""
-
     agent_id: str
     free: int
     slots: int

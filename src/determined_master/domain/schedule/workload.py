@@ -113,7 +113,6 @@ class _Reader:
         self._rules = Rules()
 
     def see(self, view: PoolView, plan: Plan) -> None:
-        """The next decision."""
         self._begin = self._begin or view.now
         now_s = (view.now - self._begin).total_seconds()
         self._pass(now_s - self._last_s)
@@ -138,7 +137,6 @@ class _Reader:
         self._rules = view.rules
 
     def result(self) -> Recorded | None:
-        """All of it."""
         if self._begin is None:
             return None
         return Recorded(

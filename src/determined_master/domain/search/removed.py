@@ -16,7 +16,6 @@ class RemovedSearch:
         self._name = name
 
     def initial(self) -> SearchDecision:
-        """Refuse to begin."""
         self._refuse()
 
     def validation_completed(
@@ -28,17 +27,14 @@ class RemovedSearch:
         time: float | None,
         reported: tuple[str, ...],
     ) -> SearchDecision:
-        """Refuse to continue."""
         self._refuse()
 
     def trial_ended(
         self, state: Any, memory: SearchMemory, request_id: str, end: TrialEnd
     ) -> SearchDecision:
-        """Refuse to continue."""
         self._refuse()
 
     def create_more(self, state: Any, memory: SearchMemory) -> SearchDecision:
-        """Refuse to continue."""
         self._refuse()
 
     def progress(self, state: Any, memory: SearchMemory, trial_progress: float) -> float:
@@ -46,7 +42,6 @@ class RemovedSearch:
         return 0.0
 
     def preview(self) -> tuple[TrialCount, ...]:
-        """Refuse to decide."""
         self._refuse()
 
     def _refuse(self) -> NoReturn:

@@ -64,7 +64,6 @@ class SearchRun:
         )
 
     def end(self, request_id: str, end: TrialEnd) -> SearchDecision:
-        """Report the end of one trial."""
         self.trials[request_id].end = end
         return self._apply(self.method.trial_ended(self.state, self.memory, request_id, end))
 

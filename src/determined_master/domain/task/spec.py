@@ -36,8 +36,6 @@ class TaskIdentity(msgspec.Struct, frozen=True):
 
 
 class TrialRun(msgspec.Struct, frozen=True):
-    """One run of one trial."""
-
     experiment_id: int
     trial_id: int
     run_id: int

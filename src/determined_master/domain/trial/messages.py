@@ -23,8 +23,6 @@ DetachedState = Literal["RUNNING", "PAUSED", "COMPLETED", "CANCELED", "ERROR"]
 
 
 class Trial(State, frozen=True):
-    """The state of a trial."""
-
     id: int
     experiment_id: int
     request_id: str

@@ -65,8 +65,6 @@ class OpenEffect:
 
 @dataclass(slots=True)
 class TimerChange:
-    """A timer to set."""
-
     version: int
     due_at: datetime
     event: str

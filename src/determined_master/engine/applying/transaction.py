@@ -231,7 +231,6 @@ class _Transaction:
                 await project(self._conn, [s.change(writes.at) for s in of_kind])
 
     def finish(self) -> Applied:
-        """The result of the committed transaction."""
         self._term.partitions.add(self._writes.at.date().replace(day=1))
         changed = self._changed()
         for subject in self._subjects.values():

@@ -19,8 +19,6 @@ all others are done."""
 
 
 class Poster(Protocol):
-    """The engine's interface for handlers."""
-
     async def post(
         self,
         kind: Kind[Id, S, E, Any],
@@ -53,7 +51,6 @@ class EffectContext:
 
     @property
     def aggregate_id(self) -> str:
-        """Id of the aggregate that ordered it."""
         return self.effect_id.aggregate
 
     @property

@@ -24,8 +24,6 @@ BOOLEAN_WORDS = {
 
 
 class ValueType:
-    """A type of value."""
-
     noun: ClassVar[str] = "value"
     """The type's name in errors, as in JSON Schema."""
 
