@@ -52,7 +52,7 @@ class Load:
         self._serial = 0
         self._waiting = 0
         self.starts = self.gangs = self.preempted = 0
-        self.live = LiveAllocations(lambda name: self.loop.nudge())
+        self.live = LiveAllocations(lambda name: self.loop.trigger_planning())
         agents = [simulated_agent(n) for n in range(args.agents)]
         self.loop = PoolLoop(
             PoolConfig("default", Rules(preemption=True)),

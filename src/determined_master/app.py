@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 from determined_master.api.app import Api
 from determined_master.api.http.cors import Cors
 from determined_master.api.table import all_routes
-from determined_master.composition.backends import NO_TEST_BACKENDS, TestBackends, join_backends
+from determined_master.composition.backends import NO_TEST_BACKENDS, TestBackends, build_backends
 from determined_master.composition.effects import register_effects
-from determined_master.composition.foundation import lay_foundation
+from determined_master.composition.foundation import build_foundation
 from determined_master.composition.listeners import Listeners
 from determined_master.composition.loops import Loops
-from determined_master.composition.queues import join_queues
+from determined_master.composition.queues import build_queues
 from determined_master.composition.services import make_services
-from determined_master.composition.work import join_work
-from determined_master.services.checkpoints.files import CheckpointFiles
+from determined_master.composition.work import build_work
 
 if TYPE_CHECKING:
     import asyncio
@@ -40,14 +39,14 @@ class App:
         stand_ins: TestBackends = NO_TEST_BACKENDS,
     ) -> None:
         self.settings = settings
-        base = lay_foundation(settings, address, db, cluster, self._nudge)
-        backends = join_backends(base, stand_ins)
-        self._queues = queues = join_queues(base, backends)
-        work = join_work(base, queues)
-        register_effects(base, backends.runner, queues.pools, work.checkpoint_gc)
+        base = build_foundation(settings, address, db, cluster, self._trigger_planning)
+        backends = build_backends(base, stand_ins)
+        self._queues = queues = build_queues(base, backends)
+        work = build_work(base, queues)
+        register_effects(base, backends.runner, queues.pools, work.collections)
         self.engine = base.engine
         self.live = base.live
-        self.door = backends.door
+        self.admission = backends.admission
         self.flusher = work.flusher
         self.deletions = work.deletions
         self.services = make_services(base, backends, queues, work, passwords)
@@ -65,5 +64,5 @@ class App:
         self._api.close()
         self.services[CheckpointFiles].close()
 
-    def _nudge(self, pool: str) -> None:
-        self._queues.loops.nudge(pool)
+    def _trigger_planning(self, pool: str) -> None:
+        self._queues.loops.trigger_planning(pool)

@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 
 EXIT_INTERRUPTED = 130
 NEW_OBJECTS_A_COLLECTION = 50_000
-"""Scanning so many objects blocks the loop for some milliseconds."""
+"""Objects that one scan takes; more would block the loop for longer than some milliseconds."""
 
 
 def main() -> None:
@@ -61,12 +61,12 @@ def main() -> None:
         # A serving master ends by itself; this was a start, or an incomplete backup.
         sys.exit(EXIT_INTERRUPTED)
     except (settings.SettingsError, DatabaseError, DetError, OSError) as error:
-        sys.stderr.write(f"determined-master: {_in_words(error)}\n")
+        sys.stderr.write(f"determined-master: {_error_text(error)}\n")
         sys.exit(1)
 
 
-def _in_words(error: Exception) -> str:
-    """The text of an error; a failed system call reads `thing: reason`."""
+def _error_text(error: Exception) -> str:
+    """An error's text; for a failed system call `thing: reason`."""
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
     return str(error)
@@ -98,7 +98,7 @@ async def _run(chosen: settings.Settings) -> None:
 
 
 async def _serve(chosen: settings.Settings, address: Address) -> None:
-    open_files.allow_many()
+    open_files.raise_limit()
     listener = _listen(chosen)
     passwords = Passwords()
     pool = await open_database(address)
@@ -109,7 +109,7 @@ async def _serve(chosen: settings.Settings, address: Address) -> None:
         master = app.App(chosen, address, pool, cluster, passwords)
         await master.services[PoolBindings].check_defaults()
         server = _Server(_web(chosen, master))
-        spare_the_collector()
+        tune_garbage_collector()
         await _until_signal(master, server, listener)
         master.close()
     finally:
@@ -189,8 +189,8 @@ def _shown_address(chosen: settings.Settings) -> str:
     return f"{scheme}://{chosen.host}:{chosen.port}"
 
 
-def spare_the_collector() -> None:
-    """Collect cycles seldom, and never among the objects made at start.
+def tune_garbage_collector() -> None:
+    """Run the cyclic garbage collector rarely, and never on objects created at start.
 
     A request of 1,000 lines creates thousands of objects, none of them in a cycle. With Python's
     threshold of 700 a fifth of the time was spent in the collector.

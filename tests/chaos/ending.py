@@ -32,7 +32,7 @@ def is_over(cluster: Cluster) -> bool:
 
 
 async def _enable(master: Any, name: str) -> None:
-    if any(a.id == name for a in master.door.agents()):
+    if any(a.id == name for a in master.admission.agents()):
         await master.switches.enable_agent(CALLER, name)
 
 

@@ -81,7 +81,7 @@ class Master:
 
     async def endpoint(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve an agent's socket."""
-        await self.door.endpoint(scope, receive, send)
+        await self.admission.endpoint(scope, receive, send)
 
     def _join(
         self, server: Server, settings: Settings, tell: Callable[[PoolDecision], None]
@@ -102,29 +102,31 @@ class Master:
             now=lambda: clock.now(),  # simulated only while the history runs
             connect=connect,
         )
-        self.live = live = LiveAllocations(self._nudge)
+        self.live = live = LiveAllocations(self._trigger_planning)
         policies = LogPolicyMatcher(engine, pool)
         self.logs = TaskLogs(pool, policies)
         identity = MasterIdentity(
             master_id=self.process.name, cluster_id="c", cluster_name="c", version="sim"
         )
         names = [p.pool_name for p in settings.resource_pools]
-        self.door = AgentBackend(
+        self.admission = AgentBackend(
             identity,
-            AgentReports(engine, live, self.logs, self._nudge),
+            AgentReports(engine, live, self.logs, self._trigger_planning),
             Join("", is_open=True, allow_process_runtime=True, pools=names),
             reconnect_wait_s=lambda _: RECONNECT_WAIT_S,
         )
-        pools = Pools(settings, self.door, live)
-        self.pool_loops = PoolLoops(pool_configs(settings), engine, self.door.agents, live, tell)
+        pools = Pools(settings, self.admission, live)
+        self.pool_loops = PoolLoops(
+            pool_configs(settings), engine, self.admission.agents, live, tell
+        )
         self.terms = JobTermsSync(engine, pool, live)
-        self.switches = AgentSwitches(engine, pool, self.door, live, self._nudge)
+        self.switches = AgentSwitches(engine, pool, self.admission, live, self._trigger_planning)
         tokens, collections = TaskTokens(b"secret"), CheckpointGc(engine, pool)
         ExperimentEffects(engine, pool).register()
         TrialEffects(engine, pool, tokens, pools).register()
         GcEffects(engine, pool, tokens, collections, names[0]).register()
         specs: Any = SimSpecs()
-        AllocationEffects(engine, self.door, specs, policies).register()
+        AllocationEffects(engine, self.admission, specs, policies).register()
         configs = ExperimentConfigs(pool, _layers(settings))
         self.experiments = Experiments(engine, pool, configs, pools)
         self.allocations = Allocations(engine, pool, live)
@@ -134,14 +136,14 @@ class Master:
 
     async def _run(self) -> None:
         switches, engine = self.switches, self.engine
-        lead = LeaderTasks(engine, self.pool, self.live, self.door, switches, self.terms)
+        lead = LeaderTasks(engine, self.pool, self.live, self.admission, switches, self.terms)
         async with asyncio.TaskGroup() as group:
             group.create_task(engine.run())
             await engine.wait_until_leading(timeout_s=None)
             group.create_task(self.pool_loops.run())
-            group.create_task(keep_running(lead.keep_enforcing))
-            group.create_task(keep_running(lead.keep_terms))
-            await lead.let_agents_in()
+            group.create_task(keep_running(lead.enforce_settings))
+            group.create_task(keep_running(lead.repeat_terms))
+            await lead.admit_agents()
 
     async def change_place(
         self, experiment_id: int, *, pool: str | None = None, **resources: Any
@@ -181,8 +183,8 @@ class Master:
         experiment_id = str(owner["experiment_id"])
         await self.engine.post(EXPERIMENT, experiment_id, event, cause=cause, within=rows)
 
-    def _nudge(self, pool: str) -> None:
-        self.pool_loops.nudge(pool)
+    def _trigger_planning(self, pool: str) -> None:
+        self.pool_loops.trigger_planning(pool)
 
     def _on_allocation(self, change: Changed) -> None:
         self.live.changed(change.state, change.version)

@@ -328,7 +328,7 @@ def test_two_agents_with_one_id_across_a_partition(hasty: Cluster, is_same_host:
                 assert held.began(2) == "agent-0"
                 assert held.processes("twins") != []
                 said = hasty.log("twin")[before:]
-                kept_waiting = "which is out of reach and may come back" in said
+                kept_waiting = "which is disconnected and may reconnect" in said
                 assert kept_waiting is not is_same_host
                 proxy.heal()
                 assert hasty.processes["agent-0"].wait(60) == 3
@@ -358,7 +358,7 @@ def test_another_machine_with_its_id_costs_an_agent_that_comes_back_nothing(
         until(lambda: is_away(hasty, "agent-0"), what="that the master notices")
         answer = said_to(hasty, hello("agent-0", (device(0),)))
         assert not answer.is_final
-        assert "is out of reach and may come back to its tasks" in answer.reason
+        assert "is disconnected and may reconnect to its tasks" in answer.reason
         assert "this one is host far" in answer.reason
         start_in(hasty, "patient", "agent-0")
         assert held.end() == "COMPLETED"

@@ -42,10 +42,10 @@ def order(agent_id: str) -> StartOrder:
 
 
 async def test_each_backend_gets_the_orders_and_the_past_of_its_own() -> None:
-    agents, door = OneAgent(), Door()
+    agents, admission = OneAgent(), Door()
     east = ClusterInMemory(snapshot("node", pool="gpus"))
     west = ClusterInMemory(snapshot("west.node", pool="cpus"))
-    joined = Backends(agents, door, {"east": east, "west": west}, MANAGERS)
+    joined = Backends(agents, admission, {"east": east, "west": west}, MANAGERS)
     assert [agent.id for agent in joined.agents()] == ["a1", "node", "west.node"]
     for name in ("a1", "west.node"):
         await joined.start_container(order(name))
@@ -56,7 +56,7 @@ async def test_each_backend_gets_the_orders_and_the_past_of_its_own() -> None:
         await joined.signal_container("node", "c", 9)
     ran = {"a1": "default", "a2": "of the past", "node": "gpus", "west.node": "cpus"}
     joined.open(ran, epoch=3)
-    assert door.expected == {"a1": "default", "a2": "of the past"}
+    assert admission.expected == {"a1": "default", "a2": "of the past"}
     assert (east.expected, west.expected) == ({"node": "gpus"}, {"west.node": "cpus"})
     await joined.close()
-    assert (door.expected, east.expected, west.expected) == (None, None, None)
+    assert (admission.expected, east.expected, west.expected) == (None, None, None)

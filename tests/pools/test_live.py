@@ -255,8 +255,8 @@ def test_an_agent_that_cannot_start_anything_rests_longer_each_time(
         held.changed(failing("a", f"{n}.2"), 1)
     now_s += 299
     assert resting() == ["a"]
-    assert held.rest_of("a") == Backoff(left_s=pytest.approx(1.0), failures=24)
-    assert held.rest_of("b") is None
+    assert held.backoff_of("a") == Backoff(left_s=pytest.approx(1.0), failures=24)
+    assert held.backoff_of("b") is None
     now_s += 2
     assert resting() == []
 

@@ -66,8 +66,8 @@ async def test_a_loop_plans_on_news_but_not_in_a_row_and_now_and_then_without(
     pool = loop_of(live(), Engine(), [])
     async with running_loop(pool) as at:
         for n in range(1, 4):
-            pool.nudge()
-            pool.nudge()
+            pool.trigger_planning()
+            pool.trigger_planning()
             await until(lambda n=n: len(at) >= n)
         assert min(b - a for a, b in pairwise(at)) >= 0.045
         assert len(at) == 3
@@ -84,7 +84,7 @@ async def test_a_loop_plans_once_an_agent_has_rested(monkeypatch: pytest.MonkeyP
     pool = loop_of(held, engine, [snapshot("a", 1)])
     async with running_loop(pool):
         held.changed(failing("a", "f.1"), 1)
-        pool.nudge()
+        pool.trigger_planning()
         await until(lambda: engine.posted)
     assert engine.posted[0][0] == "w.1"
 

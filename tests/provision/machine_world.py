@@ -13,7 +13,7 @@ from tests.pools.test_live import snapshot
 
 from determined_master import clock
 from determined_master.domain.machines.controller_state import ScalingConfig
-from determined_master.domain.machines.launch_backoff import LaunchPatience
+from determined_master.domain.machines.launch_backoff import LaunchRetryPolicy
 from determined_master.domain.machines.scaling import Limits, MachineType
 from determined_master.domain.schedule.view import Rules, Size
 from determined_master.pools.live import LiveAllocations
@@ -53,7 +53,7 @@ class World:
         self.now, self.jumped = T0, timedelta(0)
         patch.setattr(clock, "now", lambda: self.now)
         patch.setattr(clock, "monotonic_s", self._passed_s)
-        self.patience = more.pop("patience", LaunchPatience())
+        self.patience = more.pop("patience", LaunchRetryPolicy())
         self.limits = Limits(**more)
         self.cloud = FakeCloud(now=lambda: self.now)
         self.agents: list[AgentSnapshot] = []
@@ -75,7 +75,7 @@ class World:
             live=self.live,
             agents=lambda: self.agents,
             decision=lambda: self.pool.decision,
-            shut=self.pool.shut,
+            cordon=self.pool.cordon,
         )
         config = ScalingConfig(
             pool="default", limits=self.limits, size=SIZE, patience=self.patience

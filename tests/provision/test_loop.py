@@ -108,14 +108,14 @@ async def test_a_task_that_starts_just_before_a_machines_end_keeps_the_machine(
     world.end(await started(world))
     await world.tick()
     [agent] = world.agents
-    shut = world.pool.shut
+    cordon = world.pool.cordon
     task = world.submit()
 
     async def begins(names: frozenset[str]) -> None:
         """A plan was on its way when the agent was shut."""
         if names:
             await world.pool.tick()
-        await shut(names)
+        await cordon(names)
 
     world.loop._pool = replace_shut(world, begins)
     await world.tick(2 * MINUTE, plans=False)
@@ -123,7 +123,7 @@ async def test_a_task_that_starts_just_before_a_machines_end_keeps_the_machine(
     assert state is not None
     assert [c.agent_id for c in state.containers] == [agent.id]
     assert world.machines == ["default-1"]
-    assert world.pool._shut == frozenset()
+    assert world.pool._cordoned == frozenset()
 
 
 def replace_shut(world: World, shut: Any) -> subject.Scheduling:
@@ -153,10 +153,10 @@ async def test_nothing_starts_on_a_machine_that_is_on_its_way_out(
     assert world.machines == ["default-1", "default-2"], "it does not count any more"
     world.cloud.machines["default"].pop(0)
     await world.tick()
-    assert world.pool._shut == {"default-1"}, "its agent is not gone yet"
+    assert world.pool._cordoned == {"default-1"}, "its agent is not gone yet"
     world.leave("default-1")
     await world.tick()
-    assert world.pool._shut == frozenset()
+    assert world.pool._cordoned == frozenset()
 
 
 async def test_an_end_that_the_provider_fails_is_asked_for_again(
@@ -225,7 +225,7 @@ async def test_a_silent_cloud_is_logged_once_and_nothing_is_done(
     for _ in range(3):
         assert not await world.loop._try(world.tick)
     assert [r.message for r in caplog.records] == [
-        "not all could be done for machines, it is tried again: the cloud does not answer"
+        "some work on machines failed; retrying: the cloud does not answer"
     ]
     assert world.loop.status.trouble == "the cloud does not answer"
     assert len(world.machines) == 1

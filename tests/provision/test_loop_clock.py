@@ -7,16 +7,16 @@ from datetime import timedelta
 import pytest
 from tests.provision.machine_world import World, started
 
-from determined_master.domain.machines.launch_backoff import LaunchPatience
+from determined_master.domain.machines.launch_backoff import LaunchRetryPolicy
 from determined_master.store.db import Database
 
 MINUTE = timedelta(minutes=1)
 HOUR = timedelta(hours=1)
 
 
-@pytest.mark.parametrize("patience", [LaunchPatience(), LaunchPatience(timeout=MINUTE)])
+@pytest.mark.parametrize("patience", [LaunchRetryPolicy(), LaunchRetryPolicy(timeout=MINUTE)])
 async def test_a_clock_that_is_set_back_holds_up_no_launch(
-    pool: Database, monkeypatch: pytest.MonkeyPatch, patience: LaunchPatience
+    pool: Database, monkeypatch: pytest.MonkeyPatch, patience: LaunchRetryPolicy
 ) -> None:
     """After a failure the next try has its time, which an hour more has never seen."""
     world = World(pool, monkeypatch, max_idle=MINUTE, patience=patience)

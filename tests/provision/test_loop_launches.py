@@ -11,7 +11,7 @@ from tests.domain.builders import alloc, run
 from tests.provision.machine_world import World, count_launches, started
 
 from determined_master.domain.allocation.messages import Refused
-from determined_master.domain.machines.launch_backoff import LaunchPatience
+from determined_master.domain.machines.launch_backoff import LaunchRetryPolicy
 from determined_master.domain.machines.scaling import Limits
 from determined_master.store.db import Database
 
@@ -77,7 +77,7 @@ async def test_an_old_order_is_not_given_again(
 async def test_while_a_failure_counts_what_is_too_large_is_sent_away_once(
     pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    patience = LaunchPatience(timeout=10 * MINUTE, retries=1)
+    patience = LaunchRetryPolicy(timeout=10 * MINUTE, retries=1)
     world = World(pool, monkeypatch, patience=patience)
     busy = await started(world)
     world.cloud.room = 0

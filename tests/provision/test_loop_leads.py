@@ -133,7 +133,7 @@ async def test_only_a_master_that_leads_looks_at_machines(
     engine: Any = Leads()
     before = world.loop._pool
     world.loop._pool = subject.Scheduling(
-        engine, before.live, before.agents, before.decision, before.shut
+        engine, before.live, before.agents, before.decision, before.cordon
     )
     world.loop._tick_s = 0.01
     steps: list[tuple[str, int | None]] = []

@@ -28,6 +28,10 @@ UNPLAIN = {
     "continue": r"\bgo(?:es)? on\b|\bwent on\b",
     "again": r"\banew\b",
     "forever": r"\bfor ever\b",
+    "must, will or the present tense": r"\bshall\b",
+    "accept, admit, authenticate or release": r"\blet(?:s|ting)? (?:in|go)\b",
+    "ensure, or of it, by it": r"\bsees? to it\b"
+    r"|\b(?:thereof|thereby|therein|whereby)\b",
     "a subject in place of what or who": r"(?:^|[.:] )(?:What|Who|Whom|Whoever|Whatever) "
     r"(?=[a-z])[^.?]*?\b(?:is|are|goes|has|have|may|was|were|does|do|can|must)\b(?![^.]*\?)",
 }
@@ -149,6 +153,10 @@ def test_the_pattern_of_titles_finds_them(title: str, is_plain: bool) -> None:
         ("The trial goes on.", False),
         ("What is much never passes through the engine.", False),
         ("Who asks may wait.", False),
+        ("An agent is let in.", False),
+        ("It shall be deleted.", False),
+        ("The master sees to it that it ends.", False),
+        ("The key lets the client in.", True),
         ("A container that was told to end.", True),
         ("What happens when a trial fails?", True),
         ("The master reports it.", True),

@@ -32,7 +32,7 @@ async def master(
             await task_logs.ensure_partitions(conn, clock.now().date())
         cluster = await bootstrap(pool, passwords, PASSWORD, None)
         app = App(settings, database, pool, cluster, passwords)
-        listener.backend = app.door
+        listener.backend = app.admission
         ready = asyncio.Event()
         running = asyncio.create_task(app.run(ready))
         await asyncio.wait_for(ready.wait(), 60)

@@ -139,8 +139,10 @@ async def test_a_gang_on_64_agents_runs_survives_a_new_master_and_completes(
     assert await pool.fetchval("SELECT count(*) FROM aggregate_parts") == AGENTS > MAX_IN_STATE
 
     async with master(database, passwords, listener, PATIENT) as (app, client):
-        await until(lambda: len(app.door.agents()) == AGENTS)
-        await until(lambda: all(a.is_connected for a in app.door.agents()), what="all are back")
+        await until(lambda: len(app.admission.agents()) == AGENTS)
+        await until(
+            lambda: all(a.is_connected for a in app.admission.agents()), what="all are back"
+        )
         assert only(app) == before
         assert len(await all_rendezvous(app)) == AGENTS
         agents.fleet.end(AGENTS)

@@ -9,9 +9,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SCRIPT = """
 import resource
-from determined_master.server.open_files import allow_many
+from determined_master.server.open_files import raise_limit
 resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))
-print(allow_many(), *resource.getrlimit(resource.RLIMIT_NOFILE))
+print(raise_limit(), *resource.getrlimit(resource.RLIMIT_NOFILE))
 """
 
 

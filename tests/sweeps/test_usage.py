@@ -36,7 +36,7 @@ async def test_days_are_summed_up_when_a_lead_begins_and_again_after_a_failure(
 ) -> None:
     monkeypatch.setattr(sweep, "RETRY_S", 0)
     counted: Any = Counted(failures)
-    running = asyncio.create_task(sweep.sum_up_days(counted))
+    running = asyncio.create_task(sweep.aggregate_usage(counted))
     await asyncio.wait_for(counted.called.wait(), 60)
     await asyncio.sleep(0)
     running.cancel()

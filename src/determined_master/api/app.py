@@ -146,7 +146,7 @@ class Api:
             await gateway.send_error(send, _unexpected(http, error))
 
     def _stay(self, http: Http, target: GatewayRoute, request: Message) -> Stay:
-        """The caller may stay as long as a new request of theirs would be admitted."""
+        """They may stay as long as they would be accepted again."""
 
         async def may(caller: Caller) -> None:
             target.check_scope(caller, request)

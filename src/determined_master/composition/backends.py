@@ -34,8 +34,8 @@ NO_TEST_BACKENDS = TestBackends()
 
 
 @dataclass(frozen=True)
-class JoinedBackends:
-    door: AgentBackend
+class MasterBackends:
+    admission: AgentBackend
     """Admits agents."""
     every: Backends
     """The agents and all clusters, as one."""
@@ -44,27 +44,27 @@ class JoinedBackends:
     namespaces: WorkspaceNamespaces
 
 
-def join_backends(base: Foundation, stand_ins: TestBackends) -> JoinedBackends:
+def build_backends(base: Foundation, stand_ins: TestBackends) -> MasterBackends:
     """Create all backends.
 
     Raises:
         SettingsError: a cluster's settings lack the address at which its pods reach the master.
     """
     settings = base.settings
-    door = _door(base)
-    agents = stand_ins.agents or door
+    admission = _admission(base)
+    agents = stand_ins.agents or admission
     clusters = stand_ins.clusters or kubernetes_clusters(settings, base.facts, base.reports)
-    every = Backends(agents, door, clusters, _managers(settings))
+    every = Backends(agents, admission, clusters, _managers(settings))
     bound = _namespaces(settings, clusters)
-    return JoinedBackends(
-        door=door,
+    return MasterBackends(
+        admission=admission,
         every=every,
         runner=every if clusters else agents,
         namespaces=WorkspaceNamespaces(base.db, bound, base.cluster.cluster_id),
     )
 
 
-def _door(base: Foundation) -> AgentBackend:
+def _admission(base: Foundation) -> AgentBackend:
     settings, facts = base.settings, base.facts
     join = Join(
         base.cluster.join_token,

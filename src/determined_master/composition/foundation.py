@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from determined_master.store.cluster.bootstrap import Cluster
     from determined_master.store.db import Address, Database
 
-Nudge = Callable[[str], None]
+TriggerPlanning = Callable[[str], None]
 """Triggers planning of a pool, by name."""
 
 
@@ -33,7 +33,7 @@ class Foundation:
     settings: Settings
     cluster: Cluster
     db: Database
-    nudge: Nudge
+    trigger_planning: TriggerPlanning
     engine: Engine
     live: LiveAllocations
     identities: Identities
@@ -44,8 +44,12 @@ class Foundation:
     facts: MasterFacts
 
 
-def lay_foundation(
-    settings: Settings, address: Address, db: Database, cluster: Cluster, nudge: Nudge
+def build_foundation(
+    settings: Settings,
+    address: Address,
+    db: Database,
+    cluster: Cluster,
+    trigger_planning: TriggerPlanning,
 ) -> Foundation:
     """
     Args:
@@ -54,20 +58,20 @@ def lay_foundation(
         trigger_planning: called only while the master runs.
     """
     engine = Engine(address, db, KINDS)
-    live = LiveAllocations(nudge)
+    live = LiveAllocations(trigger_planning)
     policies = LogPolicyMatcher(engine, db)
     logs = TaskLogs(db, policies)
     return Foundation(
         settings=settings,
         cluster=cluster,
         db=db,
-        nudge=nudge,
+        trigger_planning=trigger_planning,
         engine=engine,
         live=live,
         identities=Identities(db, has_roles=settings.security.authz.has_roles),
         policies=policies,
         logs=logs,
-        reports=AgentReports(engine, live, logs, nudge),
+        reports=AgentReports(engine, live, logs, trigger_planning),
         tokens=TaskTokens(cluster.secret),
         facts=_facts(settings, cluster),
     )

@@ -36,11 +36,11 @@ class LeaderTasks:
     engine: Engine
     db: Database
     live: LiveAllocations
-    door: AgentAdmission
+    admission: AgentAdmission
     switches: AgentSwitches
     terms: JobTermsSync
-    take_machines_over: Callable[[int], Awaitable[None]] = _nothing
-    """Called with the epoch when running tasks are known and before agents are admitted."""
+    take_over_machines: Callable[[int], Awaitable[None]] = _nothing
+    """Called with the epoch once the live allocations are known, before agents are admitted."""
 
     async def _compare_until_done(self, epoch: int) -> None:
         """At the start of a leadership.
@@ -51,13 +51,13 @@ class LeaderTasks:
             try:
                 await self._compare_live()
                 await self.switches.load()
-                await self.take_machines_over(epoch)
+                await self.take_over_machines(epoch)
                 return
             except DATABASE_ERRORS:
                 log.warning("the database does not answer yet")
                 await asyncio.sleep(0.2)
 
-    async def keep_enforcing(self) -> None:
+    async def enforce_settings(self) -> None:
         """End containers that may not run, now and then."""
         while True:
             await asyncio.sleep(LOOK_S)
@@ -72,14 +72,14 @@ class LeaderTasks:
         states = [(decode(row["state"], row["parts"]), row["version"]) for row in rows]
         self.live.reconcile(known, states)
 
-    async def keep_terms(self) -> None:
-        """Send the settings of jobs to their live requests, in case an update was lost."""
+    async def repeat_terms(self) -> None:
+        """Repeat the terms of jobs to live requests, in case a change was lost."""
         while True:
             with contextlib.suppress(*DATABASE_ERRORS, DetError):
                 await self.terms.sync()
             await asyncio.sleep(LOOK_S)
 
-    async def let_agents_in(self) -> None:
+    async def admit_agents(self) -> None:
         """Admit agents while this process leads, in each term again."""
         try:
             while True:
@@ -91,8 +91,8 @@ class LeaderTasks:
                     for container in allocation.containers
                     if container.state != "TERMINATED"
                 }
-                self.door.open(expected, epoch)
+                self.admission.open(expected, epoch)
                 await self.engine.wait_while_leading(epoch)
-                await self.door.close()
+                await self.admission.close()
         finally:
-            await self.door.close()
+            await self.admission.close()

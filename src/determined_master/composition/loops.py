@@ -14,7 +14,7 @@ from determined_master.services.cluster.master import Master
 from determined_master.services.cluster.usage import Usage
 from determined_master.services.experiments.detached import Detached
 from determined_master.services.tasks.idle_tasks import IdleTasks
-from determined_master.sweeps.maintenance import keep_house
+from determined_master.sweeps.maintenance import maintain_tables
 from determined_master.sweeps.periodic import (
     delete_unused_namespaces,
     end_idle_tasks,
@@ -22,13 +22,13 @@ from determined_master.sweeps.periodic import (
     keep_running,
     report_gc_waits,
 )
-from determined_master.sweeps.usage import sum_up_days, watch_agents
+from determined_master.sweeps.usage import aggregate_usage, record_agents
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from typing import Any
 
-    from determined_master.composition.backends import JoinedBackends
+    from determined_master.composition.backends import MasterBackends
     from determined_master.composition.foundation import Foundation
     from determined_master.composition.queues import Queues
     from determined_master.composition.work import Work
@@ -41,7 +41,7 @@ class Loops:
     def __init__(
         self,
         base: Foundation,
-        backends: JoinedBackends,
+        backends: MasterBackends,
         queues: Queues,
         work: Work,
         services: Services,
@@ -55,18 +55,18 @@ class Loops:
     async def run(self, ready: asyncio.Event) -> None:
         """Lead, plan and flush until cancelled; `ready` is set once agents may connect."""
         base, queues, services = self._base, self._queues, self._services
-        door, switches = self._backends.every, services[AgentSwitches]
-        parts = base.engine, base.db, base.live, door, switches, queues.terms
+        admission, switches = self._backends.every, services.agent_switches
+        parts = base.engine, base.db, base.live, admission, switches, queues.terms
         lead = LeaderTasks(*parts, queues.machines.take_over)
         async with asyncio.TaskGroup() as group:
             group.create_task(base.engine.run())
             await base.engine.wait_until_leading(timeout_s=None)
             for vital in (self._work.flusher, services[Master].loop, queues.loops):
                 group.create_task(vital.run())
-            for loop in (*self._sweeps(), lead.keep_enforcing, lead.keep_terms):
+            for loop in (*self._sweeps(), lead.enforce_settings, lead.repeat_terms):
                 group.create_task(keep_running(loop))
             ready.set()
-            await lead.let_agents_in()
+            await lead.admit_agents()
 
     def _sweeps(self) -> Sequence[Callable[[], Awaitable[Any]]]:
         base, queues, work = self._base, self._queues, self._work
@@ -74,15 +74,15 @@ class Loops:
         waits = GcWaitNotices(base.engine, base.db, runner)
         stays = AgentStays(base.db, runner)
         idle = IdleTasks(base.db, work.interactive, work.proxies)
-        way_back_s = max(p.agent_reconnect_wait_s for p in base.settings.all_pools)
+        reconnect_wait_s = max(p.agent_reconnect_wait_s for p in base.settings.all_pools)
         return (
-            partial(keep_house, base.db),
-            partial(end_silent_trials, self._services[Detached]),
+            partial(maintain_tables, base.db),
+            partial(end_silent_trials, self._services.detached),
             partial(report_gc_waits, waits),
             partial(end_idle_tasks, idle),
             partial(delete_unused_namespaces, self._backends.namespaces),
-            partial(sum_up_days, usage),
-            partial(watch_agents, stays, way_back_s),
+            partial(aggregate_usage, usage),
+            partial(record_agents, stays, reconnect_wait_s),
             partial(queues.wait_lines.run, queues.loops.decisions),
             work.deletions.run,
             work.retention.run,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from determined_master.composition.machine_providers import make_providers
 from determined_master.pools.loops import PoolLoops
 from determined_master.pools.recorder import Recorder
-from determined_master.provision.loops import MachineLoops, Surroundings, sizes_of
+from determined_master.provision.loops import LoopDependencies, MachineLoops, sizes_of
 from determined_master.services.cluster.pool_bindings import PoolBindings
 from determined_master.services.cluster.pools import Pools
 from determined_master.services.configs.defaults import pool_configs
@@ -18,7 +18,7 @@ from determined_master.services.queue.job_why import JobWhy
 from determined_master.services.queue.wait_lines import WaitLines
 
 if TYPE_CHECKING:
-    from determined_master.composition.backends import JoinedBackends
+    from determined_master.composition.backends import MasterBackends
     from determined_master.composition.foundation import Foundation
 
 
@@ -37,7 +37,7 @@ class Queues:
     wait_lines: WaitLines
 
 
-def join_queues(base: Foundation, backends: JoinedBackends) -> Queues:
+def build_queues(base: Foundation, backends: MasterBackends) -> Queues:
     settings, engine, db, live = base.settings, base.engine, base.db, base.live
     agents = backends.runner.agents
     providers = make_providers(settings, base.cluster)
@@ -45,8 +45,8 @@ def join_queues(base: Foundation, backends: JoinedBackends) -> Queues:
     recorder = Recorder(db)
     configs = pool_configs(settings, sizes_of(settings.resource_pools, providers))
     loops = PoolLoops(configs, engine, agents, live, recorder.note)
-    around = Surroundings(engine, db, live, agents, loops)
-    machines = MachineLoops(settings.resource_pools, providers, around)
+    dependencies = LoopDependencies(engine, db, live, agents, loops)
+    machines = MachineLoops(settings.resource_pools, providers, dependencies)
     job_why = JobWhy(db, live, loops.decision, machines.status)
     return Queues(
         pools=pools,

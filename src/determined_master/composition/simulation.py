@@ -82,7 +82,7 @@ async def run_recorded(options: SimulateOptions, conn: Conn) -> str:
         f"{_span(recorded.span_s)}, {recorded.unfinished} of them not over: simulated as far as "
         f"they were seen; {_shape(agents)}"
     )
-    return _told(options, head, lines)
+    return _report(options, head, lines)
 
 
 def run_generated(options: SimulateOptions) -> str:
@@ -91,7 +91,7 @@ def run_generated(options: SimulateOptions) -> str:
     slots = sum(a.slots for a in agents)
     tasks = generate(options.generate, slots, Random(options.seed))
     head = f"{len(tasks)} tasks made by chance (seed {options.seed}); {_shape(agents)}"
-    return _told(options, head, _lines(options, tasks, agents, Rules()))
+    return _report(options, head, _lines(options, tasks, agents, Rules()))
 
 
 def parse_policy(text: str, base: Rules) -> Rules:
@@ -204,7 +204,7 @@ def _since(
         yield decision
 
 
-def _told(options: SimulateOptions, head: str, lines: Iterable[PolicyOutcome]) -> str:
+def _report(options: SimulateOptions, head: str, lines: Iterable[PolicyOutcome]) -> str:
     found = list(lines)
     if options.json:
         body = {"workload": head, "policies": msgspec.to_builtins(found)}

@@ -40,7 +40,7 @@ class Work:
     proxies: Proxies
 
 
-def join_work(base: Foundation, queues: Queues) -> Work:
+def build_work(base: Foundation, queues: Queues) -> Work:
     """Create the parts for users' tasks, in the pools of these queues."""
     settings, engine, db, tokens = base.settings, base.engine, base.db, base.tokens
     layers = config_layers(settings, default_storage(settings))

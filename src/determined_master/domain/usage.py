@@ -14,7 +14,7 @@ from determined_master.domain.errors import InvalidArgument
 Period = Literal["daily", "monthly"]
 DAY = timedelta(days=1)
 AFTER_MIDNIGHT = timedelta(minutes=1)
-"""How long after a UTC day's end it is aggregated."""
+"""Time from the end of a UTC day to its aggregation."""
 _FORMS: dict[Period, str] = {"daily": "YYYY-MM-DD", "monthly": "YYYY-MM"}
 
 

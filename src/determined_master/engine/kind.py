@@ -187,7 +187,7 @@ class Codec:
         assert self._parts is not None
         wanted = self._parts.count(stored)
         if len(parts) < wanted:
-            raise LookupError(f"{len(parts)} parts lie beside a state that has {wanted}")
+            raise LookupError(f"{len(parts)} parts are stored for a state that has {wanted}")
         return self._parts.join(stored, parts)
 
     def split(self, state: Any) -> tuple[Any, Sequence[Any]]:

@@ -27,7 +27,7 @@ class Backends:
     def __init__(
         self,
         agents: ClusterBackend,
-        door: AgentAdmission,
+        admission: AgentAdmission,
         clusters: Mapping[str, KubernetesCluster] | None = None,
         managers: Mapping[str, str] | None = None,
     ) -> None:
@@ -39,7 +39,7 @@ class Backends:
             managers: the name of each pool's resource manager.
         """
         self._agents = agents
-        self._door = door
+        self._admission = admission
         self.clusters = dict(clusters or {})
         self._managers = dict(managers or {})
 
@@ -78,13 +78,13 @@ class Backends:
         of_agents: dict[str, str] = {}
         for agent_id, pool in expected.items():
             of_clusters.get(self._managers.get(pool, ""), of_agents)[agent_id] = pool
-        self._door.open(of_agents, epoch)
+        self._admission.open(of_agents, epoch)
         for name, cluster in self.clusters.items():
             cluster.open(of_clusters[name], epoch)
 
     async def close(self) -> None:
         """Disconnect from all agents and clusters; their containers continue."""
-        await self._door.close()
+        await self._admission.close()
         for cluster in self.clusters.values():
             await cluster.close()
 

@@ -50,7 +50,7 @@ class LiveAllocations:
     committed under an earlier leader are read from the rows when a leader begins.
     """
 
-    def __init__(self, nudge: Callable[[str], None]) -> None:
+    def __init__(self, trigger_planning: Callable[[str], None]) -> None:
         self._states: dict[str, Allocation] = {}
         self._versions: dict[str, int] = {}
         self._ended_since: set[str] | None = None
@@ -61,8 +61,8 @@ class LiveAllocations:
         self._of_task: dict[str, set[str]] = {}
         self._queues: dict[str, _Queue] = {}
         self._occupancy = Occupancy()
-        self._resting = AgentBackoff()
-        self._nudge = nudge
+        self._backoffs = AgentBackoff()
+        self._trigger_planning = trigger_planning
 
     def values(self) -> Iterable[Allocation]:
         """The live allocations, unordered."""
@@ -76,13 +76,13 @@ class LiveAllocations:
         found = [self._states[i] for i in self._occupancy.allocations_on(agent_id)]
         return [(a, [c for c in held(a) if c.agent_id == agent_id]) for a in found]
 
-    def rest_of(self, agent_id: str) -> Backoff | None:
-        """The back-off of an agent that gets no new work; None if it has none at present."""
-        return self._resting.find(agent_id)
+    def backoff_of(self, agent_id: str) -> Backoff | None:
+        """The back-off of an agent, None without one."""
+        return self._backoffs.find(agent_id)
 
-    def next_rested_s(self) -> float | None:
+    def next_backoff_end_s(self) -> float | None:
         """How long until the next back-off ends, None without any."""
-        return self._resting.next_end_s()
+        return self._backoffs.next_end_s()
 
     def of_job(self, job_id: str) -> list[Allocation]:
         """A job's live allocations, unordered."""
@@ -138,7 +138,7 @@ class LiveAllocations:
 
     def _agent_view(self, agent: AgentSnapshot, max_zero_slot_tasks: int) -> AgentView:
         seen = self._occupancy.view(agent, max_zero_slot_tasks)
-        if seen.is_accepting and self._resting.find(agent.id) is not None:
+        if seen.is_accepting and self._backoffs.find(agent.id) is not None:
             return replace(seen, is_accepting=False, is_resting=True)
         return seen
 
@@ -147,11 +147,11 @@ class LiveAllocations:
         if version <= self._versions.get(state.id, 0):
             return
         before = self._states.get(state.id)
-        self._resting.changed(before, state)
+        self._backoffs.changed(before, state)
         is_news = before is None or _matters(before, state)
         self._keep(state, version, is_news=is_news)
         if is_news:
-            self._nudge(state.request.pool)
+            self._trigger_planning(state.request.pool)
 
     def known(self) -> frozenset[str]:
         """Ids of the live allocations, for `reconcile` with rows read afterwards."""
@@ -172,7 +172,7 @@ class LiveAllocations:
         gone = known - {state.id for state, _ in rows}
         for state in [self._states[i] for i in gone if i in self._states]:
             self._drop(state)
-            self._nudge(state.request.pool)
+            self._trigger_planning(state.request.pool)
 
     def _keep(self, state: Allocation, version: int, *, is_news: bool) -> None:
         if state.state == "TERMINATED":

@@ -59,7 +59,7 @@ class PoolLoop:
         engine: Engine,
         agents: Callable[[], Iterable[AgentSnapshot]],
         live: LiveAllocations,
-        tell: Callable[[PoolDecision], None] = lambda decision: None,
+        on_decision: Callable[[PoolDecision], None] = lambda decision: None,
     ) -> None:
         """
         Args:
@@ -75,22 +75,22 @@ class PoolLoop:
         self._engine = engine
         self._agents = agents
         self._live = live
-        self._tell = tell
+        self._on_decision = on_decision
         self._news = asyncio.Event()
-        self._shut: frozenset[str] = frozenset()
+        self._cordoned: frozenset[str] = frozenset()
         self._carrying_out = asyncio.Lock()
 
-    def nudge(self) -> None:
+    def trigger_planning(self) -> None:
         """Plan soon: an input of the scheduler has changed."""
         self._news.set()
 
-    async def shut(self, agent_ids: frozenset[str]) -> None:
+    async def cordon(self, agent_ids: frozenset[str]) -> None:
         """Start nothing new on these agents, and on no others than these.
 
         Returns once no start is in progress there either: the running containers are all there
         are.
         """
-        self._shut = agent_ids
+        self._cordoned = agent_ids
         async with self._carrying_out:
             pass
 
@@ -115,7 +115,7 @@ class PoolLoop:
 
     def _patience_s(self) -> float:
         """How long to wait for changes: no event announces the end of an agent's back-off."""
-        rested_s = self._live.next_rested_s()
+        rested_s = self._live.next_backoff_end_s()
         return IDLE_TICK_S if rested_s is None else min(IDLE_TICK_S, rested_s)
 
     async def tick(self) -> None:
@@ -131,12 +131,14 @@ class PoolLoop:
     def decide(self) -> PoolDecision:
         config = self.config
         agents = self._agents()
-        if self._shut:
-            agents = [replace(a, is_draining=True) if a.id in self._shut else a for a in agents]
+        if self._cordoned:
+            agents = [
+                replace(a, is_draining=True) if a.id in self._cordoned else a for a in agents
+            ]
         view = self._live.view(config.name, agents, config.rules, config.max_zero_slot_tasks)
         made = planner.plan(view) if view.pending or view.running else Plan()
         self.decision = PoolDecision(view, made)
-        self._tell(self.decision)
+        self._on_decision(self.decision)
         return self.decision
 
     async def _start(self, start: Start, view: PoolView) -> None:

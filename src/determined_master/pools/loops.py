@@ -26,31 +26,31 @@ class PoolLoops:
         engine: Engine,
         agents: Callable[[], Iterable[AgentSnapshot]],
         live: LiveAllocations,
-        tell: Callable[[PoolDecision], None] = lambda decision: None,
+        on_decision: Callable[[PoolDecision], None] = lambda decision: None,
     ) -> None:
         self._loops: Mapping[str, PoolLoop] = {
-            c.name: PoolLoop(c, engine, agents, live, tell) for c in configs
+            c.name: PoolLoop(c, engine, agents, live, on_decision) for c in configs
         }
-        self._strange: set[str] = set()
+        self._unknown_pools: set[str] = set()
 
-    def nudge(self, pool: str) -> None:
+    def trigger_planning(self, pool: str) -> None:
         """Plan a pool soon: an input of its scheduler has changed."""
         loop = self._loops.get(pool)
         if loop is not None:
-            loop.nudge()
-        elif pool not in self._strange:
-            self._strange.add(pool)
+            loop.trigger_planning()
+        elif pool not in self._unknown_pools:
+            self._unknown_pools.add(pool)
             log.warning(
                 "requests wait in a pool that is not in the settings: add it again, or move "
                 "their jobs to another with `det job update`",
                 extra={"pool": pool},
             )
 
-    async def shut(self, pool: str, agent_ids: frozenset[str]) -> None:
+    async def cordon(self, pool: str, agent_ids: frozenset[str]) -> None:
         """Start nothing new on these agents of a pool; return once no start is in progress."""
         loop = self._loops.get(pool)
         if loop is not None:
-            await loop.shut(agent_ids)
+            await loop.cordon(agent_ids)
 
     def decision(self, pool: str) -> PoolDecision | None:
         """The last decision of a pool; None before the first, and for an unknown pool."""

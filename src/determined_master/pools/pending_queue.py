@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from determined_master.domain.schedule.view import RequestView
 
 MANY = 8
-"""From so many changed requests on, sorting all costs less than placing each."""
+"""Number of changed requests from which sorting all costs less than placing each."""
 
 
 class PendingQueue:

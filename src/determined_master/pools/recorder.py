@@ -46,7 +46,7 @@ class Recorder:
         self._films: dict[str, FrameHistory] = {}
         self._since_key: dict[str, int] = {}
         self._waiting: deque[PoolDecision] = deque(maxlen=MAX_WAITING)
-        self._door = threading.Lock()
+        self._lock = threading.Lock()
         self._numbers: dict[str, int] = {}
 
     def note(self, decision: PoolDecision) -> None:
@@ -91,7 +91,7 @@ class Recorder:
                 self._numbers.clear()
 
     def _frames_of(self, decisions: Sequence[PoolDecision]) -> list[Frame]:
-        with self._door:  # a flush that was cancelled may still run
+        with self._lock:  # a flush that was cancelled may still run
             frames = (self._frame(decision) for decision in decisions)
             return [frame for frame in frames if frame.has_news]
 

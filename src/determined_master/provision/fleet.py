@@ -140,7 +140,7 @@ class Fleet:
             for m in known
         ]
 
-    def count_again(self, now: datetime) -> None:
+    def restart_waits(self, now: datetime) -> None:
         """Restart every wait now, because the clock was set."""
         self._orders = [replace(order, asked_at=now) for order in self._orders]
         self._new = {id: (machine, now) for id, (machine, _) in self._new.items()}
@@ -164,7 +164,7 @@ class Fleet:
         """
         for order in list(self._orders):
             if clock.now() - order.asked_at > ORDER_LIFE:
-                await self._strike_out(order)
+                await self._delete_order(order)
             else:
                 await self._give(order)
 
@@ -224,16 +224,16 @@ class Fleet:
         try:
             made = await _in_time(self._provider.launch(order.count, order.token))
         except LaunchFailed:
-            await self._strike_out(order)
+            await self._delete_order(order)
             raise
         now, listed = clock.now(), {m.id for m in self._listed}
         self._new.update({m.id: (m, now) for m in made if m.id not in listed})
         known = (*self._listed, *(machine for machine, _ in self._new.values()))
         await self._note(known, now)
-        await self._strike_out(order)
+        await self._delete_order(order)
         return made
 
-    async def _strike_out(self, order: LaunchOrder) -> None:
+    async def _delete_order(self, order: LaunchOrder) -> None:
         await self._records.settle(order)
         self._orders.remove(order)
 

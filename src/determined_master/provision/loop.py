@@ -51,7 +51,7 @@ class Scheduling:
     agents: Callable[[], Iterable[AgentSnapshot]]
     decision: Callable[[], PoolDecision | None]
     """The last one of the pool's scheduler."""
-    shut: Callable[[frozenset[str]], Awaitable[None]]
+    cordon: Callable[[frozenset[str]], Awaitable[None]]
     """Starts nothing new on these agents; returns once no start is in progress there."""
 
 
@@ -111,7 +111,7 @@ class MachineLoop:
         try:
             await act()
         except ProviderFailed as error:
-            text = f"not all could be done for machines, it is tried again: {error}"
+            text = f"some work on machines failed; retrying: {error}"
             await self._advance(observations.TickEnded(text, trouble=str(error)))
             return False
         except NotLeader as error:
@@ -133,7 +133,7 @@ class MachineLoop:
         Raises ProviderFailed, NotLeader and database errors.
         """
         if self._jumps.take():
-            self._fleet.count_again(clock.now())
+            self._fleet.restart_waits(clock.now())
             await self._advance(observations.ClockJumped())
         machines = await self._fleet.look()
         await self._advance(observations.MachinesListed(self._fleet.unseen))
@@ -172,8 +172,8 @@ class MachineLoop:
 
     async def _end(self) -> None:
         """End machines, once nothing can start on their agents any more."""
-        busy = frozenset(name for name in self.state.shut if self._is_busy(name))
-        await self._advance(observations.AgentsShut(busy))
+        busy = frozenset(name for name in self.state.cordoned if self._is_busy(name))
+        await self._advance(observations.AgentsCordoned(busy))
         await self._advance(observations.MachinesEnded(self._leaving_agents()))
 
     async def _advance(self, observation: Observation) -> None:
@@ -189,8 +189,8 @@ class MachineLoop:
                 self._write(action)
             case observations.NoteIdleTimes(since=since):
                 await self._fleet.note_idle(since)
-            case observations.ShutAgents(names=names):
-                await self._pool.shut(names)
+            case observations.CordonAgents(names=names):
+                await self._pool.cordon(names)
             case observations.SpareMachine(machine_id=machine_id):
                 self._fleet.spare(machine_id)
             case observations.EndMachines(machines=machines):

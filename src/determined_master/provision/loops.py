@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from determined_master.domain.machines.controller_state import ScalingConfig
-from determined_master.domain.machines.launch_backoff import LaunchPatience
+from determined_master.domain.machines.launch_backoff import LaunchRetryPolicy
 from determined_master.domain.machines.scaling import Limits
 from determined_master.domain.schedule.view import Size
 from determined_master.provision.fleet import Fleet
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class LoopDependencies:
     """The parts of the master that all loops need."""
 
     engine: Engine
@@ -47,17 +47,17 @@ class MachineLoops:
         self,
         pools: Iterable[ResourcePool],
         providers: Mapping[str, MachineProvider],
-        around: Surroundings,
+        dependencies: LoopDependencies,
     ) -> None:
         """
         Args:
             pools: of the settings.
             providers: by pool.
-            around: the rest of the master.
+            dependencies: the rest of the master.
         """
-        self._around = around
+        self._dependencies = dependencies
         self._loops = {
-            pool.pool_name: _loop(pool, pool.provider, providers[pool.pool_name], around)
+            pool.pool_name: _loop(pool, pool.provider, providers[pool.pool_name], dependencies)
             for pool in pools
             if pool.provider is not None
         }
@@ -72,9 +72,9 @@ class MachineLoops:
             await loop.take_over(epoch)
 
     async def run(self) -> None:
-        """Run all loops until cancelled. Raises database errors at the start."""
-        await self._around.engine.wait_until_leading(timeout_s=None)
-        await forget_other_pools(self._around.db, list(self._loops))
+        """Run all loops until cancelled; raises the database's errors at the start."""
+        await self._dependencies.engine.wait_until_leading(timeout_s=None)
+        await forget_other_pools(self._dependencies.db, list(self._loops))
         if not self._loops:
             await asyncio.Event().wait()
         async with asyncio.TaskGroup() as group:
@@ -98,7 +98,10 @@ def _size(pool: ResourcePool, settings: Provider, type: MachineType) -> Size:
 
 
 def _loop(
-    pool: ResourcePool, settings: Provider, provider: MachineProvider, around: Surroundings
+    pool: ResourcePool,
+    settings: Provider,
+    provider: MachineProvider,
+    dependencies: LoopDependencies,
 ) -> MachineLoop:
     name = pool.pool_name
     config = ScalingConfig(
@@ -111,16 +114,16 @@ def _loop(
             return_wait=timedelta(seconds=pool.agent_reconnect_wait_s),
         ),
         size=_size(pool, settings, provider.type),
-        patience=LaunchPatience(
+        patience=LaunchRetryPolicy(
             timedelta(seconds=settings.launch_error_timeout_s), settings.launch_error_retries
         ),
     )
     scheduling = Scheduling(
-        engine=around.engine,
-        live=around.live,
-        agents=around.agents,
-        decision=partial(around.pools.decision, name),
-        shut=partial(around.pools.shut, name),
+        engine=dependencies.engine,
+        live=dependencies.live,
+        agents=dependencies.agents,
+        decision=partial(dependencies.pools.decision, name),
+        cordon=partial(dependencies.pools.cordon, name),
     )
-    records = MachineRecords(around.db, name, provider.type.slots)
+    records = MachineRecords(dependencies.db, name, provider.type.slots)
     return MachineLoop(config, Fleet(name, provider, records), scheduling)

@@ -69,8 +69,8 @@ class _Line(logging.Formatter):
         return line
 
 
-class _Passing(logging.Filter):
-    """One line, a warning, for transient failures: the database or the leader is unavailable.
+class _ShortenPassing(logging.Filter):
+    """Logs errors that pass by themselves, such as a lost database or leader, as one warning line.
 
     The code location helps nobody, and all loops report the failure while it lasts.
     """
@@ -92,7 +92,7 @@ def configure_logging(level: str) -> None:
     root = logging.getLogger()
     root.handlers = [handler, RECENT]
     for one in root.handlers:
-        one.filters = [_Passing()]
+        one.filters = [_ShortenPassing()]
     set_level(level)
     for noisy in ("uvicorn.error", "uvicorn.access", "websockets", "asyncio"):
         logging.getLogger(noisy).setLevel(logging.WARNING)

@@ -10,7 +10,8 @@ from determined_master import clock
 
 TICK_S = 0.005
 WATCH_S = 600.0
-"""Clients that have not asked for so long are gone. Ticking costs half a percent of a core."""
+"""Time without a query after which the monitor stops, since ticking costs half a percent of a
+core."""
 
 
 class Stall(msgspec.Struct, frozen=True):

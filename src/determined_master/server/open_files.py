@@ -7,7 +7,7 @@ import resource
 ENOUGH = 65_536
 
 
-def allow_many() -> int:
+def raise_limit() -> int:
     """Raise the soft limit up to the hard one, to 65,536 at most; return the limit.
 
     Each agent, request and follower of a log is a socket. The soft limit is usually 1,024, for

@@ -36,7 +36,7 @@ def _unsent_bytes(transport: asyncio.Transport) -> int | None:
     """Bytes that the other side has not received yet; None for a closed socket."""
     socket = transport.get_extra_info("socket")
     try:
-        told = fcntl.ioctl(socket.fileno(), termios.TIOCOUTQ, bytes(4))
+        answer = fcntl.ioctl(socket.fileno(), termios.TIOCOUTQ, bytes(4))
     except (OSError, ValueError, AttributeError):
         return None
-    return int(struct.unpack("i", told)[0])
+    return int(struct.unpack("i", answer)[0])

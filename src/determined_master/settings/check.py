@@ -38,7 +38,7 @@ def upgrade(tree: dict[str, Any], report: ProblemReport) -> None:
         if isinstance(pool, dict):
             old, new = "max_cpu_containers_per_agent", "max_aux_containers_per_agent"
             if old in pool and pool.pop(new, None) is not None:
-                report.warn(old, f"is set beside {new} and wins: remove it")
+                report.warn(old, f"is set besides {new} and wins: remove it")
             _rename(pool, old, new, report)
             if pool.pop("kubernetes_namespace", None) is not None:
                 text = "is gone: bind workspaces to namespaces, or set default_namespace"

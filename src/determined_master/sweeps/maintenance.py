@@ -26,7 +26,7 @@ ORPHANS_AT_ONCE = 100
 ENDED_SESSIONS_FOR = timedelta(days=30)
 
 
-async def keep_house(db: Database) -> None:
+async def maintain_tables(db: Database) -> None:
     """Maintain the tables once an hour; cancelled at the master's end."""
     while True:
         try:

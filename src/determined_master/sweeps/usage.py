@@ -22,7 +22,7 @@ LONGEST_SLEEP_S = 600.0
 LOOK_S = 30.0
 
 
-async def sum_up_days(usage: Usage) -> None:
+async def aggregate_usage(usage: Usage) -> None:
     """Aggregate days at once, and then a minute after each midnight (UTC), until cancelled."""
     due_at = clock.now()
     while True:
@@ -41,7 +41,7 @@ async def sum_up_days(usage: Usage) -> None:
             log.info("aggregated usage", extra={"days": count})
 
 
-async def watch_agents(stays: AgentStays, first_look_s: float) -> None:
+async def record_agents(stays: AgentStays, first_look_s: float) -> None:
     """Record connected agents twice a minute, until cancelled.
 
     Args:

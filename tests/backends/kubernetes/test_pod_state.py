@@ -87,7 +87,12 @@ def test_a_running_pod_has_its_address_and_owner() -> None:
             None,
             "Evicted: low on memory",
         ),
-        ({"phase": "Failed", "reason": "DeadlineExceeded"}, "container_aborted", None, "told to"),
+        (
+            {"phase": "Failed", "reason": "DeadlineExceeded"},
+            "container_aborted",
+            None,
+            "signalled to",
+        ),
         (
             {"reason": "DeadlineExceeded", **main_state(running={})},
             "container_ended",

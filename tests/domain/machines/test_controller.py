@@ -18,9 +18,10 @@ from determined_master.domain.machines.controller_state import (
     ScalingConfig,
     new_state,
 )
-from determined_master.domain.machines.launch_backoff import LaunchPatience
+from determined_master.domain.machines.launch_backoff import LaunchRetryPolicy
 from determined_master.domain.machines.observations import (
     Action,
+    CordonAgents,
     EndMachines,
     FindTasks,
     FleetView,
@@ -29,7 +30,6 @@ from determined_master.domain.machines.observations import (
     Observation,
     RefuseRequest,
     SettleLaunches,
-    ShutAgents,
     SpareMachine,
     WriteLog,
 )
@@ -41,7 +41,7 @@ NONE: frozenset[str] = frozenset()
 SIZE = Size(slots=2, zero_slot_tasks=10, max_machines=5)
 
 
-def state(patience: LaunchPatience = LaunchPatience(), **limits: Any) -> ControllerState:  # noqa: B008  frozen
+def state(patience: LaunchRetryPolicy = LaunchRetryPolicy(), **limits: Any) -> ControllerState:  # noqa: B008  frozen
     return new_state(
         ScalingConfig(pool="gpus", limits=Limits(**limits), size=SIZE, patience=patience)
     )
@@ -100,8 +100,8 @@ def test_an_idle_machine_is_ended_once_nothing_can_start_on_it() -> None:
     idle = Seen(machine=machine("m"), agent="idle")
     looked, _ = after(state(max_idle=MINUTE), pool(idle))
     looked, actions = after(looked, pool(idle), at=2 * MINUTE)
-    assert actions == [NoteIdleTimes({"m": T0}), ShutAgents(frozenset({"m"}))]
-    _, actions = after(looked, observations.AgentsShut(NONE), at=2 * MINUTE)
+    assert actions == [NoteIdleTimes({"m": T0}), CordonAgents(frozenset({"m"}))]
+    _, actions = after(looked, observations.AgentsCordoned(NONE), at=2 * MINUTE)
     line = WriteLog(level="info", text="a machine is ended: long idle", machine="m")
     assert actions == [line, EndMachines((idle.machine,))]
 
@@ -110,31 +110,31 @@ def test_a_machine_that_became_busy_while_it_was_shut_stays_and_opens_again() ->
     idle = Seen(machine=machine("m"), agent="idle")
     looked, _ = after(state(max_idle=MINUTE), pool(idle))
     looked, _ = after(looked, pool(idle), at=2 * MINUTE)
-    looked, actions = after(looked, observations.AgentsShut(frozenset({"m"})), at=2 * MINUTE)
+    looked, actions = after(looked, observations.AgentsCordoned(frozenset({"m"})), at=2 * MINUTE)
     assert actions == [EndMachines(())]
     looked, actions = after(looked, observations.MachinesEnded(NONE), at=2 * MINUTE)
-    assert actions == [ShutAgents(NONE)]
-    assert looked.shut == NONE
+    assert actions == [CordonAgents(NONE)]
+    assert looked.cordoned == NONE
 
 
 def test_a_leaving_machine_that_runs_something_is_spared() -> None:
     leaving = Seen(machine=machine("m", state="terminating"), agent="busy")
     looked, _ = after(state(), pool(leaving, leaving={"m": "agent"}))
-    _, actions = after(looked, observations.AgentsShut(frozenset({"agent"})))
+    _, actions = after(looked, observations.AgentsCordoned(frozenset({"agent"})))
     assert actions == [SpareMachine("m"), EndMachines(())]
 
 
 def test_an_agent_whose_machine_has_ended_stays_shut_until_it_is_gone() -> None:
-    shut = replace(state(), shut=frozenset({"a"}))
-    looked, _ = after(shut, pool(present=frozenset({"a"})), observations.MachinesEnded(NONE))
-    assert looked.shut == {"a"}
-    assert after(looked, pool())[1] == [NoteIdleTimes({}), ShutAgents(NONE)]
+    cordoned = replace(state(), cordoned=frozenset({"a"}))
+    looked, _ = after(cordoned, pool(present=frozenset({"a"})), observations.MachinesEnded(NONE))
+    assert looked.cordoned == {"a"}
+    assert after(looked, pool())[1] == [NoteIdleTimes({}), CordonAgents(NONE)]
 
 
 def test_a_lead_shuts_what_earlier_leads_asked_to_end_and_keeps_idle_times() -> None:
     lead = observations.LeadBegun(leaving=frozenset({"a"}), idle_since={"m": T0})
     begun, actions = after(state(), lead)
-    assert actions == [ShutAgents(frozenset({"a"}))]
+    assert actions == [CordonAgents(frozenset({"a"}))]
     assert begun.clocks.idle_since == {"m": T0}
     assert begun.joins.joined == {"m"}
 
@@ -142,7 +142,7 @@ def test_a_lead_shuts_what_earlier_leads_asked_to_end_and_keeps_idle_times() -> 
 def test_after_a_failure_no_launch_is_tried_until_the_pause_has_passed() -> None:
     failed = observations.LaunchAnswered(failure="no quota")
     looked, actions = after(state(), pool(desired=1), failed)
-    text = "no machine could be started, it is tried again: no quota"
+    text = "no machine could be started; retrying: no quota"
     assert actions == [WriteLog(level="error", text=text)]
     due = observations.LaunchDue(is_settled=True)
     assert after(looked, due, at=timedelta(seconds=4))[1] == []
@@ -172,7 +172,7 @@ def test_while_a_failure_counts_each_task_that_is_too_large_is_refused_once() ->
     here = Seen(machine=machine("m"), agent="busy")
     waiting = done(request("small", 2), request("large", 4), request("gone", 8))
     failed = observations.LaunchAnswered(failure="no quota")
-    begun = state(LaunchPatience(timeout=10 * MINUTE))
+    begun = state(LaunchRetryPolicy(timeout=10 * MINUTE))
     looked, actions = after(begun, pool(here, desired=2), failed, waiting)
     assert actions == [FindTasks(("large", "gone"))]
     found = observations.TasksFound({"large": "task-1"})
@@ -221,7 +221,7 @@ def test_no_look_launches_beyond_the_maximum_or_ends_a_busy_machine(
     now = T0
     limits = Limits(min_machines=smallest, max_machines=largest)
     config = ScalingConfig(
-        pool="gpus", limits=limits, size=SIZE, patience=LaunchPatience(timeout=timeout)
+        pool="gpus", limits=limits, size=SIZE, patience=LaunchRetryPolicy(timeout=timeout)
     )
     current = new_state(config)
     for machines, desired, held, becoming_busy, failure, pause_s in looks:
@@ -239,11 +239,11 @@ def test_no_look_launches_beyond_the_maximum_or_ends_a_busy_machine(
         )
         decided = current.decided
         busy = {s.machine.id for s in seen if s.agent == "busy"} | {f"m{i}" for i in becoming_busy}
-        current, actions = step(current, observations.AgentsShut(frozenset(busy)), now)
+        current, actions = step(current, observations.AgentsCordoned(frozenset(busy)), now)
         [ended] = [a for a in actions if isinstance(a, EndMachines)]
         ending = {m.id for m in ended.machines}
         assert not ending & busy
-        assert ending <= current.shut
+        assert ending <= current.cordoned
         resting = current.backoff.retry_at is not None and now < current.backoff.retry_at
         current, actions = step(current, observations.LaunchDue(is_settled=True), now)
         counts = [a.count for a in actions if isinstance(a, LaunchMachines)]

@@ -9,7 +9,7 @@ from tests.domain.builders import T0
 
 from determined_master.domain.machines.launch_backoff import (
     LaunchErrors,
-    LaunchPatience,
+    LaunchRetryPolicy,
     note_failure,
     pause_after,
     standing_failure,
@@ -17,10 +17,10 @@ from determined_master.domain.machines.launch_backoff import (
 
 E = "scheduling-and-provisioning"
 SECOND = timedelta(seconds=1)
-SOON = LaunchPatience(timeout=60 * SECOND, retries=2)
+SOON = LaunchRetryPolicy(timeout=60 * SECOND, retries=2)
 
 
-def failures(*at_s: int, patience: LaunchPatience = SOON) -> LaunchErrors | None:
+def failures(*at_s: int, patience: LaunchRetryPolicy = SOON) -> LaunchErrors | None:
     """What is noted of failures at these seconds."""
     noted = None
     for second in at_s:
@@ -29,9 +29,9 @@ def failures(*at_s: int, patience: LaunchPatience = SOON) -> LaunchErrors | None
 
 
 def test_tries_come_less_and_less_often_and_soon_enough_to_be_in_a_row() -> None:
-    pauses = [pause_after(n, LaunchPatience()).total_seconds() for n in range(1, 7)]
+    pauses = [pause_after(n, LaunchRetryPolicy()).total_seconds() for n in range(1, 7)]
     assert pauses == [5, 10, 20, 40, 60, 60]
-    assert pause_after(5000, LaunchPatience()) == 60 * SECOND
+    assert pause_after(5000, LaunchRetryPolicy()) == 60 * SECOND
     assert pause_after(5, SOON) == 30 * SECOND
     noted, now = None, T0
     for number in range(1, 4):
@@ -59,13 +59,13 @@ def test_a_late_failure_is_the_first_again() -> None:
 
 @covers(f"{E} c.6.retries")
 def test_without_retries_the_first_counts() -> None:
-    patience = LaunchPatience(timeout=60 * SECOND)
+    patience = LaunchRetryPolicy(timeout=60 * SECOND)
     assert standing_failure(failures(0, patience=patience), patience, T0) == "at 0"
 
 
 @covers(f"{E} c.6.never")
 def test_without_a_timeout_none_ever_counts() -> None:
-    patience = LaunchPatience(timeout=timedelta(0))
+    patience = LaunchRetryPolicy(timeout=timedelta(0))
     noted = failures(0, 0, 0, patience=patience)
     assert noted == LaunchErrors("at 0", T0)
     assert standing_failure(noted, patience, T0) is None

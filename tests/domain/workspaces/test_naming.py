@@ -9,7 +9,7 @@ from determined_master.domain.workspaces.naming import (
     check_key,
     check_project_name,
     check_workspace_name,
-    made_up_key,
+    generated_key,
 )
 
 
@@ -36,4 +36,4 @@ def test_a_key_is_capitals_and_has_at_most_five() -> None:
     ("name", "expected"), [("vision", "VISQR"), ("a-1", "A1QRS"), ("é", "QRSTU")]
 )
 def test_a_made_up_key_begins_like_the_name(name: str, expected: str) -> None:
-    assert made_up_key(name, "QRSTU") == expected
+    assert generated_key(name, "QRSTU") == expected

@@ -84,7 +84,7 @@ class AgentBackend:
         self._times = times or LinkTimes()
         self._switches: Mapping[str, Switches] = {}
         self._registry = Registry()
-        self._doors: dict[str, asyncio.Lock] = {}
+        self._join_locks: dict[str, asyncio.Lock] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._waits: dict[str, asyncio.Task[None]] = {}
         self._is_open = False
@@ -220,11 +220,11 @@ class AgentBackend:
 
     async def _admit(self, hello: Hello, frames: Frames) -> None:
         """Admit one agent, after the previous one with the same id has disconnected."""
-        door = self._doors.setdefault(hello.agent_id, asyncio.Lock())
+        lock = self._join_locks.setdefault(hello.agent_id, asyncio.Lock())
         address = hello.address or shown_address(
             frames.remote_address, hello.hostname, self._hostname
         )
-        async with door:
+        async with lock:
             other = self._registry.find(hello.agent_id)
             if other is not None and (before := other.session) is not None:
                 if hello.boot_id != other.boot_id and await before.is_answering():
@@ -245,8 +245,8 @@ class AgentBackend:
                 host = other.snapshot.hostname
                 wait_s = self._reconnect_wait_s(other.snapshot.pool)
                 await frames.refuse(
-                    f"the id '{hello.agent_id}' is that of host {host}, which is out of reach and "
-                    f"may come back to its tasks within {wait_s:g} s; this one is host "
+                    f"the id '{hello.agent_id}' is that of host {host}, which is disconnected and "
+                    f"may reconnect to its tasks within {wait_s:g} s; this one is host "
                     f"{hello.hostname} ({address}): give one of them another `agent_id`",
                     is_final=False,
                 )
@@ -339,7 +339,7 @@ class AgentBackend:
             began_s = clock.monotonic_s()
             await asyncio.sleep(min(_TICK_S, left_s))
             left_s -= min(clock.monotonic_s() - began_s, _TICK_S)
-        async with self._doors.setdefault(agent_id, asyncio.Lock()):
+        async with self._join_locks.setdefault(agent_id, asyncio.Lock()):
             self._waits.pop(agent_id, None)
             self._registry.forget(agent_id)
             reason = f"it did not reconnect within {wait_s:g} s"

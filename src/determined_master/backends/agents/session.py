@@ -43,9 +43,9 @@ class LinkTimes(msgspec.Struct, frozen=True, kw_only=True):
     """How long an agent waits for a master that does not lead yet."""
     hello_s: float = 10.0
     ping_after_s: float = 15.0
-    """An agent that is silent for so long gets a keepalive request."""
+    """Time without a message after which the agent gets a ping."""
     answer_s: float = 30.0
-    """After so long without an answer to it the agent counts as lost."""
+    """Time without an answer to it after which the agent counts as lost."""
     probe_s: float = 3.0
     """The same, while another agent uses its id."""
     order_s: float = 60.0
@@ -68,7 +68,7 @@ class Session:
         self._times = times
         self._answers: deque[FromMaster] = deque()
         self._changes: asyncio.Queue[ContainerChanged] = asyncio.Queue(MAX_QUEUED_CHANGES)
-        self._heard = asyncio.Event()
+        self._has_received = asyncio.Event()
         self._stop = asyncio.Event()
         self._reason = ""
 
@@ -83,7 +83,7 @@ class Session:
                 intake = LogIntake(self._agent.snapshot.id, self._events, tasks, self._answer)
                 tasks.create_task(self._write(send_orders_after))
                 tasks.create_task(self._apply_changes())
-                tasks.create_task(self._end_when_told())
+                tasks.create_task(self._end_on_request())
                 tasks.create_task(self._read(intake))
         except* Closed:
             log.debug("an agent's connection is lost", extra={"agent": self._agent.snapshot.id})
@@ -97,11 +97,11 @@ class Session:
 
     async def is_answering(self) -> bool:
         """Check with a ping that the agent answers."""
-        self._heard.clear()
+        self._has_received.clear()
         self._answer(Ping())
         try:
             async with asyncio.timeout(self._times.probe_s):
-                await self._heard.wait()
+                await self._has_received.wait()
         except TimeoutError:
             return False
         return not self._stop.is_set()
@@ -114,7 +114,7 @@ class Session:
         self._answers.append(message)
         self._agent.orders.news.set()
 
-    async def _end_when_told(self) -> None:
+    async def _end_on_request(self) -> None:
         await self._stop.wait()
         raise SessionEnded(self._reason)
 
@@ -133,7 +133,7 @@ class Session:
     async def _read(self, intake: LogIntake) -> None:
         while True:
             message = await self._next()
-            self._heard.set()
+            self._has_received.set()
             match message:
                 case LogBatch():
                     intake.put(by_our_clock(message, self._agent.clock_ahead_us))

@@ -17,7 +17,13 @@ from determined_master import clock
 from determined_master.backends.aws import requests
 from determined_master.backends.aws.ec2 import Ec2, Ec2Refused, refusals_are
 from determined_master.backends.aws.provider import AwsMachines, Ec2Connection, MakeClient
-from determined_master.backends.aws.spot_requests import LIVE, PREFIX, RUNS_ON, Book, stand_in
+from determined_master.backends.aws.spot_requests import (
+    LIVE,
+    PREFIX,
+    RUNS_ON,
+    SpotRequests,
+    stand_in,
+)
 from determined_master.backends.cloud.metadata import AwsMetadata
 from determined_master.domain.machines.scaling import Machine
 from determined_master.ports import LaunchFailed, MachineSite, ProviderFailed
@@ -48,7 +54,7 @@ class SpotMachines(AwsMachines):
         """As `AwsMachines`; `now` is the master's clock."""
         super().__init__(aws, site, metadata=metadata, make_client=make_client)
         self._now = now
-        self._book = Book()
+        self._requests = SpotRequests()
         self._named: set[str] = set()
         self._skew = timedelta(0)
 
@@ -78,7 +84,7 @@ class SpotMachines(AwsMachines):
                 [*requests.own_filters(terms), requests.launch_filter(token)]
             )
         made = before or self._request(count, token)
-        return [stand_in(request) for request in self._book.made(made)]
+        return [stand_in(request) for request in self._requests.made(made)]
 
     def _request(self, count: int, token: str) -> list[dict[str, Any]]:
         ec2, terms = self._ready()
@@ -101,17 +107,17 @@ class SpotMachines(AwsMachines):
     def _terminate(self, machine_ids: Sequence[str]) -> None:
         ec2 = self._ready().ec2
         asked = [id for id in machine_ids if id.startswith(PREFIX)]
-        asked = [id for id in asked if not self._book.is_granted(id)]
+        asked = [id for id in asked if not self._requests.is_granted(id)]
         with refusals_are():
             ec2.cancel_requests(asked)
-            self._book.cancelled(asked)
+            self._requests.cancelled(asked)
             ec2.end_instances([id for id in machine_ids if not id.startswith(PREFIX)])
 
     def _list(self) -> list[Machine]:
         ec2, terms = self._ready()
         with refusals_are():
             live = ec2.spot_requests(requests.own_filters(terms, state=LIVE))
-            unseen = self._book.listed(live)
+            unseen = self._requests.listed(live)
             over = []
             if unseen:  # a filter, since the call would fail for an id that AWS does not know yet
                 answers = [
@@ -121,8 +127,8 @@ class SpotMachines(AwsMachines):
                         [{"Name": "spot-instance-request-id", "Values": some}]
                     )
                 ]
-                over = self._book.looked_up(unseen, answers, self._now())
-            for request in self._book.to_report(over):
+                over = self._requests.looked_up(unseen, answers, self._now())
+            for request in self._requests.to_report(over):
                 log.error(
                     "a request for a spot machine is not fulfilled, and may need you: %s",
                     request.message,
@@ -130,12 +136,12 @@ class SpotMachines(AwsMachines):
                 )
             self._end_orphans()
             machines = self._instances()
-        return [*machines, *self._book.pending()]
+        return [*machines, *self._requests.pending()]
 
     def _instances(self) -> list[Machine]:
         """Instances of requests, tagged; ending ones do not hide missing ones."""
         ec2, terms = self._ready()
-        ids = self._book.instance_ids()
+        ids = self._requests.instance_ids()
         if not ids:
             return []
         found = [

@@ -22,7 +22,7 @@ NO_USE = frozenset(("bad-parameters", "constraint-not-fulfillable", "limit-excee
 """Failures that end a request."""
 RUNS_ON = "request-canceled-and-instance-running"
 LOST_AFTER = timedelta(minutes=10)
-"""A request that AWS does not list for so long is given up."""
+"""Time after which a request that AWS does not list is given up."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +39,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         return not self.instance_id
 
 
-class Book:
+class SpotRequests:
     def __init__(self) -> None:
         self._requests: dict[str, Request] = {}
         self._unseen_since: dict[str, datetime] = {}

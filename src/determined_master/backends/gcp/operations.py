@@ -12,7 +12,7 @@ from determined_master.ports import ProviderFailed
 
 log = logging.getLogger(__name__)
 MAX_A_ROUND = 50
-"""How many operations are queried at once."""
+"""Most operations that are queried at once."""
 
 
 class _Followed(NamedTuple):

@@ -136,7 +136,7 @@ class KubernetesBackend(NamespaceCalls):
             raise NotConnected(f"Kubernetes: {error}") from error
         except KubernetesRefused as error:
             if "exceeded quota" in str(error):
-                await self._tell_of_quota(order, str(error))
+                await self._note_quota(order, str(error))
                 raise NotConnected(f"Kubernetes: {error}") from error
             await self._remove(f"{base}/secrets/{objects.name}")
             await self._refuse(order, _refusal(error, objects.namespace))
@@ -221,7 +221,7 @@ class KubernetesBackend(NamespaceCalls):
         )
         await self._events.container_changed(node, container_id, 4, report)
 
-    async def _tell_of_quota(self, order: StartOrder, reason: str) -> None:
+    async def _note_quota(self, order: StartOrder, reason: str) -> None:
         if order.container_id in self._told_quota:
             return
         self._told_quota.add(order.container_id)

@@ -214,13 +214,13 @@ def _without_total() -> Any:
 def _raise_for(status: int, data: bytes, what: str) -> None:
     if status < 300:
         return
-    told = _object(data)
-    message = str(told.get("message") or data[:500].decode("utf-8", "replace"))
+    status_object = _object(data)
+    message = str(status_object.get("message") or data[:500].decode("utf-8", "replace"))
     if status == 429 or status >= 500:
         raise KubernetesUnreachable(f"{what}: HTTP {status} {message}")
-    behind = (told.get("details") or {}).get("causes") or ()
+    behind = (status_object.get("details") or {}).get("causes") or ()
     causes = frozenset(str(cause.get("reason")) for cause in behind)
-    raise KubernetesRefused(status, str(told.get("reason") or ""), message, causes)
+    raise KubernetesRefused(status, str(status_object.get("reason") or ""), message, causes)
 
 
 def _object(data: bytes) -> Json:

@@ -62,7 +62,7 @@ def _gist(text: str) -> str:
     if "skip schedule deleting pod" in text:
         return "the pod was deleted before it was placed"
     if "longer than the specified deadline" in text:
-        return "it is told to end"  # the backend ends pods by a deadline that has passed
+        return "it is being ended"  # the backend ends pods by a deadline that has passed
     if "nodes are available" in text:
         return f"waits for resources on its node: {text}"
     return text

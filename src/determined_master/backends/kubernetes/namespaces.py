@@ -40,7 +40,7 @@ class NamespaceCalls:
             found = await self._find(name)
             return found is not None and not _is_going(found)
 
-        return await _told(ask)
+        return await _call(ask)
 
     async def create_namespace(self, name: str) -> bool:
         """Create a namespace marked as this master's; an existing one stays unchanged.
@@ -76,7 +76,7 @@ class NamespaceCalls:
                 return self._is_own(found)
             return True
 
-        return await _told(make)
+        return await _call(make)
 
     async def delete_namespace(self, name: str) -> bool:
         """Delete a namespace that this master has created, with everything in it.
@@ -102,7 +102,7 @@ class NamespaceCalls:
                     raise
             return True
 
-        return await _told(delete)
+        return await _call(delete)
 
     async def _find(self, name: str) -> Json | None:
         try:
@@ -123,7 +123,7 @@ class NamespaceCalls:
             return await self._api.call("GET", path)
 
         found = []
-        for item in (await _told(ask)).get("items") or ():
+        for item in (await _call(ask)).get("items") or ():
             hard = (item.get("spec") or {}).get("hard") or {}
             name = str(item["metadata"]["name"])
             if GPU_REQUESTS in hard:
@@ -147,10 +147,10 @@ class NamespaceCalls:
                 own = f"{path}/{name}"
                 await self._api.call("PATCH", own, body=spec, content_type=MERGE_PATCH)
 
-        await _told(put)
+        await _call(put)
 
 
-async def _told(work: Callable[[], Awaitable[_T]]) -> _T:
+async def _call(work: Callable[[], Awaitable[_T]]) -> _T:
     """Run a call, with its errors converted for the services."""
     try:
         return await work()

@@ -41,11 +41,11 @@ class _Entry:
     raw: Json = field(default_factory=dict)
     ends_at_s: float | None = None
     """When a signalled program has certainly ended, by the monotonic clock."""
-    told: int = 0
+    reported: int = 0
     was_killed: bool = False
     is_gone: bool = False
     is_forgotten: bool = False
-    teller: asyncio.Task[None] | None = None
+    reporter: asyncio.Task[None] | None = None
     copier: asyncio.Task[None] | None = None
     remover: asyncio.Task[None] | None = None
     stopped: asyncio.Event = field(default_factory=asyncio.Event)
@@ -178,7 +178,7 @@ class PodBoard:
 
     async def close(self) -> None:
         """Stop all work; the pods stay."""
-        tasks = [t for e in self._entries.values() for t in (e.teller, e.copier, e.remover) if t]
+        tasks = [t for e in self._entries.values() for t in (e.reporter, e.copier, e.remover) if t]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -196,9 +196,9 @@ class PodBoard:
         self._continue(entry)
 
     def _continue(self, entry: _Entry) -> None:
-        """Start the due work of a pod unless it is under way."""
-        if _ORDER[entry.report.state] > entry.told and entry.teller is None:
-            entry.teller = _spawn(self._tell(entry))
+        """Start the next steps of a pod that are not running yet."""
+        if _ORDER[entry.report.state] > entry.reported and entry.reporter is None:
+            entry.reporter = _spawn(self._report(entry))
         is_over = entry.report.state == "TERMINATED"
         if entry.copier is None and (entry.seen.has_output or is_over):
             copies = self._copy(entry) if entry.seen.has_output else self._close_output(entry)
@@ -206,11 +206,11 @@ class PodBoard:
         if entry.is_forgotten and entry.remover is None:
             entry.remover = _spawn(self._remove(entry))
 
-    async def _tell(self, entry: _Entry) -> None:
-        """Report its state until that succeeds; a state that is outdated by then is left out."""
+    async def _report(self, entry: _Entry) -> None:
+        """Report its state until that succeeds; states that have passed meanwhile are skipped."""
         pause_s = self._times.pause_s
         try:
-            while _ORDER[entry.report.state] > entry.told:
+            while _ORDER[entry.report.state] > entry.reported:
                 report = entry.report
                 number = _ORDER[report.state]
                 if report.state == "TERMINATED" and entry.copier is not None:
@@ -225,9 +225,9 @@ class PodBoard:
                     await asyncio.sleep(pause_s)
                     pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
                 else:
-                    entry.told = number
+                    entry.reported = number
         finally:
-            entry.teller = None
+            entry.reporter = None
 
     async def _copy(self, entry: _Entry) -> None:
         seen = entry.seen

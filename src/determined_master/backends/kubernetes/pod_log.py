@@ -36,7 +36,7 @@ BATCH_LINES = 4000
 BATCH_BYTES = 512 * 1024
 """Limits of one read; two batches may be sent as one."""
 IDLE_S = 900.0
-"""After so long without data a log is opened again: its connection may be lost."""
+"""Time without data after which a log is opened again: its connection may be lost."""
 _QUEUE = 8
 _LONGEST_PAUSE_S = 15.0
 _T = TypeVar("_T")

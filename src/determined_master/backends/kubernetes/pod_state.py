@@ -161,7 +161,7 @@ def _after(pod: Json, end: Json) -> _Ended:
     if status.get("reason") in NODE_REASONS:
         return "TERMINATED", Failure("agent_failed", _reason_text(status), code), code
     if code == 0 and _is_past_deadline(status):
-        text = "it was told to end, and did"
+        text = "it was signalled to end, and did"
         return "TERMINATED", Failure("container_ended", text, code), code
     if code == 0:
         return "TERMINATED", None, 0
@@ -214,8 +214,8 @@ def _failed(pod: Json, status: Json) -> _Ended:
             return "TERMINATED", Failure("task_error", f"{text}: {said}", code), code
     if _is_past_deadline(status):
         if "running" not in _main(status):
-            return "TERMINATED", Failure("container_aborted", "it was told to end"), None
-        text = "it was told to end, and reported no exit code"
+            return "TERMINATED", Failure("container_aborted", "it was signalled to end"), None
+        text = "it was signalled to end, and reported no exit code"
         return "TERMINATED", Failure("container_ended", text), None
     reason = str(status.get("reason") or "")
     if reason in NODE_REASONS or reason.startswith("OutOf"):

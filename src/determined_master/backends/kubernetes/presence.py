@@ -64,8 +64,8 @@ class Presence:
         """Which of `nodes` and `pods` are known to match the cluster."""
         self._joined: set[str] = set()
         self._away: dict[str, float] = {}
-        """By node that is not ready or does not exist: the seconds that it has left to return."""
-        self._knows_others = False
+        """By node that is not ready or does not exist: the seconds until it is given up."""
+        self._has_foreign_usage = False
         """Whether the usage by others was read since the cluster was reached."""
         self._told_events: set[str] = set()
         self._unmatched: dict[str, list[Json]] = {}
@@ -83,7 +83,7 @@ class Presence:
         """
         self._listed.clear()
         self._joined.clear()
-        self._knows_others = False
+        self._has_foreign_usage = False
         self._nodes.set_reachable(is_reachable=False)
         self._away = dict.fromkeys(expected, self._node_wait_s)
         selector = {"labelSelector": f"{names.CLUSTER}={self._options.cluster_id}"}
@@ -93,7 +93,7 @@ class Presence:
                 lambda: self._follow("nodes", "/api/v1/nodes", {}, self._on_nodes),
                 lambda: self._follow("pods", "/api/v1/pods", selector, self._on_pods),
                 lambda: self._follow("events", "/api/v1/events", pods_only, self._on_events),
-                lambda: self._every(FOREIGN_S, self._look_at_others),
+                lambda: self._every(FOREIGN_S, self._read_foreign_usage),
                 lambda: self._every(TICK_S, self._tick),
                 lambda: self._every(self._times.sweep_s, self._sweep),
             ):
@@ -121,7 +121,7 @@ class Presence:
             for name in self._joined:  # it may disappear unseen
                 self._away.setdefault(name, self._node_wait_s)
             self._joined.clear()
-            self._knows_others = False
+            self._has_foreign_usage = False
             self._nodes.set_reachable(is_reachable=False)
 
     async def _every(self, pause_s: float, work: Callable[[], Awaitable[None]]) -> None:
@@ -141,13 +141,13 @@ class Presence:
             self._nodes.remove(str(change.item["metadata"]["name"]))
         else:
             self._nodes.put(change.item)
-        await self._meet()
+        await self._update_nodes()
 
     async def _on_pods(self, change: ObjectsListed | ObjectChanged) -> None:
         if isinstance(change, ObjectsListed):
             self._pods.replace_all(change.items)
             self._listed.add("pods")
-            await self._meet()
+            await self._update_nodes()
             await self._match_events(self._pods.uids())
         else:
             seen = observe(change.item, clock.now())
@@ -160,12 +160,12 @@ class Presence:
                 await self._match_events({seen.uid})
         self._nodes.set_own_slots(self._pods.own_slots())
 
-    async def _meet(self) -> None:
-        """Report nodes that have appeared, and record those that have disappeared."""
+    async def _update_nodes(self) -> None:
+        """Report new nodes, and record lost ones."""
         if not self.is_reachable:
             return
-        if not self._knows_others:
-            await self._look_at_others()
+        if not self._has_foreign_usage:
+            await self._read_foreign_usage()
         self._nodes.set_reachable(is_reachable=True)
         ready = {s.id: s for s in self._nodes.snapshots() if s.is_connected}
         for name in self._joined - ready.keys():
@@ -180,10 +180,10 @@ class Presence:
             self._joined.add(name)
             for report in reports:
                 if report.container_id not in keep:
-                    await self._let_go(report.container_id, report.state == "TERMINATED")
+                    await self._release(report.container_id, report.state == "TERMINATED")
 
-    async def _let_go(self, container_id: str, is_over: bool) -> None:
-        """An unwanted pod: it was given up, or its end is stored."""
+    async def _release(self, container_id: str, is_over: bool) -> None:
+        """Release a pod that is not needed: it was given up, or its end is stored."""
         pod = self._pods.find(container_id)
         self._pods.forget(container_id)
         if pod is not None and not is_over:
@@ -201,12 +201,12 @@ class Presence:
                 await self._events.agent_lost(name, reason)
                 await self._pods.abandon(name)
 
-    async def _look_at_others(self) -> None:
+    async def _read_foreign_usage(self) -> None:
         query = {
             "labelSelector": f"{names.CLUSTER}!={self._options.cluster_id}",
             "fieldSelector": "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed",
         }
-        self._knows_others = True  # even where the master may not query it
+        self._has_foreign_usage = True  # even where the master may not query it
         others, _ = await list_all(self._api, "/api/v1/pods", query)
         self._nodes.set_foreign(others)
 
@@ -234,7 +234,7 @@ class Presence:
             about = event.get("involvedObject") or {}
             uid = str(about.get("uid") or "")
             if self._pods.find_uid(uid) is not None:
-                await self._tell_event(event)
+                await self._note_event(event)
             elif str(about.get("name")).startswith("det-"):
                 self._keep_unmatched(uid, event)
 
@@ -248,9 +248,9 @@ class Presence:
         """Report events from before the pod was known."""
         for uid in uids & self._unmatched.keys():
             for event in self._unmatched.pop(uid):
-                await self._tell_event(event)
+                await self._note_event(event)
 
-    async def _tell_event(self, event: Json) -> None:
+    async def _note_event(self, event: Json) -> None:
         uid = str((event.get("involvedObject") or {}).get("uid") or "")
         pod = self._pods.find_uid(uid)
         text = event_lines.line_of(event)

@@ -103,13 +103,13 @@ async def _watch(
                 for line in lines:
                     if not line.strip():
                         continue
-                    told = msgspec.json.decode(line)
-                    item = told.get("object") or {}
-                    if told.get("type") == "ERROR":
+                    change = msgspec.json.decode(line)
+                    item = change.get("object") or {}
+                    if change.get("type") == "ERROR":
                         code = int(item.get("code") or 500)
                         raise KubernetesRefused(
                             code, str(item.get("reason")), str(item.get("message"))
                         )
                     version = str(item.get("metadata", {}).get("resourceVersion") or version)
-                    if told.get("type") in ("ADDED", "MODIFIED", "DELETED"):
-                        yield ObjectChanged(told["type"], item)
+                    if change.get("type") in ("ADDED", "MODIFIED", "DELETED"):
+                        yield ObjectChanged(change["type"], item)

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from determined_master.domain.allocation.messages import Allocation, Container
 
 MAX_IN_STATE = 16
-"""With long names and a dozen ports each, so many containers take some 5 KiB."""
+"""Containers; with long names and a dozen ports each they take some 5 KiB."""
 
 
 def split(state: Allocation) -> tuple[Allocation, Sequence[Container]]:

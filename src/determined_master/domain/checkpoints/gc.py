@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 MAX_RUNS = 5
-"""How often a GC task is started before it is given up."""
+"""Runs after which a checkpoint GC task is given up."""
 
 
 class Saved(msgspec.Struct, frozen=True):

@@ -17,7 +17,7 @@ from determined_master.domain.config.layers import (
     chosen_pool,
     container_defaults,
 )
-from determined_master.domain.config.policies.layer import blamed, lay_over
+from determined_master.domain.config.policies.layer import apply_invariants, blamed
 from determined_master.domain.config.policies.rules import (
     Policies,
     check_constraints,
@@ -74,7 +74,7 @@ def build_experiment(
     template = _read(layers.template, "<template>", report) if layers.template else {}
     own = report.problems
     config = EXPERIMENT.merge(user, template)
-    config = lay_over(config, layers.policies, report)
+    config = apply_invariants(config, layers.policies, report)
 
     pool = _fill_pool(config, layers, report)
     config = _merge_cluster(config, layers)

@@ -1,7 +1,7 @@
 """Decides about the machines of one pool: a state and an observation give actions.
 
 One tick is a sequence of observations, each after the actions of the one before: MachinesListed,
-PoolObserved, AgentsShut, MachinesEnded, LaunchDue, LaunchesDone, and TickEnded.
+PoolObserved, AgentsCordoned, MachinesEnded, LaunchDue, LaunchesDone, and TickEnded.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from determined_master.domain.machines.launch_backoff import (
 )
 from determined_master.domain.machines.observations import (
     Action,
+    CordonAgents,
     EndMachines,
     FindTasks,
     LaunchMachines,
@@ -39,7 +40,6 @@ from determined_master.domain.machines.observations import (
     Observation,
     RefuseRequest,
     SettleLaunches,
-    ShutAgents,
     SpareMachine,
     WriteLog,
 )
@@ -70,10 +70,10 @@ def step(state: ControllerState, observation: Observation, now: datetime) -> Ste
             return _note_unlisted(state, unlisted, now)
         case observations.PoolObserved():
             return _decide(state, observation, now)
-        case observations.AgentsShut(busy=busy):
+        case observations.AgentsCordoned(busy=busy):
             return state, _end(state, busy)
         case observations.MachinesEnded(leaving=leaving):
-            return _shut(state, state.orphaned | leaving)
+            return _cordon(state, state.orphaned | leaving)
         case observations.LaunchDue(is_settled=is_settled):
             return state, _launch(state, is_settled, now)
         case observations.LaunchAnswered():
@@ -97,8 +97,8 @@ def _begin_lead(state: ControllerState, lead: observations.LeadBegun) -> Step:
         joins=JoinTracker(joined=frozenset(idle_since)),
         backoff=LaunchBackoff(),
     )
-    names = lead.leaving | state.shut
-    return replace(state, shut=names), [ShutAgents(names)] if names else []
+    names = lead.leaving | state.cordoned
+    return replace(state, cordoned=names), [CordonAgents(names)] if names else []
 
 
 def _restart_clocks(state: ControllerState, now: datetime) -> Step:
@@ -147,7 +147,7 @@ def _decide(state: ControllerState, pool: observations.PoolObserved, now: dateti
     actions.append(NoteIdleTimes(decided.clocks.idle_since))
     ending, leaving = _agents(decided.endings), frozenset(pool.leaving.values())
     active = {m.agent_name for m in machines if m.state in ACTIVE}
-    orphaned = (state.shut & pool.present) - (active - ending - leaving)
+    orphaned = (state.cordoned & pool.present) - (active - ending - leaving)
     state = replace(
         state,
         clocks=decided.clocks,
@@ -159,9 +159,9 @@ def _decide(state: ControllerState, pool: observations.PoolObserved, now: dateti
     )
     state = replace(state, status=status_of(state, pool.connected, pool.fleet, now))
     names = orphaned | ending | leaving
-    if names or state.shut:
-        state = replace(state, shut=names)
-        actions.append(ShutAgents(names))
+    if names or state.cordoned:
+        state = replace(state, cordoned=names)
+        actions.append(CordonAgents(names))
     return state, actions
 
 
@@ -183,10 +183,10 @@ def _end(state: ControllerState, busy: frozenset[str]) -> list[Action]:
     ]
 
 
-def _shut(state: ControllerState, names: frozenset[str]) -> Step:
-    if names == state.shut:
+def _cordon(state: ControllerState, names: frozenset[str]) -> Step:
+    if names == state.cordoned:
         return state, []
-    return replace(state, shut=names), [ShutAgents(names)]
+    return replace(state, cordoned=names), [CordonAgents(names)]
 
 
 def _launch(state: ControllerState, is_settled: bool, now: datetime) -> list[Action]:
@@ -216,7 +216,7 @@ def _note_launch(
 
 def _note_failure(state: ControllerState, text: str, now: datetime) -> Step:
     backoff, is_logged = back_off(state.backoff, text, state.config.patience, now)
-    line = f"no machine could be started, it is tried again: {text}"
+    line = f"no machine could be started; retrying: {text}"
     actions: list[Action] = [WriteLog(level="error", text=line)] if is_logged else []
     return replace(state, backoff=backoff), actions
 

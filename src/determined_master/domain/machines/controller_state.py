@@ -9,7 +9,7 @@ import msgspec
 from determined_master.domain.machines.join_tracker import JoinTracker
 from determined_master.domain.machines.launch_backoff import (
     LaunchBackoff,
-    LaunchPatience,
+    LaunchRetryPolicy,
     standing_failure,
 )
 from determined_master.domain.machines.observations import FleetView
@@ -27,7 +27,7 @@ class ScalingConfig(msgspec.Struct, frozen=True, kw_only=True):
     pool: str
     limits: Limits
     size: Size
-    patience: LaunchPatience = LaunchPatience()
+    patience: LaunchRetryPolicy = LaunchRetryPolicy()
 
 
 class ControllerState(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +45,7 @@ class ControllerState(msgspec.Struct, frozen=True, kw_only=True):
     """Machines that were started and never listed, as of the last listing."""
     refused_tasks: frozenset[str] = frozenset()
     """Tasks whose log has the current failure: each log gets it once."""
-    shut: frozenset[str] = frozenset()
+    cordoned: frozenset[str] = frozenset()
     """Agents on which nothing new may start."""
     logged: str = ""
     """The last warning, until a tick succeeds."""

@@ -12,7 +12,7 @@ LONGEST_PAUSE = timedelta(minutes=1)
 LOG_EVERY = timedelta(minutes=10)
 
 
-class LaunchPatience(msgspec.Struct, frozen=True):
+class LaunchRetryPolicy(msgspec.Struct, frozen=True):
     """The settings for failed launches."""
 
     timeout: timedelta = timedelta(0)
@@ -39,7 +39,7 @@ class LaunchBackoff(msgspec.Struct, frozen=True, kw_only=True):
     """No launch is tried before."""
     logged_at: datetime | None = None
 
-    def may_launch(self, patience: LaunchPatience, now: datetime) -> bool:
+    def may_launch(self, patience: LaunchRetryPolicy, now: datetime) -> bool:
         """Whether neither a pause nor a failure that counts prevents a launch."""
         if self.retry_at is not None and now < self.retry_at:
             return False
@@ -47,7 +47,7 @@ class LaunchBackoff(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def back_off(
-    backoff: LaunchBackoff, text: str, patience: LaunchPatience, now: datetime
+    backoff: LaunchBackoff, text: str, patience: LaunchRetryPolicy, now: datetime
 ) -> tuple[LaunchBackoff, bool]:
     """Account for a failed launch.
 
@@ -68,7 +68,7 @@ def back_off(
 
 
 def note_failure(
-    before: LaunchErrors | None, text: str, patience: LaunchPatience, now: datetime
+    before: LaunchErrors | None, text: str, patience: LaunchRetryPolicy, now: datetime
 ) -> LaunchErrors:
     """Record a failure; one that follows another soon is a repeat."""
     follows = before is not None and patience.timeout > timedelta(0)
@@ -77,7 +77,7 @@ def note_failure(
     return LaunchErrors(text, now, before.repeats + 1)
 
 
-def pause_after(failures: int, patience: LaunchPatience) -> timedelta:
+def pause_after(failures: int, patience: LaunchRetryPolicy) -> timedelta:
     """The delay before the next launch after so many failures in a row, at least 1.
 
     It grows up to a minute, since clouds count refused requests too. It stays shorter than the
@@ -88,7 +88,7 @@ def pause_after(failures: int, patience: LaunchPatience) -> timedelta:
 
 
 def standing_failure(
-    errors: LaunchErrors | None, patience: LaunchPatience, now: datetime
+    errors: LaunchErrors | None, patience: LaunchRetryPolicy, now: datetime
 ) -> str | None:
     """The text of the failure that counts now; while there is one, no machine is started."""
     if errors is None or patience.timeout <= timedelta(0):

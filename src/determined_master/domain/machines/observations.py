@@ -54,8 +54,8 @@ class PoolObserved(msgspec.Struct, frozen=True, kw_only=True):
     fleet: FleetView
 
 
-class AgentsShut(msgspec.Struct, frozen=True):
-    """Nothing new starts on the agents of the last `ShutAgents`."""
+class AgentsCordoned(msgspec.Struct, frozen=True):
+    """Nothing new starts on the agents of the last `CordonAgents`."""
 
     busy: frozenset[str]
     """Those of them that run something."""
@@ -109,7 +109,7 @@ Observation = (
     | ClockJumped
     | MachinesListed
     | PoolObserved
-    | AgentsShut
+    | AgentsCordoned
     | MachinesEnded
     | LaunchDue
     | LaunchAnswered
@@ -132,7 +132,7 @@ class NoteIdleTimes(msgspec.Struct, frozen=True):
     since: Mapping[str, datetime]
 
 
-class ShutAgents(msgspec.Struct, frozen=True):
+class CordonAgents(msgspec.Struct, frozen=True):
     """Start nothing new on these agents, and allow new work on all others."""
 
     names: frozenset[str]
@@ -170,7 +170,7 @@ class RefuseRequest(msgspec.Struct, frozen=True):
 Action = (
     WriteLog
     | NoteIdleTimes
-    | ShutAgents
+    | CordonAgents
     | SpareMachine
     | EndMachines
     | SettleLaunches

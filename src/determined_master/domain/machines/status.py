@@ -21,7 +21,7 @@ class MachineStatus(msgspec.Struct, frozen=True, kw_only=True):
     tried_again_at: datetime | None = None
     """No machine is started before; None without a pause."""
     silent: int = 0
-    """So many machines in a row were given up because their agents never joined."""
+    """How many machines in a row were given up because their agents never joined."""
     paused_until: datetime | None = None
     """For that reason no machine is started before, and then only one."""
     trouble: str = ""

@@ -126,14 +126,14 @@ class _Shares:
 
     def _longest_waiting(self, shares: list[Share]) -> RequestView | None:
         """The oldest of the jobs' oldest requests that has waited too long and is stuck."""
-        impatient_at = self.line.impatient_at
+        starving_at = self.line.starving_at
         oldest = [
             (job.pending[0], job, share.offered)
             for share in shares
             if (job := self._jobs[share.job_id]).pending
         ]
         for request, job, offered in sorted(oldest, key=lambda entry: age_key(entry[0])):
-            if request.requested_at <= impatient_at and self._is_stuck(request, job, offered):
+            if request.requested_at <= starving_at and self._is_stuck(request, job, offered):
                 return request
         return None
 

@@ -11,7 +11,7 @@ from determined_master.domain.schedule.plan import Preempt, Start, Wait, WaitCod
 from determined_master.domain.schedule.view import PoolView, RequestView
 
 MAX_DRAINED_FOR = 16
-"""At most so many requests have agents drained for them at a time: the first in the queue."""
+"""Most requests that agents are drained for at a time: the first in the queue."""
 PREEMPTED = "preempted by the scheduler"
 
 
@@ -25,7 +25,7 @@ class PlanningPass:
         self.starts: list[Start] = []
         self.preemptions: list[Preempt] = []
         self.waits: list[Wait] = []
-        self.impatient_at = view.now - timedelta(seconds=view.rules.gang_patience_s)
+        self.starving_at = view.now - timedelta(seconds=view.rules.gang_patience_s)
         self._drained: Capacity | None = None
         self._sizes: Counter[int] | None = None
         self._possible: dict[Demand, bool] = {}
@@ -77,13 +77,13 @@ class PlanningPass:
             self._drained = drained(self.view.agents, rules, self.kind)
         return fit(demand, "", self._drained) is not None
 
-    def is_impatient(self, request: RequestView) -> bool:
+    def is_starving(self, request: RequestView) -> bool:
         """Whether it has waited so long that others may not pass it any more.
 
         Only a request for several slots can be passed: a single free slot goes to the first
         request that can use it.
         """
-        return request.slots > 1 and request.requested_at <= self.impatient_at
+        return request.slots > 1 and request.requested_at <= self.starving_at
 
     @property
     def can_drain(self) -> bool:

@@ -94,12 +94,12 @@ class _Queue:
     def _serve_equals(self, members: Sequence[RequestView], ahead: str) -> str:
         """Serve all of one priority; returns the first that waits, else `ahead`."""
         waits, first = self.line.waits, ahead
-        settled, impatient_at = self._settled, self.line.impatient_at
+        settled, starving_at = self._settled, self.line.starving_at
         for request in members:
             # The check of `_is_settled`, without a call for each request of a long queue.
             is_for_all = settled.get(demand_of(request))
             if request.max_slots is None and (
-                is_for_all or (is_for_all is False and request.requested_at > impatient_at)
+                is_for_all or (is_for_all is False and request.requested_at > starving_at)
             ):
                 waits.append(Wait(request.allocation_id, "full"))
                 first = first or request.allocation_id
@@ -120,7 +120,7 @@ class _Queue:
     def _is_settled(self, request: RequestView) -> bool:
         """Whether an equal request has shown that it can only wait."""
         is_for_all = self._settled.get(demand_of(request))
-        return is_for_all or (is_for_all is False and not self.line.is_impatient(request))
+        return is_for_all or (is_for_all is False and not self.line.is_starving(request))
 
     def _in_order(
         self, members: list[RequestView], demands: Iterable[Demand]
@@ -131,8 +131,8 @@ class _Queue:
         waiting gang in the queue, and would pass it forever. A request that these agents could
         never hold comes last, so that it does not change the order of the others.
         """
-        at = self.line.impatient_at
-        # The check of `is_impatient`, without a call for each request of a long queue.
+        at = self.line.starving_at
+        # The check of `is_starving`, without a call for each request of a long queue.
         waiting = [r for r in members if r.slots > 1 and r.requested_at <= at]
         if not waiting:
             return members
@@ -186,8 +186,8 @@ class _Queue:
         if not line.is_possible(demand):
             line.wait(request, "impossible")
             return False
-        is_impatient = line.is_impatient(request)
-        if (self._preempts or is_impatient) and demand not in self._hopeless:
+        is_starving = line.is_starving(request)
+        if (self._preempts or is_starving) and demand not in self._hopeless:
             parts = fit(demand, request.allocation_id, line.capacity, is_reservation=True)
             if parts is None and self._victims is not None:
                 if self._victims.has_served_enough:
@@ -201,12 +201,12 @@ class _Queue:
                 line.wait(request, "leaving", agents=parts)
                 return True
             self._hopeless.add(demand)
-        kept = line.drain_for(request, demand) if is_impatient else None
+        kept = line.drain_for(request, demand) if is_starving else None
         if kept is not None:
             line.wait(request, "kept", agents=kept)
             return True
         if not self._preempts or demand in self._hopeless:
-            # A single slot never starves, see `is_impatient`.
+            # A single slot never starves, see `is_starving`.
             self._settled[demand] = demand.slots <= 1 or line.is_undrainable(demand)
         line.wait(request, "full")
         return True

@@ -147,7 +147,7 @@ def _no_backfill(view: PoolView, request: RequestView) -> str:
     if not view.rules.preemption:
         return "; the pool starts nothing less urgent while they wait (preemption is off)"
     if not request.is_preemptible:
-        return "; it could not be asked to leave for them, so it does not start before them"
+        return "; it could not be preempted for them, so it does not start before them"
     return ""
 
 

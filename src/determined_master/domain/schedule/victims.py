@@ -19,7 +19,7 @@ from determined_master.domain.schedule.view import RequestView, RunningView
 
 _BEFORE_ALL = Decimal("-Infinity")
 MAX_SERVED = 32
-"""Requests for which tasks are preempted in one pass; the next pass serves the others."""
+"""Most requests that preempt others in one pass; the next pass serves the rest."""
 
 
 class Victims:

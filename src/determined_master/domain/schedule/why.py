@@ -16,7 +16,7 @@ from determined_master.domain.schedule.view import PAST, PoolView, RequestView, 
 MAX_AHEAD = 10
 MAX_NEXT = 5
 MAX_ASKS = 6
-"""At most so many smaller requests are tried, each by a plan of the whole pool."""
+"""Most smaller requests that are tried, each by a plan of the whole pool."""
 
 
 class Free(msgspec.Struct, frozen=True):

@@ -45,7 +45,7 @@ from determined_master.domain.trial.messages import (
 
 Step = tuple[Trial, list[TrialEffect]]
 
-SILENT = "nothing was heard of its program for five minutes"
+SILENT = "its program did not report for five minutes"
 
 
 def create(event: TrialDetached) -> Step:

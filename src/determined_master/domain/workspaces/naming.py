@@ -8,7 +8,7 @@ from determined_master.domain.errors import InvalidArgument
 
 MAX_WORKSPACE_NAME = 80
 MAX_NAME = 512
-"""Characters of external names and ids: the limit of a database index in any script."""
+"""Characters of names and ids from outside: in any script they fit into a database index."""
 MAX_KEY = 5
 KEY_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 _KEY = re.compile(r"[A-Z0-9]{1,5}")
@@ -73,8 +73,8 @@ def check_key(key: str) -> str:
     return upper
 
 
-def made_up_key(name: str, drawn: str) -> str:
-    """A key from a project's name: its first three letters or digits, then the random part.
+def generated_key(name: str, drawn: str) -> str:
+    """A key from a project's name: its first three letters or digits, then drawn letters.
 
     Args:
         name: the project's.

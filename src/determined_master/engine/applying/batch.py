@@ -19,7 +19,7 @@ from determined_master.engine.kind import (
     tag_of,
 )
 
-_TOLD_EFFECT_CHARS = 400
+_MAX_EFFECT_CHARS = 400
 """The journal has longer effects by name only."""
 
 
@@ -104,7 +104,7 @@ class Writes:
         """Add the result of `step`; return its records."""
         kind, id, version = post.kind.name, post.id, subject.version
         records: list[Record] = []
-        told: list[str] = []
+        ordered: list[str] = []
         for thing in produced:
             if isinstance(thing, Record):
                 records.append(thing)
@@ -117,9 +117,9 @@ class Writes:
             elif isinstance(thing, CancelTimer):
                 self.timers[kind, id, thing.name] = None
             else:
-                self._add_effect(EffectId(kind, id, version, len(told)), thing, text)
-            told.append(text if len(text) <= _TOLD_EFFECT_CHARS else _by_name(thing))
-        effects = f"[{','.join(told)}]" if told else None
+                self._add_effect(EffectId(kind, id, version, len(ordered)), thing, text)
+            ordered.append(text if len(text) <= _MAX_EFFECT_CHARS else _by_name(thing))
+        effects = f"[{','.join(ordered)}]" if ordered else None
         event = encode(post.event)
         self.journal.append((subject.born, kind, id, version, post.cause, event, effects))
         return records

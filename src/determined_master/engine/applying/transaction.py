@@ -114,7 +114,7 @@ class _Transaction:
         self._conn = conn
         self._term = term
         self._subjects: dict[Key, Subject] = {}
-        self._told: dict[tuple[str, str, str], int] = {}
+        self._applied_causes: dict[tuple[str, str, str], int] = {}
         self._writes = Writes(term.now())
         self._outcomes: list[tuple[Post, Outcome[Any] | Exception]] = []
         self._duplicates: list[tuple[Subject, int]] = []
@@ -134,7 +134,7 @@ class _Transaction:
                 if not version:
                     raise StaleEpoch("another process is taking the lead")
             elif cause is not None:
-                self._told[kind, id, cause] = version
+                self._applied_causes[kind, id, cause] = version
             else:
                 stored = keys[kind, id].codec.stored(state)
                 self._subjects[kind, id] = Subject(
@@ -173,7 +173,7 @@ class _Transaction:
             Poisoned: the rows of the only event cannot be written. A failure for several is
             raised unchanged: each is then applied alone.
         """
-        seen = set(self._told)
+        seen = set(self._applied_causes)
         groups: dict[RowWriter, list[tuple[tuple[str, str, str], Any]]] = {}
         for post in posts:
             cause = (*post.key, post.cause)
@@ -253,11 +253,11 @@ class _Transaction:
     async def _step(self, post: Post) -> Outcome[Any] | Exception:
         """Apply one event; a refusal by the domain is returned unless `within` has written."""
         subject = self._subjects[post.key]
-        told = self._told.get((*post.key, post.cause))
-        if told is not None:
-            self._duplicates.append((subject, told))
+        version = self._applied_causes.get((*post.key, post.cause))
+        if version is not None:
+            self._duplicates.append((subject, version))
             self._writes.close(post.closes)
-            return Outcome(told, is_duplicate=True, state=subject.state)
+            return Outcome(version, is_duplicate=True, state=subject.state)
         if post.timer is not None and not self._is_due(post):
             return Outcome(subject.version, is_duplicate=True, state=subject.state)
         if (refusal := self._refused.get((*post.key, post.cause))) is not None:
@@ -283,7 +283,7 @@ class _Transaction:
             if subject.has_context and post.kind.context is not None:
                 subject.context = post.kind.context.advance(subject.context, records)
         self._writes.close(post.closes)
-        self._told[(*post.key, post.cause)] = subject.version
+        self._applied_causes[(*post.key, post.cause)] = subject.version
         return Outcome(subject.version, state=state)
 
     async def _close(self, closing: Closing) -> None:

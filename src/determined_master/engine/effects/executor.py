@@ -188,7 +188,7 @@ class EffectExecutor:
         facts = {"effect": str(open_effect.id), "attempt": open_effect.attempts}
         if effect is None or open_effect.attempts >= limit:
             _log.error("gave up an effect", exc_info=error, extra=facts)
-            await self._tell_failure(open_effect, _words(error))
+            await self._report_failure(open_effect, _words(error))
             return True
         _log.warning("an effect failed", extra={**facts, "error": repr(error)})
         wait_s = self._retry.wait_s(open_effect.attempts)
@@ -203,7 +203,7 @@ class EffectExecutor:
         await asyncio.sleep(wait_s)
         return False
 
-    async def _tell_failure(self, open_effect: OpenEffect, words: str) -> None:
+    async def _report_failure(self, open_effect: OpenEffect, words: str) -> None:
         """Report the failure to the aggregate, even if the database is away or full for long; then
         close.
         """
@@ -224,7 +224,7 @@ class EffectExecutor:
                 await asyncio.sleep(self._retry.wait_s(tries))
             except DetError as error:
                 _log.error(
-                    "an aggregate refused to hear of a failed effect",
+                    "an aggregate refused the report of a failed effect",
                     extra={"effect": str(id), "error": str(error)},
                 )
                 break

@@ -20,7 +20,7 @@ from determined_master.store.db import Database
 _log = logging.getLogger(__name__)
 _PAGE = 1000
 _GROUP = 64
-"""How many effects of one aggregate are carried out at a time."""
+"""Most effects of one aggregate that are carried out at a time."""
 
 _SETTLED_AFTER = timedelta(minutes=5)
 """An older effect is in a lane, or was missed."""
@@ -158,14 +158,14 @@ class Outbox:
     async def _run_lane(self, key: Key) -> None:
         lane = self._lanes[key]
         while lane:
-            group = _side_by_side(lane)
+            group = _concurrent(lane)
             await self._executor.carry_out(group)
             for _ in group:
                 lane.popleft()
         del self._lanes[key]
 
 
-def _side_by_side(lane: deque[OpenEffect]) -> Sequence[OpenEffect]:
+def _concurrent(lane: deque[OpenEffect]) -> Sequence[OpenEffect]:
     """The first effect, and those behind it that need not wait for it or for each other."""
     group: dict[str | None, OpenEffect] = {}
     for open_effect in islice(lane, _GROUP):

@@ -24,7 +24,7 @@ _LOOK_AT_CLOCK_S = 1.0
 _RETRY_S = 5.0
 _LONGEST_RETRY_S = 3600.0
 _ATTEMPTS = 10
-"""How often a timer that meets a defect is tried; then the next leader takes it."""
+"""Attempts that meet a defect; afterwards a timer stays for the next master."""
 _PAGE = 200
 
 _LIST = """

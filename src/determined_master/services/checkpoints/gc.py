@@ -39,7 +39,7 @@ EVERYTHING = ("**/*",)
 
 
 class GcPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What shall be deleted of one experiment."""
+    """The checkpoints of one experiment that a GC task deletes."""
 
     experiment_id: int
     uuids_by_storage: Mapping[int | None, Sequence[str]]

@@ -35,13 +35,13 @@ class AgentSwitches:
         db: Database,
         backend: ClusterBackend,
         live: LiveAllocations,
-        nudge: Callable[[str], None],
+        trigger_planning: Callable[[str], None],
     ) -> None:
         self._engine = engine
         self._db = db
         self._backend = backend
         self._live = live
-        self._nudge = nudge
+        self._trigger_planning = trigger_planning
         self._known: dict[str, Switches] = {}
         self._turn = asyncio.Lock()
 
@@ -104,7 +104,7 @@ class AgentSwitches:
                 await write_switches(conn, agent_id, changed, caller.user_id)
             self._known = {**self._known, agent_id: changed}
             self._backend.set_switches(self._known)
-        self._nudge(agent.pool)
+        self._trigger_planning(agent.pool)
         await self.enforce()
         return self._find(agent_id)
 

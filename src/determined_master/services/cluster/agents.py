@@ -40,12 +40,12 @@ class AgentReports:
         engine: Engine,
         live: LiveAllocations,
         logs: TaskLogs,
-        nudge: Callable[[str], None],
+        trigger_planning: Callable[[str], None],
     ) -> None:
         self._engine = engine
         self._live = live
         self._logs = logs
-        self._nudge = nudge
+        self._trigger_planning = trigger_planning
 
     async def agent_joined(
         self, agent: AgentSnapshot, containers: tuple[ContainerReport, ...]
@@ -65,7 +65,7 @@ class AgentReports:
             if missing:
                 await self._lose(agent.id, allocation.id, missing, "it came back without it")
         for pool in (agent.pool, *agent.more_pools):
-            self._nudge(pool)
+            self._trigger_planning(pool)
         self._engine.retry_deferred(agent.id)
         return tuple(keep)
 
@@ -283,9 +283,9 @@ class Agents:
         access.may(caller, "edit", "agent")
         return self._join_token
 
-    def rest_of(self, agent_id: str) -> Backoff | None:
+    def backoff_of(self, agent_id: str) -> Backoff | None:
         """How long an agent on which nothing starts gets no work; None when it rests not."""
-        return self._live.rest_of(agent_id)
+        return self._live.backoff_of(agent_id)
 
     async def hidden(self, caller: Caller) -> frozenset[str]:
         """Ids of live allocations that the caller may not see."""

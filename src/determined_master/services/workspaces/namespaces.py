@@ -300,7 +300,7 @@ class WorkspaceNamespaces:
                 if manager in seen:
                     raise InvalidArgument(
                         f"cluster {manager!r} is named twice, maybe by a change of all clusters: "
-                        "say once what shall be done there"
+                        "say once what must be done there"
                     )
                 seen.add(manager)
                 yield manager, change

@@ -22,7 +22,7 @@ from determined_master.domain.workspaces.naming import (
     MAX_KEY,
     check_key,
     check_project_name,
-    made_up_key,
+    generated_key,
 )
 from determined_master.records.workspaces import ProjectRow
 from determined_master.services.access.guard import controlled
@@ -285,7 +285,7 @@ def _made_up_keys(name: str) -> list[str]:
         "".join(KEY_LETTERS[entropy.choice_index(len(KEY_LETTERS))] for _ in range(MAX_KEY))
         for _ in range(KEY_ATTEMPTS)
     )
-    return [made_up_key(name, letters) for letters in drawn]
+    return [generated_key(name, letters) for letters in drawn]
 
 
 async def _lock(

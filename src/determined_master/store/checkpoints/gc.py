@@ -28,7 +28,7 @@ class NewGcTask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GcTaskRow(msgspec.Struct, frozen=True, kw_only=True):
-    """What one task shall delete, and where."""
+    """The checkpoints that one task deletes, and their storage."""
 
     task_id: str
     job_id: str
@@ -84,7 +84,7 @@ async def insert_collection(conn: Conn, new: NewGcTask) -> None:
 
 
 async def find_collection(conn: Conn, task_id: str) -> GcTaskRow | None:
-    """The order of the task of that id."""
+    """The checkpoints that the task of that id deletes."""
     query = """
         SELECT c.task_id, k.job_id::text, c.experiment_id, k.user_id,
                coalesce(s.config, e.config -> 'checkpoint_storage') AS storage,

@@ -11,7 +11,7 @@ from determined_master.domain.config.schema.problems import ROOT, Problem, Probl
 from determined_master.domain.errors import FailedPrecondition
 
 
-def lay_over(
+def apply_invariants(
     config: Mapping[str, Any], policies: Policies, report: ProblemReport
 ) -> dict[str, Any]:
     """A configuration with all invariants in it; replaced values give warnings.

@@ -10,7 +10,7 @@ MAX_SHOWN = 200
 MAX_KEPT = 1000
 """With more mistakes the text is probably not a configuration."""
 HINTED = 20
-"""How many of the first problems get a suggestion."""
+"""How many of the first mistakes get a hint, since the search for one is slow."""
 ROOT = "<config>"
 
 
