@@ -214,7 +214,8 @@ def _listen(chosen: settings.Settings) -> socket.socket:
     except OSError as error:
         raise OSError(
             f"port {chosen.port} of {chosen.host or 'all addresses'} cannot be used: "
-            f"{_reason(error)}; stop what listens there, or choose another with --port or --host"
+            f"{_reason(error)}; stop the program that listens there, or choose another with "
+            "--port or --host"
         ) from None
 
 

@@ -256,9 +256,7 @@ class PodEvents(AgentEvents, Protocol):
         """How much of a container's output is stored."""
 
     async def note(self, note: TaskNote) -> None:
-        """Write a line of the backend into the log of a task; a line with a key is written
-        once.
-        """
+        """Write a line of the backend into a task's log; a line with a key is written once."""
 
 
 class JoinPolicy(Protocol):

@@ -164,7 +164,7 @@ def test_a_second_master_on_a_port_in_use_says_so_and_ends(cluster: Cluster) -> 
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == (
         f"determined-master: port {cluster.port} of 127.0.0.1 cannot be used: Address already in "
-        "use; stop what listens there, or choose another with --port or --host"
+        "use; stop the program that listens there, or choose another with --port or --host"
     )
 
 

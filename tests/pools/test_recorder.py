@@ -147,7 +147,7 @@ async def test_a_record_is_replayed_by_other_rules_side_by_side(pool: Database) 
 def test_the_same_seed_makes_the_same_queue() -> None:
     options = SimulateOptions(generate=30, seed=3, agents="2x8", policies=("priority+worst",))
     assert run_generated(options) == run_generated(options)
-    assert "30 tasks made by chance (seed 3); agents: 2 x 8 slots" in run_generated(options)
+    assert "30 generated tasks (seed 3); agents: 2 x 8 slots" in run_generated(options)
 
 
 def test_policies_and_agents_are_written_as_words() -> None:

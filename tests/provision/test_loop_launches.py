@@ -171,12 +171,13 @@ async def test_machines_whose_agents_never_join_are_reported(
     for _ in range(4):
         await world.tick(MINUTE)
     assert world.loop.status.sentence() == (
-        "no agent came from the last machine: the cloud's console log of one shows an admin why; "
+        "no agent joined from the last machine: admins find the reason in the cloud's "
+        "console log; "
         "the next is tried, alone, after 00:08:00 UTC"
     )
     for _ in range(12):
         await world.tick(MINUTE)
-    assert "no agent came from the last 2 machines" in world.loop.status.sentence()
+    assert "no agent joined from the last 2 machines" in world.loop.status.sentence()
     for _ in range(10):
         await world.tick(MINUTE)
     world.join(world.machines[-1])

@@ -44,7 +44,7 @@ async def test_machines_missing_after_a_change_of_leader_are_logged(
     caplog.clear()
     for _ in range(3):
         await world.tick(MINUTE)
-    told = [getattr(r, "machines", None) for r in caplog.records if "run on unseen" in r.message]
+    told = [getattr(r, "machines", None) for r in caplog.records if "run unnoticed" in r.message]
     assert told == [["default-1"]]
 
 

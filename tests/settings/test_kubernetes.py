@@ -69,7 +69,7 @@ GATEWAY = "gateway_name: g, gateway_namespace: n, gateway_ip: 10.0.0.1"
 MISTAKES = {
     "no bound": ("type: kubernetes", f"{M}.max_slots_per_pod: must say how many"),
     "a bound below 0": ("type: kubernetes, max_slots_per_pod: -1", f"{M}.max_slots_per_pod: must"),
-    "namespace": (f"{SIMPLE}, namespace: x", f"{M}.namespace: is gone: use default_namespace"),
+    "namespace": (f"{SIMPLE}, namespace: x", f"{M}.namespace: was removed: use default_namespace"),
     "a bad name": (f"{SIMPLE}, default_namespace: A_b", f"{M}.default_namespace: must be a DNS"),
     "preemption": (f"{SIMPLE}, default_scheduler: preemption", f'{M}.default_scheduler: "preemp'),
     "priority": (f"{SIMPLE}, default_scheduler: priority", f"{M}.default_scheduler: value must"),

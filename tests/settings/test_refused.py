@@ -67,7 +67,7 @@ CASES = {
     ),
     "4 a creator's role": (
         "security: {authz: {workspace_creator_assign_role: {role_id: 1}}}",
-        "root.security.authz.workspace_creator_assign_role.role_id: is no role that can be given",
+        "root.security.authz.workspace_creator_assign_role.role_id: is not a role of workspaces",
     ),
     "4 lifespan": (
         "security: {token: {default_lifespan_days: 60}}",

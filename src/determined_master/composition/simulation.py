@@ -79,8 +79,8 @@ async def run_recorded(options: SimulateOptions, conn: Conn) -> str:
     lines = [_as_recorded(recorded), *_lines(options, recorded.tasks, agents, recorded.rules)]
     head = (
         f"{len(recorded.tasks)} tasks recorded of pool {options.pool} in "
-        f"{_span(recorded.span_s)}, {recorded.unfinished} of them not over: simulated as far as "
-        f"they were seen; {_shape(agents)}"
+        f"{_span(recorded.span_s)}, {recorded.unfinished} of them unfinished: simulated up to "
+        f"the end of the recording; {_shape(agents)}"
     )
     return _report(options, head, lines)
 
@@ -90,7 +90,7 @@ def run_generated(options: SimulateOptions) -> str:
     agents = _agents(options, agents_of([(4, 8)]))
     slots = sum(a.slots for a in agents)
     tasks = generate(options.generate, slots, Random(options.seed))
-    head = f"{len(tasks)} tasks made by chance (seed {options.seed}); {_shape(agents)}"
+    head = f"{len(tasks)} generated tasks (seed {options.seed}); {_shape(agents)}"
     return _report(options, head, _lines(options, tasks, agents, Rules()))
 
 

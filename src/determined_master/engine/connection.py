@@ -44,7 +44,7 @@ def engine_connect(address: Address) -> Connect:
 
 
 def is_connection_loss(conn: Any, error: BaseException) -> bool:
-    """Whether the connection was lost and the outcome of a transaction on `conn` is unknown."""
+    """Whether the connection was lost, so that a transaction's outcome is unknown."""
     return isinstance(error, _LOST) or bool(conn.is_closed())
 
 

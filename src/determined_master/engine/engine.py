@@ -82,8 +82,7 @@ class Engine:
         self._term_changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self.on_term: list[Callable[[int | None], None]] = []
-        """Called with the epoch when this process becomes leader, and with None when it stops
-        leading."""
+        """Called with the epoch when this process becomes leader, and with None at the end."""
 
     @property
     def is_leader(self) -> bool:
@@ -153,8 +152,7 @@ class Engine:
             closes: an effect that is closed in the same transaction.
             within: SQL, or `Rows`, in the same transaction, run before `step`; leader only. It is
                 skipped for a cause that was applied before. It may run again when the transaction
-                    is
-                repeated, but it takes effect only once.
+                is repeated, but it takes effect only once.
 
         Raises:
             DetError: the refusal of the domain; nothing has changed.

@@ -32,7 +32,7 @@ class RowWriter(Protocol):
 
         Returns:
             For each item None, or the error that prevented its rows; its event is then not
-                applied.
+            applied.
         """
         ...
 

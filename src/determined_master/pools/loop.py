@@ -105,9 +105,8 @@ class PoolLoop:
             await asyncio.sleep(max(0.0, last + MIN_TICK_S - loop.time()))
             self._news.clear()
             last = loop.time()
-            patience_s = (
-                self._patience_s()
-            )  # before the plan, so that the plan sees requests that aged meanwhile
+            # Read before the plan, so that the plan sees requests that aged meanwhile.
+            patience_s = self._patience_s()
             try:
                 await self.tick()
             except Exception:  # the loop must survive

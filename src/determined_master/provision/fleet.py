@@ -214,9 +214,9 @@ class Fleet:
         }
         if gone := sorted(late & self._recalled):
             log.warning(
-                "machines that were there before are not listed any more: they have ended, or run "
-                "on unseen where the provider's region, zone, tag or label, or the master's own "
-                "machine, has changed",
+                "machines from before are not listed any more: they have ended, or they run "
+                "unnoticed because the provider's region, zone, tag or label, or the master's "
+                "own machine, has changed",
                 extra={"pool": self._pool, "machines": gone},
             )
 

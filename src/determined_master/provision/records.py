@@ -26,7 +26,7 @@ async def forget_other_pools(db: Database, pools: Sequence[str]) -> None:
         forgotten = await rows.end_stays_of_other_pools(conn, pools)
     for pool, machines in forgotten.items():
         log.warning(
-            "a pool has no provider any more, and its machines run on: end them in their cloud, "
+            "a pool has no provider any more, its machines still run: end them in their cloud, "
             "or give the pool its provider again",
             extra={"pool": pool, "machines": machines},
         )

@@ -10,14 +10,11 @@ from determined_master import clock
 
 TICK_S = 0.005
 WATCH_S = 600.0
-"""Time without a query after which the monitor stops, since ticking costs half a percent of a
-core."""
+"""Time without a query after which the monitor stops; ticking costs half a percent of a core."""
 
 
 class Stall(msgspec.Struct, frozen=True):
-    """The longest time between two ticks beyond a tick's own, and the length of the
-    measurement.
-    """
+    """The longest time between two ticks beyond a tick's own, and the measured time."""
 
     longest_s: float
     watched_s: float

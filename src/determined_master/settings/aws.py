@@ -86,9 +86,7 @@ class AwsProvider(Provider, frozen=True, kw_only=True):
 
 
 def check_aws(aws: AwsProvider, at: str, report: ProblemReport) -> None:
-    """Report values that AWS would refuse, or from which the machines' properties do not
-    follow.
-    """
+    """Report values that AWS would refuse, or that leave the machines' type unknown."""
     if not aws.image_id:
         text = (
             "is required: name an image of the region that has Docker, as ami-0abc…; Amazon's "

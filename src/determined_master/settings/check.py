@@ -41,7 +41,7 @@ def upgrade(tree: dict[str, Any], report: ProblemReport) -> None:
                 report.warn(old, f"is set besides {new} and wins: remove it")
             _rename(pool, old, new, report)
             if pool.pop("kubernetes_namespace", None) is not None:
-                text = "is gone: bind workspaces to namespaces, or set default_namespace"
+                text = "was removed: bind workspaces to namespaces, or set default_namespace"
                 report.problem("root.resource_pools.kubernetes_namespace", text)
     internal = tree.get("__internal")
     if isinstance(internal, dict) and "preemption_timeout" in internal:
@@ -102,7 +102,7 @@ def _check_authz(authz: Authz, report: ProblemReport) -> None:
     role = ROLES.get(authz.workspace_creator_assign_role.role_id)
     if role is None or role.is_of_cluster:
         known = ", ".join(f"{r.id} ({r.name})" for r in ROLES.values() if not r.is_of_cluster)
-        text = f"is no role that can be given in a workspace; those are {known}"
+        text = f"is not a role of workspaces; valid roles: {known}"
         report.problem("root.security.authz.workspace_creator_assign_role.role_id", text)
 
 
@@ -125,7 +125,7 @@ def _check_tls(settings: Settings, report: ProblemReport) -> None:
         text = "has no effect unless resource_manager.require_authentication is set"
         report.warn("root.resource_manager.client_ca", text)
     if manager.verify_agent_ids and not manager.require_authentication:
-        text = "needs certificates to look at: set resource_manager.require_authentication"
+        text = "has no effect without resource_manager.require_authentication: set it"
         report.problem("root.resource_manager.verify_agent_ids", text)
 
 

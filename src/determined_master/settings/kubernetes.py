@@ -168,11 +168,11 @@ def check_kubernetes(
     """
     _check_pods(manager, f"{at}.max_slots_per_pod", report, defaults)
     if manager.namespace:
-        text = "is gone: use default_namespace, and bind workspaces to others"
+        text = "was removed: use default_namespace, and bind workspaces to others"
         report.problem(f"{at}.namespace", text)
     if manager.default_scheduler == "preemption":
         text = (
-            '"preemption" is gone: leave it empty, use "coscheduler", or give pods priority '
+            '"preemption" was removed: leave it empty, use "coscheduler", or give pods priority '
             "classes by a pod_spec"
         )
         report.problem(f"{at}.default_scheduler", text)

@@ -201,7 +201,7 @@ def _check_kubernetes_pools(manager: Manager, report: ProblemReport) -> None:
         at = f"{manager.at}.resource_pools[{i}]"
         if pool.provider is not None:
             text = (
-                "is for pools of agents: nodes of a Kubernetes cluster are made by its own "
+                "is for pools of agents: a Kubernetes cluster starts nodes by its own "
                 "autoscaler; remove this"
             )
             report.problem(f"{at}.provider", text)

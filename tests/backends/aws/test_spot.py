@@ -187,7 +187,7 @@ async def test_a_lack_of_capacity_is_logged_once_and_the_request_stays(
             assert (await listed(place.provider)).keys() == {first, second}
     told = [(r.request, r.status) for r in caplog.records if hasattr(r, "request")]
     assert told == [(second, "price-too-low"), (first, "capacity-not-available")]
-    assert "is not fulfilled, and may need you: no room" in caplog.text
+    assert "is not fulfilled and may need action: no room" in caplog.text
     assert place.server.calls("RunInstances") == []
     await place.provider.close()
 
@@ -284,7 +284,7 @@ async def test_a_beginning_that_aws_takes_for_past_is_moved(place: SpotPlace) ->
 @covers("scheduling-and-provisioning c.8.tries")
 async def test_after_six_tries_the_clock_is_to_blame(place: SpotPlace) -> None:
     place.server.spot_begins_after = clock.now() + timedelta(hours=1)
-    with pytest.raises(LaunchFailed, match="set the clock of the master's machine"):
+    with pytest.raises(LaunchFailed, match="correct the clock of the master's machine"):
         await requested(place)
     assert len(place.server.calls("RequestSpotInstances")) == 6
     await place.provider.close()

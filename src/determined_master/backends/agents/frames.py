@@ -59,7 +59,9 @@ class Frames:
             raise Closed
         data = event.get("bytes") or (event.get("text") or "").encode()
         if len(data) > MAX_FRAME_BYTES:
-            raise Malformed(f"a frame of {len(data)} bytes; at most {MAX_FRAME_BYTES} are taken")
+            raise Malformed(
+                f"a frame of {len(data)} bytes; at most {MAX_FRAME_BYTES} are accepted"
+            )
         try:
             message: FromAgent = _DECODER.decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:

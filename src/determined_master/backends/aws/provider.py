@@ -177,7 +177,7 @@ class AwsMachines:
                 if error.code != "UnauthorizedOperation":
                     raise
                 log.warning(
-                    "AWS does not let the master look at its image: its disk is taken to be %s",
+                    "AWS does not allow the master to read its image; assuming the disk %s",
                     requests.DEFAULT_ROOT_DEVICE,
                 )
                 return requests.DEFAULT_ROOT_DEVICE

@@ -100,8 +100,8 @@ class SpotMachines(AwsMachines):
             made: list[dict[str, Any]] = answer["SpotInstanceRequests"]
             return made
         raise LaunchFailed(
-            f"AWS takes no beginning of a spot request up to {START * MAX_TRIES} from now: set "
-            "the clock of the master's machine"
+            f"AWS rejects start times of spot requests up to {START * MAX_TRIES} from now: "
+            "correct the clock of the master's machine"
         )
 
     def _terminate(self, machine_ids: Sequence[str]) -> None:
@@ -130,7 +130,7 @@ class SpotMachines(AwsMachines):
                 over = self._requests.looked_up(unseen, answers, self._now())
             for request in self._requests.to_report(over):
                 log.error(
-                    "a request for a spot machine is not fulfilled, and may need you: %s",
+                    "a request for a spot machine is not fulfilled and may need action: %s",
                     request.message,
                     extra={"pool": terms.pool, "request": request.id, "status": request.status},
                 )

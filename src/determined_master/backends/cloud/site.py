@@ -61,5 +61,5 @@ def resolve_host(
         return host
     raise ProviderFailed(
         f"{cloud} does not know the {alias} of the master's machine: set "
-        "provider.master_url to where agents find the master, as http://det.example:8080"
+        "provider.master_url to the master's address for agents, such as http://det.example:8080"
     )

@@ -123,7 +123,7 @@ def token_of(path: Path, key: Mapping[str, Any]) -> GoogleToken:
         if transport.status == 200:  # not an answer of Google's API
             raise ProviderFailed(f"GCP gives the master no token: {_REMEDY}") from None
         raise ProviderFailed(
-            f"GCP does not take the credentials in {path} "
+            f"GCP rejects the credentials in {path} "
             f"({transport.status} {transport.reason}): {_REMEDY}"
         ) from None
     expiry = credentials.expiry  # without a time zone, in UTC

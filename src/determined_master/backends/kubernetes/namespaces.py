@@ -70,8 +70,8 @@ class NamespaceCalls:
                 found = await self._find(name)
                 if found is None or _is_going(found):
                     raise Unavailable(
-                        f"namespace {name!r} is being deleted by Kubernetes: ask again once it "
-                        "is gone"
+                        f"namespace {name!r} is being deleted by Kubernetes: retry once it "
+                        "is deleted"
                     ) from error
                 return self._is_own(found)
             return True

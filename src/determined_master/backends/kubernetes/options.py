@@ -43,8 +43,7 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     master: MasterAddress
     pools: tuple[PoolPods, ...]
     node_prefix: str = ""
-    """Prefix that turns a node's name into an agent's id: several clusters may have equal
-    names."""
+    """Prefix of an agent's id before its node's name: several clusters may have equal names."""
     kubeconfig_path: str = ""
     """Empty for the account of the master's own pod."""
     default_namespace: str = "default"

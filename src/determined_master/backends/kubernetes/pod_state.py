@@ -196,7 +196,7 @@ def _was_ended(pod: Json, end: Json) -> bool:
 def _deleted_text(pod: Json) -> str:
     meta = pod["metadata"]
     return (
-        f"its pod {meta['namespace']}/{meta['name']} was deleted by somebody else: an eviction, a "
+        f"its pod {meta['namespace']}/{meta['name']} was deleted from outside: by an eviction, a "
         "preemption, or by hand"
     )
 

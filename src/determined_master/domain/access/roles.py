@@ -20,7 +20,7 @@ class Role(msgspec.Struct, frozen=True):
 
     @property
     def is_of_cluster(self) -> bool:
-        """Whether it can be assigned only in the whole cluster."""
+        """Whether it can be given only in the whole cluster: it has cluster permissions."""
         return any(permission.is_of_cluster for permission in self.permissions)
 
 

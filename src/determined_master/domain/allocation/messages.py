@@ -126,8 +126,7 @@ class Allocation(State, frozen=True):
     requests of equal priority that it passed."""
     is_ready: bool = False
     is_ready_untold: bool = False
-    """Its service is ready but its chief is not known to run: readiness is reported once
-    it runs."""
+    """Its service is ready before its chief is known to run; reported once the chief runs."""
     preempt_reason: str | None = None
     """Set once it is asked to exit."""
     is_preempt_acknowledged: bool = False
@@ -138,7 +137,7 @@ class Allocation(State, frozen=True):
     """The first failure; later ones are consequences."""
     outcome: AllocationOutcome | None = None
     container_rows: int = 0
-    """How many containers are in rows beside the stored state; 0 in memory, which has them all."""
+    """Number of containers in rows outside the stored state; 0 in memory."""
 
 
 class AllocationRequested(Event, frozen=True, tag="allocation_requested"):

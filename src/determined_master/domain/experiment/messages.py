@@ -95,8 +95,7 @@ class ExperimentContinued(Event, frozen=True, tag="experiment_continued"):
     failed: int = 0
     canceled: int = 0
     hparams: dict[str, Any] | None = None
-    """New hyperparameters, when the one trial of a single search continues with a changed
-    config."""
+    """New hyperparameters, when a single search continues with a changed configuration."""
 
 
 class DeletionRequested(Event, frozen=True, tag="deletion_requested"):

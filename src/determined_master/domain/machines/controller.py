@@ -125,8 +125,8 @@ def _note_unlisted(state: ControllerState, unlisted: frozenset[str], now: dateti
     who = "1 machine was" if count == 1 else f"{count} machines were"
     return _note_failure(
         state,
-        f"{who} started and never listed: the cloud's console shows whether it ended at once and "
-        "why, or has lost the tags or labels by which the master knows it",
+        f"{who} started and never listed: check in the cloud's console whether it ended at once, "
+        "or lost the tags or labels that identify it",
         now,
     )
 
@@ -140,8 +140,8 @@ def _decide(state: ControllerState, pool: observations.PoolObserved, now: dateti
     actions: list[Action] = []
     if given_up:
         text = (
-            "no agent came from machines: the cloud's console log of one shows why, in lines that "
-            "begin with determined:"
+            "no agent joined from started machines: the cloud's console log has the reason, in "
+            "lines that begin with determined:"
         )
         actions.append(WriteLog(level="error", text=text, machines=tuple(given_up)))
     actions.append(NoteIdleTimes(decided.clocks.idle_since))

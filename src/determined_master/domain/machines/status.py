@@ -34,7 +34,9 @@ class MachineStatus(msgspec.Struct, frozen=True, kw_only=True):
         """
         parts = []
         if self.trouble:
-            parts.append(f"its provider of machines has trouble{_why(self.trouble, for_admin)}")
+            parts.append(
+                f"the provider of its machines reports a problem{_why(self.trouble, for_admin)}"
+            )
         if self.starting:
             who = "1 machine is" if self.starting == 1 else f"{self.starting} machines are"
             at = self.starting_since
@@ -46,7 +48,7 @@ class MachineStatus(msgspec.Struct, frozen=True, kw_only=True):
             at = None if self.starting else self.paused_until
             then = f"; the next is tried, alone, after {at.strftime('%H:%M:%S UTC')}" if at else ""
             parts.append(
-                f"no agent came from {who}: the cloud's console log of one shows an admin why"
+                f"no agent joined from {who}: admins find the reason in the cloud's console log"
                 + then
             )
         if self.failure:
@@ -54,7 +56,7 @@ class MachineStatus(msgspec.Struct, frozen=True, kw_only=True):
             when = f"until {at.strftime('%H:%M:%S UTC')}" if at else "at present"
             parts.append(f"no machine can be started {when}{_why(self.failure, for_admin)}")
         if self.machines >= self.max_machines and not self.starting:
-            parts.append(f"its pool has the {self.machines} machines that it may have")
+            parts.append(f"its pool has reached its maximum of {self.machines} machines")
         return "; ".join(parts)
 
 

@@ -127,7 +127,7 @@ def could_fit(demand: Demand, index: CapacityIndex, *, is_heterogeneous: bool) -
 
 
 class Gathered:
-    """Reservable slots as one task after the other exits, until a request fits."""
+    """Reservable places of agents as tasks are preempted in turn, until a request fits."""
 
     def __init__(self, demand: Demand, capacity: Capacity) -> None:
         """Begin with each agent's reservable places, which are not enough."""

@@ -107,7 +107,7 @@ class PlanningPass:
         return parts
 
     def _is_new_reservation(self, parts: SlotCounts) -> bool:
-        """Whether at least a part of the places is not reserved for others already."""
+        """Whether none of these agents is reserved for others as a whole already."""
         return all(
             self.capacity.seats[a].total + self.capacity.seats[a].reservable >= n for a, n in parts
         )

@@ -93,7 +93,7 @@ def _take_useless(latest: list[Share]) -> int:
     Args:
         latest: jobs still to check, the latest last. A job that can use its offer, or wants no
             more, is removed for good, as its offer never shrinks. So is one that returns its
-                offer.
+            offer.
     """
     while latest:
         share = latest.pop()

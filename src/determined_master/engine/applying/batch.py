@@ -188,6 +188,6 @@ def _encode_state(subject: Subject, state: Any) -> str:
     text = encode(state)
     assert len(text) <= STATE_LIMIT_BYTES, (
         f"the state of {subject.kind.name} {subject.id} takes {len(text)} bytes, over "
-        f"{STATE_LIMIT_BYTES}: what grows belongs into rows"
+        f"{STATE_LIMIT_BYTES}: store growing data in rows"
     )
     return text

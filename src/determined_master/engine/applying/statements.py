@@ -32,11 +32,8 @@ LOCK = """
     UNION ALL
     SELECT NULL, NULL, pg_try_advisory_xact_lock_shared($6)::int, NULL, NULL, NULL
 """
-"""A cause is looked up by its own index.
-
-A plan made while the journal was small would consider reading all lines of an aggregate by the
-other index just as cheap, but not in this order.
-"""
+"""Orders by cause, so that the planner uses the index of causes. A plan that was made while the
+journal was small might otherwise read all lines of an aggregate by the other index."""
 
 WRITE = """
     WITH made AS (

@@ -322,7 +322,7 @@ class _Transaction:
         subject.context, subject.has_context = context, True
 
     async def _join_parts(self, subjects: Sequence[Subject]) -> None:
-        """Read the parts beside the states, by a statement after the lock: they are current."""
+        """Read the parts of states in a statement after the lock, so that they are current."""
         if not subjects:
             return
         found: dict[Key, list[Any]] = {subject.key: [] for subject in subjects}

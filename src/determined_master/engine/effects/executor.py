@@ -204,9 +204,7 @@ class EffectExecutor:
         return False
 
     async def _report_failure(self, open_effect: OpenEffect, words: str) -> None:
-        """Report the failure to the aggregate, even if the database is away or full for long; then
-        close.
-        """
+        """Report the failure to the aggregate, however long the database is away; then close."""
         id = open_effect.id
         kind = self._kinds[id.kind]
         event = None

@@ -71,7 +71,9 @@ class Leadership:
         for channel in (POSTED, SETTLED):
             await conn.add_listener(channel, self._on_notify)
         if not await conn.fetchval(_TRY_LOCK, _LEADER_LOCK):
-            _log.info("another master leads on this database; this one takes over when it ends")
+            _log.info(
+                "another master leads on this database; this one takes over when the other stops"
+            )
             # The lock does not announce that it is free: try now and then.
             while not await conn.fetchval(_TRY_LOCK, _LEADER_LOCK):  # noqa: ASYNC110
                 await asyncio.sleep(_TRY_S)

@@ -97,9 +97,7 @@ class LeaderTerm:
             await self.outbox.sweep()
 
     async def _ensure_partitions(self, db: Database) -> None:
-        """Create this month's and the next month's partition, outside of any event's
-        transaction.
-        """
+        """Create this month's and the next month's partition, outside of event transactions."""
         month = self.term.now().date().replace(day=1)
         following = date(month.year + month.month // 12, month.month % 12 + 1, 1)
         for start in (month, following):

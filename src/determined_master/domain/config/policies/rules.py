@@ -31,8 +31,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     max_slots: int | None = None
     """Most slots that one job may ask for."""
     priority_limit: int | None = None
-    """The most urgent priority that a job may request: the lowest number, in Kubernetes the
-    highest."""
+    """The most urgent priority of a job: the lowest number, in Kubernetes the highest."""
 
 
 class Bound(NamedTuple):
