@@ -66,10 +66,10 @@ async def run_recorded(options: SimulateOptions, conn: Conn) -> str:
     if not rows:
         known = await plan_frames.list_recorded_pools(conn)
         form = "%Y-%m-%dT%H:%MZ"
-        said = "; ".join(f"{p}: {a:{form}} to {b:{form}}" for p, _, a, b in known)
+        text = "; ".join(f"{p}: {a:{form}} to {b:{form}}" for p, _, a, b in known)
         raise NotFound(
             f"nothing was recorded of pool {options.pool!r} in that time; recorded: "
-            f"{said or 'nothing'}"
+            f"{text or 'nothing'}"
         )
     film = FrameHistory()
     recorded = record_of(_since(film, (read_frame(row) for row in rows), since))

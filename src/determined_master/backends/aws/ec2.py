@@ -135,8 +135,11 @@ def errors(act: str) -> Iterator[None]:
     try:
         yield
     except ClientError as error:
-        said = error.response.get("Error", {})
-        code, message = str(said.get("Code", "")), " ".join(str(said.get("Message", "")).split())
+        details = error.response.get("Error", {})
+        code, message = (
+            str(details.get("Code", "")),
+            " ".join(str(details.get("Message", "")).split()),
+        )
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
         remedy = _REMEDIES.get(code)
         if code == "UnauthorizedOperation":  # the rest is ciphertext

@@ -95,8 +95,8 @@ class Compute:
                 return found
         except urllib.error.HTTPError as error:
             with error:
-                said = error.read(65536)
-            raise refusal(error.code, said, f"{method} {path}") from None
+                content = error.read(65536)
+            raise refusal(error.code, content, f"{method} {path}") from None
         except (OSError, ValueError, http.client.HTTPException) as error:
             text = " ".join(str(error).split())[:MAX_TEXT]
             raise ProviderFailed(f"GCP: {method} {path} failed: {text}") from None
@@ -105,9 +105,9 @@ class Compute:
 def refusal(status: int, body: bytes, act: str) -> Exception:
     """The error for a failed request: a refusal, or ProviderFailed when the outcome is unknown."""
     try:
-        said = json.loads(body)["error"]
-        message = str(said["message"])
-        reasons = [str(e.get("reason", "")) for e in said.get("errors", ())]
+        details = json.loads(body)["error"]
+        message = str(details["message"])
+        reasons = [str(e.get("reason", "")) for e in details.get("errors", ())]
     except (ValueError, KeyError, TypeError, AttributeError):
         message, reasons = body.decode(errors="replace"), []
     text = f"GCP: {act} failed, {status}: {' '.join(message.split())[:MAX_TEXT]}"
@@ -129,6 +129,6 @@ def warnings(operation: Mapping[str, Any]) -> list[str]:
     return [_worded(warning) for warning in operation.get("warnings") or ()]
 
 
-def _worded(said: Mapping[str, Any]) -> str:
-    words = " ".join(str(said.get("message", "")).split())[:MAX_TEXT]
-    return f"{said.get('code', 'UNKNOWN')}: {words}"
+def _worded(problem: Mapping[str, Any]) -> str:
+    words = " ".join(str(problem.get("message", "")).split())[:MAX_TEXT]
+    return f"{problem.get('code', 'UNKNOWN')}: {words}"

@@ -209,9 +209,9 @@ def _failed(pod: Json, status: Json) -> _Ended:
         if code and _was_ended(pod, end):
             return "TERMINATED", Failure("agent_failed", _deleted_text(pod), code), code
         if code:
-            said = str(end.get("message") or end.get("reason") or "").strip()
+            message = str(end.get("message") or end.get("reason") or "").strip()
             text = f"the pod's init container {init.get('name')} failed with exit code {code}"
-            return "TERMINATED", Failure("task_error", f"{text}: {said}", code), code
+            return "TERMINATED", Failure("task_error", f"{text}: {message}", code), code
     if _is_past_deadline(status):
         if "running" not in _main(status):
             return "TERMINATED", Failure("container_aborted", "it was signalled to end"), None
@@ -238,16 +238,16 @@ def _broken(pod: Json, status: Json, now: datetime) -> Failure | None:
     for container in statuses:
         waiting = (container.get("state") or {}).get("waiting") or {}
         reason = waiting.get("reason") or ""
-        said = waiting.get("message") or reason
+        message = waiting.get("message") or reason
         if reason in NEVER_PULLED:
             text = (
-                f"the image {container.get('image')} cannot be pulled: {said}; look at "
+                f"the image {container.get('image')} cannot be pulled: {message}; look at "
                 "environment.image, and at imagePullSecrets in environment.pod_spec where it "
                 "needs credentials"
             )
             return Failure("task_error", text)
         if reason in STUCK_REASONS and is_old:
-            text = f"the container {container.get('name')} cannot be started: {reason}: {said}"
+            text = f"the container {container.get('name')} cannot be started: {reason}: {message}"
             return Failure("task_error", text)
     return None
 

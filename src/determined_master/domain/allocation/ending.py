@@ -55,8 +55,8 @@ def kill(allocation: Allocation, cause: KillCause, reason: str) -> Step:
         return allocation, signals
     if allocation.kill_cause is not None and cause != "request":
         return allocation, []
-    said = f"forcibly killing allocation's remaining resources (reason: {reason})"
-    effects: list[AllocationEffect] = [texts.line(allocation, said)]
+    text = f"forcibly killing allocation's remaining resources (reason: {reason})"
+    effects: list[AllocationEffect] = [texts.line(allocation, text)]
     if allocation.preempt_reason is not None and allocation.kill_cause is None:
         effects.append(CancelTimer(PREEMPTION_TIMER))
     effects += [*signals, timer(KILL_TIMER, KILL_RETRY_S, KillExpired())]
@@ -145,21 +145,21 @@ def _outcome(allocation: Allocation) -> AllocationOutcome:
     is_clean = all(c.failure is None and c.exit_code == 0 for c in workers)
     cause, failure = allocation.kill_cause, allocation.failure
     code = next((c.exit_code for c in workers if c.exit_code), 0 if is_clean else None)
-    said = texts.describe(failure)
+    text = texts.describe(failure)
     if cause == "request" or (cause == "leave" and not is_clean):
         message = "allocation killed after all resources exited: resources were killed"
         return AllocationOutcome(kind="killed", message=message, exit_code=code)
     if allocation.is_preempt_acknowledged:
-        message = f"allocation preempted after all resources exited: {said}"
+        message = f"allocation preempted after all resources exited: {text}"
         return AllocationOutcome(kind="preempted", message=message, exit_code=code)
     if failure is not None:
         return AllocationOutcome(
             kind="lost" if failure.type in TRANSIENT else "failed",
-            message=f"allocation failed: {said}",
+            message=f"allocation failed: {text}",
             exit_code=failure.exit_code,
             is_failed_start=failure.type == "agent_error",
         )
-    message = f"allocation stopped early after all resources exited: {said}"
+    message = f"allocation stopped early after all resources exited: {text}"
     return AllocationOutcome(kind="completed", message=message, exit_code=0)
 
 

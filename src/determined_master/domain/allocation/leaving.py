@@ -61,9 +61,9 @@ def _preempt(state: Allocation, reason: str) -> Step:
     if not (state.request.is_preemptible and state.is_ready):
         killed, effects = ending.kill(state, "leave", reason)
         return replace(killed, preempt_reason=reason), effects
-    said = f"gracefully terminating allocation's remaining resources (reason: {reason})"
+    text = f"gracefully terminating allocation's remaining resources (reason: {reason})"
     return replace(state, preempt_reason=reason), [
-        texts.line(state, said),
+        texts.line(state, text),
         timer(ending.PREEMPTION_TIMER, state.request.preemption_timeout_s, PreemptionExpired()),
     ]
 

@@ -103,8 +103,8 @@ def _step_open(state: Allocation, event: AllocationEvent) -> Step:
 
 def _request(event: AllocationRequested) -> Step:
     state = Allocation(id=event.allocation_id, request=event.request)
-    said = f"Scheduling {event.request.name} (id: {event.allocation_id})"
-    return state, [texts.line(state, said)]
+    text = f"Scheduling {event.request.name} (id: {event.allocation_id})"
+    return state, [texts.line(state, text)]
 
 
 def _assign(state: Allocation, event: Assigned) -> Step:
@@ -245,12 +245,9 @@ def _start_failed(state: Allocation, event: AllocationEffectFailed) -> Step:
 
 
 def _after_the_end(state: Allocation, event: AllocationEvent) -> list[AllocationEffect]:
-    if (
-        isinstance(event, AllocationEffectFailed)
-        and _ORDERS.get(event.effect) is ReportAllocationEnd
-    ):
-        said = f"failed to report the end of {state.request.name} to its owner: {event.error}"
-        return [texts.line(state, said, "ERROR")]
+    if isinstance(event, AllocationEffectFailed) and event.effect == "report_allocation_end":
+        text = f"failed to report the end of {state.request.name} to its owner: {event.error}"
+        return [texts.line(state, text, "ERROR")]
     return []
 
 

@@ -37,8 +37,8 @@ def describe(failure: ContainerFailure | None) -> str:
         return EXITED_CLEANLY
     code, words = failure.exit_code, failure.message
     if failure.type == "container_failed" and code is not None:
-        said = f"container failed with non-zero exit code: {code}"
-        words = words if words.startswith(said) else f"{said}: {words}" if words else said
+        text = f"container failed with non-zero exit code: {code}"
+        words = words if words.startswith(text) else f"{text}: {words}" if words else text
     tail = "" if code is None else f" (exit code {code})"
     return f"{PHRASES[failure.type]}: {words}{tail}"
 
@@ -72,14 +72,14 @@ def unreached_lines(allocation: Allocation, chief: Container) -> list[WriteTaskL
 
 def exit_line(allocation: Allocation, container: Container) -> WriteTaskLog:
     """The line about the end of one container."""
-    said = describe(container.failure)
+    text = describe(container.failure)
     if container.failure is None:
-        return line(allocation, said)
+        return line(allocation, text)
     if allocation.kill_cause == "daemons":
-        return line(allocation, f"daemon killed: {said}", "DEBUG")
+        return line(allocation, f"daemon killed: {text}", "DEBUG")
     if allocation.kill_cause is not None:
-        return line(allocation, f"killed: {said}")
-    return line(allocation, f"crashed: {said}", level_of(container.failure))
+        return line(allocation, f"killed: {text}")
+    return line(allocation, f"crashed: {text}", level_of(container.failure))
 
 
 def last_line(allocation: Allocation, outcome: AllocationOutcome) -> WriteTaskLog:

@@ -213,5 +213,5 @@ def _check_constraints(
     policies = layers.policies
     found = find_violations(resources, policies, priorities=priorities)
     if found:
-        said = "; ".join(found)
-        raise InvalidArgument(f"failed constraint check: {said}. Ask for less; {policies.remedy}")
+        text = "; ".join(found)
+        raise InvalidArgument(f"failed constraint check: {text}. Ask for less; {policies.remedy}")

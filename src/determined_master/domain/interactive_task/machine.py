@@ -67,14 +67,11 @@ def _launch(event: TaskLaunched) -> Step:
 
 def _effect_failed(state: InteractiveTask, event: TaskEffectFailed) -> Step:
     """Without a request the task ends; users can repeat a kill."""
-    said = f"{event.effect.replace('_', ' ')} failed: {event.error}"
-    logged = WriteTaskLog(task_id=state.id, text=said, level="ERROR")
-    order = _ORDERS.get(event.effect)
-    if order is None or issubclass(order, KillRun):
-        return state, [logged]
-    if issubclass(order, RequestOnlyRun):
-        return _end(state, said), [logged]
-    assert_never(order)
+    text = f"{event.effect.replace('_', ' ')} failed: {event.error}"
+    logged = WriteTaskLog(task_id=state.id, text=text, level="ERROR")
+    if event.effect == "request_only_run":
+        return _end(state, text), [logged]
+    return state, [logged]
 
 
 def _end(state: InteractiveTask, exit_status: str) -> InteractiveTask:

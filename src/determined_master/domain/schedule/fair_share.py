@@ -70,17 +70,17 @@ class _Shares:
     def _possible(self, jobs: Sequence[JobView]) -> Sequence[JobView]:
         """The jobs without requests that these agents could never hold; those wait."""
         demands = frozenset[DemandKey]().union(*[job.demands for job in jobs])
-        hopeless = {d for d in demands if not self.line.is_possible(Demand(*d))}
-        if not hopeless:
+        unservable = {d for d in demands if not self.line.is_possible(Demand(*d))}
+        if not unservable:
             return jobs
         kept: list[JobView] = []
         never: list[RequestView] = []
         for job in jobs:
-            if hopeless.isdisjoint(job.demands):
+            if unservable.isdisjoint(job.demands):
                 kept.append(job)
                 continue
-            never += [r for r in job.pending if demand_of(r) in hopeless]
-            left = [r for r in job.pending if demand_of(r) not in hopeless]
+            never += [r for r in job.pending if demand_of(r) in unservable]
+            left = [r for r in job.pending if demand_of(r) not in unservable]
             if left or job.running:
                 kept.append(job_view(job.job_id, left, job.running))
         for request in sorted(never, key=age_key):

@@ -65,7 +65,7 @@ class _Queue:
         self._preempts = view.rules.preemption
         self._active = _active_slots(view)
         self._victims = Victims(self.line) if self._preempts else None
-        self._hopeless: set[Demand] = set()
+        self._unservable: set[Demand] = set()
         self._settled: dict[DemandKey, bool] = {}
         """Demands that cannot start or reserve anything in this pass, with the decision: False
         where agents may be drained for a request that has waited too long."""
@@ -136,12 +136,12 @@ class _Queue:
         waiting = [r for r in members if r.slots > 1 and r.requested_at <= at]
         if not waiting:
             return members
-        hopeless = {d for d in demands if not self.line.is_possible(d)}
-        if not hopeless:
+        unservable = {d for d in demands if not self.line.is_possible(d)}
+        if not unservable:
             return self._drawn(members, waiting)
-        never = [r for r in members if demand_of(r) in hopeless]
-        members = [r for r in members if demand_of(r) not in hopeless]
-        waiting = [r for r in waiting if demand_of(r) not in hopeless]
+        never = [r for r in members if demand_of(r) in unservable]
+        members = [r for r in members if demand_of(r) not in unservable]
+        waiting = [r for r in waiting if demand_of(r) not in unservable]
         return self._drawn(members, waiting) + never
 
     def _drawn(self, members: list[RequestView], waiting: list[RequestView]) -> list[RequestView]:
@@ -187,7 +187,7 @@ class _Queue:
             line.wait(request, "impossible")
             return False
         is_starving = line.is_starving(request)
-        if (self._preempts or is_starving) and demand not in self._hopeless:
+        if (self._preempts or is_starving) and demand not in self._unservable:
             parts = fit(demand, request.allocation_id, line.capacity, is_reservation=True)
             if parts is None and self._victims is not None:
                 if self._victims.has_served_enough:
@@ -200,12 +200,12 @@ class _Queue:
                 line.capacity.reserve(parts)
                 line.wait(request, "leaving", agents=parts)
                 return True
-            self._hopeless.add(demand)
+            self._unservable.add(demand)
         kept = line.drain_for(request, demand) if is_starving else None
         if kept is not None:
             line.wait(request, "kept", agents=kept)
             return True
-        if not self._preempts or demand in self._hopeless:
+        if not self._preempts or demand in self._unservable:
             # A single slot never starves, see `is_starving`.
             self._settled[demand] = demand.slots <= 1 or line.is_undrainable(demand)
         line.wait(request, "full")

@@ -133,14 +133,14 @@ def _full(demand: Demand, agents: Sequence[AgentView]) -> str:
             "(max_aux_containers_per_agent)"
         )
     free, hole = free_slots(usable)
-    said = f"waits for {count(demand.slots)}, of which {free} are free now"
+    text = f"waits for {count(demand.slots)}, of which {free} are free now"
     if free < demand.slots:
-        return said
+        return text
     if demand.is_single_node or demand.slots <= max(a.slots for a in usable):
         if hole >= demand.slots:
-            return f"{said}, but kept for requests ahead of it"
-        return f"{said}, but at most {hole} on one agent"
-    return f"{said}, but not on agents that are wholly free and equally large"
+            return f"{text}, but kept for requests ahead of it"
+        return f"{text}, but at most {hole} on one agent"
+    return f"{text}, but not on agents that are wholly free and equally large"
 
 
 def _no_backfill(view: PoolView, request: RequestView) -> str:

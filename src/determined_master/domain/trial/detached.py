@@ -127,8 +127,8 @@ def _fall_silent(state: Trial, event: DetachedFellSilent) -> Step:
     if state.state != "RUNNING":
         return state, []
     after, effects = _move(state, "ERROR", SILENT)
-    said = WriteTaskLog(task_id=state.task_id, text=SILENT, level="ERROR")
-    return replace(after, silent_since=event.since), [said, *effects]
+    logged = WriteTaskLog(task_id=state.task_id, text=SILENT, level="ERROR")
+    return replace(after, silent_since=event.since), [logged, *effects]
 
 
 def _end(state: Trial, to: RunState, reason: str) -> Step:

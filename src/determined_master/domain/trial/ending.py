@@ -73,12 +73,12 @@ def close(state: Trial, to: RunState, reason: str | None = None) -> Step:
 
 def _failed(state: Trial, outcome: AllocationOutcome) -> Step:
     if state.retries_canceled is not None:
-        said = "trial failed and matched logs to a don't retry policy"
+        message = "trial failed and matched logs to a don't retry policy"
         logged: list[TrialEffect] = [
             WriteTaskLog(task_id=state.task_id, text=text, level="ERROR")
-            for text in (said, state.retries_canceled)
+            for text in (message, state.retries_canceled)
         ]
-        after, effects = close(state, "ERROR", reason=f"{said} {state.retries_canceled}")
+        after, effects = close(state, "ERROR", reason=f"{message} {state.retries_canceled}")
         return after, [*logged, *effects]
     counted = replace(state, restarts=state.restarts + 1)
     if counted.restarts > state.max_restarts:
@@ -87,12 +87,12 @@ def _failed(state: Trial, outcome: AllocationOutcome) -> Step:
 
 
 def _never_started(state: Trial, outcome: AllocationOutcome) -> Step:
-    said = (
+    text = (
         f"{state.failed_starts} starts in a row failed by the fault of their agents, the last "
         f"with: {outcome.message}; mend the agents, then continue the experiment"
     )
-    logged = WriteTaskLog(task_id=state.task_id, text=said, level="ERROR")
-    after, effects = close(state, "ERROR", reason=said)
+    logged = WriteTaskLog(task_id=state.task_id, text=text, level="ERROR")
+    after, effects = close(state, "ERROR", reason=text)
     return after, [logged, *effects]
 
 

@@ -189,33 +189,30 @@ def _run_changed(
 def _effect_failed(state: Trial, event: TrialEffectFailed) -> Step:
     if event.allocation_id not in ("", state.allocation_id):
         return state, []
-    order = _ORDERS.get(event.effect)
-    if order is None:
-        return state, []  # only an earlier release gave such orders
-    if issubclass(order, RequestAllocation):
-        unplaced = replace(state, allocation_id=None)
-        said = f"asking for slots failed: {event.error}"
-        logged = WriteTaskLog(task_id=state.task_id, text=said, level="ERROR")
-        after, effects = (
-            close_stopped(unplaced)
-            if state.state in SEVERITY
-            else close(unplaced, "ERROR", reason=said)
-        )
-        return after, [logged, *effects]
-    if issubclass(order, PreemptAllocation):
-        return state, _kill(state, f"asking it to leave failed: {event.error}")
-    if issubclass(order, KillAllocation):
-        said = f"ending its run failed, kill the trial to try again: {event.error}"
-        return state, [WriteTaskLog(task_id=state.task_id, text=said, level="ERROR")]
-    if issubclass(order, (ReportTrialEnd, ReportDetachedState, SetTimer, CancelTimer)):
-        return state, []
-    assert_never(order)
+    match event.effect:
+        case "request_allocation":
+            unplaced = replace(state, allocation_id=None)
+            text = f"asking for slots failed: {event.error}"
+            logged = WriteTaskLog(task_id=state.task_id, text=text, level="ERROR")
+            after, effects = (
+                close_stopped(unplaced)
+                if state.state in SEVERITY
+                else close(unplaced, "ERROR", reason=text)
+            )
+            return after, [logged, *effects]
+        case "preempt_allocation":
+            return state, _kill(state, f"asking it to leave failed: {event.error}")
+        case "kill_allocation":
+            text = f"ending its run failed, kill the trial to try again: {event.error}"
+            return state, [WriteTaskLog(task_id=state.task_id, text=text, level="ERROR")]
+        case _:
+            return state, []
 
 
 def _after_the_end(state: Trial, event: TrialEvent) -> list[TrialEffect]:
-    if isinstance(event, TrialEffectFailed) and _ORDERS.get(event.effect) is ReportTrialEnd:
-        said = f"failed to report the end of trial {state.id} to its experiment: {event.error}"
-        return [WriteTaskLog(task_id=state.task_id, text=said, level="ERROR")]
+    if isinstance(event, TrialEffectFailed) and event.effect == "report_trial_end":
+        text = f"failed to report the end of trial {state.id} to its experiment: {event.error}"
+        return [WriteTaskLog(task_id=state.task_id, text=text, level="ERROR")]
     return []
 
 
@@ -242,8 +239,8 @@ def _noted(state: Trial, event: RetriesCanceled | AgentExcluded | RoomLacked) ->
         case AgentExcluded():
             return _exclude(state, event)
         case RoomLacked():
-            said = f"its next run waits for other agents: {event.reason}"
-            return state, [WriteTaskLog(task_id=state.task_id, text=said, level="WARNING")]
+            text = f"its next run waits for other agents: {event.reason}"
+            return state, [WriteTaskLog(task_id=state.task_id, text=text, level="WARNING")]
         case _:
             assert_never(event)
 
@@ -252,9 +249,9 @@ def _exclude(state: Trial, event: AgentExcluded) -> Step:
     held = state.excluded_agents
     if event.agent_id in held or len(held) >= MAX_EXCLUDED_AGENTS:
         return state, []
-    said = f"agent {event.agent_id} is left out of this trial's later runs {_quote(event)}"
+    text = f"agent {event.agent_id} is left out of this trial's later runs {_quote(event)}"
     after = replace(state, excluded_agents=(*held, event.agent_id))
-    return after, [WriteTaskLog(task_id=state.task_id, text=said, level="WARNING")]
+    return after, [WriteTaskLog(task_id=state.task_id, text=text, level="WARNING")]
 
 
 def _quote(event: RetriesCanceled | AgentExcluded) -> str:
