@@ -19,7 +19,10 @@ from determined_master.backends.kubernetes.event_lines import (
         ("Successfully assigned a/b to c", "Pod det-x: its resources are allocated"),
         ("pod triggered scale-up: [x]", "Pod det-x: the task needs more machines"),
         ("skip schedule deleting pod: a/b", "Pod det-x: the pod was deleted before"),
-        ("Pod was active on the node longer than the specified deadline", "Pod det-x: it is being ended"),
+        (
+            "Pod was active on the node longer than the specified deadline",
+            "Pod det-x: it is being ended",
+        ),
         ("0/3 nodes are available: 3 Insufficient cpu.", "Pod det-x: waits for resources"),
     ],
 )
