@@ -15,6 +15,7 @@ from determined_master.composition.loops import Loops
 from determined_master.composition.queues import build_queues
 from determined_master.composition.services import make_services
 from determined_master.composition.work import build_work
+from determined_master.services.checkpoints.files import CheckpointFiles
 
 if TYPE_CHECKING:
     import asyncio
@@ -43,7 +44,7 @@ class App:
         backends = build_backends(base, stand_ins)
         self._queues = queues = build_queues(base, backends)
         work = build_work(base, queues)
-        register_effects(base, backends.runner, queues.pools, work.collections)
+        register_effects(base, backends.runner, queues.pools, work.checkpoint_gc)
         self.engine = base.engine
         self.live = base.live
         self.admission = backends.admission

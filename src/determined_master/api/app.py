@@ -146,7 +146,7 @@ class Api:
             await gateway.send_error(send, _unexpected(http, error))
 
     def _stay(self, http: Http, target: GatewayRoute, request: Message) -> Stay:
-        """They may stay as long as they would be accepted again."""
+        """The caller may stay as long as a new request of theirs would be admitted."""
 
         async def may(caller: Caller) -> None:
             target.check_scope(caller, request)

@@ -55,8 +55,8 @@ class Loops:
     async def run(self, ready: asyncio.Event) -> None:
         """Lead, plan and flush until cancelled; `ready` is set once agents may connect."""
         base, queues, services = self._base, self._queues, self._services
-        admission, switches = self._backends.every, services.agent_switches
-        parts = base.engine, base.db, base.live, admission, switches, queues.terms
+        door, switches = self._backends.every, services[AgentSwitches]
+        parts = base.engine, base.db, base.live, door, switches, queues.terms
         lead = LeaderTasks(*parts, queues.machines.take_over)
         async with asyncio.TaskGroup() as group:
             group.create_task(base.engine.run())
@@ -77,7 +77,7 @@ class Loops:
         reconnect_wait_s = max(p.agent_reconnect_wait_s for p in base.settings.all_pools)
         return (
             partial(maintain_tables, base.db),
-            partial(end_silent_trials, self._services.detached),
+            partial(end_silent_trials, self._services[Detached]),
             partial(report_gc_waits, waits),
             partial(end_idle_tasks, idle),
             partial(delete_unused_namespaces, self._backends.namespaces),

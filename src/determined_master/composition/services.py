@@ -62,41 +62,6 @@ if TYPE_CHECKING:
     from determined_master.store.db import Database
 
 
-class _AccessServices(TypedDict):
-    """The services of users and access."""
-
-    auth: Auth
-    identities: Identities
-    users: Users
-    groups: Groups
-    roles: Roles
-    guard: Guard
-    access_tokens: AccessTokens
-
-
-class _QueueServices(TypedDict):
-    """The services of pools and queues."""
-
-    pools: Pools
-    pool_bindings: PoolBindings
-    namespaces: WorkspaceNamespaces
-    job_queue: JobQueue
-    job_changes: JobChanges
-    job_terms: JobTermsSync
-    job_why: JobWhy
-
-
-class _CheckpointServices(TypedDict):
-    """The services of checkpoints and models."""
-
-    checkpoints: Checkpoints
-    checkpoint_files: CheckpointFiles
-    collections: CheckpointGc
-    models: Models
-    model_versions: ModelVersions
-    trial_sources: TrialSources
-
-
 def make_services(
     base: Foundation, backends: MasterBackends, queues: Queues, work: Work, passwords: Passwords
 ) -> Services:
@@ -104,95 +69,110 @@ def make_services(
     db, engine = base.db, base.engine
     trials = Trials(engine, db, base.live, work.flusher.summaries)
     experiments = Experiments(engine, db, work.configs, queues.pools)
-    lists, tasks = ExperimentLists(db), Tasks(db)
-    detached, access = Detached(engine, db), _access_services(base, passwords)
-    switches = AgentSwitches(engine, db, backends.runner, base.live, base.trigger_planning)
-    return Services(
-        **access,
-        **_queue_services(base, backends, queues),
-        **_checkpoint_services(db, work),
-        master=Master(base.facts, db, base.settings.masked),
-        cluster_messages=ClusterMessages(db),
-        experiments=experiments,
-        model_files=ModelFiles(experiments),
-        experiment_lists=lists,
-        experiment_search=ExperimentSearch(db, lists, trials),
-        runs=Runs(db, base.live),
-        run_bulk=RunBulk(db),
-        project_columns=ProjectColumns(db),
-        series=SeriesReads(db, work.flusher.points),
-        experiment_edits=ExperimentEdits(db, work.collections, queues.terms, queues.pools),
-        experiment_bulk=ExperimentBulk(db),
-        continuations=Continuations(engine, db, work.configs, queues.bindings),
-        trials=trials,
-        detached=detached,
-        system_metrics=(samples := SystemMetrics(db)),
-        metrics=Metrics(engine, db, work.flusher, samples, detached.note_report),
-        task_logs=base.logs,
-        log_retention=work.retention,
-        tasks=tasks,
-        task_control=TaskControl(
-            tasks, trials, experiments, work.generic, work.interactive, base.live
+    lists, tasks, guard = ExperimentLists(db), Tasks(db), Guard(db)
+    allocations = Allocations(engine, db, base.live)
+    detached, samples = Detached(engine, db), SystemMetrics(db)
+    roles = Roles(db, base.identities, base.settings.security.authz.creator_role_id)
+    services = Services(
+        *_people(base, passwords),
+        guard,
+        *_queues(base, backends, queues),
+        *_kept(db, work),
+        TrialSources(db, guard),
+        *_machines(base, backends, guard),
+        *_work(db, work),
+        roles,
+        Master(base.facts, db, base.settings.masked),
+        ClusterMessages(db),
+        experiments,
+        ModelFiles(experiments),
+        lists,
+        ExperimentSearch(db, lists, trials),
+        Runs(db, base.live),
+        RunBulk(db),
+        ProjectColumns(db),
+        SeriesReads(db, work.flusher.points, work.flusher.summaries),
+        ExperimentEdits(db, work.checkpoint_gc, queues.terms, queues.pools),
+        ExperimentBulk(db),
+        Continuations(engine, db, work.configs, queues.bindings),
+        trials,
+        detached,
+        samples,
+        Metrics(engine, db, work.flusher, samples, detached.note_report),
+        base.logs,
+        tasks,
+        TaskControl(
+            tasks, trials, experiments, work.generic, work.interactive, base.live, allocations
         ),
-        generic_tasks=work.generic,
-        interactive_tasks=work.interactive,
-        tensorboards=Tensorboards(db, work.interactive),
-        templates=Templates(db),
-        config_policies=ConfigPolicies(db, cluster_priorities(base.settings)),
-        allocations=Allocations(engine, db, base.live),
-        agents=Agents(backends.runner, base.live, base.cluster.join_token),
-        agent_switches=switches,
-        workspaces=Workspaces(
-            db, queues.bindings, work.deletions, access["roles"], backends.namespaces
-        ),
-        projects=Projects(db, work.deletions, Moves(queues.bindings, queues.pools)),
-        proxies=work.proxies,
-        search_previews=SearchPreviews(work.layers),
-        stories=Stories(db),
-        harness=Harness(),
-        usage=Usage(db),
-        live=base.live,
-        serve_agent=backends.admission.serve,
+        Templates(db),
+        ConfigPolicies(db, cluster_priorities(base.settings)),
+        allocations,
+        Workspaces(db, queues.bindings, work.deletions, roles, backends.namespaces),
+        Projects(db, work.deletions, Moves(queues.bindings, queues.pools)),
+        Stories(db),
+        Harness(),
+        Usage(db),
+        base.live,
     )
-    services.add(AgentSockets, backends.door)
+    services.add(AgentSockets, backends.admission)
     return services
 
 
-def _access_services(base: Foundation, passwords: Passwords) -> _AccessServices:
+def _people(base: Foundation, passwords: Passwords) -> tuple[object, ...]:
+    """The services of users, groups, their tokens and permissions."""
     db, known, security = base.db, base.identities, base.settings.security
     lives = Lives(security.token.default_lifespan_days, security.token.max_lifespan_days)
-    return _AccessServices(
-        auth=Auth(db, passwords, known),
-        identities=known,
-        users=Users(db, passwords, known),
-        groups=Groups(db, known),
-        roles=Roles(db, known, security.authz.creator_role_id),
-        guard=Guard(db),
-        access_tokens=AccessTokens(db, known, lives),
+    return (
+        Auth(db, passwords, known),
+        known,
+        Users(db, passwords, known),
+        Groups(db, known),
+        AccessTokens(db, known, lives),
     )
 
 
-def _queue_services(base: Foundation, backends: MasterBackends, queues: Queues) -> _QueueServices:
+def _queues(base: Foundation, backends: MasterBackends, queues: Queues) -> tuple[object, ...]:
+    """The services of resource pools and of their queues."""
     parts = (base.db, queues.queue, queues.pools, queues.bindings, queues.terms)
     is_strict = base.settings.security.authz.strict_job_queue_control
-    return _QueueServices(
-        pools=queues.pools,
-        pool_bindings=queues.bindings,
-        namespaces=backends.namespaces,
-        job_queue=queues.queue,
-        job_changes=JobChanges(*parts, is_strict=is_strict),
-        job_terms=queues.terms,
-        job_why=queues.job_why,
+    return (
+        queues.pools,
+        queues.bindings,
+        backends.namespaces,
+        queues.queue,
+        JobChanges(*parts, is_strict=is_strict),
+        queues.terms,
+        queues.job_why,
     )
 
 
-def _checkpoint_services(db: Database, work: Work) -> _CheckpointServices:
+def _kept(db: Database, work: Work) -> tuple[object, ...]:
+    """The services of checkpoints, and of the models made of them."""
     checkpoints = Checkpoints(db)
-    return _CheckpointServices(
-        checkpoints=checkpoints,
-        checkpoint_files=CheckpointFiles(db, checkpoints, ObjectStorage()),
-        collections=work.collections,
-        models=Models(db),
-        model_versions=ModelVersions(db),
-        trial_sources=TrialSources(db),
+    return (
+        checkpoints,
+        CheckpointFiles(db, checkpoints, ObjectStorage()),
+        work.checkpoint_gc,
+        Models(db),
+        ModelVersions(db),
+    )
+
+
+def _work(db: Database, work: Work) -> tuple[object, ...]:
+    """The services of tasks other than trials, of logs and of searches."""
+    return (
+        work.generic,
+        work.interactive,
+        Tensorboards(db, work.interactive),
+        work.retention,
+        work.proxies,
+        SearchPreviews(work.layers),
+    )
+
+
+def _machines(base: Foundation, backends: MasterBackends, guard: Guard) -> tuple[object, ...]:
+    """The services of agents."""
+    return (
+        Agents(backends.runner, base.live, base.cluster.join_token, guard),
+        AgentSwitches(base.engine, base.db, backends.runner, base.live, base.trigger_planning),
     )

@@ -156,7 +156,7 @@ def test_the_capacity_of_the_empty_pool_is_known_while_it_is_full() -> None:
     assert not possible(demand(6), agents)
 
 
-def test_what_is_promised_to_one_is_not_open_to_another() -> None:
+def test_slots_reserved_for_one_request_are_not_usable_by_another() -> None:
     capacity = Capacity([agent("a", 4, free=2)], (), BEST, "slots")
     capacity.reserve((("a", 3),))
     assert fit(demand(1), "x", capacity) is None

@@ -59,7 +59,7 @@ async def get_agents(
             with_slots=not request.exclude_slots,
             with_containers=not request.exclude_containers,
         )
-        rested = _with_rest(seen, call.services.agents.backoff_of(agent.id))
+        rested = _with_rest(seen, agents.backoff_of(agent.id))
         # Written one by one, so that a thousand of them never hold the loop for long.
         shown.append(ready(Agent, encode(rested)))
         if number % AGENTS_AT_ONCE == 0:

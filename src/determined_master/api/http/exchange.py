@@ -69,7 +69,7 @@ class Http:
         """-1 when the request does not say."""
         self.accepts_gzip = self.wants_pretty = False
         self.token = ""
-        """The token that authenticated the request; empty when it needed none."""
+        """The token that admitted the request; empty if it needed none."""
         self.set_headers: list[Header] = []
         """Headers that a route adds to its answer."""
         for name, value in scope["headers"]:

@@ -87,8 +87,8 @@ async def admit_to_service(
         authenticator: knows the tokens of users.
         is_open: whether the service needs none.
         own_token: a token in the request that the service has given out; empty for none.
-        in_query: what may be a user's token in the address. It authenticates nobody, since
-            addresses are logged in many places, and services do not see it either.
+        in_query: a possible user's token in the address. It admits nobody, because addresses are
+            recorded in many places, but services must not see it either.
 
     Raises:
         SignIn: the tokens are invalid, or there is none and a page was requested.

@@ -1,4 +1,4 @@
-"""Re-authorizes callers that hold a stream or socket open."""
+"""How long callers may keep a stream or socket open: they are authorized again periodically."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RECHECK_S = 30.0
 
 
 class Stay:
-    """The stay of one caller; `check` raises DetError when they would not be accepted now."""
+    """The stay of one caller; `check` raises DetError if a new request would be refused now."""
 
     def __init__(self, check: Callable[[], Awaitable[object]], every_s: float = RECHECK_S) -> None:
         self._check = check

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 class Errand(msgspec.Struct, frozen=True):
-    """An authenticated request, and where it goes."""
+    """An authenticated request, and its destination."""
 
     http: Http
     target: ServiceTarget

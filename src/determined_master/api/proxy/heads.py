@@ -33,7 +33,7 @@ _NEVER_HOP_BY_HOP = frozenset({b"content-length", b"host"})
 _ONCE = (b"host", b"authorization")
 TOKEN_HEADER = b"grpc-metadata-x-allocation-token"
 SERVICE_KEY = b"x-determined-service-key"
-"""What the master shows to services that accept nobody else."""
+"""The key that the master presents to services that accept nobody else."""
 _OF_THE_ORIGIN = frozenset({b"alt-svc", b"clear-site-data", b"strict-transport-security"})
 """Of an answer: what browsers would apply to the master as a whole, and remember."""
 _WORKER_SCOPE = b"service-worker-allowed"

@@ -154,9 +154,7 @@ class SpotMachines(AwsMachines):
         if nameless:
             try:
                 ec2.call("create_tags", Resources=nameless, Tags=requests.tags(terms))
-            except (
-                Ec2Refused
-            ) as error:  # they are identified by their requests, and work without tags
+            except Ec2Refused as error:  # their requests identify them, also without tags
                 log.warning("spot machines have no tags: %s", error, extra={"pool": terms.pool})
         self._named = {i["InstanceId"] for i in here}
         return [requests.machine_of(instance, is_spot=True) for instance in here]

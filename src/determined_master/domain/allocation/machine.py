@@ -103,8 +103,8 @@ def _step_open(state: Allocation, event: AllocationEvent) -> Step:
 
 def _request(event: AllocationRequested) -> Step:
     state = Allocation(id=event.allocation_id, request=event.request)
-    text = f"Scheduling {event.request.name} (id: {event.allocation_id})"
-    return state, [texts.line(state, text)]
+    said = f"Scheduling {event.request.name} (id: {event.allocation_id})"
+    return state, [texts.line(state, said)]
 
 
 def _assign(state: Allocation, event: Assigned) -> Step:
@@ -239,20 +239,23 @@ def _start_failed(state: Allocation, event: AllocationEffectFailed) -> Step:
         return state, []
     failure = ContainerFailure(type="task_error", message=f"starting it failed: {event.error}")
     after, effects = ending.end_containers(state, [replace(failed, failure=failure)])
-    # The agent may have received the order nevertheless.
+    # Its agent may have got the order all the same.
     signal = SignalContainer(container_id=failed.id, agent_id=failed.agent_id)
     return after, [signal, ending.forget(failed), *effects]
 
 
 def _after_the_end(state: Allocation, event: AllocationEvent) -> list[AllocationEffect]:
-    if isinstance(event, AllocationEffectFailed) and event.effect == "report_allocation_end":
-        text = f"failed to report the end of {state.request.name} to its owner: {event.error}"
-        return [texts.line(state, text, "ERROR")]
+    if (
+        isinstance(event, AllocationEffectFailed)
+        and _ORDERS.get(event.effect) is ReportAllocationEnd
+    ):
+        said = f"failed to report the end of {state.request.name} to its owner: {event.error}"
+        return [texts.line(state, said, "ERROR")]
     return []
 
 
 def _forward(state: Allocation, to: AllocationState) -> Allocation:
-    """The later of the two states."""
+    """The more progressed of the two states."""
     if ALLOCATION_ORDER[to] <= ALLOCATION_ORDER[state.state]:
         return state
     return replace(state, state=to)

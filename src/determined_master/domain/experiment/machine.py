@@ -248,9 +248,12 @@ def _effect_failed(state: Experiment, event: ExperimentEffectFailed) -> Step:
     A trial that could not be created counts as closed: nothing else will close it.
     """
     reason = f"the order {event.effect} could not be carried out: {event.error}"
-    if event.effect == "start_collection":
+    order = _ORDERS.get(event.effect)
+    if order is None or issubclass(order, (StopTrial, GrowSearch, SignalTrials)):
+        return _fail_or_settle(state, reason)
+    if issubclass(order, StartGc):
         return afterlife.gc_ended(state, GcEnded(task_id=event.task_id, error=reason))
-    if event.effect in ("plan_deletion", "remove_experiment"):
+    if issubclass(order, (PlanDeletion, RemoveExperiment)):
         return afterlife.fail_deletion(state, reason)
     if issubclass(order, CloseExperiment):
         return state, []

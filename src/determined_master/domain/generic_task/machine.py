@@ -46,8 +46,8 @@ def step(state: GenericTask | None, event: TaskEvent, context: None = None) -> S
     """Advance one generic task by one event.
 
     Raises:
-        NotFound: there is no such task, and the event does not create it.
-        FailedPrecondition: its state does not allow a pause or a continuation.
+        NotFound: there is no such task, and the event does not make it.
+        FailedPrecondition: it is in a state in which it cannot be paused, or continue.
     """
     if isinstance(event, TaskCreated):
         if state is not None:
@@ -96,7 +96,7 @@ def _continue(state: GenericTask) -> Step:
 
 
 def _kill(state: GenericTask) -> Step:
-    """A repeated kill is ordered again: the first order may be lost."""
+    """A kill said again is ordered again: the first may have got lost on its way."""
     if state.state in OVER:
         return state, []
     if state.allocation_id is None:
@@ -131,15 +131,22 @@ def _run_ended(state: GenericTask, event: RunEnded) -> Step:
 def _effect_failed(state: GenericTask, event: TaskEffectFailed) -> Step:
     if state.state in OVER or event.allocation_id not in ("", state.allocation_id):
         return state, []
-    text = f"{event.effect.replace('_', ' ')} failed: {event.error}"
-    logged = WriteTaskLog(task_id=state.id, text=text, level="ERROR")
-    if event.effect == "request_run":
+    said = f"{event.effect.replace('_', ' ')} failed: {event.error}"
+    logged = WriteTaskLog(task_id=state.id, text=said, level="ERROR")
+    order = _ORDERS.get(event.effect)
+    if order is None:
+        return state, [logged]  # only an earlier release gave such orders
+    if issubclass(order, RequestRun):
         to: GenericState = "CANCELED" if state.state == "STOPPING_CANCELED" else "ERROR"
-        after, effects = _end(replace(state, allocation_id=None), to, text)
+        after, effects = _end(replace(state, allocation_id=None), to, said)
         return after, [logged, *effects]
-    if event.effect == "preempt_run" and state.allocation_id is not None:
-        return state, [logged, KillRun(allocation_id=state.allocation_id, reason=text)]
-    return state, [logged]
+    if issubclass(order, PreemptRun):
+        if state.allocation_id is None:
+            return state, [logged]
+        return state, [logged, KillRun(allocation_id=state.allocation_id, reason=said)]
+    if issubclass(order, KillRun):
+        return state, [logged]
+    assert_never(order)
 
 
 def _end(state: GenericTask, to: GenericState, reason: str) -> Step:

@@ -36,7 +36,7 @@ def step(state: InteractiveTask | None, event: InteractiveEvent, context: None =
     """Advance one interactive task by one event.
 
     Raises:
-        NotFound: there is no such task, and the event does not create it.
+        NotFound: there is no such task, and the event does not make it.
     """
     if isinstance(event, TaskLaunched):
         return _launch(event) if state is None else (state, [])
@@ -46,7 +46,7 @@ def step(state: InteractiveTask | None, event: InteractiveEvent, context: None =
         return state, []
     match event:
         case InteractiveTaskKilled():
-            # A repeated kill is ordered again: the first order may be lost.
+            # Said again it is ordered again: the first may have got lost on its way.
             stopping = replace(state, state="STOPPING")
             return stopping, [KillRun(allocation_id=state.allocation_id, reason=event.reason)]
         case InteractiveRunEnded():
@@ -66,12 +66,15 @@ def _launch(event: TaskLaunched) -> Step:
 
 
 def _effect_failed(state: InteractiveTask, event: TaskEffectFailed) -> Step:
-    """Without a request the task ends; users can repeat a kill."""
-    text = f"{event.effect.replace('_', ' ')} failed: {event.error}"
-    logged = WriteTaskLog(task_id=state.id, text=text, level="ERROR")
-    if event.effect == "request_only_run":
-        return _end(state, text), [logged]
-    return state, [logged]
+    """Without a request there is nothing to wait for; a kill can be said again."""
+    said = f"{event.effect.replace('_', ' ')} failed: {event.error}"
+    logged = WriteTaskLog(task_id=state.id, text=said, level="ERROR")
+    order = _ORDERS.get(event.effect)
+    if order is None or issubclass(order, KillRun):
+        return state, [logged]
+    if issubclass(order, RequestOnlyRun):
+        return _end(state, said), [logged]
+    assert_never(order)
 
 
 def _end(state: InteractiveTask, exit_status: str) -> InteractiveTask:
