@@ -188,7 +188,7 @@ class Master:
 
     def _on_allocation(self, change: Changed) -> None:
         self.live.changed(change.state, change.version)
-        self.logs.tell(change.state.request.task_id)
+        self.logs.notify(change.state.request.task_id)
 
 
 class SimSpecs:

@@ -40,7 +40,7 @@ class Listeners:
 
     def _on_allocation(self, change: Changed[Allocation]) -> None:
         self._live.changed(change.state, change.version)
-        self._logs.tell(change.state.request.task_id)
+        self._logs.notify(change.state.request.task_id)
         if change.state.state == "TERMINATED":
             self._identities.forget_allocation(change.id)
             self._identities.forget_token(self._tokens.user_token(change.id))
@@ -48,12 +48,12 @@ class Listeners:
 
     def _on_trial(self, change: Changed[Trial]) -> None:
         if change.state.state in TERMINAL:  # its task has ended: its logs may be complete
-            self._logs.tell(change.state.task_id)
+            self._logs.notify(change.state.task_id)
 
     def _on_generic_task(self, change: Changed[GenericTask]) -> None:
         if change.state.state in TERMINAL:
-            self._logs.tell(change.id)
+            self._logs.notify(change.id)
 
     def _on_interactive_task(self, change: Changed[InteractiveTask]) -> None:
         if change.state.state == "OVER":
-            self._logs.tell(change.id)
+            self._logs.notify(change.id)

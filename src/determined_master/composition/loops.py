@@ -55,8 +55,8 @@ class Loops:
     async def run(self, ready: asyncio.Event) -> None:
         """Lead, plan and flush until cancelled; `ready` is set once agents may connect."""
         base, queues, services = self._base, self._queues, self._services
-        door, switches = self._backends.every, services[AgentSwitches]
-        parts = base.engine, base.db, base.live, door, switches, queues.terms
+        backends, switches = self._backends.every, services[AgentSwitches]
+        parts = base.engine, base.db, base.live, backends, switches, queues.terms
         lead = LeaderTasks(*parts, queues.machines.take_over)
         async with asyncio.TaskGroup() as group:
             group.create_task(base.engine.run())

@@ -48,7 +48,7 @@ async def report_gc_waits(waits: GcWaitNotices) -> None:
     while True:
         await asyncio.sleep(GC_WAITS_PERIOD_S)
         try:
-            await waits.tell(clock.now())
+            await waits.notify(clock.now())
         except DATABASE_ERRORS:
             log.exception("failed to look for waiting checkpoint GC tasks; retrying")
 

@@ -329,7 +329,7 @@ async def test_a_deletion_that_finds_no_agent_says_so_in_its_story(world: World)
     assert await empty.tell(clock.now()) == 0, "it has only just been asked for"
     later = clock.now() + timedelta(minutes=1)
     for waits in (empty, empty, staffed):
-        assert await waits.tell(later) == 1
+        assert await waits.notify(later) == 1
     row = await world.services[Experiments].get(ADMIN, int(number))
     assert "for a place in pool 'default'" in row.reason
     lines = (await admin("GET", f"{PATH}/{number}/story")).json()["lines"]

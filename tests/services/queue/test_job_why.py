@@ -30,7 +30,7 @@ async def test_a_providers_error_text_is_shown_to_admins_only(
     shown = (await why.why(USER, task)).text
     assert short in shown
     assert QUOTA not in shown
-    logged = await why.tell(decision, task)
+    logged = await why.explain(decision, task)
     assert logged is not None
     assert short in logged, "logs are read by others too"
     assert QUOTA not in logged

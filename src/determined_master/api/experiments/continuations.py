@@ -23,7 +23,7 @@ async def continue_experiment(
     live: LiveAllocations,
 ) -> wire.ContinueExperimentResponse:
     """Let an ended experiment continue from its trials' checkpoints."""
-    await continuations.go_on(call.caller, request.id, request.override_config)
+    await continuations.continue_experiment(call.caller, request.id, request.override_config)
     return wire.ContinueExperimentResponse(
         experiment=await full_experiment(call, request.id, experiments, live)
     )

@@ -55,9 +55,9 @@ async def create_experiment(
     warnings = [too_large] if prepared.exceeds_slots else []
     if prepared.warnings:
         # The response's own list has two words; warnings about a text have a field of their own.
-        said = msgspec.json.encode([text.encode("ascii", "replace").decode() for text in
+        header = msgspec.json.encode([text.encode("ascii", "replace").decode() for text in
                                     prepared.warnings[:MAX_WARNINGS]])  # fmt: skip
-        call.http.set_headers.append((b"x-determined-config-warnings", said))
+        call.http.set_headers.append((b"x-determined-config-warnings", header))
     if experiment_id is None:
         return wire.CreateExperimentResponse(
             experiment=Experiment(), config=None, warnings=warnings

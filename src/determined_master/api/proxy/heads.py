@@ -88,11 +88,11 @@ def passed_on(headers: Iterable[Header], spent: Collection[str]) -> list[Header]
 def with_origin(headers: list[Header], client: str, scheme: str) -> list[Header]:
     """The same headers with the request's origin; those of an earlier proxy stay."""
     names = {name for name, _ in headers}
-    told = [value for name, value in headers if name == b"x-forwarded-for"]
+    forwarded = [value for name, value in headers if name == b"x-forwarded-for"]
     others = [header for header in headers if header[0] != b"x-forwarded-for"]
     address = client.encode()
     if address:
-        others.append((b"x-forwarded-for", b", ".join([*told, address])))
+        others.append((b"x-forwarded-for", b", ".join([*forwarded, address])))
         if b"x-real-ip" not in names:
             others.append((b"x-real-ip", address))
     if b"x-forwarded-proto" not in names:

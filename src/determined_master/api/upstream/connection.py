@@ -78,18 +78,18 @@ class Upstream:
                 raw = await self.reader.readuntil(b"\r\n\r\n")
                 self._head.feed(raw)
             except asyncio.IncompleteReadError as error:
-                said = "closed the connection before it had answered"
-                raise BadGateway(f"{self._target.where} {said}: see the task's log") from error
+                text = "closed the connection before it had answered"
+                raise BadGateway(f"{self._target.where} {text}: see the task's log") from error
             except (asyncio.LimitOverrunError, httptools.HttpParserError) as error:
-                said = "gave an answer that is not HTTP/1.1"
-                raise BadGateway(f"{self._target.where} {said}: {error}") from error
+                text = "gave an answer that is not HTTP/1.1"
+                raise BadGateway(f"{self._target.where} {text}: {error}") from error
             except OSError as error:
                 raise BadGateway(f"{self._target.where} broke off: {error}") from error
             if self._head.status >= 200 or self._head.status == 101:
                 break
         if self._head.status > 599:
-            said = f"answered with the status {self._head.status}, which is none"
-            raise BadGateway(f"{self._target.where} {said}")
+            text = f"answered with the status {self._head.status}, which is none"
+            raise BadGateway(f"{self._target.where} {text}")
         self._has_body = method != "HEAD" and self._head.status not in (101, 204, 304)
         return self._head.status, self._head.headers
 

@@ -103,8 +103,8 @@ def _step_open(state: Allocation, event: AllocationEvent) -> Step:
 
 def _request(event: AllocationRequested) -> Step:
     state = Allocation(id=event.allocation_id, request=event.request)
-    said = f"Scheduling {event.request.name} (id: {event.allocation_id})"
-    return state, [texts.line(state, said)]
+    text = f"Scheduling {event.request.name} (id: {event.allocation_id})"
+    return state, [texts.line(state, text)]
 
 
 def _assign(state: Allocation, event: Assigned) -> Step:
@@ -249,8 +249,8 @@ def _after_the_end(state: Allocation, event: AllocationEvent) -> list[Allocation
         isinstance(event, AllocationEffectFailed)
         and _ORDERS.get(event.effect) is ReportAllocationEnd
     ):
-        said = f"failed to report the end of {state.request.name} to its owner: {event.error}"
-        return [texts.line(state, said, "ERROR")]
+        text = f"failed to report the end of {state.request.name} to its owner: {event.error}"
+        return [texts.line(state, text, "ERROR")]
     return []
 
 

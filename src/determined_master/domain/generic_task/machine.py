@@ -96,7 +96,7 @@ def _continue(state: GenericTask) -> Step:
 
 
 def _kill(state: GenericTask) -> Step:
-    """A kill said again is ordered again: the first may have got lost on its way."""
+    """A kill text again is ordered again: the first may have got lost on its way."""
     if state.state in OVER:
         return state, []
     if state.allocation_id is None:
@@ -131,19 +131,19 @@ def _run_ended(state: GenericTask, event: RunEnded) -> Step:
 def _effect_failed(state: GenericTask, event: TaskEffectFailed) -> Step:
     if state.state in OVER or event.allocation_id not in ("", state.allocation_id):
         return state, []
-    said = f"{event.effect.replace('_', ' ')} failed: {event.error}"
-    logged = WriteTaskLog(task_id=state.id, text=said, level="ERROR")
+    text = f"{event.effect.replace('_', ' ')} failed: {event.error}"
+    logged = WriteTaskLog(task_id=state.id, text=text, level="ERROR")
     order = _ORDERS.get(event.effect)
     if order is None:
         return state, [logged]  # only an earlier release gave such orders
     if issubclass(order, RequestRun):
         to: GenericState = "CANCELED" if state.state == "STOPPING_CANCELED" else "ERROR"
-        after, effects = _end(replace(state, allocation_id=None), to, said)
+        after, effects = _end(replace(state, allocation_id=None), to, text)
         return after, [logged, *effects]
     if issubclass(order, PreemptRun):
         if state.allocation_id is None:
             return state, [logged]
-        return state, [logged, KillRun(allocation_id=state.allocation_id, reason=said)]
+        return state, [logged, KillRun(allocation_id=state.allocation_id, reason=text)]
     if issubclass(order, KillRun):
         return state, [logged]
     assert_never(order)

@@ -66,14 +66,14 @@ def _launch(event: TaskLaunched) -> Step:
 
 
 def _effect_failed(state: InteractiveTask, event: TaskEffectFailed) -> Step:
-    """Without a request there is nothing to wait for; a kill can be said again."""
-    said = f"{event.effect.replace('_', ' ')} failed: {event.error}"
-    logged = WriteTaskLog(task_id=state.id, text=said, level="ERROR")
+    """Without a request there is nothing to wait for; a kill can be repeated."""
+    text = f"{event.effect.replace('_', ' ')} failed: {event.error}"
+    logged = WriteTaskLog(task_id=state.id, text=text, level="ERROR")
     order = _ORDERS.get(event.effect)
     if order is None or issubclass(order, KillRun):
         return state, [logged]
     if issubclass(order, RequestOnlyRun):
-        return _end(state, said), [logged]
+        return _end(state, text), [logged]
     assert_never(order)
 
 

@@ -194,19 +194,19 @@ def _effect_failed(state: Trial, event: TrialEffectFailed) -> Step:
         return state, []  # only an earlier release gave such orders
     if issubclass(order, RequestAllocation):
         unplaced = replace(state, allocation_id=None)
-        said = f"asking for slots failed: {event.error}"
-        logged = WriteTaskLog(task_id=state.task_id, text=said, level="ERROR")
+        text = f"asking for slots failed: {event.error}"
+        logged = WriteTaskLog(task_id=state.task_id, text=text, level="ERROR")
         after, effects = (
             close_stopped(unplaced)
             if state.state in SEVERITY
-            else close(unplaced, "ERROR", reason=said)
+            else close(unplaced, "ERROR", reason=text)
         )
         return after, [logged, *effects]
     if issubclass(order, PreemptAllocation):
         return state, _kill(state, f"asking it to leave failed: {event.error}")
     if issubclass(order, KillAllocation):
-        said = f"ending its run failed, kill the trial to try again: {event.error}"
-        return state, [WriteTaskLog(task_id=state.task_id, text=said, level="ERROR")]
+        text = f"ending its run failed, kill the trial to try again: {event.error}"
+        return state, [WriteTaskLog(task_id=state.task_id, text=text, level="ERROR")]
     if issubclass(order, (ReportTrialEnd, ReportDetachedState, SetTimer, CancelTimer)):
         return state, []
     assert_never(order)
@@ -214,8 +214,8 @@ def _effect_failed(state: Trial, event: TrialEffectFailed) -> Step:
 
 def _after_the_end(state: Trial, event: TrialEvent) -> list[TrialEffect]:
     if isinstance(event, TrialEffectFailed) and _ORDERS.get(event.effect) is ReportTrialEnd:
-        said = f"failed to report the end of trial {state.id} to its experiment: {event.error}"
-        return [WriteTaskLog(task_id=state.task_id, text=said, level="ERROR")]
+        text = f"failed to report the end of trial {state.id} to its experiment: {event.error}"
+        return [WriteTaskLog(task_id=state.task_id, text=text, level="ERROR")]
     return []
 
 

@@ -23,11 +23,11 @@ LOCK = """
       FROM unnest($3::text[], $4::text[], $5::text[]) AS e (kind, id, cause)
       JOIN locked l ON l.kind = e.kind AND l.id = e.id
      CROSS JOIN LATERAL (
-           SELECT told.kind, told.id, told.version, told.cause
-             FROM journal told
-            WHERE told.born = l.born AND told.kind = l.kind AND told.id = l.id
-              AND told.cause >= e.cause AND told.cause <= e.cause
-            ORDER BY told.cause
+           SELECT posted.kind, posted.id, posted.version, posted.cause
+             FROM journal posted
+            WHERE posted.born = l.born AND posted.kind = l.kind AND posted.id = l.id
+              AND posted.cause >= e.cause AND posted.cause <= e.cause
+            ORDER BY posted.cause
             LIMIT 1) j
     UNION ALL
     SELECT NULL, NULL, pg_try_advisory_xact_lock_shared($6)::int, NULL, NULL, NULL
@@ -45,7 +45,7 @@ WRITE = """
           FROM unnest($6::text[], $7::text[], $8::bigint[], $9::text[])
                AS s (kind, id, version, state)
          WHERE a.kind = s.kind AND a.id = s.id
-    ), told AS (
+    ), posted AS (
         INSERT INTO journal (born, kind, id, version, cause, event, effects, at)
         SELECT j.*, $17::timestamptz
           FROM unnest($10::date[], $11::text[], $12::text[], $13::bigint[], $14::text[],

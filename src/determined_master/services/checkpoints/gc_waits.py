@@ -33,7 +33,7 @@ class GcWaitNotices:
         self._db = db
         self._backend = backend
 
-    async def tell(self, now: datetime) -> int:
+    async def notify(self, now: datetime) -> int:
         """Notify each experiment once per reason; returns how many GC tasks wait."""
         async with self._db.acquire() as conn:
             waiting = await rows.list_waiting(conn, since=now - PATIENCE, limit=AT_ONCE)

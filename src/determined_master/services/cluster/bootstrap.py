@@ -62,10 +62,10 @@ async def _make_cluster(
         if not initial_password:
             # Before the commit: if the master is killed between the two, or its disk is full, the
             # only password would otherwise be one that nobody knows.
-            _tell(password, directory)
+            _report_password(password, directory)
 
 
-def _tell(password: str, directory: Path | None) -> None:
+def _report_password(password: str, directory: Path | None) -> None:
     where = ""
     if directory is not None:
         path = directory / PASSWORD_FILE

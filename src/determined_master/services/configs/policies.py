@@ -80,8 +80,8 @@ class ConfigPolicies:
             above = None if workspace_id is None else await _of_cluster(conn, kind)
             check_policies(submitted, kind, scope=scope, above=above, priorities=self._priorities)
             stored = await rows.find_policies(conn, workspace_id, kind)
-            said = {key: value for key, value in submitted.items() if value is not None}
-            kept = _unmasked(said, stored or {})
+            given = {key: value for key, value in submitted.items() if value is not None}
+            kept = _unmasked(given, stored or {})
             await rows.upsert_policies(conn, workspace_id, kind, kept, caller.user_id)
         log.info("config policies of %s for %s were set by user %d", scope, kind, caller.user_id)
         return _masked(kept)

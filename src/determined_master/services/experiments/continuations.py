@@ -61,7 +61,9 @@ class Continuations:
         self._configs = configs
         self._bindings = bindings
 
-    async def go_on(self, caller: Caller, experiment_id: int, override: str) -> tuple[str, ...]:
+    async def continue_experiment(
+        self, caller: Caller, experiment_id: int, override: str
+    ) -> tuple[str, ...]:
         """Let an ended experiment continue where its trials' checkpoints are.
 
         A single search continues by a configuration that may be changed; a grid or random one

@@ -71,9 +71,9 @@ class TrialEffects:
             await ctx.post(TRIAL, TrialId(int(ctx.aggregate_id)), failed)
             return
         if shortage:
-            told = trial.RoomLacked(reason=shortage)
+            event = trial.RoomLacked(reason=shortage)
             cause = CarriedOut(ctx.effect_id, "room")
-            await self._engine.post(TRIAL, TrialId(int(ctx.aggregate_id)), told, cause=cause)
+            await self._engine.post(TRIAL, TrialId(int(ctx.aggregate_id)), event, cause=cause)
         await ask_for_room(ctx, self._tokens, effect.allocation_id, experiment.user_id, request)
 
     def _find_shortage(self, request: alloc.AllocationRequest) -> str | None:

@@ -98,12 +98,12 @@ class LogPolicyMatcher:
     ) -> None:
         index, agent_id = match
         policy = compiled.policies[index]
-        said = line.rstrip("\n")[:2000]
+        text = line.rstrip("\n")[:2000]
         event: TrialEvent | None = None
         if policy.action == "cancel_retries":
-            event = RetriesCanceled(pattern=policy.pattern or "", line=said)
+            event = RetriesCanceled(pattern=policy.pattern or "", line=text)
         elif policy.action == "exclude_node" and agent_id:
-            event = AgentExcluded(agent_id=agent_id, pattern=policy.pattern or "", line=said)
+            event = AgentExcluded(agent_id=agent_id, pattern=policy.pattern or "", line=text)
         if event is not None:
             cause = LogPolicyMatched(index, task_id, agent_id)
             await self._engine.post(TRIAL, TrialId(compiled.trial_id), event, cause=cause)

@@ -84,7 +84,7 @@ class TaskLogs:
         if batch.is_last:
             async with self._db.acquire() as conn:
                 await rows.complete_cursors(conn, [batch.container_id])
-        self.tell(batch.task_id)
+        self.notify(batch.task_id)
         return newest
 
     async def stored_output(self, task_id: str, container_id: str) -> StoredOutput:
@@ -110,7 +110,7 @@ class TaskLogs:
             if note.key and not await rows.insert_told(conn, note.task_id, note.key):
                 return
             await rows.copy_lines(conn, [row])
-        self.tell(note.task_id)
+        self.notify(note.task_id)
 
     async def give_up(self, container_ids: Sequence[str]) -> None:
         """Expect no further lines of containers whose agent is lost: nobody waits for them."""
@@ -141,9 +141,9 @@ class TaskLogs:
                 for records in _in_pieces(_posted(line, now) for line in lines):
                     await rows.copy_lines(conn, records)
         await self._policies.look_at(task_id, lines[0].agent_id, [line.log for line in lines])
-        self.tell(task_id)
+        self.notify(task_id)
 
-    def tell(self, task_id: str) -> None:
+    def notify(self, task_id: str) -> None:
         """Wake those who follow a task."""
         event = self._news.pop(task_id, None)
         if event is not None:
@@ -199,7 +199,7 @@ class TaskLogs:
                 await asyncio.sleep(began_s + FOLLOW_EVERY_S - clock.monotonic_s())
         finally:
             for task_id in task_ids:  # a task without followers has no entry
-                self.tell(task_id)
+                self.notify(task_id)
 
     async def fields(self, caller: Caller, task_ids: Sequence[str]) -> dict[str, list[Any]]:
         """Values that lines can be filtered by."""

@@ -91,14 +91,14 @@ class Flusher:
                         if not conn.is_closed() and not queue.empty():
                             batch = [queue.get_nowait()]
             except DATABASE_ERRORS as error:
-                _tell(batch, error)
+                _fail(batch, error)
 
     async def _flush(self, conn: Conn, batch: Sequence[Waiting]) -> None:
         reports = [(report, facts) for group, facts, _ in batch for report in group]
         try:
             outcomes = await self._store(conn, reports)
         except Exception as error:  # the loop must live on; each caller gets the error
-            _tell(batch, error)
+            _fail(batch, error)
             return
         start = 0
         for group, _, answer in batch:
@@ -174,7 +174,7 @@ def _values_of(report: MetricReport) -> int:
     return len(report.metrics) + sum(map(len, report.batch_metrics or ()))
 
 
-def _tell(batch: Sequence[Waiting], error: BaseException) -> None:
+def _fail(batch: Sequence[Waiting], error: BaseException) -> None:
     for _, _, answer in batch:
         if not answer.done():
             answer.set_exception(error)

@@ -137,7 +137,7 @@ class JobChanges:
                 weight=terms.weight,
                 position=terms.position,
             )
-        await self._terms.tell(job.job_id, terms)
+        await self._terms.post(job.job_id, terms)
 
     async def _place(
         self,
@@ -243,9 +243,9 @@ def _check(change: JobChange, job: JobFacts) -> None:
         if getattr(change, name) is not None
     ]
     if len(given) != 1:
-        said = "names nothing to change" if not given else f"has {', '.join(given)}"
+        text = "names nothing to change" if not given else f"has {', '.join(given)}"
         raise InvalidArgument(
-            f"unexpected action: the update of job {job.job_id} {said}; give one of priority, "
+            f"unexpected action: the update of job {job.job_id} {text}; give one of priority, "
             "weight, resourcePool, aheadOf, behindOf"
         )
     if change.priority is not None and not 1 <= change.priority <= 99:

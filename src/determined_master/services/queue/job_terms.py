@@ -59,7 +59,7 @@ class JobTermsSync:
         ]
         await self._post(postings)
 
-    async def tell(self, job_id: str, terms: alloc.JobTerms) -> None:
+    async def post(self, job_id: str, terms: alloc.JobTerms) -> None:
         """Give all live allocations of a job its terms; they are stored with them."""
         event = alloc.TermsChanged(terms=terms)
         postings = [

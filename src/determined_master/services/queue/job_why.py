@@ -111,7 +111,7 @@ class JobWhy:
         text = "its requests are newer than the last decision: ask again in a second"
         return _state(request.job_id, request.pool, found, text)
 
-    async def tell(self, decision: PoolDecision, allocation_id: str) -> str | None:
+    async def explain(self, decision: PoolDecision, allocation_id: str) -> str | None:
         """What held a request in a decision, in a few words for all; None when nothing did."""
         ends = await self._ends(decision.view)
         why = await asyncio.to_thread(

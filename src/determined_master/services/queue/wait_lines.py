@@ -42,26 +42,26 @@ class WaitLines:
         self._live = live
         self._why = why
         self._logs = logs
-        self._told: dict[str, tuple[str, float]] = {}
+        self._written: dict[str, tuple[str, float]] = {}
 
     async def run(self, decisions: Callable[[], Sequence[PoolDecision]]) -> None:
         """Repeat forever."""
         while True:
             await asyncio.sleep(ROUND_S)
             try:
-                await self.tell(decisions())
+                await self.write_due(decisions())
             except DATABASE_ERRORS:
                 log.warning("failed to write why tasks wait into their logs")
 
-    async def tell(self, decisions: Sequence[PoolDecision]) -> int:
+    async def write_due(self, decisions: Sequence[PoolDecision]) -> int:
         """Write the lines that are due; returns their number."""
-        self._told = {i: told for i, told in self._told.items() if self._live.find(i)}
+        self._written = {i: written for i, written in self._written.items() if self._live.find(i)}
         lines = []
         for decision, allocation, code in self._due(decisions):
-            text = await self._why.tell(decision, allocation.id)
+            text = await self._why.explain(decision, allocation.id)
             if text is None:
                 continue
-            self._told[allocation.id] = code, clock.monotonic_s()
+            self._written[allocation.id] = code, clock.monotonic_s()
             lines.append((allocation, f"waits since {_since(allocation)}: {text}"))
         if not lines:
             return 0
@@ -74,7 +74,7 @@ class WaitLines:
         async with self._db.acquire() as conn:
             await task_logs.copy_lines(conn, rows)
         for allocation, _ in lines:
-            self._logs.tell(allocation.request.task_id)
+            self._logs.notify(allocation.request.task_id)
         return len(lines)
 
     def _due(
@@ -89,7 +89,7 @@ class WaitLines:
                 since = allocation.request.requested_at
                 if since is None or now - since < FIRST:
                     continue
-                code, at_s = self._told.get(allocation.id, ("", 0.0))
+                code, at_s = self._written.get(allocation.id, ("", 0.0))
                 is_new = code != wait.code and (not code or now_s - at_s > AGAIN.total_seconds())
                 if is_new:
                     yield decision, allocation, wait.code

@@ -52,7 +52,7 @@ class ProjectDeletions:
         self._engine = engine
         self._db = db
         self._news = asyncio.Event()
-        self._door = asyncio.Lock()
+        self._lock = asyncio.Lock()
         """Nobody settles between the mark on a project and the deletions that follow."""
 
     async def delete_project(self, caller: Caller, project_id: int) -> bool:
@@ -64,7 +64,7 @@ class ProjectDeletions:
             FailedPrecondition: an experiment has not ended.
             PermissionDenied: an experiment belongs to another user.
         """
-        async with self._door:
+        async with self._lock:
             async with self._db.acquire() as conn, conn.transaction():
                 ids = await _mark(conn, caller, [project_id], f"project {project_id}")
             self._news.set()
@@ -76,7 +76,7 @@ class ProjectDeletions:
 
     async def delete_workspace(self, caller: Caller, workspace_id: int) -> bool:
         """The same for a workspace with all its projects; interactive tasks are killed, too."""
-        async with self._door:
+        async with self._lock:
             async with self._db.acquire() as conn, conn.transaction():
                 projects = [i for i, _ in await rows.list_project_states(conn, workspace_id)]
                 ids = await _mark(conn, caller, projects, f"workspace {workspace_id}")
@@ -109,7 +109,7 @@ class ProjectDeletions:
 
     async def settle(self) -> bool:
         """Remove empty projects, give up impossible ones; returns whether work is left."""
-        async with self._door, self._db.acquire() as conn:
+        async with self._lock, self._db.acquire() as conn:
             leaving = await rows.list_leaving_projects(conn)
             await self._end_tasks(conn, leaving)
             await self._delete_experiments(

@@ -338,9 +338,9 @@ def _check_one_thing(change: NamespaceChange) -> None:
         )
     asked = bool(change.namespace) + (change.is_made or change.is_made_everywhere)
     if asked != 1:
-        said = "both a namespace and one that is made" if asked else "no namespace"
+        text = "both a namespace and one that is made" if asked else "no namespace"
         raise InvalidArgument(
-            f"the binding names {said}: give either namespace or autoCreateNamespace"
+            f"the binding names {text}: give either namespace or autoCreateNamespace"
         )
 
 

@@ -44,19 +44,19 @@ async def answers(layout: Layout, deadline_s: float, server: Server) -> bool:
         server: its process.
     """
     socket = layout.socket_dir / f".s.PGSQL.{PORT}"
-    began = told = last = clock.monotonic_s()
+    began = logged = last = clock.monotonic_s()
     while server.is_alive():
-        said = await _answer_now(layout) if socket.exists() else "nothing"
+        answer = await _answer_now(layout) if socket.exists() else "nothing"
         now = clock.monotonic_s()
-        if said == "rows":
+        if answer == "rows":
             return True
-        if said == "later":
+        if answer == "later":
             last = now
         elif now > last + deadline_s:
             return False
-        if now > told + TELL_EVERY_S:
-            told = now
-            why = "it recovers from a crash" if said == "later" else "it does not answer"
+        if now > logged + TELL_EVERY_S:
+            logged = now
+            why = "it recovers from a crash" if answer == "later" else "it does not answer"
             waited = {"pid": server.pid, "waited_s": round(now - began)}
             _log.warning("waiting for PostgreSQL: %s", why, extra=waited)
         # Often at first, when it is about to come; each question costs the server a process.

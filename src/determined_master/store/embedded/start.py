@@ -90,7 +90,7 @@ async def launch(layout: Layout, *, is_durable: bool = True) -> Server:
         layout.log.replace(layout.log.with_suffix(".log.1"))
     layout.log.touch(mode=0o600)  # it contains failed statements with their values
     with layout.log.open("ab") as log:
-        said_before = log.tell()
+        position_before = log.tell()
         server = Server(_spawn(command, owner, log.fileno()))
     try:
         if await answers(layout, START_DEADLINE_S, server):
@@ -100,7 +100,7 @@ async def launch(layout: Layout, *, is_durable: bool = True) -> Server:
         raise
     await stop(layout, server)
     with layout.log.open("rb") as log:
-        log.seek(said_before)
+        log.seek(position_before)
         words = log.read().decode(errors="replace")[-2000:]
     if NO_SPACE in words or (not words and _is_full(layout)):
         raise DiskFull(layout.root)
@@ -211,8 +211,8 @@ def _spawn(command: list[str], owner: Account | None, output: int) -> subprocess
 
 def _major(owner: Account | None) -> str:
     command = [str(binaries(owner) / "postgres"), "--version"]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    found = re.search(r"(\d+)\.", said)
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    found = re.search(r"(\d+)\.", output)
     if found is None:
-        raise ServerFailed("asking PostgreSQL for its version", said)
+        raise ServerFailed("asking PostgreSQL for its version", output)
     return found.group(1)
