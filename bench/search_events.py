@@ -49,8 +49,8 @@ from determined_master.engine.kind import encode
 from determined_master.main import tune_garbage_collector
 from determined_master.services.experiments.detached import Detached
 from determined_master.services.metrics.flush import Flusher
-from determined_master.services.metrics.metrics import Metrics
 from determined_master.services.metrics.reports import MetricReport
+from determined_master.services.metrics.service import Metrics
 from determined_master.services.metrics.system_metrics import SystemMetrics
 from determined_master.store.db import Address, Database, embedded_address, open_database
 from determined_master.store.embedded.files import Layout

@@ -8,7 +8,7 @@ from typing import Any
 from tests.api import cases_experiments as scene
 from tests.api.samples import Case, Prepare, World
 
-from determined_master.services.workspaces.workspaces import Workspaces
+from determined_master.services.workspaces.service import Workspaces
 
 NAME = "wire <ws> & \u00e9"
 

@@ -15,9 +15,9 @@ from tests.store.rows import STARTED, add_experiment, add_project, add_trial
 from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import DetError
 from determined_master.services.catalog import Services
-from determined_master.services.experiments.experiments import Experiments, Submission
-from determined_master.services.metrics.metrics import Metrics
+from determined_master.services.experiments.service import Experiments, Submission
 from determined_master.services.metrics.reports import MetricReport
+from determined_master.services.metrics.service import Metrics
 from determined_master.services.workspaces.projects import Projects
 from determined_master.store.db import Database
 

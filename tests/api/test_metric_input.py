@@ -13,7 +13,7 @@ from determined_master.engine import EngineUnavailable
 from determined_master.engine.kind import Outcome
 from determined_master.records.metrics import SystemSample
 from determined_master.services.catalog import Services
-from determined_master.services.metrics.metrics import Metrics
+from determined_master.services.metrics.service import Metrics
 from determined_master.store.db import Conn, Database
 from determined_master.store.metrics import system_metrics
 

@@ -11,7 +11,7 @@ from tests.api.samples import World
 from tests.covers import covers
 
 from determined_master import clock
-from determined_master.services.workspaces.workspaces import Workspaces
+from determined_master.services.workspaces.service import Workspaces
 
 MESSAGE = "/api/v1/master/cluster_message"
 

@@ -22,7 +22,7 @@ from tests.chaos.server import Server, SimConnection
 from tests.chaos.tasks import CALLER, Tasks, Work, ask
 
 from determined_master.pools.loop import PoolDecision
-from determined_master.services.experiments.experiments import Submission
+from determined_master.services.experiments.service import Submission
 
 STATEMENTS = (checkpoint_statements, engine_statements, store_statements)
 STORY_LINES = 400

@@ -27,16 +27,16 @@ from determined_master.pools.live import LiveAllocations
 from determined_master.pools.loop import PoolDecision
 from determined_master.pools.loops import PoolLoops
 from determined_master.services.access.task_tokens import TaskTokens
-from determined_master.services.checkpoints.checkpoints import Checkpoints
 from determined_master.services.checkpoints.effects import GcEffects
 from determined_master.services.checkpoints.gc import CheckpointGc
+from determined_master.services.checkpoints.service import Checkpoints
 from determined_master.services.cluster.agent_switches import AgentSwitches
 from determined_master.services.cluster.agents import AgentReports, Join
 from determined_master.services.cluster.pools import Pools
 from determined_master.services.configs.defaults import pool_configs
 from determined_master.services.experiments.configs import ExperimentConfigs
 from determined_master.services.experiments.effects import ExperimentEffects
-from determined_master.services.experiments.experiments import Experiments
+from determined_master.services.experiments.service import Experiments
 from determined_master.services.experiments.trial_effects import TrialEffects
 from determined_master.services.logs.policies import LogPolicyMatcher
 from determined_master.services.logs.task_logs import TaskLogs

@@ -16,7 +16,7 @@ from tests.chaos.network import Network
 from determined_master import clock
 from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import DetError, FailedPrecondition, NotFound, Unavailable
-from determined_master.services.checkpoints.checkpoints import CheckpointReport
+from determined_master.services.checkpoints.service import CheckpointReport
 
 CALLER = Caller(user_id=1, username="user", is_admin=True)
 _AGAIN_S = 1.0

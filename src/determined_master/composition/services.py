@@ -14,8 +14,8 @@ from determined_master.services.access.passwords import Passwords
 from determined_master.services.access.roles import Roles
 from determined_master.services.access.users import Users
 from determined_master.services.catalog import Services
-from determined_master.services.checkpoints.checkpoints import Checkpoints
 from determined_master.services.checkpoints.files import CheckpointFiles
+from determined_master.services.checkpoints.service import Checkpoints
 from determined_master.services.cluster.agent_switches import AgentSwitches
 from determined_master.services.cluster.agents import Agents
 from determined_master.services.cluster.master import Master
@@ -29,30 +29,30 @@ from determined_master.services.experiments.bulk import ExperimentBulk
 from determined_master.services.experiments.continuations import Continuations
 from determined_master.services.experiments.detached import Detached
 from determined_master.services.experiments.edits import ExperimentEdits
-from determined_master.services.experiments.experiments import Experiments
 from determined_master.services.experiments.lists import ExperimentLists
 from determined_master.services.experiments.model_files import ModelFiles
 from determined_master.services.experiments.run_bulk import RunBulk
 from determined_master.services.experiments.runs import Runs
 from determined_master.services.experiments.search_query import ExperimentSearch
+from determined_master.services.experiments.service import Experiments
 from determined_master.services.experiments.stories import Stories
 from determined_master.services.experiments.trial_sources import TrialSources
 from determined_master.services.experiments.trials import Trials
-from determined_master.services.metrics.metrics import Metrics
 from determined_master.services.metrics.series import SeriesReads
+from determined_master.services.metrics.service import Metrics
 from determined_master.services.metrics.system_metrics import SystemMetrics
-from determined_master.services.models.models import Models
+from determined_master.services.models.service import Models
 from determined_master.services.models.versions import ModelVersions
 from determined_master.services.queue.job_changes import JobChanges
 from determined_master.services.search.previews import SearchPreviews
 from determined_master.services.tasks.allocations import Allocations
 from determined_master.services.tasks.control import TaskControl
-from determined_master.services.tasks.tasks import Tasks
+from determined_master.services.tasks.service import Tasks
 from determined_master.services.tasks.tensorboards import Tensorboards
 from determined_master.services.workspaces.moves import Moves
 from determined_master.services.workspaces.project_columns import ProjectColumns
 from determined_master.services.workspaces.projects import Projects
-from determined_master.services.workspaces.workspaces import Workspaces
+from determined_master.services.workspaces.service import Workspaces
 
 if TYPE_CHECKING:
     from determined_master.composition.backends import MasterBackends

@@ -21,7 +21,7 @@ from determined_master.services.access.auth import Auth
 from determined_master.services.access.users import Users
 from determined_master.services.checkpoints.gc_waits import GcWaitNotices
 from determined_master.services.cluster.agents import Agents
-from determined_master.services.experiments.experiments import Experiments
+from determined_master.services.experiments.service import Experiments
 from determined_wire.agent_link import ContainerSpec
 
 PATH = "/api/v1/experiments"

@@ -11,7 +11,7 @@ from tests.api.samples import World
 from tests.covers import covers
 
 from determined_master.services.workspaces.projects import Projects
-from determined_master.services.workspaces.workspaces import Workspaces
+from determined_master.services.workspaces.service import Workspaces
 from determined_master.store.workspaces.workspaces import find_agent_user
 
 CONFIG = "{name: e, entrypoint: x, searcher: {name: single, metric: loss}%s}"

@@ -10,8 +10,8 @@ from determined_master.api.http.routes import Call, Reply, plain_route, route
 from determined_master.api.shapes import checkpoint, cut
 from determined_master.domain.errors import InvalidArgument
 from determined_master.services.archives import Form
-from determined_master.services.checkpoints.checkpoints import CheckpointReport, Checkpoints
 from determined_master.services.checkpoints.files import CheckpointFiles
+from determined_master.services.checkpoints.service import CheckpointReport, Checkpoints
 from determined_wire.rest import checkpoints as wire
 from determined_wire.rest import experiments as experiment_wire
 from determined_wire.rest import trials as trial_wire

@@ -12,7 +12,7 @@ from determined_master.domain.errors import InvalidArgument
 from determined_master.records.experiments import ExperimentQuery
 from determined_master.services.experiments.bulk import Act, ExperimentBulk, Selection
 from determined_master.services.experiments.edits import ExperimentEdits
-from determined_master.services.experiments.experiments import Experiments
+from determined_master.services.experiments.service import Experiments
 from determined_master.services.workspaces.projects import Projects
 from determined_wire.rest import projects as wire
 from determined_wire.rest.types.shared import BulkExperimentFilters

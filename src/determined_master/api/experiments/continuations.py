@@ -8,7 +8,7 @@ from determined_master.api.http.routes import Call, route
 from determined_master.pools.live import LiveAllocations
 from determined_master.services.experiments.continuations import Continuations
 from determined_master.services.experiments.edits import ExperimentEdits
-from determined_master.services.experiments.experiments import Experiments
+from determined_master.services.experiments.service import Experiments
 from determined_wire.rest import experiments as wire
 
 

@@ -13,7 +13,7 @@ from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.trial.messages import DetachedState
 from determined_master.pools.live import LiveAllocations
 from determined_master.services.experiments.detached import Detached
-from determined_master.services.experiments.experiments import Experiments
+from determined_master.services.experiments.service import Experiments
 from determined_master.services.experiments.trials import Trials
 from determined_wire.rest import experiments as experiment_wire
 from determined_wire.rest import trials as wire

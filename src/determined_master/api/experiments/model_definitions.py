@@ -15,8 +15,8 @@ from determined_master.api.http.protojson import ready_text
 from determined_master.api.http.routes import Call, Reply, plain_route, route
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.experiment.model_definition import ListedFile, is_text
-from determined_master.services.experiments.experiments import Experiments
 from determined_master.services.experiments.model_files import ModelFiles
+from determined_master.services.experiments.service import Experiments
 from determined_wire.rest import experiments as wire
 from determined_wire.rest.types.experiment import FileNode
 

@@ -9,8 +9,8 @@ from typing import Protocol
 from determined_master.api.http.access import FILTERED, on
 from determined_master.api.http.routes import Call, route
 from determined_master.services.experiments.bulk import Act, Result
-from determined_master.services.experiments.experiments import Experiments
 from determined_master.services.experiments.run_bulk import RunBulk, RunSelection
+from determined_master.services.experiments.service import Experiments
 from determined_master.services.experiments.trials import Trials
 from determined_master.services.workspaces.projects import Projects
 from determined_wire.rest import runs as wire

@@ -10,7 +10,7 @@ from determined_master.api.shapes import (
 )
 from determined_master.records.metrics import StoredReport
 from determined_master.services.experiments.trials import TrialPage
-from determined_master.services.metrics.metrics import as_stored
+from determined_master.services.metrics.service import as_stored
 from determined_wire.rest.types.trial import MetricsReport, Trial, TrialState
 
 

@@ -16,7 +16,7 @@ from determined_master.records.experiments import DEFAULT_LIMIT, WorkloadKey
 from determined_master.records.metrics import StoredReport
 from determined_master.services.experiments.trials import Trials
 from determined_master.services.logs.retention import LogRetention
-from determined_master.services.metrics.metrics import Metrics
+from determined_master.services.metrics.service import Metrics
 from determined_wire.rest import experiments as experiment_wire
 from determined_wire.rest import trials as wire
 from determined_wire.rest.types.shared import OrderBy

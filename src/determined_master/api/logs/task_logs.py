@@ -17,7 +17,7 @@ from determined_master.domain.log_lines import LEVEL_NUMBERS, LEVELS, render
 from determined_master.records.logs import LogFilter, LogRow
 from determined_master.services.experiments.trials import Trials
 from determined_master.services.logs.task_logs import PostedLine, TaskLogs
-from determined_master.services.tasks.tasks import Tasks
+from determined_master.services.tasks.service import Tasks
 from determined_wire.rest import tasks as task_wire
 from determined_wire.rest import trials as trial_wire
 from determined_wire.rest.types.log import LogLevel

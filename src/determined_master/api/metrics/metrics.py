@@ -7,8 +7,8 @@ from determined_master.api.http.access import of_task, on
 from determined_master.api.http.routes import Call, route
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.metrics.summary import SYSTEM_GROUPS
-from determined_master.services.metrics.metrics import Metrics
 from determined_master.services.metrics.reports import MetricReport
+from determined_master.services.metrics.service import Metrics
 from determined_wire import own
 from determined_wire.rest import trials as wire
 from determined_wire.rest.types.trial import TrialMetrics

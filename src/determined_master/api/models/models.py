@@ -7,7 +7,7 @@ from determined_master.api.http.routes import Call, route
 from determined_master.api.models.shapes import model_message
 from determined_master.api.shapes import cut
 from determined_master.records.models import ModelFilter
-from determined_master.services.models.models import ModelChanges, ModelRequest, Models
+from determined_master.services.models.service import ModelChanges, ModelRequest, Models
 from determined_wire.rest import models as wire
 from determined_wire.rest.types.shared import OrderBy
 

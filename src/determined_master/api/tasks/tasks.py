@@ -10,13 +10,13 @@ from determined_master.api.http.access import IN_SERVICE, SIGNED_IN, of_task, on
 from determined_master.api.http.routes import Call, route
 from determined_master.domain.task.kinds import TASK_KINDS
 from determined_master.records.tasks import AllocationRow
-from determined_master.services.checkpoints.checkpoints import Checkpoints
+from determined_master.services.checkpoints.service import Checkpoints
 from determined_master.services.experiments.trials import Trials
 from determined_master.services.logs.retention import LogRetention
 from determined_master.services.tasks.allocations import Allocations
 from determined_master.services.tasks.control import TaskControl
 from determined_master.services.tasks.generic_tasks import GenericTasks
-from determined_master.services.tasks.tasks import Tasks
+from determined_master.services.tasks.service import Tasks
 from determined_wire.rest import runs as run_wire
 from determined_wire.rest import tasks as wire
 from determined_wire.rest.types.shared import AcceleratorData

@@ -14,7 +14,7 @@ from determined_master.domain.config.masking import mask_storage
 from determined_master.records.workspaces import WorkspaceRow
 from determined_master.services.cluster.pool_bindings import PoolBindings
 from determined_master.services.workspaces.namespaces import WorkspaceNamespaces
-from determined_master.services.workspaces.workspaces import (
+from determined_master.services.workspaces.service import (
     WorkspaceChange,
     Workspaces,
     shown_storage,

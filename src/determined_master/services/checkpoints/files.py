@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from determined_master.domain.access.rules import Caller
     from determined_master.ports import Buckets
-    from determined_master.services.checkpoints.checkpoints import Checkpoints
+    from determined_master.services.checkpoints.service import Checkpoints
 
 THREADS = 2
 MAX_MANIFEST_BYTES = 64 * 1024 * 1024

@@ -10,7 +10,7 @@ from determined_master.domain.experiment.model_definition import ListedFile, lis
 
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
-    from determined_master.services.experiments.experiments import Experiments
+    from determined_master.services.experiments.service import Experiments
 
 
 class ModelFiles:

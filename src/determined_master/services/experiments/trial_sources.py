@@ -10,7 +10,7 @@ from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.ids import checked_uuid
 from determined_master.records.models import TrialSource
-from determined_master.services.models.models import get_model
+from determined_master.services.models.service import get_model
 from determined_master.store.checkpoints import checkpoints
 from determined_master.store.experiments import trial_sources as rows
 from determined_master.store.experiments import trials

@@ -11,7 +11,7 @@ from determined_master import clock
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import FailedPrecondition, NotFound
 from determined_master.domain.ids import checked_uuid
-from determined_master.services.models.models import get_model, get_open_model
+from determined_master.services.models.service import get_model, get_open_model
 from determined_master.store.checkpoints import checkpoints
 from determined_master.store.models import models
 from determined_master.store.models import versions as rows

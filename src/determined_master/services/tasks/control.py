@@ -13,12 +13,12 @@ from determined_master.domain.task.kinds import TASK_KINDS
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
     from determined_master.pools.live import LiveAllocations
-    from determined_master.services.experiments.experiments import Experiments
+    from determined_master.services.experiments.service import Experiments
     from determined_master.services.experiments.trials import Trials
     from determined_master.services.tasks.allocations import Allocations
     from determined_master.services.tasks.generic_tasks import GenericTasks
     from determined_master.services.tasks.interactive_tasks import InteractiveTasks
-    from determined_master.services.tasks.tasks import Tasks
+    from determined_master.services.tasks.service import Tasks
 
 
 class TaskControl:
