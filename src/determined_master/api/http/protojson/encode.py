@@ -35,7 +35,7 @@ def encode(message: Message) -> bytes:
 
 
 def to_json(message: Message) -> Any:
-    """The message as msgspec shall write it: itself, or a dict where it needs conversion."""
+    """The message in the form that msgspec writes: itself, or a dict where it needs conversion."""
     convert = _converter(type(message))
     return message if convert is None else convert(message)
 
