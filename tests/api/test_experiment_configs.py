@@ -214,8 +214,8 @@ async def test_an_experiment_of_a_removed_searcher_is_shown_and_its_search_says_
         context.method.trial_ended({}, context.memory, "r", "clean")
 
 
-async def test_editors_get_the_schema_without_a_token(anonymous: Client) -> None:
-    answer = await anonymous("GET", "/api/v1/schemas/experiment-config")
+async def test_the_schema_for_editors_describes_the_searcher(user: Client) -> None:
+    answer = await user("GET", "/api/v1/schemas/experiment-config")
     assert answer.status == 200
     assert answer.headers["content-type"] == "application/schema+json"
     assert msgspec.json.decode(answer.body)["properties"]["searcher"]

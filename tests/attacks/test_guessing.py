@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from argon2 import PasswordHasher
 from tests.api.client import Client
 from tests.api.master import PASSWORD
 from tests.api.samples import World
 
+from determined_master.domain.errors import Unauthenticated
+from determined_master.services.access.auth import Auth
 from determined_master.services.access.login_limits import (
     MAX_CHECKS,
     MAX_FAILURES,
@@ -17,6 +20,7 @@ from determined_master.services.access.login_limits import (
     LoginLimits,
     TooManyLogins,
 )
+from determined_master.services.access.passwords import MIN_CHARACTERS, client_hash
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 LOGIN = "/api/v1/auth/login"
@@ -89,3 +93,28 @@ async def test_one_address_holds_few_checks_and_others_need_not_wait() -> None:
                 pass
         done.set()
     assert running == MAX_WAITING + 1
+
+
+async def test_the_hash_of_an_older_release_is_renewed_at_a_login(world: World) -> None:
+    older = PasswordHasher(time_cost=1, memory_cost=16, parallelism=1).hash(client_hash(PASSWORD))
+    body = {"user": {"username": "older", "active": True}, "password": PASSWORD}
+    assert (await world.clients["admin"]("POST", "/api/v1/users", body)).status == 200
+    auth = world.services[Auth]
+    async with auth._db.acquire() as conn:
+        await conn.execute("UPDATE users SET password_hash = $1 WHERE username = 'older'", older)
+        stored = "SELECT password_hash FROM users WHERE username = 'older'"
+        with pytest.raises(Unauthenticated):
+            await auth.login("older", "wrong password", is_hashed=False, address="7.7.7.7")
+        assert await conn.fetchval(stored) == older
+        for _ in range(2):
+            await auth.login("older", PASSWORD, is_hashed=False, address="7.7.7.7")
+            assert await conn.fetchval(stored) != older
+
+
+@pytest.mark.parametrize("length", [MIN_CHARACTERS - 1, MIN_CHARACTERS])
+async def test_a_new_password_has_eight_characters(world: World, length: int) -> None:
+    user = {"username": f"short{length}", "active": True}
+    answer = await world.clients["admin"](
+        "POST", "/api/v1/users", {"user": user, "password": "p" * length}
+    )
+    assert answer.status == (200 if length == MIN_CHARACTERS else 400)

@@ -211,16 +211,16 @@ class Api:
         await plain.send_answer(send, receive, http, await route.handler(call, *route.given))
 
     async def _plain_caller(self, route: Route, http: Http) -> Caller:
-        if not route.is_public:
-            return await self._let_in(http)
+        if not route.is_public and not route.authenticates:
+            return await self._let_in(http, is_for_tasks=route.task is not None)
         if route.path == "/health" and has_token(http):
             return await self._let_in(http)
         return ANONYMOUS
 
-    async def _let_in(self, http: Http) -> Caller:
-        """As `admit`; outside `/api/v1` a task's token is good for nothing."""
+    async def _let_in(self, http: Http, *, is_for_tasks: bool = False) -> Caller:
+        """As `admit`; outside `/api/v1` few routes accept the token of a task."""
         caller = await admit(http, self._authenticator)
-        if caller.scope is not None:
+        if caller.scope is not None and not is_for_tasks:
             raise PermissionDenied("the token of a task is good for its own task's routes only")
         return caller
 
@@ -272,7 +272,7 @@ def build_table(routes: Iterable[Route]) -> PathTable[Target]:
 
 
 def _parameters(route: Route, values: tuple[str, ...]) -> dict[str, str]:
-    names = [part.strip("{}*") for part in route.path.split("/") if part.startswith("{")]
+    names = [part.strip("{}?*") for part in route.path.split("/") if part.startswith("{")]
     return dict(zip(names, values, strict=True))
 
 

@@ -122,7 +122,7 @@ async def openapi(call: Call, master: Master) -> Reply:
     return _document(master)
 
 
-@plain_route("GET", "/api/v1/api.swagger.json", access=SIGNED_IN, public=True)
+@plain_route("GET", "/api/v1/api.swagger.json", access=SIGNED_IN)
 async def swagger(call: Call, master: Master) -> Reply:
     """The same at the path that clients know."""
     return _document(master)

@@ -156,7 +156,7 @@ async def test_an_agent_on_which_nothing_starts_is_listed_with_the_end_of_its_re
     [agent] = (await admin("GET", "/api/v1/agents")).json()["agents"]
     assert not {"restingUntil", "failedStarts"} & agent.keys()
     for _ in range(7):  # the rest doubles: it lasts longer than this test on any machine
-        world.services[LiveAllocations]._resting._begin("a1")
+        world.services[LiveAllocations]._backoffs._begin("a1")
     before = clock.now()
     [agent] = (await admin("GET", "/api/v1/agents")).json()["agents"]
     assert agent["failedStarts"] == 7

@@ -116,6 +116,8 @@ def create(args: argparse.Namespace) -> None:
     password = args.password
     if password is None and not args.remote:
         password = _new_password(args.username)
+    elif password:
+        _check_new(password)
     user = {"username": args.username, "admin": args.admin, "active": True, "remote": args.remote}
     body: Dict[str, Any] = {"user": user}
     if password:
@@ -184,11 +186,17 @@ def _prompt_username() -> str:
 
 def _new_password(username: str) -> str:
     first = _password(f"New password for user '{username}': ")
-    if not first:
-        raise errors.CliError("a password cannot be blank")
+    _check_new(first)
     if sys.stdin.isatty() and _password("Confirm password: ") != first:
         raise errors.CliError("the two passwords differ; nothing was changed")
     return first
+
+
+def _check_new(password: str) -> None:
+    try:
+        authentication.check_new_password(password)
+    except ValueError as error:
+        raise errors.CliError(str(error)) from None
 
 
 def _password(prompt: str) -> str:

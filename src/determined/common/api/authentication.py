@@ -30,6 +30,24 @@ class Options:
     max_retries: Any = _retry.DEFAULT
 
 
+MIN_PASSWORD_CHARACTERS = 8
+"""Of new passwords. The master cannot count them: it gets the hashed form."""
+
+
+def check_new_password(password: str) -> None:
+    """Return if a user may get this password.
+
+    Raises:
+        ValueError: the password is blank or too short.
+    """
+    if not password:
+        raise ValueError("a password cannot be blank")
+    if len(password) < MIN_PASSWORD_CHARACTERS:
+        raise ValueError(
+            f"the password has {len(password)} characters: give at least {MIN_PASSWORD_CHARACTERS}"
+        )
+
+
 def salt_and_hash(password: str) -> str:
     """The hash that is sent instead of a password: hex SHA-512 with a fixed salt.
 

@@ -37,10 +37,9 @@ class User:
         """Set the password, which ends all sessions of the user.
 
         Raises:
-            ValueError: it is blank.
+            ValueError: it is too short.
         """
-        if not new_password:
-            raise ValueError("a password cannot be blank")
+        authentication.check_new_password(new_password)
         hashed = authentication.salt_and_hash(new_password)
         self._session.post(f"/api/v1/users/{self.user_id}/password", json=hashed)
 

@@ -146,7 +146,7 @@ async def disable_slot(
     return wire.DisableSlotResponse(slot=_slot(agent, request.slot_id, agents))
 
 
-@socket_route("/agents", access=SIGNED_IN, public=True)
+@socket_route("/agents", access=SIGNED_IN, authenticates=True)
 async def agent_socket(call: Call, socket: Any, sockets: AgentSockets) -> None:
     """The link with one agent; it shows its join token itself."""
     await sockets.serve(socket)

@@ -69,7 +69,7 @@ async def get_master(
     )
 
 
-@route("GET", "/api/v1/master/telemetry", access=SIGNED_IN, public=True)
+@route("GET", "/api/v1/master/telemetry", access=SIGNED_IN)
 async def get_telemetry(call: Call, request: GetTelemetryRequest) -> GetTelemetryResponse:
     """Whether the web interface reports its use: never."""
     return GetTelemetryResponse()
@@ -165,31 +165,9 @@ async def root(call: Call) -> Reply:
     return Reply(status=301, headers=(("location", "/det"),))
 
 
-@plain_route("GET", "/det", access=SIGNED_IN, public=True)
+@plain_route("GET", "/det/{path?*}", access=SIGNED_IN, public=True)
 async def page(call: Call, master: Master) -> Reply:
-    """A page that names the API, until the web interface stands here."""
-    return _page(call, master)
-
-
-@plain_route("GET", "/det/{path*}", access=SIGNED_IN, public=True)
-async def any_page(call: Call, master: Master) -> Reply:
-    """The same for every address of the web interface."""
-    return _page(call, master)
-
-
-@plain_route("GET", "/docs", access=SIGNED_IN, public=True)
-async def docs(call: Call, master: Master) -> Reply:
-    """Where the documents will stand."""
-    return _page(call, master)
-
-
-@plain_route("GET", "/docs/{path*}", access=SIGNED_IN, public=True)
-async def any_docs(call: Call, master: Master) -> Reply:
-    """The same for every address of the documents."""
-    return _page(call, master)
-
-
-def _page(call: Call, master: Master) -> Reply:
+    """A page that names the API, at every address of the web interface."""
     address = f"{'https' if call.http.is_secure else 'http'}://HOST:PORT"
     text = PAGE.format(version=master.facts.version, address=address)
     return Reply(text.encode(), content_type=HTML)

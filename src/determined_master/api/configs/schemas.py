@@ -11,7 +11,7 @@ from determined_master.api.http.routes import Call, Reply, plain_route
 from determined_master.domain.config.experiment_schema import json_schema
 
 
-@plain_route("GET", "/api/v1/schemas/experiment-config", access=SIGNED_IN, public=True)
+@plain_route("GET", "/api/v1/schemas/experiment-config", access=SIGNED_IN)
 async def experiment_config_schema(call: Call) -> Reply:
     """A JSON Schema of experiment configurations, for editors."""
     return Reply(_experiment_config(), content_type="application/schema+json")

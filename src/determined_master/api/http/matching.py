@@ -21,17 +21,21 @@ class Match(NamedTuple, Generic[T]):
 
 
 class _Node(Generic[T]):
-    __slots__ = ("literals", "parameter", "rest", "targets")
+    __slots__ = ("is_rest_optional", "literals", "parameter", "rest", "targets")
 
     def __init__(self) -> None:
         self.literals: dict[bytes, _Node[T]] = {}
         self.parameter: _Node[T] | None = None
         self.rest: dict[str, T] = {}
+        self.is_rest_optional = False
         self.targets: dict[str, T] = {}
 
 
 class PathTable(Generic[T]):
-    """Paths with `{parameters}`; a last `{name*}` takes all that follows, slashes too."""
+    """Paths with `{parameters}`; a last `{name*}` takes all that follows, slashes too.
+
+    A last `{name?*}` also stands for nothing: its path without the slash.
+    """
 
     def __init__(self) -> None:
         self._root: _Node[T] = _Node()
@@ -69,6 +73,7 @@ class PathTable(Generic[T]):
         node = self._root
         for segment in path.encode().split(b"/")[1:]:
             if segment.endswith(b"*}"):
+                node.is_rest_optional = segment.endswith(b"?*}")
                 return node.rest
             if segment.startswith(b"{"):
                 node.parameter = node.parameter or _Node()
@@ -85,7 +90,9 @@ class PathTable(Generic[T]):
         The last returned value is whether the last value is a rest.
         """
         if at == len(segments):
-            return (node.targets, [], False) if node.targets else None
+            if node.targets:
+                return node.targets, [], False
+            return (node.rest, [b""], True) if node.is_rest_optional else None
         segment = segments[at]
         literal = node.literals.get(segment)
         if literal is not None:

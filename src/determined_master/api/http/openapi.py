@@ -71,7 +71,7 @@ def document(routes: Iterable[Route], version: str) -> bytes:
 
 
 def _operation(route: Route, body: str, schemas: dict[str, Any]) -> dict[str, Any]:
-    names = [part.strip("{}*") for part in route.path.split("/") if part.startswith("{")]
+    names = [part.strip("{}?*") for part in route.path.split("/") if part.startswith("{")]
     operation: dict[str, Any] = {
         "operationId": route.name,
         "summary": (route.handler.__doc__ or "").split("\n")[0],

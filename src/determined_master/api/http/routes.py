@@ -94,6 +94,8 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     """The permissions that a caller needs with roles."""
     is_public: bool = False
     """Whether it needs no token."""
+    authenticates: bool = False
+    """Whether the function itself authenticates its caller, by something else than a user's token."""
     task: TaskRule | None = None
     """Fields of a request that must name a task's own things; None refuses the tokens of tasks."""
     request: type[Message] | None = None
@@ -124,6 +126,7 @@ class Declared(TypedDict, total=False):
 
     access: Required[Rule | Need]
     public: bool
+    authenticates: bool
     task: TaskRule
 
 
@@ -226,6 +229,7 @@ def _declared(
         handler=handler,
         access=rule_of(options["access"]),
         is_public=options.get("public", False),
+        authenticates=options.get("authenticates", False),
         task=options.get("task"),
         services=services_of(handler, after=_ARGUMENTS[kind]),
     )

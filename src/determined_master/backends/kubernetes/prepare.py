@@ -56,6 +56,8 @@ def unpack(data: bytes, directory: str) -> None:
 def fetch(order_dir: str) -> bytes:
     """Download the harness from the master."""
     url = os.environ["DET_MASTER"].rstrip("/") + "/task/harness.tar.gz"
+    token = os.environ.get("DET_SESSION_TOKEN", "")
+    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
     direct = urllib.request.build_opener(
         urllib.request.ProxyHandler({}),
         _https(order_dir),
@@ -64,7 +66,7 @@ def fetch(order_dir: str) -> bytes:
     pause_s = 0.5
     while True:
         try:
-            with direct.open(url, timeout=60) as answer:
+            with direct.open(request, timeout=60) as answer:
                 return bytes(answer.read())
         except urllib.error.HTTPError as error:
             reason, is_final = f"HTTP {error.code}", error.code == 404

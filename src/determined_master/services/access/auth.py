@@ -69,7 +69,12 @@ class Auth:
         async with self._db.acquire() as conn:
             found = await users.find_password(conn, username)
         user, stored = found or (None, None)
-        return user if await self._passwords.matches(stored, hashed) else None
+        if not await self._passwords.matches(stored, hashed) or user is None or stored is None:
+            return None
+        if (renewed := await self._passwords.renewed(stored, hashed)) is not None:
+            async with self._db.acquire() as conn:
+                await users.update_password_hash(conn, user.id, before=stored, after=renewed)
+        return user
 
     async def logout(self, caller: Caller, token: str) -> None:
         """End the session of the caller's token, for good."""

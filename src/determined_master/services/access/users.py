@@ -23,7 +23,7 @@ from determined_master.domain.listing.paging import Page, page_of
 from determined_master.domain.workspaces.naming import check_length
 from determined_master.records.access import UserFilter, UserRow
 from determined_master.services.access.identities import Identities
-from determined_master.services.access.passwords import Passwords, hashed_form
+from determined_master.services.access.passwords import Passwords, new_hashed_form
 from determined_master.store.access import sessions
 from determined_master.store.access import users as rows
 from determined_master.store.db import Conn, Database
@@ -110,13 +110,13 @@ class Users:
 
         Raises:
             AlreadyExists: the name is taken.
-            InvalidArgument: a blank password, a bad name.
+            InvalidArgument: the password is blank or too short, or the name is bad.
         """
         refusal = "only admin privileged users can create users"
         access.may(caller, "create", "user", refusal=refusal)
         values = await self._values(new)
         if not values.get("remote") and "password_hash" not in values:
-            hashed_form("", is_hashed=False)
+            new_hashed_form("", is_hashed=False)
         if not values.get("username"):
             raise InvalidArgument("the user name is empty: its minimum length is 1")
         async with self._db.acquire() as conn, conn.transaction():
@@ -228,7 +228,7 @@ class Users:
             if value is not None:
                 values[name] = value
         if change.password is not None:
-            hashed = hashed_form(change.password, is_hashed=change.is_hashed)
+            hashed = new_hashed_form(change.password, is_hashed=change.is_hashed)
             values["password_hash"] = await self._passwords.hash(hashed)
         if change.agent is not None:
             missing = [name for name in AGENT_FIELDS if change.agent.get(name) is None]

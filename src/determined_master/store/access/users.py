@@ -87,6 +87,16 @@ async def find_password(conn: Conn, username: str) -> tuple[UserRow, str | None]
     return UserRow(**values), password_hash
 
 
+async def update_password_hash(conn: Conn, user_id: int, *, before: str, after: str) -> None:
+    """Replace the hash of the same password, unless the password has changed meanwhile."""
+    await conn.execute(
+        "UPDATE users SET password_hash = $3 WHERE id = $1 AND password_hash = $2",
+        user_id,
+        before,
+        after,
+    )
+
+
 async def find_namesake(conn: Conn, name: str, *, but: int) -> int | None:
     """Id of another user whose user name or display name is this, in any case."""
     query = """
