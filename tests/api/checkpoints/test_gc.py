@@ -326,7 +326,7 @@ async def test_a_deletion_that_finds_no_agent_says_so_in_its_story(world: World)
     pool = world.services[Users]._db
     empty = GcWaitNotices(world.engine, pool, NoAgents())
     staffed = GcWaitNotices(world.engine, pool, world.services[Agents]._backend)
-    assert await empty.tell(clock.now()) == 0, "it has only just been asked for"
+    assert await empty.notify(clock.now()) == 0, "it has only just been asked for"
     later = clock.now() + timedelta(minutes=1)
     for waits in (empty, empty, staffed):
         assert await waits.notify(later) == 1
@@ -338,7 +338,7 @@ async def test_a_deletion_that_finds_no_agent_says_so_in_its_story(world: World)
     assert "no agent of pool 'default' is connected: start one" in told[0]
     await run_to_end(world, allocation_id, 0)
     await gone(world, number)
-    assert await empty.tell(later) == 0
+    assert await empty.notify(later) == 0
 
 
 async def test_nothing_begins_to_start_from_what_is_about_to_be_deleted(world: World) -> None:

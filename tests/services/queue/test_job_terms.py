@@ -121,7 +121,7 @@ async def test_the_terms_of_a_job_without_a_row_are_its_requests_own(world: Worl
     command = await request_of(world, "COMMAND", priority=50)
     await world.services[JobTermsSync].sync()
     assert live(world, command).priority == 50
-    await world.services[JobTermsSync].tell(command.id, JobTerms(7, 2.0, position=None))
+    await world.services[JobTermsSync].post(command.id, JobTerms(7, 2.0, position=None))
     await world.services[JobTermsSync].sync()
     assert (live(world, command).priority, live(world, command).weight) == (7, 2.0)
-    await world.services[JobTermsSync].tell("nobody", JobTerms(1, 1.0))
+    await world.services[JobTermsSync].post("nobody", JobTerms(1, 1.0))
