@@ -78,6 +78,9 @@ async def running_alone(world: World) -> None:
 
 CASES: dict[str, Case] = {
     "master.logs": Case(two_warnings),
+    "master.telemetry": Case(
+        status=401, free=frozenset({"*"}), why="only a web interface with telemetry needs it"
+    ),
     "experiments.labels": Case(labelled),
     "plain.model_def": Case(finished),
     "plain.checkpoint.404": Case(named(uuid=str(entropy.new_uuid()))),

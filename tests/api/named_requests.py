@@ -30,6 +30,7 @@ NAMES = {
     "model_version_num": "1",
     "external_trial_id": "x",
     "path*": "x",
+    "path**": "x",
 }
 """Values of parameters that name nothing in a workspace."""
 BODIES: dict[tuple[str, str], Any] = {

@@ -160,7 +160,8 @@ async def test_a_shell_comes_with_its_keys_its_user_and_its_address(
     assert task["publicKey"].encode() in b"".join(f.content for f in spec.files)
     assert spec.user.user == "ann"
     [port] = (await world.engine.read(ALLOCATION, f"{task['id']}.1")).request.proxy_ports
-    assert (port.is_tcp, port.is_unauthenticated, port.is_default) == (True, True, True)
+    assert (port.is_tcp, port.admits_readers, port.is_default) == (True, True, True)
+    assert not port.is_unauthenticated
 
 
 async def test_a_shell_on_an_agent_without_rights_has_the_agents_user_from_its_launch_on(

@@ -193,6 +193,7 @@ class Api:
             is_open=found is not None and found.port.is_unauthenticated,
             own_token=own_token,
             in_query=query_token(http.raw_query),
+            remembered="" if found is None else self._proxies.reader_token(found, http.client),
         )
         who = entry.caller or ANONYMOUS
         call = Call(who, http, parameters, idle=self._idle)
@@ -272,7 +273,7 @@ def build_table(routes: Iterable[Route]) -> PathTable[Target]:
 
 
 def _parameters(route: Route, values: tuple[str, ...]) -> dict[str, str]:
-    names = [part.strip("{}?*") for part in route.path.split("/") if part.startswith("{")]
+    names = [part.strip("{}*") for part in route.path.split("/") if part.startswith("{")]
     return dict(zip(names, values, strict=True))
 
 

@@ -17,6 +17,7 @@ from determined_master.services.tasks.generic_tasks import GenericTasks
 from determined_master.services.tasks.interactive_configs import InteractiveConfigs
 from determined_master.services.tasks.interactive_tasks import InteractiveTasks
 from determined_master.services.tasks.proxies import Proxies
+from determined_master.services.tasks.shell_visits import ShellVisits
 from determined_master.services.workspaces.deletions import ProjectDeletions
 
 if TYPE_CHECKING:
@@ -45,22 +46,25 @@ def build_work(base: Foundation, queues: Queues) -> Work:
     settings, engine, db, tokens = base.settings, base.engine, base.db, base.tokens
     layers = config_layers(settings, default_storage(settings))
     kept = settings.retention_policy
+    proxies = Proxies(base.live, tokens, ClusterAuthority(tokens))
     return Work(
         layers=layers,
         configs=ExperimentConfigs(db, layers),
         generic=GenericTasks(engine, db, layers, queues.pools),
-        interactive=_interactive_tasks(base, queues, layers),
+        interactive=_interactive_tasks(base, queues, layers, proxies.visits),
         flusher=Flusher(db),
         checkpoint_gc=CheckpointGc(engine, db),
         deletions=ProjectDeletions(engine, db),
         retention=LogRetention(db, kept.log_retention_days, kept.schedule),
-        proxies=Proxies(base.live, tokens, ClusterAuthority(tokens)),
+        proxies=proxies,
     )
 
 
-def _interactive_tasks(base: Foundation, queues: Queues, layers: ConfigLayers) -> InteractiveTasks:
+def _interactive_tasks(
+    base: Foundation, queues: Queues, layers: ConfigLayers, visits: ShellVisits
+) -> InteractiveTasks:
     """Commands, notebooks, shells and TensorBoards."""
     settings, pools = base.settings, queues.pools
     configs = InteractiveConfigs(base.db, layers, pools, idle_timeouts(settings))
     secrets = InteractiveSecrets(base.tokens, task_defaults(settings))
-    return InteractiveTasks(base.engine, base.db, configs, pools, queues.terms, secrets)
+    return InteractiveTasks(base.engine, base.db, configs, pools, queues.terms, secrets, visits)

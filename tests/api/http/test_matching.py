@@ -18,7 +18,7 @@ def table() -> PathTable[str]:
         "/trials/{metrics.trial_id}/metrics",
         "/trials/metrics/all",
         "/files/{path*}",
-        "/det/{path?*}",
+        "/det/{path**}",
     ):
         made.add("GET", path, path)
     return made
@@ -58,11 +58,11 @@ def test_empty_segments_and_unknown_paths_match_nothing(raw: bytes) -> None:
 
 
 def test_a_rest_takes_all_that_follows() -> None:
-    assert found(b"/det/a/b/c.js") == ("/det/{path?*}", ("a/b/c.js",))
+    assert found(b"/det/a/b/c.js") == ("/det/{path**}", ("a/b/c.js",))
     assert found(b"/files/a/b") == ("/files/{path*}", ("a/b",))
 
 
 def test_only_an_optional_rest_stands_for_nothing() -> None:
-    assert found(b"/det") == ("/det/{path?*}", ("",))
+    assert found(b"/det") == ("/det/{path**}", ("",))
     assert found(b"/files") is None
     assert found(b"/") == ("/", ())

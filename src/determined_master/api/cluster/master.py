@@ -165,7 +165,7 @@ async def root(call: Call) -> Reply:
     return Reply(status=301, headers=(("location", "/det"),))
 
 
-@plain_route("GET", "/det/{path?*}", access=SIGNED_IN, public=True)
+@plain_route("GET", "/det/{path**}", access=SIGNED_IN, public=True)
 async def page(call: Call, master: Master) -> Reply:
     """A page that names the API, at every address of the web interface."""
     address = f"{'https' if call.http.is_secure else 'http'}://HOST:PORT"

@@ -34,7 +34,7 @@ class _Node(Generic[T]):
 class PathTable(Generic[T]):
     """Paths with `{parameters}`; a last `{name*}` takes all that follows, slashes too.
 
-    A last `{name?*}` also stands for nothing: its path without the slash.
+    A last `{name**}` also stands for nothing: its path without the slash.
     """
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class PathTable(Generic[T]):
         node = self._root
         for segment in path.encode().split(b"/")[1:]:
             if segment.endswith(b"*}"):
-                node.is_rest_optional = segment.endswith(b"?*}")
+                node.is_rest_optional = segment.endswith(b"**}")
                 return node.rest
             if segment.startswith(b"{"):
                 node.parameter = node.parameter or _Node()

@@ -75,7 +75,13 @@ class SignIn(Unauthenticated):
 
 
 async def admit_to_service(
-    http: Http, authenticator: Authenticator, *, is_open: bool, own_token: str, in_query: str = ""
+    http: Http,
+    authenticator: Authenticator,
+    *,
+    is_open: bool,
+    own_token: str,
+    in_query: str = "",
+    remembered: str = "",
 ) -> Entry:
     """Find out who sends a request to a task's service.
 
@@ -89,13 +95,15 @@ async def admit_to_service(
         own_token: a token in the request that the service has given out; empty for none.
         in_query: a possible user's token in the address. It admits nobody, because addresses are
             recorded in many places, but services must not see it either.
+        remembered: the user's token that a request without one acts with; empty for none.
 
     Raises:
         SignIn: the tokens are invalid, or there is none and a page was requested.
         Unauthenticated: there is none.
         PermissionDenied: the token is the login cookie, and another page may have sent it.
     """
-    found = [await _find_caller(token, authenticator) for token in _service_tokens(http)]
+    sent = _service_tokens(http) or ([remembered] if remembered else [])
+    found = [await _find_caller(token, authenticator) for token in sent]
     queried = [] if own_token or not in_query else [await _find_caller(in_query, authenticator)]
     spent = frozenset(token for token, caller in (*found, *queried) if caller is not None)
     if is_open or own_token:

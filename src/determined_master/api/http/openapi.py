@@ -56,7 +56,7 @@ def document(routes: Iterable[Route], version: str) -> bytes:
             continue
         body = bodies.get((route.method, route.path), route.body)
         operation = _operation(route, body, schemas)
-        paths.setdefault(route.path.replace("*}", "}"), {})[route.method.lower()] = operation
+        paths.setdefault(route.path.replace("*", ""), {})[route.method.lower()] = operation
     return msgspec.json.encode(
         {
             "openapi": "3.0.3",
@@ -71,7 +71,7 @@ def document(routes: Iterable[Route], version: str) -> bytes:
 
 
 def _operation(route: Route, body: str, schemas: dict[str, Any]) -> dict[str, Any]:
-    names = [part.strip("{}?*") for part in route.path.split("/") if part.startswith("{")]
+    names = [part.strip("{}*") for part in route.path.split("/") if part.startswith("{")]
     operation: dict[str, Any] = {
         "operationId": route.name,
         "summary": (route.handler.__doc__ or "").split("\n")[0],

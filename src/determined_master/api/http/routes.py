@@ -95,7 +95,7 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     is_public: bool = False
     """Whether it needs no token."""
     authenticates: bool = False
-    """Whether the function itself authenticates its caller, by something else than a user's token."""
+    """Whether the function itself authenticates its caller, and not by a user's token."""
     task: TaskRule | None = None
     """Fields of a request that must name a task's own things; None refuses the tokens of tasks."""
     request: type[Message] | None = None

@@ -22,6 +22,7 @@ async def _keys(
     agents: Agents,
     live: LiveAllocations,
 ) -> dict[str, Any]:
+    tasks.visits.record(row.id, call.http.client, call.http.token)
     keys, user = await tasks.secrets.ssh_keys(row.id), await tasks.agent_user(row)
     return {
         "private_key": keys.private.decode() if tasks.may_enter(call.caller, row) else "",

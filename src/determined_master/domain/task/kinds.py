@@ -90,8 +90,7 @@ _ALL = (
         type="SHELL",
         group="interactive",
         title="Shell",
-        # the keys protect it
-        server=ProxyPort(0, is_tcp=True, is_unauthenticated=True, is_default=True),
+        server=ProxyPort(0, is_tcp=True, admits_readers=True, is_default=True),
         server_ports=range(3200, 3499),
         has_ssh_keys=True,
     ),

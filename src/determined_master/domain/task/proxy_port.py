@@ -20,6 +20,8 @@ class ProxyPort(msgspec.Struct, frozen=True, omit_defaults=True):
     """Raw bytes in a WebSocket instead of HTTP."""
     is_unauthenticated: bool = False
     """The master requires no token: the service protects itself."""
+    admits_readers: bool = False
+    """A request without a token acts with the one with which its address last read the task."""
     is_default: bool = False
     """Its service is named by the task's id alone, without the port."""
     is_tls: bool = False

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from determined_master.services.cluster.pools import Pools
     from determined_master.services.containers.interactive_programs import InteractiveSecrets
     from determined_master.services.queue.job_terms import JobTermsSync
+    from determined_master.services.tasks.shell_visits import ShellVisits
     from determined_master.store.db import Conn, Database
 
 SHOWN_FOR = timedelta(hours=24)
@@ -76,6 +77,7 @@ class InteractiveTasks:
         pools: Pools,
         terms: JobTermsSync,
         secrets: InteractiveSecrets,
+        visits: ShellVisits,
     ) -> None:
         self._engine = engine
         self._db = db
@@ -83,6 +85,7 @@ class InteractiveTasks:
         self._pools = pools
         self._terms = terms
         self.secrets = secrets
+        self.visits = visits
 
     async def preview(self, caller: Caller, new: InteractiveLaunch) -> PreparedTask:
         """Check a configuration and fill it up, and start nothing.

@@ -19,6 +19,7 @@ from determined_master.domain.access import rules as access
 from determined_master.domain.errors import NotFound
 from determined_master.domain.task.kinds import TASK_KINDS
 from determined_master.domain.task.proxy_port import ProxyPort, find_port, task_of_service
+from determined_master.services.tasks.shell_visits import ShellVisits
 
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
@@ -58,6 +59,7 @@ class Proxies:
         self._live = live
         self._tokens = tokens
         self._authority = authority
+        self.visits = ShellVisits()
         self._last: dict[str, datetime] = {}
         self._ends: dict[str, asyncio.Future[None]] = {}
 
@@ -115,6 +117,10 @@ class Proxies:
         own = self._tokens.notebook_token(target.task_id)
         return hmac.compare_digest(own.encode(), token.encode())
 
+    def reader_token(self, target: ServiceTarget, address: str) -> str:
+        """The token that a request without one acts with; empty for none."""
+        return self.visits.token_of(target.task_id, address) if target.port.admits_readers else ""
+
     def check(
         self, caller: Caller, service_id: str, target: ServiceTarget | None
     ) -> ServiceTarget:
@@ -149,6 +155,7 @@ class Proxies:
             end.set_result(None)
         if not self._live.of_task(task_id):
             self._last.pop(task_id, None)
+            self.visits.forget(task_id)
 
 
 def unknown(service_id: str) -> NotFound:
