@@ -51,7 +51,12 @@ class App:
         self.flusher = work.flusher
         self.deletions = work.deletions
         self.services = make_services(base, backends, queues, work, passwords)
-        self._api = Api(all_routes(), self.services, base.identities)
+        self._api = Api(
+            all_routes(),
+            self.services,
+            base.identities,
+            service_address=settings.proxy.address,
+        )
         self.asgi: Asgi = Cors(self._api) if settings.enable_cors else self._api
         self._loops = Loops(base, backends, queues, work, self.services)
         Listeners(base, work.proxies).listen()

@@ -99,7 +99,9 @@ async def _run(chosen: settings.Settings) -> None:
 
 async def _serve(chosen: settings.Settings, address: Address) -> None:
     open_files.raise_limit()
-    listener = _listen(chosen)
+    listeners = [_listen(chosen.host, chosen.port)]
+    if chosen.proxy.port:
+        listeners.append(_listen(chosen.host, chosen.proxy.port, option="proxy.port"))
     passwords = Passwords()
     pool = await open_database(address)
     try:
@@ -110,12 +112,13 @@ async def _serve(chosen: settings.Settings, address: Address) -> None:
         await master.services[PoolBindings].check_defaults()
         server = _Server(_web(chosen, master))
         tune_garbage_collector()
-        await _until_signal(master, server, listener)
+        await _until_signal(master, server, listeners)
         master.close()
     finally:
         pool.terminate()
         passwords.close()
-        listener.close()
+        for listener in listeners:
+            listener.close()
 
 
 def _web(chosen: settings.Settings, master: app.App) -> uvicorn.Config:
@@ -146,7 +149,7 @@ def _web(chosen: settings.Settings, master: app.App) -> uvicorn.Config:
     return config
 
 
-async def _until_signal(master: app.App, server: _Server, listener: socket.socket) -> None:
+async def _until_signal(master: app.App, server: _Server, listeners: list[socket.socket]) -> None:
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -157,7 +160,7 @@ async def _until_signal(master: app.App, server: _Server, listener: socket.socke
         if not await _comes_first(ready, stop):
             running.cancel()
             return
-        serving = group.create_task(server.serve(sockets=[listener]))
+        serving = group.create_task(server.serve(sockets=listeners))
         background = [running]
         if context := server.config.ssl:
             renewals = partial(follow_renewals, context, master.settings.security.tls)
@@ -208,14 +211,13 @@ class _Server(uvicorn.Server):
         yield
 
 
-def _listen(chosen: settings.Settings) -> socket.socket:
+def _listen(host: str, port: int, *, option: str = "--port or --host") -> socket.socket:
     try:
-        return socket.create_server((chosen.host, chosen.port), backlog=2048)
+        return socket.create_server((host, port), backlog=2048)
     except OSError as error:
         raise OSError(
-            f"port {chosen.port} of {chosen.host or 'all addresses'} cannot be used: "
-            f"{_reason(error)}; stop the program that listens there, or choose another with "
-            "--port or --host"
+            f"port {port} of {host or 'all addresses'} cannot be used: {_reason(error)}; "
+            f"stop the program that listens there, or choose another with {option}"
         ) from None
 
 

@@ -228,6 +228,7 @@ def test_answers_have_the_observed_names(tmp_path: Path) -> None:
         ".resource_manager.scheduler.preemption",
         ".resource_manager.scheduler.gang_patience",
         ".resource_manager.verify_agent_ids",
+        *(".proxy", ".proxy.address", ".proxy.port"),
     }
     inside = {n for n in names(shown) if n.startswith((".__internal.", ".oidc.", ".saml."))}
     inside |= {n for n in names(shown) if n.startswith(".det_cloud.")}

@@ -28,14 +28,13 @@ from determined_master.api.http.middleware import (
     InactiveUser,
     SignIn,
     admit,
-    admit_to_service,
     caller_of,
     has_token,
 )
 from determined_master.api.http.reauthorization import AS_LONG_AS_THEY_LIKE, RECHECK_S, Stay, Visit
 from determined_master.api.http.routes import ANONYMOUS, Call, Route
-from determined_master.api.proxy.heads import query_token
-from determined_master.api.proxy.routes import find_service
+from determined_master.api.proxy.entrance import Moved, enter
+from determined_master.api.proxy.own_origin import SERVICES, ServiceOrigin
 from determined_master.api.upstream.connection import Header
 from determined_master.api.upstream.idle_connections import IdleConnections
 from determined_master.domain.access.rules import Caller
@@ -74,8 +73,15 @@ class Api:
         authenticator: Authenticator,
         *,
         recheck_s: float = RECHECK_S,
+        service_address: str = "",
     ) -> None:
-        """`recheck_s`: how often callers that keep a connection open are authorized again.
+        """
+        Args:
+            routes: the table.
+            services: given to the routes that name them.
+            authenticator: knows the tokens of users and tasks.
+            recheck_s: how often callers that keep a connection open are authorized again.
+            service_address: where browsers open services of tasks; empty for the master's own.
 
         Raises:
             LookupError: a route takes a service that is not among `services`.
@@ -83,6 +89,7 @@ class Api:
         self._guard, self._proxies = services[Guard], services[Proxies]
         self._authenticator = authenticator
         self._recheck_s = recheck_s
+        self._origin = ServiceOrigin(service_address) if service_address else None
         self._idle = IdleConnections()
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="api")
         self._table = build_table(route.bind(services) for route in routes)
@@ -97,7 +104,10 @@ class Api:
         kind = scope["type"]
         if kind == "http":
             http = Http(scope)
-            if scope["raw_path"].startswith(PREFIX):
+            if self._origin is not None and self._is_misplaced(http, self._origin):
+                text = f"only services of tasks are served at this address: {http.path} is not one"
+                await plain.send_text_error(send, 404, text)
+            elif scope["raw_path"].startswith(PREFIX):
                 await self._serve_gateway(http, receive, send)
             else:
                 await self._serve_plain(http, receive, send)
@@ -174,7 +184,7 @@ class Api:
                 return
             await self._run_plain(target, http, match.values, receive, send)
         except SignIn as error:
-            await _send_to_login(send, error)
+            await _redirect(send, error.location)
         except DetError as error:
             await _tell_plain(send, error, http.set_headers)
         except ClientGone:
@@ -186,20 +196,22 @@ class Api:
         self, route: Route, http: Http, values: tuple[str, ...], receive: Receive, send: Send
     ) -> None:
         parameters = _parameters(route, values)
-        found, own_token = find_service(http, self._proxies, parameters["service"])
-        entry = await admit_to_service(
-            http,
-            self._authenticator,
-            is_open=found is not None and found.port.is_unauthenticated,
-            own_token=own_token,
-            in_query=query_token(http.raw_query),
-            remembered="" if found is None else self._proxies.reader_token(found, http.client),
+        entry = await enter(
+            http, parameters["service"], self._proxies, self._authenticator, self._origin
         )
+        if isinstance(entry, Moved):
+            await _redirect(send, entry.location, entry.cookie)
+            return
         who = entry.caller or ANONYMOUS
         call = Call(who, http, parameters, idle=self._idle)
         if entry.caller is not None:
             entry = msgspec.structs.replace(entry, visit=self._visit(http))
         await route.handler(call, entry, receive, send, *route.given)
+
+    @staticmethod
+    def _is_misplaced(http: Http, origin: ServiceOrigin) -> bool:
+        """Whether a page of a task could read this answer, as it is of the same origin."""
+        return origin.is_at(http) and not http.raw_path.startswith(SERVICES)
 
     async def _run_plain(
         self, route: Route, http: Http, values: tuple[str, ...], receive: Receive, send: Send
@@ -288,8 +300,10 @@ def _plain_status(error: DetError) -> tuple[int, str]:
             return status_of(error), error.text
 
 
-async def _send_to_login(send: Send, error: SignIn) -> None:
-    headers = (*SECURITY_HEADERS, (b"location", error.location.encode()))
+async def _redirect(send: Send, location: str, cookie: bytes | None = None) -> None:
+    headers = [*SECURITY_HEADERS, (b"location", location.encode("latin-1"))]
+    if cookie is not None:
+        headers.append((b"set-cookie", cookie))
     await send_body(send, 303, headers, b"")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from determined_master.domain.access.roles import ROLES
 from determined_master.domain.config.schema.problems import ProblemReport
@@ -154,6 +155,7 @@ def _check_pools(settings: Settings, report: ProblemReport) -> None:
 
 def _check_others(settings: Settings, report: ProblemReport) -> None:
     STORAGE.find_gaps(settings.checkpoint_storage, "root.checkpoint_storage", report)
+    _check_proxy(settings, report)
     retention = settings.retention_policy
     days = retention.log_retention_days
     if days is not None and not -1 <= days <= MAX_RETENTION_DAYS:
@@ -168,6 +170,20 @@ def _check_others(settings: Settings, report: ProblemReport) -> None:
         if not path or not os.path.isfile(path):
             text = f"there is no file {path!r}; all four logos are needed"
             report.problem(f"root.ui_customization.logo_paths.{name}", text)
+
+
+def _check_proxy(settings: Settings, report: ProblemReport) -> None:
+    proxy = settings.proxy
+    if proxy.address:
+        parts = urlsplit(proxy.address)
+        is_plain = not (parts.path.strip("/") or parts.query or parts.fragment or parts.username)
+        if parts.scheme not in ("http", "https") or not parts.netloc or not is_plain:
+            text = f"must be http(s)://HOST[:PORT] but found {proxy.address!r}"
+            report.problem("root.proxy.address", text)
+    elif proxy.port:
+        report.problem("root.proxy.address", "must be set when proxy.port is")
+    if proxy.port and proxy.port == settings.port:
+        report.problem("root.proxy.port", f"must differ from port, which is {settings.port} too")
 
 
 def _check_schedule(schedule: str, at: str, report: ProblemReport) -> None:

@@ -40,6 +40,7 @@ from determined_master.settings.sections import (
     InternalSettings,
     LogSettings,
     Observability,
+    Proxy,
     Retention,
     TaskLogging,
     Telemetry,
@@ -72,6 +73,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     cluster_name: Annotated[str, Meta(description="Name of this cluster for people.")] = ""
     db: Database = Database()
     security: Security = Security()
+    proxy: Proxy = Proxy()
     log: LogSettings = LogSettings()
     cache: Cache = Cache()
     checkpoint_storage: Annotated[

@@ -40,6 +40,25 @@ class Database(Struct, frozen=True, kw_only=True):
     views_and_triggers: str = ""
 
 
+class Proxy(Struct, frozen=True, kw_only=True):
+    """Services of tasks in browsers."""
+
+    address: Annotated[
+        str,
+        Meta(
+            description=(
+                "Address at which browsers open services of tasks, as http(s)://HOST[:PORT]. It "
+                "must lead to this master. With {service} in HOST each service has an origin of "
+                "its own. Empty: the master's own address; pages of other users are sandboxed."
+            )
+        ),
+    ] = ""
+    port: Annotated[
+        int,
+        Meta(ge=0, le=65535, description="Port on which the master listens for it; 0 for none."),
+    ] = 0
+
+
 class LogSettings(Struct, frozen=True, kw_only=True):
     level: Annotated[LogLevel, Meta(description="Least urgent lines to write.")] = "info"
     color: Annotated[bool, Meta(description="Whether a terminal gets colours.")] = True

@@ -182,10 +182,15 @@ async def exchange(port: int, request: bytes) -> bytes:
 
 
 async def ask(
-    port: int, path: str, *headers: str, method: str = "GET", body: bytes = b""
+    port: int,
+    path: str,
+    *headers: str,
+    method: str = "GET",
+    body: bytes = b"",
+    host: str = "master",
 ) -> Reply:
     """One request on a connection of its own."""
-    lines = [f"{method} {path} HTTP/1.1", "Host: master", "Connection: close", *headers]
+    lines = [f"{method} {path} HTTP/1.1", f"Host: {host}", "Connection: close", *headers]
     if body:
         lines.append(f"Content-Length: {len(body)}")
     return parse(await exchange(port, "\r\n".join([*lines, "", ""]).encode() + body))

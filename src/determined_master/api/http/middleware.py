@@ -64,6 +64,8 @@ class Entry(msgspec.Struct, frozen=True):
     """The master's own tokens in the request, which are not for the service."""
     visit: Visit | None = None
     """Of the caller, where there is one."""
+    is_at_own_origin: bool = False
+    """Whether the service has an origin of its own."""
 
 
 class SignIn(Unauthenticated):
@@ -82,6 +84,7 @@ async def admit_to_service(
     own_token: str,
     in_query: str = "",
     remembered: str = "",
+    takes_cookie: bool = True,
 ) -> Entry:
     """Find out who sends a request to a task's service.
 
@@ -96,13 +99,14 @@ async def admit_to_service(
         in_query: a possible user's token in the address. It admits nobody, because addresses are
             recorded in many places, but services must not see it either.
         remembered: the user's token that a request without one acts with; empty for none.
+        takes_cookie: whether the login's cookie admits.
 
     Raises:
         SignIn: the tokens are invalid, or there is none and a page was requested.
         Unauthenticated: there is none.
         PermissionDenied: the token is the login cookie, and another page may have sent it.
     """
-    sent = _service_tokens(http) or ([remembered] if remembered else [])
+    sent = _service_tokens(http, takes_cookie=takes_cookie) + ([remembered] if remembered else [])
     found = [await _find_caller(token, authenticator) for token in sent]
     queried = [] if own_token or not in_query else [await _find_caller(in_query, authenticator)]
     spent = frozenset(token for token, caller in (*found, *queried) if caller is not None)
@@ -189,12 +193,12 @@ def login_cookie(token: str, expires: str, *, is_secure: bool) -> bytes:
     return text.encode()
 
 
-def _service_tokens(http: Http) -> list[str]:
+def _service_tokens(http: Http, *, takes_cookie: bool) -> list[str]:
     """The parts of a request to a service that may be users' tokens, by precedence."""
     scheme, _, sent = http.authorization.decode("latin-1").partition(" ")
     may_be_ours = scheme.lower() in ("bearer", "token") and sent
     tokens = [sent.strip()] if may_be_ours else []
-    own = _cookie(http.cookie) if http.cookie else ""
+    own = _cookie(http.cookie) if http.cookie and takes_cookie else ""
     return [*tokens, own] if own else tokens
 
 

@@ -31,6 +31,15 @@ THREAD_FROM_BYTES = 1024 * 1024
 
 HEADERS: tuple[Header, ...] = ((b"content-type", PLAIN_JSON.encode()), *SECURITY_HEADERS)
 
+PAGE_HEADERS: tuple[Header, ...] = (
+    (
+        b"content-security-policy",
+        b"default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'",
+    ),
+    (b"referrer-policy", b"same-origin"),
+)
+"""Of our own pages."""
+
 _encoder = msgspec.json.Encoder()
 
 
@@ -66,6 +75,7 @@ async def send_answer(send: Send, receive: Receive, http: Http, answer: Any) -> 
     headers = [
         (b"content-type", answer.content_type.encode()),
         *SECURITY_HEADERS,
+        *(PAGE_HEADERS if answer.content_type.startswith("text/html") else ()),
         *((name.encode(), value.encode()) for name, value in answer.headers),
         *http.set_headers,
     ]

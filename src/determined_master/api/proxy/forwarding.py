@@ -21,6 +21,12 @@ from determined_master.services.tasks.proxies import ServiceTarget
 
 log = logging.getLogger(__name__)
 
+SANDBOX: Header = (
+    b"content-security-policy",
+    b"sandbox allow-downloads allow-forms allow-modals allow-popups allow-scripts",
+)
+"""Without `allow-same-origin`: the page's scripts run, but no request has the login's cookie."""
+
 
 class Errand(msgspec.Struct, frozen=True):
     """An authenticated request, and its destination."""
@@ -37,7 +43,9 @@ class Errand(msgspec.Struct, frozen=True):
     spent: Collection[str] = ()
     """The master's own tokens in the request: no service sees them."""
     key: str = ""
-    """The service's request to the master."""
+    """The credential that the service accepts from the master alone."""
+    is_sandboxed: bool = False
+    """Whether the page must not act at the master's origin."""
 
 
 async def forward(errand: Errand, receive: Receive, send: Send) -> None:
@@ -159,6 +167,8 @@ async def pass_back(
     errand: Errand, upstream: Upstream, send: Send, status: int, headers: list[Header]
 ) -> None:
     """Carry an answer to the client, as fast as it takes it."""
+    if errand.is_sandboxed:
+        headers = [*headers, SANDBOX]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     try:
         async for piece in upstream.body():

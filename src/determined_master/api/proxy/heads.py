@@ -38,7 +38,9 @@ _OF_THE_ORIGIN = frozenset({b"alt-svc", b"clear-site-data", b"strict-transport-s
 """Of an answer: what browsers would apply to the master as a whole, and remember."""
 _WORKER_SCOPE = b"service-worker-allowed"
 _BAD_VALUE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
-_AUTH = COOKIE.encode()
+PASS_COOKIE = "det_service"
+"""Opens one service at an origin of its own; see `own_origin`."""
+_OWN_COOKIES = (COOKIE.encode(), PASS_COOKIE.encode())
 
 
 def check_framing(headers: Iterable[Header]) -> None:
@@ -114,7 +116,7 @@ def sent_back(headers: Iterable[Header], path: bytes) -> list[Header]:
         # Else a script of the task could answer for the master's own pages, even after its end.
         and (name != _WORKER_SCOPE or _is_below(value, path))
         # Browsers send a cookie without a name as its value alone, which may look like another.
-        and not (name == b"set-cookie" and _cookie_name(value.lstrip(b"= \t")) == _AUTH)
+        and not (name == b"set-cookie" and _cookie_name(value.lstrip(b"= \t")) in _OWN_COOKIES)
         and not _BAD_VALUE.search(value)
     ]
 
@@ -157,7 +159,7 @@ def _of_the_message(headers: Iterable[Header]) -> list[Header]:
 
 
 def _without_own(cookies: bytes) -> bytes:
-    kept = [part for part in cookies.split(b";") if _cookie_name(part) != _AUTH]
+    kept = [part for part in cookies.split(b";") if _cookie_name(part) not in _OWN_COOKIES]
     return b";".join(kept).strip()
 
 

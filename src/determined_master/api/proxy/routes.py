@@ -19,6 +19,7 @@ from determined_master.api.proxy.upgrade import carry_upgrade
 from determined_master.domain.access.rules import Action, Caller
 from determined_master.services.access.guard import Claim, Guard
 from determined_master.services.tasks.proxies import Proxies, ServiceTarget, unknown
+from determined_master.services.tasks.service import Tasks
 
 OWN_TOKEN = b"token "
 
@@ -43,7 +44,13 @@ def find_service(
 
 @service_route("/proxy/{service}/{path*}", access=IN_SERVICE)
 async def proxy(
-    call: Call, entry: Entry, receive: Receive, send: Send, proxies: Proxies, guard: Guard
+    call: Call,
+    entry: Entry,
+    receive: Receive,
+    send: Send,
+    proxies: Proxies,
+    guard: Guard,
+    tasks: Tasks,
 ) -> None:
     """Forward a request to a task's service."""
     service_id = call.parameters["service"]
@@ -65,6 +72,7 @@ async def proxy(
         call.idle,
         entry.spent,
         proxies.key_of(target),
+        is_sandboxed=await _is_sandboxed(call, entry, target, tasks),
     )
     if target.port.is_tcp and takeover is None:
         await refuse_plain(send)
@@ -74,6 +82,17 @@ async def proxy(
         await carry_upgrade(errand, takeover, receive, send)
     else:
         await forward(errand, receive, send)
+
+
+async def _is_sandboxed(call: Call, entry: Entry, target: ServiceTarget, tasks: Tasks) -> bool:
+    """Whether a page of the service would act at the master's origin as another user.
+
+    Our own servers (TensorBoard, JupyterLab) and an origin of their own need no sandbox.
+    """
+    port, caller = target.port, entry.caller
+    if caller is None or call.http.authorization or port.is_keyed or port.is_tls or port.is_tcp:
+        return False
+    return not entry.is_at_own_origin and not await tasks.is_owner(caller.user_id, target.task_id)
 
 
 async def _check(proxies: Proxies, guard: Guard, target: ServiceTarget, caller: Caller) -> None:

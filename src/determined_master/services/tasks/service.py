@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from determined_master.domain.access import rules as access
@@ -18,11 +19,16 @@ if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
 
 
+MAX_OWNERS = 10_000
+"""Owners of tasks that are kept in memory; they never change."""
+
+
 class Tasks:
     """Tasks, and the directories that they run in."""
 
     def __init__(self, db: asyncpg.Pool) -> None:
         self._db = db
+        self._owners: OrderedDict[str, int | None] = OrderedDict()
 
     async def get(self, caller: Caller, task_id: str) -> TaskRow:
         """One task."""
@@ -32,6 +38,15 @@ class Tasks:
         if row is None:
             raise NotFound(f"task '{task_id}' not found")
         return row
+
+    async def is_owner(self, user_id: int, task_id: str) -> bool:
+        """Whether a user owns a task."""
+        if task_id not in self._owners:
+            async with self._db.acquire() as conn:
+                self._owners[task_id] = await rows.find_user(conn, task_id)
+            if len(self._owners) > MAX_OWNERS:
+                self._owners.popitem(last=False)
+        return self._owners[task_id] == user_id
 
     async def context_directory(self, caller: Caller, task_id: str) -> bytes:
         """The directory that it starts in as tar.gz; empty when there is none.

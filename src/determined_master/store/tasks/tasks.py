@@ -15,6 +15,12 @@ class TaskOwner(msgspec.Struct, frozen=True):
     experiment_id: int | None
 
 
+async def find_user(conn: Conn, task_id: str) -> int | None:
+    """The id of the user who owns a task."""
+    owner: int | None = await conn.fetchval("SELECT user_id FROM tasks WHERE id = $1", task_id)
+    return owner
+
+
 async def find_task(conn: Conn, task_id: str) -> TaskRow | None:
     """One task."""
     query = """
