@@ -7,11 +7,12 @@ from tests.api import cases_experiments as scene
 from tests.api.samples import World
 
 from determined_master import entropy
+from determined_master.backends.agents.addresses import find_problem, with_own_addresses
 from determined_master.domain.allocation import messages as alloc
 from determined_master.pools.live import LiveAllocations
 from determined_master.services.cluster.agents import AgentReports
 from determined_master.services.logs.task_logs import TaskLogs
-from determined_wire.agent_link import ContainerReport, LogBatch, LogSpan
+from determined_wire.agent_link import Address, ContainerReport, LogBatch, LogSpan
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
@@ -43,6 +44,49 @@ async def test_an_agent_does_not_end_the_container_of_another(world: World) -> N
     assert [c.state for c in found.containers] == ["RUNNING"]
     await reports(world).container_changed("a1", "boot", 1, end)
     assert world.services[LiveAllocations].find(names["allocation_id"]) is None
+
+
+async def test_an_agent_does_not_write_the_log_of_a_task_that_has_ended(world: World) -> None:
+    names = await running(world)
+    end = ContainerReport(names["container_id"], names["allocation_id"], "TERMINATED", exit_code=0)
+    await reports(world).container_changed("a1", "boot", 1, end)
+    spans = (LogSpan(1, 1_700_000_000_000_000),)
+    for agent_id, allocation, text in (
+        ("evil", names["allocation_id"], "forged"),
+        ("evil", "no-such-allocation.1", "forged"),
+        ("a1", names["allocation_id"], "the last line"),
+    ):
+        task = names["task_id"]
+        batch = LogBatch(names["container_id"], allocation, task, 1, text, spans)
+        assert await reports(world).store_logs(agent_id, batch) == 1
+    answer = await world.clients["admin"](
+        "GET", f"/api/v1/tasks/{names['task_id']}/logs?limit=100"
+    )
+    assert b"forged" not in answer.body
+    assert b"the last line" in answer.body
+
+
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1", "localhost", "169.254.169.254", "0.0.0.0", "::1", "224.0.0.1"]
+)
+async def test_an_agent_does_not_advertise_an_address_of_the_master(address: str) -> None:
+    assert find_problem(address, "10.0.0.7") is not None
+    assert find_problem(address, "127.0.0.1") is None, "one machine"
+
+
+@pytest.mark.parametrize("address", ["", "10.0.0.8", "gpu-7.example", "fd00::7"])
+async def test_an_agent_advertises_an_address_of_its_own(address: str) -> None:
+    assert find_problem(address, "10.0.0.7") is None
+
+
+async def test_an_agent_does_not_lead_the_proxy_to_another_machine() -> None:
+    ports = ("", "10.0.0.7", "10.0.0.9", "127.0.0.1", "169.254.169.254")
+    report = ContainerReport(
+        "c", "a", "RUNNING", addresses=tuple(Address("", 80, host, 80) for host in ports)
+    )
+    kept, foreign = with_own_addresses(report, "10.0.0.7")
+    assert {a.host_ip for a in kept.addresses} == {"10.0.0.7"}
+    assert foreign == ["10.0.0.9", "127.0.0.1", "169.254.169.254"]
 
 
 async def test_an_agent_does_not_write_the_log_of_another(world: World) -> None:

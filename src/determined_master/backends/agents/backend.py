@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from determined_master import clock
+from determined_master.backends.agents.addresses import shown_address, with_own_addresses
 from determined_master.backends.agents.entrance import (
     MasterIdentity,
     given_up,
@@ -25,10 +26,9 @@ from determined_master.backends.agents.frames import (
     Receive,
     Scope,
     Send,
-    shown_address,
 )
 from determined_master.backends.agents.registry import KnownAgent, Registry, clock_ahead_us
-from determined_master.backends.agents.session import LinkTimes, Session, with_address
+from determined_master.backends.agents.session import LinkTimes, Session
 from determined_master.domain.machines.agent_switches import Switches
 from determined_master.ports import (
     AgentEvents,
@@ -300,7 +300,7 @@ class AgentBackend:
                 extra={"agent": hello.agent_id, "before": len(before), "now": len(hello.devices)},
             )
         agent.orders.resume(obeyed(hello, self._identity))
-        reports = tuple(with_address(r, address) for r in hello.containers)
+        reports = tuple(with_own_addresses(r, address)[0] for r in hello.containers)
         joined = msgspec.structs.replace(agent.snapshot, is_connected=True)
         keep = await self._events.agent_joined(joined, reports)
         log.info("an agent joined", extra={"agent": hello.agent_id, "address": address})

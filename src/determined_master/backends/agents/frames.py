@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
@@ -87,18 +86,3 @@ class Frames:
             await self._send(event)
         except (OSError, RuntimeError) as error:  # servers report "closed" differently
             raise Closed from error
-
-
-def shown_address(remote_address: str, agent_hostname: str, own_hostname: str) -> str:
-    """The address at which other machines reach an agent.
-
-    Usually the address that the master sees. An agent on loopback with another host name than the
-    master's connected through a tunnel or a container's network; then its host name is used.
-    """
-    try:
-        is_loopback = ipaddress.ip_address(remote_address).is_loopback
-    except ValueError:
-        is_loopback = False
-    if is_loopback and agent_hostname and agent_hostname != own_hostname:
-        return agent_hostname
-    return remote_address

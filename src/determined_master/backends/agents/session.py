@@ -8,9 +8,9 @@ from collections import deque
 from typing import assert_never
 
 import msgspec
-from msgspec.structs import replace
 
 from determined_master import clock
+from determined_master.backends.agents.addresses import with_own_addresses
 from determined_master.backends.agents.frames import Closed, Frames, Malformed
 from determined_master.backends.agents.log_intake import LogIntake, by_our_clock
 from determined_master.backends.agents.registry import KnownAgent
@@ -18,7 +18,6 @@ from determined_master.ports import AgentEvents
 from determined_wire.agent_link import (
     AgentAck,
     ContainerChanged,
-    ContainerReport,
     FromAgent,
     FromMaster,
     Hello,
@@ -178,7 +177,14 @@ class Session:
             self._answer(MasterAck(change.number))
 
     async def _apply(self, change: ContainerChanged) -> None:
-        report = with_address(change.report, self._agent.snapshot.address)
+        snapshot = self._agent.snapshot
+        report, foreign = with_own_addresses(change.report, snapshot.address)
+        if foreign:
+            log.warning(
+                "dropped addresses of a container that are not of its agent: set the agent's "
+                "advertised_address",
+                extra={"agent": snapshot.id, "own": snapshot.address, "foreign": foreign},
+            )
         pause_s = _FIRST_PAUSE_S
         for _ in range(_TRIES):
             try:
@@ -194,17 +200,6 @@ class Session:
             else:
                 return
         raise SessionEnded("the master cannot store what the agent reports; send it again")
-
-
-def with_address(report: ContainerReport, address: str) -> ContainerReport:
-    """A report in which addresses without a host are those of the agent."""
-    if all(a.host_ip for a in report.addresses):
-        return report
-    filled = tuple(
-        replace(a, host_ip=a.host_ip or address, container_ip=a.container_ip or address)
-        for a in report.addresses
-    )
-    return replace(report, addresses=filled)
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:

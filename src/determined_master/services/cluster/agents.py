@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import logging
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,10 @@ MAX_SLOTS = 1024
 MAX_SLOT_ID = 65_536
 
 
+MAX_HELD = 1_000
+"""Containers of ended allocations whose last lines may still come: their agents are remembered."""
+
+
 class AgentReports:
     """Carries what agents and pods report into the engine; implements `ports.PodEvents`."""
 
@@ -46,6 +51,7 @@ class AgentReports:
         self._live = live
         self._logs = logs
         self._trigger_planning = trigger_planning
+        self._held: OrderedDict[tuple[str, str, str, str], bool] = OrderedDict()
 
     async def agent_joined(
         self, agent: AgentSnapshot, containers: tuple[ContainerReport, ...]
@@ -92,10 +98,9 @@ class AgentReports:
     async def store_logs(self, agent_id: str, batch: LogBatch) -> int:
         """Store lines; returns the number of the last one stored.
 
-        Lines of a container that another agent holds, or of another task, are dropped.
+        Lines of a container that the agent does not hold, or of another task, are dropped.
         """
-        allocation = self._live.find(batch.allocation_id)
-        if allocation is not None and not _holds(agent_id, allocation, batch):
+        if not await self._is_holder(agent_id, batch):
             log.warning(
                 "dropped lines of a container that this agent does not hold",
                 extra={"agent": agent_id, "container": batch.container_id, "task": batch.task_id},
@@ -110,6 +115,19 @@ class AgentReports:
     async def note(self, note: TaskNote) -> None:
         """Write a line of the backend's own into the log of a task; one with a key once."""
         await self._logs.note(note)
+
+    async def _is_holder(self, agent_id: str, batch: LogBatch) -> bool:
+        """Whether a batch is of a container that the agent holds, or held until it ended."""
+        live = self._live.find(batch.allocation_id)
+        if live is not None:
+            return _holds(agent_id, live, batch)
+        key = agent_id, batch.allocation_id, batch.container_id, batch.task_id
+        if key not in self._held:
+            ended = await self._engine.read(ALLOCATION, AllocationId(batch.allocation_id))
+            self._held[key] = ended is not None and _holds(agent_id, ended, batch)
+            if len(self._held) > MAX_HELD:
+                self._held.popitem(last=False)
+        return self._held[key]
 
     async def _post(self, agent_id: str, report: ContainerReport, cause: Cause) -> None:
         if report.state == "ASSIGNED":
