@@ -6,8 +6,13 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
+import msgspec
+from msgspec.structs import replace
+
 from determined_master.ports import NotConnected
-from determined_wire.agent_link import Order
+from determined_wire.agent_link import Order, StartContainer
+
+_DECODER = msgspec.json.Decoder(Order)
 
 
 class OrderStream:
@@ -24,10 +29,16 @@ class OrderStream:
         self._last = 0
 
     def add(self, make: Callable[[int], Order]) -> asyncio.Future[None]:
-        """Add an order; `make` builds it with its number. Returns when it is acknowledged."""
+        """Add an order; `make` builds it with its number. Returns when it is acknowledged.
+
+        Raises:
+            msgspec.ValidationError: no agent could read it.
+        """
+        order = make(self._last + 1)
+        _check(order)
         self._last += 1
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((make(self._last), future))
+        self._waiting.append((order, future))
         self.news.set()
         return future
 
@@ -58,3 +69,13 @@ class OrderStream:
             if not future.done():
                 future.set_exception(NotConnected(reason))
                 future.exception()  # the waiting caller may be gone
+
+
+def _check(order: Order) -> None:
+    """Return if an agent can read the order: configurations of users are parts of it.
+
+    Files are left out: the master makes them, and they may be large.
+    """
+    if isinstance(order, StartContainer):
+        order = replace(order, spec=replace(order.spec, files=()))
+    _DECODER.decode(msgspec.json.encode(order))
