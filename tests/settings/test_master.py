@@ -151,7 +151,6 @@ __internal: {preemption_timeout: 60}
         ("webhooks.signing_key", "webhooks: {signing_key: k}"),
         ("webhooks.base_url", "webhooks: {base_url: 'http://m'}"),
         ("integrations.pachyderm.address", "integrations: {pachyderm: {address: a}}"),
-        ("__internal.audit_logging_enabled", "__internal: {audit_logging_enabled: true}"),
         ("security.authz._strict_ntsc_enabled", "security: {authz: {_strict_ntsc_enabled: true}}"),
     ],
 )
@@ -159,6 +158,11 @@ def test_an_option_without_effect_is_reported(tmp_path: Path, path: str, text: s
     (told,) = (w for w in read(tmp_path, text).warnings if "no effect" in w)
     assert told == f"root.{path}: has no effect in this version: remove it"
     assert not any("no effect" in warning for warning in read(tmp_path).warnings)
+
+
+def test_auditing_is_refused_until_it_works(tmp_path: Path) -> None:
+    (error,) = errors(tmp_path, "__internal: {audit_logging_enabled: true}")
+    assert "__internal.audit_logging_enabled: is not in this version" in error
 
 
 def test_keys_are_read_in_any_case(tmp_path: Path) -> None:

@@ -220,6 +220,8 @@ def _not_in_this_version(settings: Settings) -> Iterator[tuple[str, object, str]
         yield f"{name}.enabled", getattr(settings, name).get("enabled"), text
     text = "is not in this version: users sign in with passwords"
     yield "__internal.external_sessions.login_uri", internal.external_sessions.login_uri, text
+    text = "is not in this version: remove it"
+    yield "__internal.audit_logging_enabled", internal.audit_logging_enabled, text
     text = "are not in this version: put a proxy before the master"
     yield "__internal.proxied_servers", internal.proxied_servers, text
 
@@ -229,7 +231,6 @@ def _without_effect(settings: Settings) -> Iterator[tuple[str, object]]:
     yield "webhooks.signing_key", settings.webhooks.signing_key
     yield "webhooks.base_url", settings.webhooks.base_url
     yield "integrations.pachyderm.address", settings.integrations.pachyderm.address
-    yield "__internal.audit_logging_enabled", settings.internal.audit_logging_enabled
     yield "security.authz._strict_ntsc_enabled", settings.security.authz.strict_ntsc_enabled
 
 

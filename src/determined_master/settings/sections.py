@@ -163,7 +163,7 @@ class ExternalSessions(Struct, frozen=True, kw_only=True):
 class InternalSettings(Struct, frozen=True, kw_only=True):
     """Options for developers of the master."""
 
-    audit_logging_enabled: Annotated[bool, Meta(description="Has no effect in this version.")] = (
+    audit_logging_enabled: Annotated[bool, Meta(description="Must be false in this version.")] = (
         False
     )
     external_sessions: ExternalSessions = ExternalSessions()

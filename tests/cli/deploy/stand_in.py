@@ -74,8 +74,10 @@ def master(config: dict[str, str]) -> None:
     data = pathlib.Path(config["db.data_dir"])
     if not data.exists():
         data.mkdir()
-        password = os.environ.get("DET_SECURITY_INITIAL_USER_PASSWORD", PASSWORD)
-        (data.parent / "initial-password").write_text(password + "\n")
+        given = os.environ.get("DET_SECURITY_INITIAL_USER_PASSWORD")
+        (data / "password").write_text(given or PASSWORD)
+        if not given:
+            (data.parent / "initial-password").write_text(PASSWORD + "\n")
     print("master listens", flush=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
 

@@ -165,6 +165,16 @@ def test_deleting_the_database_keeps_checkpoints_and_deletes_logins(
     assert "is up" in up(det, port, "--agents", "0")
 
 
+def test_a_new_database_has_the_password_that_the_start_names(
+    det: Det, cluster: layout.ClusterLayout, port: int
+) -> None:
+    first = up(det, port, "--agents", "0")
+    assert "password  of users admin and determined" in first
+    det("deploy", "local", "cluster-down", "--cluster-name", "c1")
+    again = ("--agents", "0", "--delete-db", "--initial-user-password", "Chosen-by-me-1")
+    assert "password  of users admin and determined" not in up(det, port, *again)
+
+
 @covers("agent-config 6.deploy_local")
 def test_master_and_agents_start_and_stop_separately(
     det: Det, cluster: layout.ClusterLayout, port: int

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
-import shutil
 import sys
 import time
 from typing import Any, Dict, Iterator, List, Sequence, Tuple
@@ -155,7 +154,7 @@ def _configure_master(cluster: layout.ClusterLayout, args: argparse.Namespace) -
     configs.write_master(cluster, config)
     if args.delete_db:
         stop.stop_database(cluster)
-        shutil.rmtree(cluster.database, ignore_errors=True)
+        stop.delete_database(cluster)
     if args.initial_user_password and (cluster.database / "data").exists():
         declare.warn("--initial-user-password applies to a new database only: no password changes")
     host = ready.reachable(config["host"])

@@ -27,7 +27,7 @@ def cluster_down(args: argparse.Namespace) -> None:
     with supervisor_client.only_command(cluster):
         stopped = stop_all(cluster, say=_print)
         if args.delete_db:
-            _delete_database(cluster)
+            delete_database(cluster)
     if stopped:
         print(f"cluster '{cluster.cluster}' is down")
     elif not args.delete_db:
@@ -44,7 +44,7 @@ def master_down(args: argparse.Namespace) -> None:
         found = supervisor_client.withdraw(cluster, ["master"])
         found |= {"database"} if stop_database(cluster) else set()
         if args.delete_db:
-            _delete_database(cluster)
+            delete_database(cluster)
     print("master stopped" if found else f"no master of cluster '{cluster.cluster}' is running")
 
 
@@ -159,7 +159,8 @@ def _names(cluster: layout.ClusterLayout) -> List[str]:
     return sorted(named | set(specs.list_status(cluster.status)))
 
 
-def _delete_database(cluster: layout.ClusterLayout) -> None:
+def delete_database(cluster: layout.ClusterLayout) -> None:
+    """Delete the database with the passwords and logins that belong to it."""
     shutil.rmtree(cluster.database, ignore_errors=True)
     for path in (*cluster.initial_passwords, cluster.join_token):
         path.unlink(missing_ok=True)
