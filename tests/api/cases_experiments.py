@@ -12,7 +12,7 @@ from tests.api.samples import Case, World
 
 from determined_master import entropy
 from determined_master.aggregates.allocations import ALLOCATION
-from determined_master.api.http.exchange import MAX_BODY_BYTES
+from determined_master.api.http.bodies import MAX_LARGE_BODY_BYTES
 from determined_master.domain.allocation import messages as alloc
 from determined_master.services.access.task_tokens import TaskTokens
 from determined_master.services.access.users import Users
@@ -378,6 +378,9 @@ CASES: dict[str, Case] = {
     "agents.disable": Case(all_on),
     "slots.disable": Case(all_on),
     "request.too_large": Case(
-        headers={"content-length": str(MAX_BODY_BYTES + 1)}, phrase="larger than"
+        headers={"content-length": str(MAX_LARGE_BODY_BYTES + 1)},
+        phrase="larger than",
+        status=413,
+        why="the same request never succeeds, so a client must not repeat it",
     ),
 }

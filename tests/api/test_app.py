@@ -14,7 +14,7 @@ from tests.api.client import Client
 from tests.api.small_app import HERE, ROUTES, seen, small_app
 
 from determined_master.api.app import Api
-from determined_master.api.http.exchange import MAX_BODY_BYTES, MAX_STRANGERS_BODY_BYTES
+from determined_master.api.http.bodies import MAX_LARGE_BODY_BYTES, MAX_STRANGERS_BODY_BYTES
 from determined_master.api.http.gateway import PRETTY_TO_BYTES
 from determined_master.api.http.protojson.marks import MAX_MARKS
 from determined_master.api.table import all_routes
@@ -203,9 +203,9 @@ async def test_a_body_of_too_many_values_is_refused(user: Client, target: str) -
 
 
 async def test_a_body_over_the_limit_is_refused_before_it_is_read(user: Client) -> None:
-    said = {"content-length": str(MAX_BODY_BYTES + 1)}
+    said = {"content-length": str(MAX_LARGE_BODY_BYTES + 1)}
     answer = await user("POST", "/api/v1/task/logs", b"{}", headers=said)
-    assert (answer.status, answer.json()["error"]["code"]) == (429, 8)
+    assert (answer.status, answer.json()["error"]["code"]) == (413, 8)
 
 
 @pytest.mark.parametrize("target", ["/api/v1/auth/login", "/login"])
@@ -213,15 +213,15 @@ async def test_requests_without_a_token_may_send_only_small_bodies(app: Api, tar
     said = {"content-length": str(MAX_STRANGERS_BODY_BYTES + 1)}
     for headers in (said, {**said, "authorization": "Bearer user"}, {**said, "cookie": "auth=x"}):
         answer = await Client(app)("POST", target, b"{}", headers=headers)
-        assert answer.status == 429
+        assert answer.status == 413
         assert b"larger than the limit" in answer.body
 
 
 async def test_a_body_of_unknown_length_is_cut_off_at_the_limit(user: Client) -> None:
     piece = b" " * (8 * 1024 * 1024)
-    pieces = [piece] * (MAX_BODY_BYTES // len(piece)) + [b"{}"]
+    pieces = [piece] * (MAX_LARGE_BODY_BYTES // len(piece)) + [b"{}"]
     answer = await user("POST", "/api/v1/task/logs", b"{}", pieces=pieces)
-    assert answer.status == 429
+    assert answer.status == 413
 
 
 UNREADABLE = {

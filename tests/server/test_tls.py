@@ -119,7 +119,7 @@ def test_certificates_of_agents_need_https_and_an_authority(pair: Pair, tmp_path
         "root.resource_manager.require_authentication",
     ]
     [found] = problems(tmp_path, "--resource-manager-verify-agent-ids", "true")
-    assert found.startswith("root.resource_manager.verify_agent_ids: needs certificates")
+    assert found.startswith("root.resource_manager.verify_agent_ids: has no effect")
     key = ("--resource-manager-client-ca", str(pair.key))
     [found] = problems(tmp_path, *flags(pair.cert, pair.key), *wanted, *key)
     assert found.startswith(

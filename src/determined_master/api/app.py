@@ -12,6 +12,7 @@ import msgspec
 
 from determined_master.api.http import gateway, plain
 from determined_master.api.http.access import claims_of
+from determined_master.api.http.bodies import read_body
 from determined_master.api.http.errors import plain_body, route_body, status_of
 from determined_master.api.http.exchange import (
     SECURITY_HEADERS,
@@ -19,7 +20,6 @@ from determined_master.api.http.exchange import (
     Receive,
     Scope,
     Send,
-    read_body,
     send_body,
 )
 from determined_master.api.http.gateway import GatewayRoute
@@ -217,7 +217,9 @@ class Api:
         self, route: Route, http: Http, values: tuple[str, ...], receive: Receive, send: Send
     ) -> None:
         caller = await self._plain_caller(route, http)
-        body = b"" if http.method in ("GET", "HEAD") else await read_body(receive, http)
+        body = b""
+        if http.method not in ("GET", "HEAD"):
+            body = await read_body(receive, http, is_large=route.has_large_body)
         parameters = _parameters(route, values)
         await self._check_roles(caller, route, None, parameters)
         call = Call(caller, http, parameters, body)

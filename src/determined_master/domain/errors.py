@@ -14,6 +14,7 @@ ErrorCode = Literal[
     "aborted",
     "out_of_range",
     "resource_exhausted",
+    "too_large",
     "unimplemented",
     "unavailable",
     "bad_gateway",
@@ -94,6 +95,12 @@ class ResourceExhausted(DetError):
     """A limit was exceeded; the text contains the limit and the request."""
 
     code = "resource_exhausted"
+
+
+class TooLarge(DetError):
+    """A request is over the limit of its size."""
+
+    code = "too_large"
 
 
 class Unimplemented(DetError):

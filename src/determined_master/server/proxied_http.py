@@ -13,8 +13,8 @@ from typing import Any
 
 import httptools
 
+from determined_master.server.request_limits import HeadTooLarge, LimitedHttp
 from determined_master.server.tls_shutdown import close_when_sent
-from determined_master.server.write_coalescing import CoalescingHttp
 
 PREFIX = b"/proxy/"
 TAKEOVER = "determined.takeover"
@@ -28,7 +28,7 @@ class ClientGone(Exception):
     """The client disconnected before its request was read."""
 
 
-class ProxyingHttp(CoalescingHttp):
+class ProxyingHttp(LimitedHttp):
     """The master's protocol for its HTTP connections."""
 
     is_taken = False
@@ -45,20 +45,26 @@ class ProxyingHttp(CoalescingHttp):
                 self.flow.pause_reading()
             return
         self._unset_keepalive_if_required()
+        self.received(len(data))
         try:
             self.parser.feed_data(data)
-        except httptools.HttpParserError:
+        except httptools.HttpParserError as error:
+            if isinstance(error.__context__, HeadTooLarge):
+                return
             text = "Invalid HTTP request received."
             client = ":".join(map(str, self.client or ("unknown",)))
             self.logger.warning(_complaint(data), extra={"client": client})
             self.send_400_response(text)
         except httptools.HttpParserUpgrade as upgrade:
+            self.stop_limits()
             if self._is_proxied_upgrade():
                 self._kept = bytearray(data[upgrade.args[0] :])
             elif self._should_upgrade():
                 self.handle_websocket_upgrade()
             else:
                 self._unsupported_upgrade_warning()
+        else:
+            self.check_unfinished()
 
     def on_headers_complete(self) -> None:
         """Begin to serve; the application is called in a later iteration of the loop."""

@@ -38,6 +38,7 @@ ARCHIVES: dict[str, Form] = {
 @route(
     "POST",
     "/api/v1/checkpoints",
+    large_body=True,
     access=on("task", "checkpoint.task_id", "report", "task"),
     task=of_task("checkpoint.task_id", "task_id"),
 )

@@ -33,6 +33,7 @@ MAX_ID = 2**31 - 1
 @route(
     "POST",
     "/api/v1/experiments",
+    large_body=True,
     access=(
         maybe("project", "project_id", "create", "experiment"),
         maybe("experiment", "parent_id", "read", "checkpoint"),

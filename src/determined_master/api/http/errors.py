@@ -15,6 +15,7 @@ TABLE: dict[ErrorCode, tuple[int, str, int]] = {
     "already_exists": (6, "AlreadyExists", 409),
     "permission_denied": (7, "PermissionDenied", 403),
     "resource_exhausted": (8, "ResourceExhausted", 429),
+    "too_large": (8, "ResourceExhausted", 413),
     "failed_precondition": (9, "FailedPrecondition", 400),
     "aborted": (10, "Aborted", 409),
     "out_of_range": (11, "OutOfRange", 400),

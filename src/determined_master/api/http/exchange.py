@@ -11,17 +11,13 @@ from typing import Any, Protocol
 
 from determined_master.api.http.reauthorization import AS_LONG_AS_THEY_LIKE, Stay
 from determined_master.api.upstream.connection import Header
-from determined_master.domain.errors import ResourceExhausted
-from determined_master.server.proxied_http import TAKEOVER, ClientGone
+from determined_master.server.proxied_http import TAKEOVER
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-MAX_BODY_BYTES = 96 * 1024 * 1024
-MAX_STRANGERS_BODY_BYTES = 64 * 1024
-"""For requests that need no token: anybody who can connect can make the master hold so much."""
 GZIP_FROM_BYTES = 4096
 """Smaller bodies fit a few packets; compressing them costs more than it saves."""
 THREAD_FROM_BYTES = 256 * 1024
@@ -153,36 +149,6 @@ class Http:
         return ""
 
 
-async def read_body(receive: Receive, http: Http) -> bytes:
-    """Read the whole body.
-
-    Raises:
-        ResourceExhausted: it is over 96 MiB, or over 64 KiB without a token; no more than that was
-            kept in memory.
-        ClientGone: the connection ended first.
-    """
-    if http.content_length == 0:
-        return b""
-    limit = MAX_BODY_BYTES if http.token else MAX_STRANGERS_BODY_BYTES
-    _check_size(http.content_length, limit)
-    message = await receive()
-    if message["type"] == "http.disconnect":
-        raise ClientGone
-    body: bytes = message.get("body", b"")
-    if not message.get("more_body"):
-        return body
-    pieces = [body]
-    size = len(body)
-    while message.get("more_body"):
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientGone
-        pieces.append(message.get("body", b""))
-        size += len(pieces[-1])
-        _check_size(size, limit)
-    return b"".join(pieces)
-
-
 async def send_body(send: Send, status: int, headers: Iterable[Header], body: bytes) -> None:
     """Send a complete answer."""
     await send(
@@ -201,14 +167,6 @@ async def compress(body: bytes, threads: Executor) -> bytes:
         return gzip.compress(body, 1)
     loop = asyncio.get_running_loop()
     return await loop.run_in_executor(threads, gzip.compress, body, 1)
-
-
-def _check_size(size: int, limit: int) -> None:
-    if size > limit:
-        raise ResourceExhausted(
-            f"the request is larger than the limit ({size} vs. {limit} bytes):"
-            " send less, for example a smaller model directory"
-        )
 
 
 async def while_connected(

@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from determined_master.api.http.access import find_foreign
+from determined_master.api.http.bodies import read_body
 from determined_master.api.http.errors import gateway_body, status_of, stream_body
 from determined_master.api.http.exchange import (
     GZIP_FROM_BYTES,
@@ -19,7 +20,6 @@ from determined_master.api.http.exchange import (
     Receive,
     Send,
     compress,
-    read_body,
     send_body,
     while_connected,
 )
@@ -79,9 +79,11 @@ class GatewayRoute:
 
         Raises:
             InvalidArgument: a part of it cannot be read, or it has too many values.
-            ResourceExhausted: the body is over the limit.
+            TooLarge, ResourceExhausted: as `read_body`.
         """
-        body = await read_body(receive, http) if self._body else b""
+        body = b""
+        if self._body:
+            body = await read_body(receive, http, is_large=self.route.has_large_body)
         message = self._decode_at_once(body) if len(body) < THREAD_FROM_BYTES else None
         if message is None:
             loop = asyncio.get_running_loop()

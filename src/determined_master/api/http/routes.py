@@ -96,6 +96,8 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it needs no token."""
     authenticates: bool = False
     """Whether the function itself authenticates its caller, and not by a user's token."""
+    has_large_body: bool = False
+    """Whether it takes model directories or batches."""
     task: TaskRule | None = None
     """Fields of a request that must name a task's own things; None refuses the tokens of tasks."""
     request: type[Message] | None = None
@@ -127,6 +129,7 @@ class Declared(TypedDict, total=False):
     access: Required[Rule | Need]
     public: bool
     authenticates: bool
+    large_body: bool
     task: TaskRule
 
 
@@ -230,6 +233,7 @@ def _declared(
         access=rule_of(options["access"]),
         is_public=options.get("public", False),
         authenticates=options.get("authenticates", False),
+        has_large_body=options.get("large_body", False),
         task=options.get("task"),
         services=services_of(handler, after=_ARGUMENTS[kind]),
     )

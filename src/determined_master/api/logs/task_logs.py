@@ -33,6 +33,7 @@ WIRE_LEVELS = [LogLevel[f"LOG_LEVEL_{name}"] for name in LEVELS]
 @route(
     "POST",
     "/api/v1/task/logs",
+    large_body=True,
     access=on("task", "logs.task_id", "report", "task"),
     task=of_task("logs.task_id", "task_id"),
 )
@@ -75,7 +76,7 @@ class PlainLine(msgspec.Struct):
     stdtype: str | None = None
 
 
-@plain_route("POST", "/task-logs", access=IN_SERVICE)
+@plain_route("POST", "/task-logs", access=IN_SERVICE, large_body=True)
 async def post_plain_task_logs(call: Call, task_logs: TaskLogs) -> str:
     """The same as a plain list whose levels are bare words."""
     lines = await _posted(await plain_json(call, list[PlainLine]), _plain_line)

@@ -17,6 +17,7 @@ from determined_wire.rest.types.trial import TrialMetrics
 @route(
     "POST",
     "/api/v1/trials/{metrics.trial_id}/metrics",
+    large_body=True,
     access=on("trial", "metrics.trial_id", "report", "task"),
     task=of_task("metrics.trial_id", "trial_id"),
 )
@@ -32,6 +33,7 @@ async def report_metrics(
     "POST",
     "/api/v1/trials/{trial_id}/metrics/batch",
     body="*",
+    large_body=True,
     access=on("trial", "trial_id", "report", "task"),
     task=of_task("trial_id"),
 )
@@ -50,6 +52,7 @@ async def report_metrics_batch(
 @route(
     "POST",
     "/api/v1/trials/{training_metrics.trial_id}/training_metrics",
+    large_body=True,
     access=on("trial", "training_metrics.trial_id", "report", "task"),
     task=of_task("training_metrics.trial_id", "trial_id"),
 )
@@ -65,6 +68,7 @@ async def report_training_metrics(
 @route(
     "POST",
     "/api/v1/trials/{validation_metrics.trial_id}/validation_metrics",
+    large_body=True,
     access=on("trial", "validation_metrics.trial_id", "report", "task"),
     task=of_task("validation_metrics.trial_id", "trial_id"),
 )

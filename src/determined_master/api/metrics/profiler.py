@@ -32,6 +32,7 @@ TYPES = {group: type_ for type_, group in GROUPS.items()}
 @route(
     "POST",
     "/api/v1/trials/profiler/metrics",
+    large_body=True,
     access=on("trial", "batches.labels.trial_id", "report", "task"),
     task=of_task("batches.labels.trial_id", "trial_id"),
 )

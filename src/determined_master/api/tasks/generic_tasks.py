@@ -13,6 +13,7 @@ from determined_wire.rest.types.shared import LaunchWarning
 @route(
     "POST",
     "/api/v1/generic-tasks",
+    large_body=True,
     access=(
         maybe("task", "parent_id", "control", "task"),
         maybe("task", "forked_from"),
