@@ -27,7 +27,7 @@ from determined_agent.runtimes.docker.runtime import DockerRuntime
 from determined_agent.runtimes.process.runtime import ProcessRuntime
 from determined_agent.settings.options import Settings, load
 from determined_agent.supervisor import Supervisor
-from determined_wire.agent_link import Device
+from determined_wire.agent_link import NO_STORAGE_MARK, Device
 from determined_wire.settings_reader import SettingsError
 
 log = logging.getLogger(__name__)
@@ -122,6 +122,7 @@ def _lock_work_dir(settings: Settings) -> tuple[Path, int]:
     root = Path(settings.work_dir).absolute() / settings.agent_id
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (root / NO_STORAGE_MARK).touch(mode=0o644)
         fd = os.open(root / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise StartError(

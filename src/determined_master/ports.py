@@ -344,8 +344,13 @@ class Buckets(Protocol):
     """Object storage, by the configuration of checkpoint storage. Every call blocks.
 
     Raises (every call):
-        Unavailable: it refuses or does not answer. Unimplemented: its client is not installed.
+        FailedPrecondition: the admin does not allow it.
+        Unavailable: it refuses or does not answer.
+        Unimplemented: its client is not installed.
     """
+
+    def close(self) -> None:
+        """End its connections."""
 
     def sizes_below(self, config: Mapping[str, Any], path: str) -> dict[str, int]:
         """Sizes in bytes of the objects below a path, by the rest of their paths."""

@@ -17,6 +17,8 @@ from typing import Literal
 import msgspec
 
 PROTOCOL = 1
+NO_STORAGE_MARK = ".determined-no-storage"
+"""A file in data directories of masters and agents: nothing below is a checkpoint storage."""
 """Incremented when a message changes its meaning; both sides refuse another version."""
 
 DeviceType = Literal["cuda", "rocm", "cpu"]

@@ -18,6 +18,9 @@ from tests.object_server import ObjectServer, object_server
 
 from determined_master import entropy
 from determined_master.api.experiments import model_definitions
+from determined_master.domain.checkpoints.access import StorageAccess
+from determined_master.services.catalog import Services
+from determined_master.services.checkpoints.files import CheckpointFiles
 from determined_master.store.experiments import experiments
 
 FILES = {"weights.bin": b"\x01\x02" * 1_000_000, "sub/deep/notes.txt": b"hello\n", "empty": b""}
@@ -126,6 +129,13 @@ def objects() -> Iterator[ObjectServer]:
         yield running
 
 
+@pytest.fixture
+def may_read(services: Services, objects: ObjectServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server of the tests is at a loopback address."""
+    buckets: Any = services[CheckpointFiles]._buckets
+    monkeypatch.setattr(buckets, "_access", StorageAccess(allowed_endpoints=[objects.url]))
+
+
 def s3(objects: ObjectServer, **overrides: str) -> dict[str, Any]:
     keys = {"access_key": "key", "secret_key": "secret", "prefix": "some/where"}
     return {"type": "s3", "endpoint_url": objects.url, **keys, **overrides}
@@ -133,6 +143,7 @@ def s3(objects: ObjectServer, **overrides: str) -> dict[str, Any]:
 
 @covers("experiment-config 14.download")
 @pytest.mark.slow
+@pytest.mark.usefixtures("may_read")
 @pytest.mark.parametrize("kind", ["s3", "gcs"])
 async def test_a_checkpoint_in_a_bucket_comes_as_an_archive(
     admin: Client, objects: ObjectServer, kind: str, monkeypatch: pytest.MonkeyPatch
@@ -158,6 +169,7 @@ async def test_a_checkpoint_in_a_bucket_comes_as_an_archive(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("may_read")
 async def test_errors_of_a_bucket_name_the_missing_or_refused_object(
     admin: Client, objects: ObjectServer
 ) -> None:

@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from determined_master import clock
-from determined_master.domain.config.masking import mask_but_storage
+from determined_master.domain.access.rules import Caller, can
+from determined_master.domain.config.masking import mask_but_storage, without_storage_keys
 from determined_master.domain.listing.paging import Page, page_of
 from determined_master.records.checkpoints import CheckpointRow
 from determined_master.records.metrics import StoredReport
@@ -78,12 +79,12 @@ def checkpoint_workload(
     )
 
 
-def checkpoint(row: CheckpointRow) -> Checkpoint:
-    """A checkpoint with its training metrics."""
+def checkpoint(caller: Caller, row: CheckpointRow) -> Checkpoint:
+    """A checkpoint with its training metrics; storage keys only for callers who may edit it."""
     training = CheckpointTrainingMetadata(
         trial_id=row.trial_id,
         experiment_id=row.experiment_id,
-        experiment_config=_shown(row.experiment_config),
+        experiment_config=_shown(caller, row),
         hparams=row.hparams,
         training_metrics=_metrics(row.training_metrics),
         validation_metrics=_metrics(row.validation_metrics),
@@ -102,8 +103,13 @@ def checkpoint(row: CheckpointRow) -> Checkpoint:
     )
 
 
-def _shown(config: dict[str, Any] | None) -> dict[str, Any] | None:
-    return None if config is None else mask_but_storage(config)
+def _shown(caller: Caller, row: CheckpointRow) -> dict[str, Any] | None:
+    if row.experiment_config is None:
+        return None
+    place = {"owner_id": row.owner_id, "workspace_id": row.workspace_id}
+    if can(caller, "edit", "experiment", **place):
+        return mask_but_storage(row.experiment_config)
+    return without_storage_keys(row.experiment_config)
 
 
 def _metrics(values: dict[str, object] | None) -> Metrics:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from determined_master.backends.object_storage import ObjectStorage
+from determined_master.backends.buckets.object_storage import ObjectStorage
 from determined_master.ports import AgentSockets
 from determined_master.services.access.access_tokens import AccessTokens, Lives
 from determined_master.services.access.auth import Auth
@@ -21,7 +21,7 @@ from determined_master.services.cluster.agents import Agents
 from determined_master.services.cluster.master import Master
 from determined_master.services.cluster.messages import ClusterMessages
 from determined_master.services.cluster.usage import Usage
-from determined_master.services.configs.defaults import cluster_priorities
+from determined_master.services.configs.defaults import cluster_priorities, storage_access
 from determined_master.services.configs.policies import ConfigPolicies
 from determined_master.services.configs.templates import Templates
 from determined_master.services.containers.harness import Harness
@@ -77,7 +77,7 @@ def make_services(
         *_people(base, passwords),
         guard,
         *_queues(base, backends, queues),
-        *_kept(db, work),
+        *_kept(base, work),
         TrialSources(db, guard),
         *_machines(base, backends, guard),
         *_work(db, work),
@@ -146,12 +146,13 @@ def _queues(base: Foundation, backends: MasterBackends, queues: Queues) -> tuple
     )
 
 
-def _kept(db: Database, work: Work) -> tuple[object, ...]:
+def _kept(base: Foundation, work: Work) -> tuple[object, ...]:
     """The services of checkpoints, and of the models made of them."""
-    checkpoints = Checkpoints(db)
+    db, checkpoints = base.db, Checkpoints(base.db)
+    access = storage_access(base.settings, work.layers)
     return (
         checkpoints,
-        CheckpointFiles(db, checkpoints, ObjectStorage()),
+        CheckpointFiles(db, checkpoints, ObjectStorage(access), access),
         work.checkpoint_gc,
         Models(db),
         ModelVersions(db),

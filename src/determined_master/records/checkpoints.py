@@ -24,6 +24,10 @@ class CheckpointRow(msgspec.Struct, frozen=True, kw_only=True):
     size: int
     storage_id: int | None
     experiment_config: dict[str, Any] | None
+    owner_id: int | None
+    """The user of the experiment."""
+    workspace_id: int | None
+    """That of the experiment."""
     hparams: dict[str, Any] | None
     training_metrics: dict[str, Any] | None
     validation_metrics: dict[str, Any] | None

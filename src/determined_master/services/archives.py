@@ -1,4 +1,4 @@
-"""Directories as archives, made piece by piece.
+"""Trees of files as archives, made piece by piece.
 
 Each generator does a bounded amount of work for one piece and holds at most one file open: a
 thread is needed while a piece is made, not while a slow client reads it.
@@ -6,13 +6,10 @@ thread is needed while a piece is made, not while a slow client reads it.
 
 from __future__ import annotations
 
-import os
 import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
-from stat import S_ISDIR, S_ISREG
 from typing import Literal
 
 import msgspec
@@ -40,58 +37,20 @@ class ArchiveMember(msgspec.Struct, frozen=True):
 Content = Callable[[ArchiveMember], Iterator[bytes]]
 
 
-def members_of(root: Path) -> list[ArchiveMember] | None:
-    """Everything below a directory, by name; None when there is no such directory.
-
-    A link that leads inside the directory is replaced by its target. A link that leads outside is
-    left out, and so is a root that is a link: who may write here must not read, through the
-    master, files that only the master may read.
-    """
-    if root.is_symlink() or not root.is_dir():
-        return None
-    inside = root.resolve()
-    found = []
-    for folder, folders, files in os.walk(inside):
-        for name in sorted(folders) + sorted(files):
-            path = Path(folder, name)
-            target = path.resolve()
-            if not target.is_relative_to(inside):
-                continue
-            status = target.stat()
-            if S_ISDIR(status.st_mode) and path.is_symlink():
-                continue  # its files are in the archive already
-            if not S_ISDIR(status.st_mode) and not S_ISREG(status.st_mode):
-                continue
-            is_directory = S_ISDIR(status.st_mode)
-            found.append(
-                ArchiveMember(
-                    path=str(target),
-                    name=path.relative_to(inside).as_posix() + ("/" if is_directory else ""),
-                    size=0 if is_directory else status.st_size,
-                    mode=status.st_mode & 0o777,
-                    mtime_s=int(status.st_mtime),
-                )
-            )
-    return found
-
-
-def pieces_of(
-    members: Sequence[ArchiveMember], form: Form, content: Content | None = None
-) -> Iterator[bytes]:
+def pieces_of(members: Sequence[ArchiveMember], form: Form, content: Content) -> Iterator[bytes]:
     """An archive of these members.
 
     Args:
         members: its content.
         form: which kind of archive.
-        content: gives exactly `size` bytes of a member; None for files at their paths.
+        content: gives exactly `size` bytes of a member.
 
     Raises:
         OSError: a file was deleted or became shorter in the meantime.
     """
-    read = content or _content
     if form == "zip":
-        return _zip(members, read)
-    return _gzip(_tar(members, read)) if form == "tar.gz" else _tar(members, read)
+        return _zip(members, content)
+    return _gzip(_tar(members, content)) if form == "tar.gz" else _tar(members, content)
 
 
 def members_of_objects(sizes: Mapping[str, int], below: str) -> list[ArchiveMember]:
@@ -153,19 +112,6 @@ def _zip(members: Sequence[ArchiveMember], read: Content) -> Iterator[bytes]:
                     entry.write(piece)
                     yield written.take()
     yield written.take()
-
-
-def _content(member: ArchiveMember) -> Iterator[bytes]:
-    """Exactly as many bytes as the member was said to have."""
-    left = member.size
-    descriptor = os.open(member.path, os.O_RDONLY | os.O_NOFOLLOW)
-    with open(descriptor, "rb", buffering=0) as file:
-        while left:
-            piece = file.read(min(PIECE_BYTES, left))
-            if not piece:
-                raise OSError(f"{member.name} became shorter while it was read")
-            left -= len(piece)
-            yield piece
 
 
 class _Written:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from determined_master.domain.access.roles import ROLES
 from determined_master.domain.config.schema.problems import ProblemReport
-from determined_master.domain.config.sections.storage import STORAGE
+from determined_master.domain.config.sections.storage import MASTER_STORAGE
 from determined_master.domain.cron import parse_cron
 from determined_master.server.tls import BadCertificate, server_context
 from determined_master.settings.managers import check_managers
@@ -154,7 +154,7 @@ def _check_pools(settings: Settings, report: ProblemReport) -> None:
 
 
 def _check_others(settings: Settings, report: ProblemReport) -> None:
-    STORAGE.find_gaps(settings.checkpoint_storage, "root.checkpoint_storage", report)
+    MASTER_STORAGE.find_gaps(settings.checkpoint_storage, "root.checkpoint_storage", report)
     _check_proxy(settings, report)
     retention = settings.retention_policy
     days = retention.log_retention_days

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from determined_master.domain.config.schema.problems import ProblemReport
-from determined_master.domain.config.sections.storage import STORAGE
+from determined_master.domain.config.sections.storage import MASTER_STORAGE
 from determined_master.domain.errors import InvalidArgument
 from determined_master.settings.check import check, upgrade
 from determined_master.settings.command import Command, override, parse_command_line
@@ -56,7 +56,7 @@ __all__ = ["Command", "Settings", "SettingsError", "load"]
 DEFAULT_FILE = "/etc/determined/master.yaml"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _DERIVED = Meta(extra={"is_derived": True})
-_STORAGE = {"kind": STORAGE, "shown": shown_storage}
+_STORAGE = {"kind": MASTER_STORAGE, "shown": shown_storage}
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from determined_master.domain.config.layers import (
     DEFAULT_SHM_BYTES,
     TASK_CONTAINER_DEFAULTS,
 )
-from determined_master.domain.config.sections.storage import STORAGE
+from determined_master.domain.config.sections.storage import MASTER_STORAGE
 from determined_master.settings.provider import Provider
 from determined_master.settings.providers import ProviderKind
 from determined_master.settings.reader import Seconds
@@ -50,7 +50,7 @@ def shown_storage(given: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """`checkpoint_storage` as admins see it: every key of its type."""
     if given is None:
         return None
-    variant = STORAGE.variants.get(given.get("type", ""))
+    variant = MASTER_STORAGE.variants.get(given.get("type", ""))
     fields = variant.fields if variant else {}
     always = {key: None for key, field in fields.items() if not field.is_hidden_when_null}
     return {**always, **masked(given)}

@@ -59,7 +59,7 @@ def test_a_shell_has_its_keys_and_a_bare_tcp_port() -> None:
     spec = build("shell")
     assert spec.entrypoint[3:] == ("shell", "3200")
     assert spec.proxy_ports == (
-        ProxyPort(3200, is_tcp=True, is_unauthenticated=True, is_default=True),
+        ProxyPort(3200, is_tcp=True, admits_readers=True, is_default=True),
     )
     assert spec.ports == (3200,)
     found = files(spec)

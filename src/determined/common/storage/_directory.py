@@ -6,7 +6,7 @@ import contextlib
 import os
 import pathlib
 import shutil
-from typing import Dict, Iterator, List, Optional, Sequence
+from typing import Dict, Iterator, Optional, Sequence
 
 from determined._uuid import new_uuid
 from determined.common.storage import _files
@@ -17,6 +17,7 @@ from determined.common.storage._copy import (
     sync_files,
     write_durably,
 )
+from determined.common.storage._deletion import delete_entries, delete_tree, list_own
 from determined.common.storage._faults import FULL, named
 from determined.common.storage._files import Selector
 from determined.common.storage._manager import Path, StorageManager, checked_uuid
@@ -85,27 +86,25 @@ class DirectoryStorageManager(StorageManager):
         manifest = self.readable_manifest(tgt)
         if manifest is not None and not os.path.isdir(self._path(tgt)):
             return {}  # left by an interrupted deletion
-        root = self._existing(tgt)
+        self._existing(tgt)
         with named(f"listing checkpoint {tgt}", self.base_path):
             # Two tasks may delete it concurrently: by its save policy, and with its experiment.
-            resources = _files.list_directory(root, is_shrinking=True)
+            resources = list_own(self.base_path, tgt)
         files = [path for path in resources if not path.endswith("/")]
         doomed = [path for path in files if _files.matches_any(path, globs)]
         if len(doomed) == len(files) and globs:
             if manifest is None:
                 self.write_empty_manifest(tgt)
             with named(f"deleting checkpoint {tgt}", self.base_path):
-                _files.remove_tree(root)
+                delete_tree(self.base_path, tgt)
             return {}
         if doomed:
             smaller = None if manifest is None else manifest.without(doomed)
             # Update the manifest first: it may list too few files, but not too many.
             is_sealed = smaller is None or self._seal_if_room(tgt, smaller)
             with named(f"deleting checkpoint {tgt}", self.base_path):
-                for path in doomed:
-                    with contextlib.suppress(FileNotFoundError):
-                        os.unlink(os.path.join(root, path))
-                _remove_empty(root, resources)
+                delete_entries(self.base_path, tgt, doomed)
+                delete_entries(self.base_path, tgt, (p for p in resources if p.endswith("/")))
             if smaller is not None and not is_sealed:
                 self.seal(tgt, smaller)
         return self.list_paths(tgt)
@@ -163,7 +162,8 @@ class DirectoryStorageManager(StorageManager):
 
     def delete_below(self, path: str) -> None:
         with named(f"deleting {path}", self.base_path):
-            _files.remove_tree(self._below(path))
+            below = os.path.relpath(self._below(path), self.base_path)
+            delete_tree(self.base_path, below)
 
     def validate(self) -> None:
         name = new_uuid()
@@ -209,7 +209,7 @@ class DirectoryStorageManager(StorageManager):
 
     def _existing(self, uuid: str) -> str:
         path = self._path(uuid)
-        if not os.path.isdir(path):
+        if os.path.islink(path) or not os.path.isdir(path):
             raise CheckpointNotFound(f"checkpoint {uuid} is not in the storage: no {path}")
         return path
 
@@ -221,10 +221,3 @@ class SharedFSStorageManager(DirectoryStorageManager):
 def _check_sizes(manifest: Manifest, uuid: str, found: Dict[str, int], selector: Selector) -> None:
     paths = [path for path in manifest.files if selector is None or selector(path)]
     manifest.check_sizes(uuid, found, paths)
-
-
-def _remove_empty(root: str, resources: Dict[str, int]) -> None:
-    folders: List[str] = [p for p in resources if p.endswith("/")]
-    for folder in sorted(folders, key=len, reverse=True):
-        with contextlib.suppress(OSError):  # not empty
-            os.rmdir(os.path.join(root, folder))

@@ -74,7 +74,7 @@ async def get_checkpoint(
 ) -> wire.GetCheckpointResponse:
     """One checkpoint with its training metrics."""
     row = await checkpoints.get(call.caller, request.checkpoint_uuid)
-    return wire.GetCheckpointResponse(checkpoint=checkpoint(row))
+    return wire.GetCheckpointResponse(checkpoint=checkpoint(call.caller, row))
 
 
 @plain_route("GET", "/checkpoints/{uuid}", access=on("checkpoint", "uuid", "read", "checkpoint"))
@@ -108,7 +108,7 @@ async def post_metadata(
     if given is None:
         raise InvalidArgument("the request has no checkpoint")
     row = await checkpoints.replace_metadata(call.caller, given.uuid, given.metadata or {})
-    return wire.PostCheckpointMetadataResponse(checkpoint=checkpoint(row))
+    return wire.PostCheckpointMetadataResponse(checkpoint=checkpoint(call.caller, row))
 
 
 @route(
@@ -170,6 +170,7 @@ async def _page(
     page, pagination = cut(uuids, request.offset, request.limit)
 
     async def items(some: Sequence[str]) -> list[Checkpoint]:
-        return [checkpoint(row) for row in await checkpoints.list_some(some)]
+        found = await checkpoints.list_some(some)
+        return [checkpoint(call.caller, row) for row in found]
 
     return await written(Checkpoint, page, AT_ONCE, items), pagination

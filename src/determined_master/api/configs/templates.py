@@ -5,6 +5,8 @@ from __future__ import annotations
 from determined_master.api.http.access import FILTERED, IN_SERVICE, on, upsert
 from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import cut
+from determined_master.domain.access.rules import Caller, can
+from determined_master.domain.config.masking import mask_config
 from determined_master.domain.errors import InvalidArgument
 from determined_master.records.configs import TemplateRow
 from determined_master.services.configs.templates import Templates
@@ -26,7 +28,7 @@ async def get_templates(
     )
     shown, bounds = cut(found, request.offset, request.limit)
     return wire.GetTemplatesResponse(
-        templates=[_template(row) for row in shown],
+        templates=[_template(call.caller, row) for row in shown],
         pagination=bounds,
     )
 
@@ -37,7 +39,7 @@ async def get_template(
 ) -> wire.GetTemplateResponse:
     """One template."""
     row = await templates.get(call.caller, request.template_name)
-    return wire.GetTemplateResponse(template=_template(row))
+    return wire.GetTemplateResponse(template=_template(call.caller, row))
 
 
 @route("POST", "/api/v1/templates/{template.name}", access=IN_SERVICE)
@@ -47,7 +49,7 @@ async def post_template(
     """Store a new template."""
     given = _given(request.template)
     row = await templates.create(call.caller, given.name, given.workspace_id, given.config or {})
-    return wire.PostTemplateResponse(template=_template(row))
+    return wire.PostTemplateResponse(template=_template(call.caller, row))
 
 
 @route(
@@ -61,7 +63,7 @@ async def put_template(
     """Store a template, or replace the configuration of the one that has the name."""
     given = _given(request.template)
     row = await templates.put(call.caller, given.name, given.workspace_id, given.config or {})
-    return wire.PutTemplateResponse(template=_template(row))
+    return wire.PutTemplateResponse(template=_template(call.caller, row))
 
 
 @route(
@@ -74,7 +76,7 @@ async def patch_template_config(
 ) -> wire.PatchTemplateConfigResponse:
     """Replace a template's configuration as a whole."""
     row = await templates.replace(call.caller, request.template_name, request.config or {})
-    return wire.PatchTemplateConfigResponse(template=_template(row))
+    return wire.PatchTemplateConfigResponse(template=_template(call.caller, row))
 
 
 @route("PATCH", "/api/v1/template/rename", access=on("template", "old_name", "edit", "template"))
@@ -83,7 +85,7 @@ async def patch_template_name(
 ) -> wire.PatchTemplateNameResponse:
     """Give a template another name."""
     row = await templates.rename(call.caller, request.old_name, request.new_name)
-    return wire.PatchTemplateNameResponse(template=_template(row))
+    return wire.PatchTemplateNameResponse(template=_template(call.caller, row))
 
 
 @route(
@@ -105,5 +107,8 @@ def _given(template: Template | None) -> Template:
     return template
 
 
-def _template(row: TemplateRow) -> Template:
-    return Template(name=row.name, config=row.config, workspace_id=row.workspace_id)
+def _template(caller: Caller, row: TemplateRow) -> Template:
+    """With its secrets if the caller may edit it."""
+    is_open = can(caller, "edit", "template", workspace_id=row.workspace_id)
+    config = row.config if is_open else mask_config(row.config)
+    return Template(name=row.name, config=config, workspace_id=row.workspace_id)

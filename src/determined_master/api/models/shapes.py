@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from determined_master.api.shapes import checkpoint
+from determined_master.domain.access.rules import Caller
 from determined_master.records.models import ModelRow
 from determined_master.services.models.versions import Version
 from determined_wire.rest.types.model import Model, ModelVersion
@@ -27,12 +28,12 @@ def model_message(row: ModelRow) -> Model:
     )
 
 
-def version_message(version: Version) -> ModelVersion:
+def version_message(caller: Caller, version: Version) -> ModelVersion:
     """A version with its model and its checkpoint."""
     row = version.row
     return ModelVersion(
         model=model_message(version.model),
-        checkpoint=checkpoint(version.checkpoint),
+        checkpoint=checkpoint(caller, version.checkpoint),
         version=row.version,
         creation_time=row.created_at,
         id=row.id,

@@ -39,7 +39,7 @@ async def get_model_versions(
     shown, bounds = cut(found, request.offset, request.limit)
     return wire.GetModelVersionsResponse(
         model=model_message(model),
-        model_versions=[version_message(version) for version in shown],
+        model_versions=[version_message(call.caller, version) for version in shown],
         pagination=bounds,
     )
 
@@ -65,7 +65,7 @@ async def post_model_version(
         notes=request.notes,
     )
     version = await model_versions.register(call.caller, request.model_name, registration)
-    return wire.PostModelVersionResponse(model_version=version_message(version))
+    return wire.PostModelVersionResponse(model_version=version_message(call.caller, version))
 
 
 @route(
@@ -78,7 +78,7 @@ async def get_model_version(
 ) -> wire.GetModelVersionResponse:
     """One version."""
     version = await model_versions.get(call.caller, request.model_name, request.model_version_num)
-    return wire.GetModelVersionResponse(model_version=version_message(version))
+    return wire.GetModelVersionResponse(model_version=version_message(call.caller, version))
 
 
 @route(
@@ -103,7 +103,7 @@ async def patch_model_version(
     version = await model_versions.change(
         call.caller, request.model_name, request.model_version_num, changes
     )
-    return wire.PatchModelVersionResponse(model_version=version_message(version))
+    return wire.PatchModelVersionResponse(model_version=version_message(call.caller, version))
 
 
 @route(

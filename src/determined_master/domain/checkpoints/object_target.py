@@ -18,6 +18,8 @@ from determined_master.domain.errors import FailedPrecondition
 OBJECT_KINDS = ("s3", "gcs", "azure")
 CONNECT_TIMEOUT = timedelta(seconds=10)
 REQUEST_TIMEOUT = timedelta(seconds=300)
+EMULATOR = "http://127.0.0.1:10000"
+"""The address of Azure's emulator."""
 SCHEMES = {"s3": "s3", "gcs": "gs", "azure": "azure"}
 
 
@@ -30,6 +32,19 @@ class ObjectTarget(msgspec.Struct, frozen=True, kw_only=True):
     """Without slashes at its ends; empty for the bucket's root."""
     options: dict[str, Any]
     """Arguments for the client's store."""
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether it needs no credentials of the machine: it has keys, or is an emulator."""
+        keys = ("secret_access_key", "sas_key", "account_key", "use_emulator")
+        return any(self.options.get(key) for key in (*keys, "service_account_key"))
+
+    @property
+    def endpoint(self) -> str:
+        """The URL that the section names; empty for the provider's own."""
+        if self.options.get("use_emulator"):
+            return EMULATOR
+        return str(self.options.get("endpoint") or "")
 
     @property
     def address(self) -> str:

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from determined_master.domain.errors import Unimplemented
+from determined_master.domain.checkpoints.access import is_below
+from determined_master.domain.errors import FailedPrecondition, Unimplemented
 
 
-def checkpoint_directory(storage: Mapping[str, Any], uuid: str) -> str:
+class CheckpointPath(NamedTuple):
+    """A directory of a storage, and the root that it lies below."""
+
+    root: str
+    path: str
+
+
+def checkpoint_path(storage: Mapping[str, Any], uuid: str) -> CheckpointPath:
     """The directory of a checkpoint in a storage of directories.
 
     A relative `storage_path` is below `host_path`; an absolute one is used as it is. `directory`
@@ -20,16 +28,23 @@ def checkpoint_directory(storage: Mapping[str, Any], uuid: str) -> str:
         uuid: of the checkpoint, in its usual form.
 
     Raises:
-        Unimplemented: the storage is of an unknown kind.
+        Unimplemented: the storage is of an unknown kind. FailedPrecondition: a section of an older
+            release leads out of its root.
     """
     kind = storage.get("type")
-    if kind == "shared_fs":
-        base = posixpath.join(storage["host_path"], storage.get("storage_path") or "")
-    elif kind == "directory":
-        base = storage["container_path"]
-    else:
+    if kind not in ("shared_fs", "directory"):
         raise Unimplemented(f"the master does not read {kind} storage: checkpoint {uuid}")
-    return posixpath.join(posixpath.normpath(base), uuid)
+    given = storage.get("host_path" if kind == "shared_fs" else "container_path")
+    inner = storage.get("storage_path") if kind == "shared_fs" else None
+    if not isinstance(given, str) or not isinstance(inner, str | None):
+        raise FailedPrecondition(f"the {kind} storage of checkpoint {uuid} has no valid paths")
+    root = posixpath.normpath(given)
+    base = posixpath.normpath(posixpath.join(root, inner or ""))
+    if not root.startswith("/") or not is_below(base, root):
+        raise FailedPrecondition(
+            f"the {kind} storage of checkpoint {uuid} leads out of {given}: {inner}"
+        )
+    return CheckpointPath(root, posixpath.join(base, uuid))
 
 
 def manifest_name(uuid: str) -> str:

@@ -40,6 +40,19 @@ def mask_but_storage(config: Mapping[str, Any]) -> dict[str, Any]:
     return masked
 
 
+def without_storage_keys(config: Mapping[str, Any]) -> dict[str, Any]:
+    """`mask_but_storage` with null for the storage's keys.
+
+    A client that finds no keys downloads through the master; one that finds a mask fails.
+    """
+    masked = mask_but_storage(config)
+    storage = config.get("checkpoint_storage")
+    if isinstance(storage, Mapping):
+        hidden = {key: None for key in STORAGE_SECRETS if key in storage}
+        masked["checkpoint_storage"] = {**storage, **hidden}
+    return masked
+
+
 def mask_storage(storage: Mapping[str, Any]) -> dict[str, Any]:
     """A copy of a storage section without its credentials."""
     return _without(storage, STORAGE_SECRETS)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from determined_master.domain.checkpoints.access import StorageAccess
 from determined_master.domain.config.layers import (
     DEFAULT_SHM_BYTES,
     TASK_CONTAINER_DEFAULTS,
@@ -19,6 +20,10 @@ from determined_master.domain.config.layers import (
 )
 from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.sections.resources import DEFAULT_PRIORITY
+from determined_master.domain.config.sections.storage import (
+    ALLOWED_ENDPOINTS,
+    storage_defaults,
+)
 from determined_master.domain.schedule.priorities import PriorityOrder
 from determined_master.domain.schedule.view import Rules
 from determined_master.pools.loop import PoolConfig
@@ -44,7 +49,9 @@ def config_layers(settings: Settings, storage: Path | None) -> ConfigLayers:
         storage: a directory for checkpoints when the settings name no storage.
     """
     manager = settings.resource_manager
-    checkpoint_storage = settings.checkpoint_storage
+    checkpoint_storage = settings.checkpoint_storage and storage_defaults(
+        settings.checkpoint_storage
+    )
     if checkpoint_storage is None and storage is not None:
         checkpoint_storage = {"type": "shared_fs", "host_path": str(storage)}
     return ConfigLayers(
@@ -60,6 +67,15 @@ def config_layers(settings: Settings, storage: Path | None) -> ConfigLayers:
         default_compute_pool=manager.default_compute_resource_pool,
         default_aux_pool=manager.default_aux_resource_pool,
         checkpoint_storage=checkpoint_storage,
+    )
+
+
+def storage_access(settings: Settings, layers: ConfigLayers) -> StorageAccess:
+    """Which storages of users the master reads itself."""
+    return StorageAccess(
+        own=layers.checkpoint_storage,
+        allowed_endpoints=(settings.checkpoint_storage or {}).get(ALLOWED_ENDPOINTS) or (),
+        allowed_host_paths=settings.task_container_defaults.get("allowed_host_paths"),
     )
 
 

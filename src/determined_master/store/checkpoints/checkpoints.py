@@ -39,7 +39,7 @@ _VALIDATION = """
 SELECT = f"""
     SELECT c.uuid::text, c.task_id, c.allocation_id, c.trial_id, c.experiment_id, c.state,
            c.reported_at, c.steps, c.resources, c.metadata, c.size, c.storage_id,
-           e.config AS experiment_config, t.hparams,
+           e.config AS experiment_config, e.user_id AS owner_id, p.workspace_id, t.hparams,
            (SELECT m.metrics FROM metrics m WHERE m.trial_id = c.trial_id AND m.steps = c.steps
                AND m.metric_group = 'training' AND NOT m.archived
              ORDER BY m.run_id DESC LIMIT 1) AS training_metrics,
@@ -47,6 +47,7 @@ SELECT = f"""
       FROM checkpoints c
       LEFT JOIN trials t ON t.id = c.trial_id
       LEFT JOIN experiments e ON e.id = c.experiment_id
+      LEFT JOIN projects p ON p.id = e.project_id
       {_VALIDATION}
 """
 SORTS = {

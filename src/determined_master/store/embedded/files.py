@@ -21,6 +21,7 @@ from determined_master.store.errors import (
     ServerFailed,
     SocketPathTooLong,
 )
+from determined_wire.agent_link import NO_STORAGE_MARK
 
 PORT = 5432
 """Only a part of the socket's name: the server listens on no network."""
@@ -141,6 +142,7 @@ def make_directories(layout: Layout, owner: Account | None) -> None:
                 _make_whole(directory, 0o700 if owner is None else 0o711)
             except OSError as error:
                 raise DataDirNotMade(layout.root, directory, error) from error
+    (layout.root / NO_STORAGE_MARK).touch(mode=0o644)
     if owner is not None:
         _check_reachable(layout.root, owner)
     if not layout.socket_dir.exists():

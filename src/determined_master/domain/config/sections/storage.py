@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 
-from determined_master.domain.config.schema.containers import Field, Object, Rule, Tagged
+from determined_master.domain.config.schema.containers import Field, ListOf, Object, Rule, Tagged
 from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.schema.values import Integer, Text
 from determined_master.domain.errors import InvalidArgument
@@ -215,6 +216,33 @@ STORAGE = Tagged(
     aliases={},
     removed={"hdfs": "copy the checkpoints to another kind of storage"},
 )
+
+
+ALLOWED_ENDPOINTS = "allowed_endpoints"
+_ALLOWED = Field(
+    ListOf(Text()),
+    is_hidden_when_null=True,
+    doc=(
+        "Endpoints of users' buckets that may be at private addresses, as URLs, and buckets that "
+        "the master reads with its own credentials, as s3://BUCKET or gs://BUCKET."
+    ),
+)
+MASTER_STORAGE = Tagged(
+    tag="type",
+    common={**COMMON, ALLOWED_ENDPOINTS: _ALLOWED},
+    variants={
+        name: replace(variant, fields={**variant.fields, ALLOWED_ENDPOINTS: _ALLOWED})
+        for name, variant in STORAGE.variants.items()
+    },
+    aliases={},
+    removed=STORAGE.removed,
+)
+"""The section of the master's settings."""
+
+
+def storage_defaults(section: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of the master's section that applies to experiments."""
+    return {key: value for key, value in section.items() if key != ALLOWED_ENDPOINTS}
 
 
 def checked_storage(config: Any) -> dict[str, Any]:

@@ -14,24 +14,44 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
+from determined_master.backends.buckets.endpoint_guard import (
+    EndpointGuard,
+    PrivateEndpoint,
+    check_public,
+)
+from determined_master.domain.checkpoints.access import DIRECT, StorageAccess
 from determined_master.domain.checkpoints.object_target import ObjectTarget, object_target
-from determined_master.domain.errors import Unavailable, Unimplemented
+from determined_master.domain.errors import FailedPrecondition, Unavailable, Unimplemented
 
 RETRY = timedelta(seconds=15)
 """The answer is awaited."""
 PIECE_BYTES = 1024 * 1024
 
 
-class ObjectStorage:
-    """Buckets by the configuration of checkpoint storage."""
+_BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,254}")
 
-    def __init__(self) -> None:
+
+class ObjectStorage:
+    """Buckets by the configuration of checkpoint storage. Call `close` at the end.
+
+    Args:
+        access: which buckets the master reads, at which addresses.
+    """
+
+    def __init__(self, access: StorageAccess) -> None:
+        self._access = access
+        self._guard = EndpointGuard()
         self._regions: dict[str, str] = {}
+
+    def close(self) -> None:
+        """End the connections to endpoints that users named."""
+        self._guard.close()
 
     def sizes_below(self, config: Mapping[str, Any], path: str) -> dict[str, int]:
         """Sizes in bytes of the objects below a path, by the rest of their paths.
 
         Raises:
+            FailedPrecondition: the admin does not allow it.
             Unavailable: the storage refuses or does not answer.
             Unimplemented: its client is not installed.
         """
@@ -76,7 +96,14 @@ class ObjectStorage:
                 "(pip install 'determined[storage]'), or download from the storage itself "
                 "(--mode direct)"
             ) from None
+        self._access.check_credentials(config, target)
         options = dict(target.options)
+        if target.endpoint and not self._access.is_own(config):
+            is_allowed = self._access.is_allowed_endpoint(target.endpoint)
+            if not is_allowed:
+                _check_public(target)
+            proxy = self._guard.proxy_for(target.endpoint, may_be_private=is_allowed)
+            options["client_options"] = {**options["client_options"], "proxy_url": proxy}
         if target.kind == "s3" and "endpoint" not in options and not _has_region():
             region = self._regions.get(target.name) or region_of_bucket(target.name)
             if region:
@@ -86,12 +113,25 @@ class ObjectStorage:
             return target, makers[target.kind](target.name, **options)
 
 
+def _check_public(target: ObjectTarget) -> None:
+    try:
+        check_public(target.endpoint)
+    except PrivateEndpoint as error:
+        text = f"the master does not read {target.address} at {target.endpoint}: {error}, {DIRECT}"
+        raise FailedPrecondition(text) from error
+    except OSError as error:
+        text = f"the master finds no {target.endpoint} of {target.address}: {error.strerror}"
+        raise Unavailable(text) from error
+
+
 def _has_region() -> bool:
     return bool(os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION"))
 
 
 def region_of_bucket(bucket: str, url: str = "https://{bucket}.s3.amazonaws.com/") -> str | None:
     """The public region of an Amazon bucket; None when it is unknown."""
+    if not _BUCKET.fullmatch(bucket):  # it becomes a part of the host's name
+        return None
     request = urllib.request.Request(url.format(bucket=bucket), method="HEAD")
     try:
         with urllib.request.urlopen(request, timeout=10) as answer:

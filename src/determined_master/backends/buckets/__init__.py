@@ -1,0 +1,1 @@
+"""Object storage of S3, Google and Azure."""
