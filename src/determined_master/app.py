@@ -47,6 +47,7 @@ class App:
         register_effects(base, backends.runner, queues.pools, work.checkpoint_gc)
         self.engine = base.engine
         self.live = base.live
+        self._searches = base.searches
         self.admission = backends.admission
         self.flusher = work.flusher
         self.deletions = work.deletions
@@ -66,9 +67,10 @@ class App:
         await self._loops.run(ready)
 
     def close(self) -> None:
-        """Wait for the threads that serve requests."""
+        """Wait for the threads that serve requests, and end the connections of searches."""
         self._api.close()
         self.services[CheckpointFiles].close()
+        self._searches.close()
 
     def _trigger_planning(self, pool: str) -> None:
         self._queues.loops.trigger_planning(pool)

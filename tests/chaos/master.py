@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from tests.chaos.loop import Process, SimLoop
 from tests.chaos.server import Server, SimPool, Statement, statement
+from tests.log_searches import searches_in
 
 from determined_master import clock
 from determined_master.aggregates import KINDS
@@ -104,7 +105,7 @@ class Master:
         )
         self.live = live = LiveAllocations(self._trigger_planning)
         policies = LogPolicyMatcher(engine, pool)
-        self.logs = TaskLogs(pool, policies)
+        self.logs = TaskLogs(pool, policies, searches_in(pool))
         identity = MasterIdentity(
             master_id=self.process.name, cluster_id="c", cluster_name="c", version="sim"
         )

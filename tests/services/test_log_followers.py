@@ -6,11 +6,12 @@ from datetime import UTC, datetime
 from typing import Any, cast
 
 import pytest
+from tests.log_searches import searches_in
 
 from determined_master import clock
 from determined_master.domain.access.rules import Caller
 from determined_master.records.logs import LogFilter, LogRow
-from determined_master.services.logs.following import LOOK_BACK_S, PAGE, Follower
+from determined_master.services.logs.following import LOOK_BACK_S, PAGE, Follower, LinesAsked
 from determined_master.services.logs.policies import LogPolicyMatcher
 from determined_master.services.logs.task_logs import TaskLogs
 from determined_master.store.db import Database
@@ -20,7 +21,7 @@ AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def follower(pool: Any = None) -> Follower:
-    return Follower(pool, ["1.t"], LogFilter())
+    return Follower(LinesAsked(pool, searches_in(pool), 1, ["1.t"], LogFilter()))
 
 
 class Clock:
@@ -97,7 +98,8 @@ def line(text: str) -> tuple[Any, ...]:
 
 @pytest.mark.slow
 async def test_nothing_is_kept_of_a_task_that_nobody_follows_any_more(pool: Database) -> None:
-    logs = TaskLogs(pool, cast(LogPolicyMatcher, None))  # looked at when lines are stored
+    no_policies = cast(LogPolicyMatcher, None)  # looked at when lines are stored
+    logs = TaskLogs(pool, no_policies, searches_in(pool))
     caller = Caller(user_id=1, username="ann")
     pages = [page async for page in logs.follow(caller, ["1.over", "2.over"], LogFilter())]
     assert (pages, logs._news) == ([], {})

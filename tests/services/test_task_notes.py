@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+from tests.log_searches import searches_in
 from tests.store.rows import STARTED, add_allocation, add_experiment, add_project
 
 from determined_master.ports import TaskNote
@@ -30,7 +31,7 @@ async def test_a_note_with_a_key_is_logged_once_at_the_time_of_its_event(pool: D
     first, second = [await add_allocation(pool, number) for _ in range(2)]
     at = STARTED + timedelta(seconds=5)
     for _ in range(2):  # one master after the other
-        logs = TaskLogs(pool, NO_POLICIES)
+        logs = TaskLogs(pool, NO_POLICIES, searches_in(pool))
         await logs.note(note(first, "pulled", key="event:u:1", at=at))
         await logs.note(note(second, "pulled", key="event:u:1", at=at))
         await logs.note(note(first, "looked"))

@@ -15,7 +15,9 @@ from determined_master.services.access.task_tokens import TaskTokens
 from determined_master.services.cluster.agents import AgentReports
 from determined_master.services.cluster.master import MasterFacts
 from determined_master.services.logs.policies import LogPolicyMatcher
+from determined_master.services.logs.searches import CONNECTIONS, SLICE_S, LogSearches
 from determined_master.services.logs.task_logs import TaskLogs
+from determined_master.store.db import open_database
 
 if TYPE_CHECKING:
     from determined_master.settings.master import Settings
@@ -38,6 +40,7 @@ class Foundation:
     live: LiveAllocations
     identities: Identities
     policies: LogPolicyMatcher
+    searches: LogSearches
     logs: TaskLogs
     reports: AgentReports
     tokens: TaskTokens
@@ -60,7 +63,12 @@ def build_foundation(
     engine = Engine(address, db, KINDS)
     live = LiveAllocations(trigger_planning)
     policies = LogPolicyMatcher(engine, db)
-    logs = TaskLogs(db, policies)
+    searches = LogSearches(
+        lambda: open_database(
+            address, min_size=0, max_size=CONNECTIONS, statement_timeout_s=SLICE_S
+        )
+    )
+    logs = TaskLogs(db, policies, searches)
     return Foundation(
         settings=settings,
         cluster=cluster,
@@ -70,6 +78,7 @@ def build_foundation(
         live=live,
         identities=Identities(db, has_roles=settings.security.authz.has_roles),
         policies=policies,
+        searches=searches,
         logs=logs,
         reports=AgentReports(engine, live, logs, trigger_planning),
         tokens=TaskTokens(cluster.secret),

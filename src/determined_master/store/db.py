@@ -22,6 +22,8 @@ SslMode = Literal["disable", "require", "verify-ca", "verify-full"]
 
 OLDEST_SERVER = 14
 _PROBE_DEADLINE_S = 5.0
+STATEMENT_TIMEOUT_S = 300.0
+"""For a statement of a pooled connection; the engine and migrations have their own connections."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,13 @@ def embedded_address(options: Mapping[str, str | int]) -> Address:
     )
 
 
-async def open_database(address: Address, *, min_size: int = 2, max_size: int = 20) -> Database:
+async def open_database(
+    address: Address,
+    *,
+    min_size: int = 2,
+    max_size: int = 20,
+    statement_timeout_s: float = STATEMENT_TIMEOUT_S,
+) -> Database:
     """A pool whose connections read and write `json` and `jsonb` as Python values.
 
     A value that is encoded already is passed as `msgspec.Raw`.
@@ -93,6 +101,7 @@ async def open_database(address: Address, *, min_size: int = 2, max_size: int = 
             "plan_cache_mode": "force_generic_plan",
             "enable_seqscan": "off",
             "enable_bitmapscan": "off",
+            "statement_timeout": str(round(statement_timeout_s * 1000)),
         },
     )
 

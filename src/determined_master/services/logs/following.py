@@ -11,6 +11,8 @@ from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from determined_master import clock
 from determined_master.records.logs import LogFilter, LogRow
 from determined_master.store.logs import task_logs as rows
@@ -18,9 +20,56 @@ from determined_master.store.logs import task_logs as rows
 if TYPE_CHECKING:
     import asyncpg
 
+    from determined_master.services.logs.searches import LogSearches
+
 PAGE = 1000
 LOOK_BACK_S = 1.0
 """Between two looks for lines that came late."""
+
+
+class LinesAsked(msgspec.Struct, frozen=True):
+    """The lines that a request asks for, and where they are read: searches have their own."""
+
+    db: asyncpg.Pool
+    searches: LogSearches
+    user_id: int
+    task_ids: Sequence[str]
+    wanted: LogFilter
+
+    async def page(
+        self, beyond: int | None, *, limit: int, newest_first: bool = False
+    ) -> list[LogRow]:
+        """The next lines after a number (before it, newest first)."""
+        if self.wanted.search_text:
+            return await self.searches.page(
+                self.user_id,
+                self.task_ids,
+                self.wanted,
+                beyond=beyond,
+                limit=limit,
+                newest_first=newest_first,
+            )
+        async with self.db.acquire() as conn:
+            return await rows.list_lines(
+                conn,
+                self.task_ids,
+                self.wanted,
+                beyond=beyond,
+                limit=limit,
+                newest_first=newest_first,
+            )
+
+    async def ids(self, between: tuple[int, int]) -> list[int]:
+        """The numbers of lines above the first of these numbers and up to the other."""
+        if self.wanted.search_text:
+            return await self.searches.ids(self.user_id, self.task_ids, self.wanted, between)
+        async with self.db.acquire() as conn:
+            return await rows.list_ids(conn, self.task_ids, self.wanted, between=between)
+
+    async def by_ids(self, ids: Sequence[int]) -> list[LogRow]:
+        """These lines."""
+        async with self.db.acquire() as conn:
+            return await rows.list_by_ids(conn, self.task_ids, ids)
 
 
 class Follower:
@@ -31,10 +80,8 @@ class Follower:
     SETTLED_S = 60.0
     """Lines drawn before one that was sent this long ago are committed by now."""
 
-    def __init__(self, db: asyncpg.Pool, task_ids: Sequence[str], wanted: LogFilter) -> None:
-        self._db = db
-        self._task_ids = task_ids
-        self._wanted = wanted
+    def __init__(self, asked: LinesAsked) -> None:
+        self._asked = asked
         self.count = 0
         """How many lines were sent."""
         self.floor = 0
@@ -57,13 +104,13 @@ class Follower:
             async for page in self._late():
                 self.add(page)
                 yield page
-        page = await self._after(self._newest)
+        page = await self._asked.page(self._newest, limit=PAGE)
         while page:
             self.add(page)
             yield page
             if len(page) < PAGE:
                 return
-            page = await self._after(page[-1].id)
+            page = await self._asked.page(page[-1].id, limit=PAGE)
 
     def is_to_look_back(self) -> bool:
         """Whether the last look back is long enough ago."""
@@ -86,18 +133,9 @@ class Follower:
     async def _late(self) -> AsyncIterator[list[LogRow]]:
         if self._newest == self.floor:
             return
-        between = (self.floor, self._newest)
-        async with self._db.acquire() as conn:
-            there = await rows.list_ids(conn, self._task_ids, self._wanted, between=between)
+        there = await self._asked.ids((self.floor, self._newest))
         late = [i for i in there if i not in self._recent]
         for start in range(0, len(late), PAGE):
-            async with self._db.acquire() as conn:
-                page = await rows.list_by_ids(conn, self._task_ids, late[start : start + PAGE])
+            page = await self._asked.by_ids(late[start : start + PAGE])
             if page:
                 yield page
-
-    async def _after(self, beyond: int) -> list[LogRow]:
-        async with self._db.acquire() as conn:
-            return await rows.list_lines(
-                conn, self._task_ids, self._wanted, beyond=beyond, limit=PAGE
-            )

@@ -17,7 +17,7 @@ from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.log_lines import LEVEL_NUMBERS, split_prefix
 from determined_master.ports import StoredOutput, TaskNote
 from determined_master.records.logs import LogFilter, LogRow
-from determined_master.services.logs.following import LOOK_BACK_S, PAGE, Follower
+from determined_master.services.logs.following import LOOK_BACK_S, PAGE, Follower, LinesAsked
 from determined_master.store.logs import task_logs as rows
 from determined_master.store.workspaces.places import find_workspaces
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from determined_master.domain.access.rules import Caller
     from determined_master.services.logs.policies import LogPolicyMatcher
+    from determined_master.services.logs.searches import LogSearches
     from determined_wire.agent_link import LogBatch
 
 PIECE_LINES = 1000
@@ -58,9 +59,12 @@ class PostedLine(msgspec.Struct, frozen=True, kw_only=True):
 class TaskLogs:
     """Lines of tasks."""
 
-    def __init__(self, db: asyncpg.Pool, policies: LogPolicyMatcher) -> None:
+    def __init__(
+        self, db: asyncpg.Pool, policies: LogPolicyMatcher, searches: LogSearches
+    ) -> None:
         self._db = db
         self._policies = policies
+        self._searches = searches
         self._news: dict[str, asyncio.Event] = {}
 
     async def store_batch(self, agent_id: str, batch: LogBatch) -> int:
@@ -158,15 +162,13 @@ class TaskLogs:
         limit: int = 0,
         newest_first: bool = False,
     ) -> AsyncIterator[list[LogRow]]:
-        """Pages of stored lines; `limit` 0 means all."""
+        """Pages of stored lines; `limit` 0 means all. Errors of a search as in `LogSearches`."""
         access.may(caller, "read", "task")
         beyond, left = None, limit
         while limit == 0 or left > 0:
             size = PAGE if limit == 0 else min(PAGE, left)
-            async with self._db.acquire() as conn:
-                page = await rows.list_lines(
-                    conn, task_ids, wanted, beyond=beyond, limit=size, newest_first=newest_first
-                )
+            asked = LinesAsked(self._db, self._searches, caller.user_id, task_ids, wanted)
+            page = await asked.page(beyond, limit=size, newest_first=newest_first)
             if page:
                 yield page
             if len(page) < size:
@@ -178,7 +180,8 @@ class TaskLogs:
     ) -> AsyncIterator[list[LogRow]]:
         """Pages of lines as they come, until the tasks have ended and all of it is stored."""
         access.may(caller, "read", "task")
-        follower = Follower(self._db, task_ids, wanted)
+        asked = LinesAsked(self._db, self._searches, caller.user_id, task_ids, wanted)
+        follower = Follower(asked)
         try:
             while True:
                 began_s = clock.monotonic_s()

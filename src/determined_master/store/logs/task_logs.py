@@ -110,6 +110,7 @@ async def list_lines(
     wanted: LogFilter,
     *,
     beyond: int | None = None,
+    until: int | None = None,
     limit: int = 1000,
     newest_first: bool = False,
 ) -> list[LogRow]:
@@ -120,6 +121,7 @@ async def list_lines(
         task_ids: whose lines.
         wanted: which of them.
         beyond: only lines after this id (before it, newest first).
+        until: only lines up to this id (down to it, newest first).
         limit: at most so many.
         newest_first: the order.
     """
@@ -127,6 +129,9 @@ async def list_lines(
     if beyond is not None:
         values.append(beyond)
         clauses.append(f"id {'<' if newest_first else '>'} ${len(values) + 1}")
+    if until is not None:
+        values.append(until)
+        clauses.append(f"id {'>=' if newest_first else '<='} ${len(values) + 1}")
     where = "".join(f" AND {clause}" for clause in clauses)
     order = "DESC" if newest_first else "ASC"
     # each task's lines come from the index in their order: a page never reads all of them
@@ -138,6 +143,26 @@ async def list_lines(
          ORDER BY line.id {order} LIMIT {limit}
     """
     return [LogRow(**row) for row in await conn.fetch(query, task_ids, *values)]
+
+
+async def find_slice_end(
+    conn: Conn, task_ids: Sequence[str], *, beyond: int | None, size: int, newest_first: bool
+) -> int | None:
+    """The id up to which no task has more than `size` lines after `beyond`; None if none has.
+
+    Newest first, it is the id down to which none has more before it.
+    """
+    order, than, nearest = ("DESC", "<", "max") if newest_first else ("ASC", ">", "min")
+    bound = "" if beyond is None else f" AND id {than} $2"
+    query = f"""
+        SELECT {nearest}(line.id) FROM unnest($1::text[]) AS task (id) CROSS JOIN LATERAL (
+            SELECT id FROM task_logs WHERE task_id = task.id{bound}
+             ORDER BY id {order} OFFSET {size - 1} LIMIT 1) AS line
+    """
+    found: int | None = await conn.fetchval(
+        query, task_ids, *(() if beyond is None else (beyond,))
+    )
+    return found
 
 
 async def list_ids(
