@@ -21,6 +21,7 @@ from determined_agent.container.directory import (
     list_directories,
 )
 from determined_agent.container.environment import ContainerStart, MasterIdentity
+from determined_agent.container.mounts import MountNotAllowed, with_real_mounts
 from determined_agent.container.trust import with_master_certificate
 from determined_agent.logs.shipper import LogLink, LogShipper
 from determined_agent.runtimes.base import Handle, LaunchFailed, Runtime
@@ -251,7 +252,11 @@ class Supervisor:
 
         try:
             await self._wait_for_devices(entry)
-            handle = await self._runtime.launch(entry.directory, start, progress)
+            real = await asyncio.to_thread(with_real_mounts, start)
+            handle = await self._runtime.launch(entry.directory, real, progress)
+        except MountNotAllowed as error:
+            self._end(entry, Exit(failure=Failure("task_error", str(error))))
+            return
         except LaunchFailed as error:
             self._end(entry, Exit(failure=error.failure))
             return

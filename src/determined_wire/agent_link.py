@@ -130,6 +130,10 @@ class ContainerSpec(Frozen, frozen=True):
     registry_auth: RegistryAuth | None = None
     files: tuple[File, ...] = ()
     mounts: tuple[Mount, ...] = ()
+    host_roots: tuple[str, ...] | None = None
+    """Directories below which the mounts must really be; None for all."""
+    allow_root: bool = True
+    """Whether its processes may become root of the container."""
     ports: tuple[int, ...] = ()
     network_mode: str = "bridge"
     shm_size_bytes: int | None = None

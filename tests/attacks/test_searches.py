@@ -72,7 +72,7 @@ async def test_an_escaped_backslash_is_no_back_reference(world: World) -> None:
     assert len(lines_of(answer)) == 1
 
 
-async def test_a_search_goes_on_from_slice_to_slice(
+async def test_a_search_continues_in_the_next_slice(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(searches, "SLICE_LINES", 7)

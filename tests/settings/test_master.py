@@ -129,6 +129,7 @@ def test_older_names_are_read_as_what_they_mean(tmp_path: Path) -> None:
     settings = read(
         tmp_path,
         """
+host: 127.0.0.1
 resource_manager: {default_cpu_resource_pool: cpus, default_gpu_resource_pool: gpus, name: rm}
 resource_pools:
   - {pool_name: cpus, max_cpu_containers_per_agent: 7}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from determined_master.backends.kubernetes.account import own_account
 from determined_master.backends.kubernetes.backend import KubernetesBackend
 from determined_master.backends.kubernetes.options import (
     ClusterOptions,
@@ -57,6 +58,7 @@ def _options(settings: Settings, manager: Manager, facts: MasterFacts) -> Cluste
         slot_type=_SLOT_TYPES[config.slot_type],
         cpu_per_slot=config.slot_resource_requests.cpu or 1.0,
         default_scheduler=config.default_scheduler,
+        own_account="" if config.kubeconfig_path else own_account(),
     )
 
 

@@ -11,6 +11,7 @@ from determined_master.domain.access.roles import ROLES
 from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.sections.storage import MASTER_STORAGE
 from determined_master.domain.cron import parse_cron
+from determined_master.domain.task.limits import LIMITS
 from determined_master.server.tls import BadCertificate, server_context
 from determined_master.settings.managers import check_managers
 from determined_master.settings.pools import ResourceManager
@@ -156,6 +157,7 @@ def _check_pools(settings: Settings, report: ProblemReport) -> None:
 def _check_others(settings: Settings, report: ProblemReport) -> None:
     MASTER_STORAGE.find_gaps(settings.checkpoint_storage, "root.checkpoint_storage", report)
     _check_proxy(settings, report)
+    _check_limits(settings, report)
     retention = settings.retention_policy
     days = retention.log_retention_days
     if days is not None and not -1 <= days <= MAX_RETENTION_DAYS:
@@ -170,6 +172,22 @@ def _check_others(settings: Settings, report: ProblemReport) -> None:
         if not path or not os.path.isfile(path):
             text = f"there is no file {path!r}; all four logos are needed"
             report.problem(f"root.ui_customization.logo_paths.{name}", text)
+
+
+def _check_limits(settings: Settings, report: ProblemReport) -> None:
+    """Warn that users own the machines, unless only users of this machine reach the master."""
+    sections = [settings.task_container_defaults]
+    sections += [pool.task_container_defaults for pool in settings.all_pools]
+    if settings.is_loopback or any(
+        section.get(key) is not None for section in sections for key in LIMITS
+    ):
+        return
+    text = (
+        "tasks may mount every directory of the machines, add every capability and device, and "
+        "run as root: set allowed_host_paths, allowed_capabilities, allowed_devices and "
+        "allow_root if not all users are trusted with the machines"
+    )
+    report.warn("root.task_container_defaults", text)
 
 
 def _check_proxy(settings: Settings, report: ProblemReport) -> None:

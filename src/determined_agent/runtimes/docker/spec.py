@@ -129,6 +129,7 @@ def _host_config(
         "CapDrop": list(spec.drop_capabilities),
         "Mounts": [*_harness_mounts(harness), *(_mount(m, spec) for m in spec.mounts)],
         "Devices": [*map(_device, spec.devices), *map(_render_node, render_nodes)],
+        "SecurityOpt": [] if spec.allow_root else ["no-new-privileges"],
         "AutoRemove": False,
         "RestartPolicy": {"Name": "no"},
     }
@@ -143,7 +144,7 @@ def _host_config(
     if settings.container_pids_limit:
         config["PidsLimit"] = settings.container_pids_limit
     if render_nodes:
-        config["SecurityOpt"] = ["seccomp=unconfined"]
+        config["SecurityOpt"].append("seccomp=unconfined")
         config["GroupAdd"] = ["video"]
     gpus = [d for d in start.devices if d.type == "cuda"]
     if gpus:

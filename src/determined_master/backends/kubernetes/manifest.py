@@ -23,6 +23,7 @@ from determined_master.backends.kubernetes.files import (
 )
 from determined_master.backends.kubernetes.layers import UserPod, split_user_pod, with_node
 from determined_master.backends.kubernetes.options import RESOURCE_OF, ClusterOptions
+from determined_master.domain.config.sections.pod_spec import secret_of_a_task
 from determined_master.ports import PodTerms, StartOrder
 from determined_wire.agent_link import ContainerSpec, Mount
 
@@ -76,6 +77,7 @@ def build(order: StartOrder, options: ClusterOptions, extras: Extras) -> Objects
     name = names.object_name(options.cluster_id, spec.description, order.container_id)
     namespace = terms.namespace or options.default_namespace
     own = split_user_pod(terms.pod_spec)
+    _check_own(own, namespace, options)
     variables = environment(order, options)
     owned_by_root = root_files(spec)
     metadata = {
@@ -101,6 +103,20 @@ def build(order: StartOrder, options: ClusterOptions, extras: Extras) -> Objects
         "data": _secret_data(variables, spec, owned_by_root, extras.prepare),
     }
     return Objects(name, namespace, pod, secret)
+
+
+def _check_own(own: UserPod, namespace: str, options: ClusterOptions) -> None:
+    """Check that a user's pod names none of the platform's Secrets, and not its account.
+
+    Raises:
+        ValueError: it does; the text has the name.
+    """
+    name = secret_of_a_task(msgspec.to_builtins(own))
+    if name:
+        raise ValueError(f"the pod spec names {name}, which holds the secrets of another task")
+    account = own.spec.get("serviceAccountName") or own.spec.get("serviceAccount")
+    if account and f"{namespace}/{account}" == options.own_account:
+        raise ValueError(f"the pod spec names the master's own service account {account}")
 
 
 def environment(order: StartOrder, options: ClusterOptions) -> dict[str, str]:
@@ -192,6 +208,8 @@ def _pod_spec(
         "containers": [*own.sidecars, main],
         "volumes": [*own.volumes, *_volumes(spec, secret, owned_by_root)],
     }
+    if not spec.allow_root:
+        found["securityContext"] = {**(found.get("securityContext") or {}), "runAsNonRoot": True}
     found.setdefault("enableServiceLinks", False)
     found.setdefault("automountServiceAccountToken", False)
     if extras.priority_class:

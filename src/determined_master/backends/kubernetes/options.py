@@ -51,6 +51,8 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     cpu_per_slot: float = 1.0
     """CPUs of one slot, where slots are CPUs."""
     default_scheduler: str = ""
+    own_account: str = ""
+    """NAMESPACE/NAME of the master's service account, which tasks may not use; empty outside."""
 
 
 class Times(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,6 +14,7 @@ from determined_master.domain.config.layers import (
     ConfigLayers,
     PoolLayer,
     as_experiment,
+    check_limits,
     chosen_pool,
     container_defaults,
 )
@@ -87,6 +88,8 @@ def build_experiment(
     completed = EXPERIMENT.complete(config)
     EXPERIMENT.find_gaps(completed, ROOT, report)
     _check_whole(completed, is_managed, report)
+    if not report.problems:
+        check_limits(completed, layers, report)
     if report.problems:
         raise ConfigErrors(blamed(report.problems, layers.policies, own))
     if is_managed:

@@ -24,10 +24,17 @@ from determined_master.domain.config.sections.environment import (
 )
 from determined_master.domain.config.sections.log_policies import LOG_POLICIES
 from determined_master.domain.config.sections.minor import PBS, SLURM
-from determined_master.domain.config.sections.mounts import BIND_MOUNTS, DEVICE, container_path
+from determined_master.domain.config.sections.mounts import (
+    BIND_MOUNTS,
+    DEVICE,
+    absolute,
+    container_path,
+)
 from determined_master.domain.config.sections.pod_spec import POD_SPEC
 from determined_master.domain.config.sections.resources import DEFAULT_PRIORITY, MemorySize
 from determined_master.domain.schedule.priorities import PriorityOrder
+from determined_master.domain.task.containers import typed_containers
+from determined_master.domain.task.limits import limits_of, needs_of
 
 DEFAULT_PREEMPTION_TIMEOUT_S = 3600
 DEFAULT_SHM_BYTES = 4 * 1024**3
@@ -84,6 +91,21 @@ TASK_CONTAINER_DEFAULTS = Object(
         "log_policies": Field(LOG_POLICIES),
         "startup_hook": Field(Text(), "", "Script that runs before a task's own hook."),
         "preemption_timeout": Field(Integer(at_least=0), DEFAULT_PREEMPTION_TIMEOUT_S, "Seconds."),
+        "allowed_host_paths": Field(
+            ListOf(Text(absolute)),
+            doc="Directories below which tasks may mount directories of the machine; unset: all.",
+        ),
+        "allowed_capabilities": Field(
+            CAPABILITIES,
+            doc=(
+                "Capabilities that tasks may add; unset: all. If it is set, their pods are not "
+                "privileged and share no namespace of the machine."
+            ),
+        ),
+        "allowed_devices": Field(
+            ListOf(Text(absolute)), doc="Devices that tasks may add; unset: all."
+        ),
+        "allow_root": Field(Boolean(), doc="Whether tasks may run as uid 0; unset: they may."),
         "kubernetes": Field(Object({"max_slots_per_pod": Field(Integer(at_least=0))})),
     }
 )
@@ -113,6 +135,15 @@ def container_defaults(layers: ConfigLayers, pool: str) -> Mapping[str, Any]:
         TASK_CONTAINER_DEFAULTS.read(of_pool, "", quiet) or {},
         TASK_CONTAINER_DEFAULTS.read(layers.task_container_defaults, "", quiet) or {},
     )
+
+
+def check_limits(config: Mapping[str, Any], layers: ConfigLayers, report: ProblemReport) -> None:
+    """Report the parts of a machine that a completed configuration may not use."""
+    defaults = container_defaults(layers, config["resources"]["resource_pool"])
+    limits = limits_of(defaults, layers.checkpoint_storage)
+    if limits.is_set:
+        for at, text in limits.faults(needs_of(typed_containers(config))):
+            report.problem(f"{ROOT}.{at}", text)
 
 
 def chosen_pool(

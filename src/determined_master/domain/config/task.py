@@ -11,6 +11,7 @@ import msgspec
 from determined_master.domain.config.layers import (
     ConfigLayers,
     as_experiment,
+    check_limits,
     chosen_pool,
     container_defaults,
 )
@@ -115,6 +116,8 @@ def build_task(
 
     completed: dict[str, Any] = msgspec.to_builtins(schema.complete(config))
     schema.find_gaps(completed, ROOT, report)
+    if not report.problems:
+        check_limits(completed, layers, report)
     if report.problems:
         raise TaskErrors(kind, report.problems)
     _check_constraints(completed["resources"], layers, priorities=pool.priorities)

@@ -26,6 +26,7 @@ from determined_master.domain.config.sections.storage import (
 )
 from determined_master.domain.schedule.priorities import PriorityOrder
 from determined_master.domain.schedule.view import Rules
+from determined_master.domain.task.limits import limits_of
 from determined_master.pools.loop import PoolConfig
 from determined_master.services.configs.task_defaults import (
     ContainerDefaults,
@@ -133,11 +134,12 @@ def task_defaults(settings: Settings) -> TaskDefaults:
     cluster = settings.task_container_defaults
     return TaskDefaults(
         user=TaskUser(user=user.user, uid=user.uid, group=user.group, gid=user.gid),
-        containers=_container_defaults({}, cluster),
+        containers=_container_defaults({}, cluster, settings.checkpoint_storage),
         pools={
             pool.pool_name: _container_defaults(
                 pool.task_container_defaults,
                 cluster,
+                settings.checkpoint_storage,
                 has_pods=settings.manager_of(pool.pool_name).kind == "kubernetes",
             )
             for pool in settings.all_pools
@@ -159,7 +161,11 @@ def idle_timeouts(settings: Settings) -> IdleTimeouts:
 
 
 def _container_defaults(
-    pool: Mapping[str, Any], cluster: Mapping[str, Any], *, has_pods: bool = False
+    pool: Mapping[str, Any],
+    cluster: Mapping[str, Any],
+    storage: Mapping[str, Any] | None,
+    *,
+    has_pods: bool = False,
 ) -> ContainerDefaults:
     """The defaults of a pool over those of the cluster, as in the settings."""
     quiet = ProblemReport()  # settings are checked at start
@@ -169,6 +175,7 @@ def _container_defaults(
     return ContainerDefaults(
         network_mode=merged.get("network_mode") or "bridge",
         shm_size_bytes=merged.get("shm_size_bytes") or DEFAULT_SHM_BYTES,
+        limits=limits_of(merged, storage),
         has_pods=has_pods,
         startup_hook=merged.get("startup_hook") or "",
         network_interface=merged.get("dtrain_network_interface") or "",

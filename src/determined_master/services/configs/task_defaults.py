@@ -9,6 +9,7 @@ import msgspec
 
 from determined_master.domain.config.layers import DEFAULT_SHM_BYTES
 from determined_master.domain.task.kinds import TASK_KINDS, InteractiveKind
+from determined_master.domain.task.limits import ContainerLimits
 from determined_wire import agent_link as link
 
 
@@ -20,6 +21,7 @@ class ContainerDefaults(msgspec.Struct, frozen=True, kw_only=True):
     startup_hook: str = ""
     network_interface: str = ""
     gloo_port_range: str = ""
+    limits: ContainerLimits = ContainerLimits()
     has_pods: bool = False
     """Its containers are pods, each with an address of its own."""
 

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from determined_master.domain.allocation import messages as alloc
+from determined_master.domain.errors import FailedPrecondition
 from determined_master.domain.task import gang_ports
 from determined_master.domain.task import spec as task_spec
 from determined_master.domain.task.containers import ContainerConfig, typed_containers
 from determined_master.domain.task.kinds import TASK_KINDS
+from determined_master.domain.task.limits import MachinePart, needs_of
 from determined_master.records.experiments import ExperimentRow
 from determined_master.services.access.task_tokens import TaskTokens
 from determined_master.services.configs.task_defaults import TaskDefaults
@@ -86,6 +88,9 @@ class ContainerSpecs:
             containers: which of its containers, and where.
             device_types: of each container's slots; says which image and variables it gets.
             hosts: names and addresses of each agent's machine, by agent.
+
+        Raises:
+            FailedPrecondition: the admin's limits do not allow the containers.
         """
         if not containers:
             return []
@@ -150,6 +155,7 @@ class ContainerSpecs:
         device_type: str,
     ) -> link.ContainerSpec:
         config = gang.experiment.typed.containers
+        self._check(state, config, gang.user)
         own_ports = gang_ports.ports_of_rank(gang.ports, container.rank)
         environment = self._cluster.identity(state, container, gang.experiment.username)
         environment.update(self._cluster.network(state, container, gang.ports))
@@ -192,6 +198,7 @@ class ContainerSpecs:
             user = await self._user(conn, experiment.user_id, experiment.workspace_id)
         environment = self._cluster.identity(state, container, experiment.username)
         config = typed_containers({**experiment.config, "checkpoint_storage": row.storage})
+        self._check(state, config, user)
         environment.update(config.variables_of("cpu"))
         spec = link.ContainerSpec(
             task_id=row.task_id,
@@ -244,6 +251,7 @@ class ContainerSpecs:
         ports: Mapping[str, int] = MappingProxyType({}),
     ) -> link.ContainerSpec:
         """Of a task that is neither a trial's nor the master's own."""
+        self._check(state, who.config, who.user)
         defaults = self._defaults.of(state.request.pool)
         environment = self._cluster.identity(state, container, program.username)
         exposed = set(program.ports)
@@ -274,7 +282,27 @@ class ContainerSpecs:
     ) -> dict[str, Any]:
         """The container options of a configuration."""
         defaults = self._defaults.of(state.request.pool)
-        return container_options(config, device_type, defaults.shm_size_bytes)
+        options = container_options(config, device_type, defaults.shm_size_bytes)
+        limits = defaults.limits
+        allow_root = limits.allow_root is not False
+        return {**options, "host_roots": limits.host_roots, "allow_root": allow_root}
+
+    def _check(
+        self, state: alloc.Allocation, config: ContainerConfig, user: link.TaskUser
+    ) -> None:
+        """Check a configuration that may be older than the limits, and the user.
+
+        Raises:
+            FailedPrecondition: the admin does not allow it.
+        """
+        limits = self._defaults.of(state.request.pool).limits
+        needs = [
+            *needs_of(config),
+            *([MachinePart("root", "a task", "user")] if user.uid == 0 else []),
+        ]
+        faults = limits.faults(needs)
+        if faults:
+            raise FailedPrecondition("; ".join(text for _, text in faults))
 
     async def _user(self, conn: Conn, user_id: int, workspace_id: int) -> link.TaskUser:
         """Whom the tasks of a user in a workspace run as."""

@@ -18,6 +18,7 @@ from determined_master.domain import ids
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.allocation import texts
 from determined_master.domain.checkpoints import gc
+from determined_master.domain.errors import FailedPrecondition
 from determined_master.domain.experiment.messages import GcEnded, GcLost
 from determined_master.domain.generic_task.messages import RunEnded
 from determined_master.domain.ids import AllocationId, ExperimentId, TaskId, TrialId
@@ -26,6 +27,7 @@ from determined_master.domain.task.kinds import TASK_KINDS
 from determined_master.domain.task.spec import device_type_of
 from determined_master.domain.trial.messages import AllocationEnded
 from determined_master.engine import Deferred
+from determined_master.engine.kind import tag_of
 from determined_master.ports import NotConnected, StartOrder
 from determined_master.services.containers.pod_terms import terms_of
 from determined_master.store.checkpoints import gc as collections
@@ -96,7 +98,11 @@ class AllocationEffects:
                 failed[effect.container_id] = _is_away(effect.agent_id)
         types = [_device_type(effect, agents[effect.agent_id]) for effect, _ in here]
         containers = [effect for effect, _ in here]
-        specs = await self._specs.build(state, containers, types, self._hosts())
+        try:
+            specs = await self._specs.build(state, containers, types, self._hosts())
+        except FailedPrecondition as refusal:
+            await self._refuse([o for o in orders if o[0].container_id not in over], refusal)
+            return
         common = await self._pods.read(state) if self._pods is not None and here else None
         starts = (self._start(o, spec, common) for o, spec in zip(here, specs, strict=True))
         results = await asyncio.gather(*starts, return_exceptions=True)
@@ -107,6 +113,14 @@ class AllocationEffects:
             done = [ctx for effect, ctx in orders if effect.container_id not in failed]
             await asyncio.gather(*(ctx.close() for ctx in done))
             raise next(iter(failed.values()))
+
+    async def _refuse(self, orders: Sequence[Order], refusal: FailedPrecondition) -> None:
+        """Fail containers that may not start: repeating the order would not help."""
+        for effect, ctx in orders:
+            event = alloc.AllocationEffectFailed(
+                effect=tag_of(effect), error=refusal.text, container_id=effect.container_id
+            )
+            await ctx.post(ALLOCATION, AllocationId(ctx.aggregate_id), event)
 
     async def _start(self, order: Order, spec: ContainerSpec, common: PodTerms | None) -> None:
         effect, ctx = order

@@ -13,7 +13,8 @@ from determined_master.domain.config.schema.values import Boolean, Text, ValueTy
 _DEVICE_TEXT = re.compile(r"(/[^:]*):(/[^:]*)(?::([rwm]+))?")
 
 
-def _absolute(path: str) -> str | None:
+def absolute(path: str) -> str | None:
+    """The fault of a path that is not absolute."""
     return None if path.startswith("/") else f'must be an absolute path but found "{path}"'
 
 
@@ -33,7 +34,7 @@ def container_path(item: Any) -> Any:
 
 BIND_MOUNT = Object(
     {
-        "host_path": Field(Text(_absolute), is_required=True, doc="Directory of the agent."),
+        "host_path": Field(Text(absolute), is_required=True, doc="Directory of the agent."),
         "container_path": Field(
             Text(_below_the_work_directory),
             is_required=True,
@@ -47,8 +48,8 @@ BIND_MOUNTS = ListOf(BIND_MOUNT, key=container_path)
 
 _DEVICE_MAP = Object(
     {
-        "host_path": Field(Text(_absolute), is_required=True),
-        "container_path": Field(Text(_absolute), is_required=True),
+        "host_path": Field(Text(absolute), is_required=True),
+        "container_path": Field(Text(absolute), is_required=True),
         "mode": Field(Text(_mode), "mrw"),
     }
 )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.schema.values import Anything, ValueType, expected
 
 CONTAINER = "determined-container"
+_OBJECT = re.compile(r"det-[0-9a-f]{8}-(.*-)?[0-9a-f]{12}")
+"""Names of the pods and Secrets of tasks."""
 _OURS = frozenset(
     (
         "image",
@@ -41,6 +44,9 @@ class PodSpec(ValueType):
         for key in ("name", "name_space", "nameSpace"):
             if key in value:
                 report.problem(f"{at}.{key}", "is not configurable")
+        name = secret_of_a_task(value)
+        if name:
+            report.problem(at, f"names {name}, which holds the secrets of another task")
         spec = value.get("spec")
         if isinstance(spec, Mapping):
             self._check(spec, f"{at}.spec", report)
@@ -63,6 +69,25 @@ class PodSpec(ValueType):
 
     def json_schema(self) -> dict[str, Any]:
         return {"type": "object"}
+
+
+def secret_of_a_task(value: Any) -> str | None:
+    """The first text inside a JSON value that is the name of a task's Secret, if there is one.
+
+    Pods can name Secrets in many ways: variables, volumes, projections, drivers.
+    """
+    return next((text for text in _texts(value) if _OBJECT.fullmatch(text)), None)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _texts(item)
 
 
 def _strategic(high: Any, low: Any, section: str = "") -> Any:
