@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from tests.e2e.cluster import PASSWORD, Cluster, until
+from tests.e2e.conftest import running
 from tests.e2e.test_afterlife import checkpoints, is_gone, state_of
 from tests.e2e.test_life import config
 from tests.object_server import ObjectServer, object_server
@@ -55,6 +56,18 @@ with core.init(distributed=distributed) as context:
 def objects() -> Iterator[ObjectServer]:
     with object_server() as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def cluster(objects: ObjectServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Its admin lets the master read the server of the tests, which is at a loopback address."""
+    storage = {
+        "type": "shared_fs",
+        "host_path": str(tmp_path_factory.mktemp("storage")),
+        "allowed_endpoints": [objects.url],
+    }
+    with running(settings=json.dumps({"checkpoint_storage": storage})) as made:
+        yield made
 
 
 def storage_of(objects: ObjectServer) -> dict[str, Any]:
