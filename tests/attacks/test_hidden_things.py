@@ -6,8 +6,9 @@ import json
 
 import pytest
 from tests.api import cases_experiments as scene
-from tests.api.hidden import VIEWER, give, ok, take
+from tests.api.hidden import EDITOR, VIEWER, give, ok, take
 from tests.api.samples import World
+from tests.attacks.tasks import as_task
 
 from determined_master import entropy
 from determined_master.domain.allocation import messages as alloc
@@ -63,3 +64,35 @@ async def test_metrics_of_hidden_trials_do_not_show_at_the_checkpoint_that_they_
     assert (await ok(admin, "GET", path))["metrics"]
     assert (await ok(user, "GET", path))["metrics"] == []
     await take(hidden, VIEWER, workspace)
+
+
+async def test_a_task_notes_no_hidden_checkpoint_as_its_source(hidden: World) -> None:
+    admin, user = hidden.clients["admin"], hidden.clients["user"]
+    made = await ok(admin, "POST", "/api/v1/workspaces", {"name": "place of a task"})
+    workspace = made["workspace"]["id"]
+    body = {"name": "p", "workspaceId": workspace}
+    project = await ok(admin, "POST", f"/api/v1/workspaces/{workspace}/projects", body)
+    await give(hidden, EDITOR, workspace)
+    config = {"config": scene.CONFIG, "modelDefinition": [scene.FILE], "activate": True}
+    body = {**config, "projectId": project["project"]["id"]}
+    number = (await ok(user, "POST", "/api/v1/experiments", body))["experiment"]["id"]
+    path = f"/api/v1/experiments/{number}/trials"
+    [trial] = await scene.until(user, path, lambda got: got["trials"])
+    path = f"/api/v1/tasks/{trial['taskId']}"
+    [run] = await scene.until(user, path, lambda got: got["task"]["allocations"])
+    task = await as_task(hidden, run["allocationId"])
+
+    async def noted(uuid: str) -> int:
+        source = {
+            "trialId": trial["id"],
+            "checkpointUuid": uuid,
+            "trialSourceInfoType": "TRIAL_SOURCE_INFO_TYPE_INFERENCE",
+        }
+        answer = await task("POST", "/api/v1/trial-source-info", {"trialSourceInfo": source})
+        return answer.status
+
+    assert await noted(hidden.names["uuid"]) == 404
+    await give(hidden, VIEWER, int(hidden.names["workspace"]))
+    assert await noted(hidden.names["uuid"]) == 200
+    await take(hidden, VIEWER, int(hidden.names["workspace"]))
+    await take(hidden, EDITOR, workspace)

@@ -69,7 +69,8 @@ def make_services(
     db, engine = base.db, base.engine
     trials = Trials(engine, db, base.live, work.flusher.summaries)
     experiments = Experiments(engine, db, work.configs, queues.pools)
-    lists, tasks, guard = ExperimentLists(db), Tasks(db), Guard(db)
+    lists, tasks = ExperimentLists(db), Tasks(db)
+    guard = Guard(db, has_roles=base.settings.security.authz.has_roles)
     allocations = Allocations(engine, db, base.live)
     detached, samples = Detached(engine, db), SystemMetrics(db)
     roles = Roles(db, base.identities, base.settings.security.authz.creator_role_id)

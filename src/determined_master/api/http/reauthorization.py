@@ -12,7 +12,7 @@ from determined_master.services.failures import UNANSWERED
 
 log = logging.getLogger(__name__)
 
-RECHECK_S = 30.0
+RECHECK_S = 4.0
 """At most so long does an open connection outlive the token that opened it."""
 
 

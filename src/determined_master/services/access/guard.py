@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from determined_master.domain.access import rules as access
+from determined_master.domain.access.rights import rights_of
+from determined_master.domain.access.roles import CLUSTER_ADMIN_ID
 from determined_master.domain.access.rules import Action, ThingKind
 from determined_master.domain.errors import NotFound, PermissionDenied
 from determined_master.records.access import INTERACTIVE_WORDS, Thing
+from determined_master.store.access.roles import list_grants
 from determined_master.store.workspaces.places import find_workspaces
 
 if TYPE_CHECKING:
@@ -57,8 +60,26 @@ class Claim(msgspec.Struct, frozen=True):
 class Guard:
     """Looks up the workspaces of what requests name."""
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Database, *, has_roles: bool = False) -> None:
         self._db = db
+        self._has_roles = has_roles
+
+    async def as_owner(self, caller: Caller) -> Caller:
+        """The caller; for a task's token its owner, with the rights of the owner's roles.
+
+        The routes of a task's own things need no role. Other things that code in a task names
+        must be visible to the owner.
+        """
+        if caller.scope is None or not self._has_roles:
+            return caller
+        async with self._db.acquire() as conn:
+            grants = await list_grants(conn, caller.user_id)
+        is_admin = caller.is_admin or any(
+            g.role_id == CLUSTER_ADMIN_ID and not g.workspace_id for g in grants
+        )
+        return msgspec.structs.replace(
+            caller, scope=None, rights=rights_of(grants), is_admin=is_admin
+        )
 
     async def seen(self, caller: Caller, thing: Thing, names: Sequence[str]) -> set[str]:
         """Those of these things that the caller sees."""

@@ -10,6 +10,7 @@ from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.ids import checked_uuid
 from determined_master.records.models import TrialSource
+from determined_master.services.access.guard import Claim
 from determined_master.services.models.service import get_model
 from determined_master.store.checkpoints import checkpoints
 from determined_master.store.experiments import trial_sources as rows
@@ -42,7 +43,8 @@ class TrialSources:
         """Note that a trial uses a checkpoint; a task may say so of its own trial.
 
         Raises:
-            NotFound: no such trial, checkpoint, or version of the model.
+            NotFound: no such trial, checkpoint, or version of the model; for a task's token also a
+                checkpoint that its owner does not see.
             InvalidArgument: one of model and version is missing, or the UUID is none.
         """
         access.may(caller, "report", "task")
@@ -57,6 +59,11 @@ class TrialSources:
         if (source.model_id is None) is not (source.model_version is None):
             raise InvalidArgument("model id and model version must be given together, or neither")
         checked = msgspec.structs.replace(source, checkpoint=checked_uuid(source.checkpoint))
+        if scope is not None:
+            claim = Claim("checkpoint", [checked.checkpoint], "read", "checkpoint")
+            owner = await self._guard.as_owner(caller)
+            if owner.rights is not None and not owner.is_admin:
+                await self._guard.check(owner, [claim])
         async with self._db.acquire() as conn:
             if await trials.find_trial(conn, source.trial_id) is None:
                 raise NotFound(f"trial '{source.trial_id}' not found")
