@@ -1,4 +1,4 @@
-"""The unit by which systemd keeps an agent running."""
+"""The units by which systemd keeps a master and an agent running."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from tests.covers import covers
 
-UNIT = Path(__file__).parents[2] / "deploy" / "systemd" / "determined-agent.service"
+UNITS = Path(__file__).parents[2] / "deploy" / "systemd"
+UNIT = UNITS / "determined-agent.service"
 
 
 @covers("agent-config 6.systemd")
@@ -23,16 +24,28 @@ def test_the_agent_is_started_after_docker_and_always_again() -> None:
     assert unit["Service"]["KillMode"] == "process"  # tasks outlive the agent
 
 
+@pytest.mark.parametrize("name", ["agent", "master"])
+def test_a_unit_gives_no_new_privileges(name: str) -> None:
+    unit = configparser.ConfigParser(strict=False)
+    unit.read_string((UNITS / f"determined-{name}.service").read_text())
+    service = unit["Service"]
+    assert service["NoNewPrivileges"] == "yes"
+    assert service["ProtectSystem"] == {"agent": "full", "master": "strict"}[name]
+    assert service.get("DynamicUser") == {"agent": None, "master": "yes"}[name]
+
+
 @pytest.mark.slow
-def test_systemd_takes_the_unit() -> None:
+@pytest.mark.parametrize("name", ["agent", "master"])
+def test_systemd_takes_the_unit(name: str) -> None:
+    path = UNITS / f"determined-{name}.service"
     if shutil.which("systemd-analyze") is None:
         pytest.skip("there is no systemd-analyze here")
     done = subprocess.run(
-        ["systemd-analyze", "verify", "--man=no", str(UNIT)],
+        ["systemd-analyze", "verify", "--man=no", str(path)],
         capture_output=True,
         text=True,
         check=False,
         timeout=60,
     )
-    said = [line for line in done.stderr.splitlines() if UNIT.name in line]
+    said = [line for line in done.stderr.splitlines() if path.name in line]
     assert said == [], done.stderr
