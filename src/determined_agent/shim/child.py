@@ -14,6 +14,7 @@ import sys
 
 MAGIC = b"determined-shim-2"
 SET_CHILD_SUBREAPER = 36
+_SET_NO_NEW_PRIVS = 38
 _SET_PDEATHSIG = 1
 
 
@@ -57,6 +58,8 @@ def exec_task(
             os.setgroups([order.gid])
             os.setgid(order.gid)
             os.setuid(order.uid)
+        if os.getuid() != 0:
+            prctl(libc, _SET_NO_NEW_PRIVS, 1)
         prctl(libc, _SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != shim_pid:
             os._exit(255)

@@ -42,6 +42,11 @@ _MASTER = (
     _DELETE_DB,
     _RESTART,
     arg("--auto-work-dir", help="the default work dir, used for interactive jobs"),
+    arg(
+        "--task-account",
+        metavar="NAME",
+        help="account of tasks if root starts the cluster (default: determined-task, created)",
+    ),
     _EDITION,
 )
 

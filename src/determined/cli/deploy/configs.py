@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import pathlib
 import shutil
 import subprocess
 from typing import Any, Dict, List, Optional
 
 from determined.cli import errors
-from determined.cli.deploy import layout, specs
+from determined.cli.deploy import layout, specs, task_account
 from determined.cli.output import plain_yaml
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -25,6 +26,8 @@ class MasterOptions:
     config_path: Optional[str] = None
     storage_path: Optional[str] = None
     work_dir: Optional[str] = None
+    account: Optional[task_account.TaskAccount] = None
+    """The account of tasks, when root starts the cluster."""
 
 
 def of_master(cluster: layout.ClusterLayout, options: MasterOptions) -> Dict[str, Any]:
@@ -44,12 +47,14 @@ def of_master(cluster: layout.ClusterLayout, options: MasterOptions) -> Dict[str
         "port": 8080,
         "cluster_name": cluster.cluster,
     }
+    if options.account is not None and options.account.uid:
+        config["security"] = {"default_task": options.account.setting()}
     given = read(options.config_path) if options.config_path else {}
     if not _section(given, "db").get("host"):
         config["db"] = {"data_dir": str(cluster.database)}
     if given.get("checkpoint_storage") is None:
         storage = pathlib.Path(options.storage_path or cluster.checkpoints).absolute()
-        _make_storage(cluster, storage)
+        _make_storage(cluster, storage, options.account)
         config["checkpoint_storage"] = {"type": "shared_fs", "host_path": str(storage)}
     config = merged(config, given)
     flags: Dict[str, Any] = {"host": options.host, "port": options.port}
@@ -73,6 +78,12 @@ def needs_join_token(config: Dict[str, Any]) -> bool:
     """Whether a master with these settings requires its join token from agents."""
     said = _section(config, "security").get("agent_join")
     return said == "token" or config["host"] not in LOOPBACK
+
+
+def account_of(config: Dict[str, Any]) -> str:
+    """The account of tasks in a master's settings; empty for root."""
+    task = _section(_section(config, "security"), "default_task")
+    return str(task.get("user") or "") if task.get("uid") else ""
 
 
 def write_master(cluster: layout.ClusterLayout, config: Dict[str, Any]) -> None:
@@ -173,12 +184,16 @@ def _section(config: Dict[str, Any], key: str) -> Dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _make_storage(cluster: layout.ClusterLayout, path: pathlib.Path) -> None:
+def _make_storage(
+    cluster: layout.ClusterLayout, path: pathlib.Path, account: Optional[task_account.TaskAccount]
+) -> None:
     # Any task may write to a checkpoint's directory, so that any task may delete it. Other
     # processes cannot list the parent directory and do not know its name.
     mode = 0o711 if path == cluster.checkpoints else 0o777
     try:
         path.mkdir(mode=mode, parents=True, exist_ok=True)
+        if account is not None and account.uid and path == cluster.checkpoints:
+            os.chown(path, account.uid, account.gid)
     except OSError as error:
         reason = "it is a file" if path.is_file() else error.strerror
         raise errors.CliError(

@@ -8,7 +8,7 @@ import pathlib
 from typing import Any, Dict
 
 from determined.cli import declare
-from determined.cli.deploy import configs, layout, specs
+from determined.cli.deploy import configs, layout, specs, task_account
 
 _SETTINGS_OPTIONS = (
     "master_config_path",
@@ -17,6 +17,7 @@ _SETTINGS_OPTIONS = (
     "listen",
     "delete_db",
     "auto_work_dir",
+    "task_account",
 )
 
 
@@ -34,6 +35,7 @@ def options_of(args: argparse.Namespace) -> configs.MasterOptions:
         config_path=args.master_config_path,
         storage_path=args.storage_host_path,
         work_dir=args.auto_work_dir,
+        account=task_account.choose(args.task_account),
     )
 
 
@@ -67,6 +69,8 @@ def _holds(
         return bool(storage.get("host_path") == str(pathlib.Path(value).absolute()))
     if name == "auto_work_dir":
         return bool((current.get("task_container_defaults") or {}).get("work_dir") == value)
+    if name == "task_account":
+        return bool((configs.account_of(current) or "root") == value)
     if name == "master_config_path":
         kept = dataclasses.replace(options_of(args), host=current["host"], port=current["port"])
         return configs.of_master(cluster, kept) == current

@@ -46,7 +46,7 @@ def cluster_up(args: argparse.Namespace) -> None:
         with _stop_on_failure(cluster):
             before = _start(cluster, args, ["master", *names])
             agents = _finish(cluster, config, names, args, before)
-    _print_summary(cluster, agents, time.monotonic() - started_s)
+    _print_summary(cluster, config, agents, time.monotonic() - started_s)
 
 
 def master_up(args: argparse.Namespace) -> None:
@@ -60,7 +60,7 @@ def master_up(args: argparse.Namespace) -> None:
         with _stop_on_failure(cluster):
             before = _start(cluster, args, ["master"])
             _finish(cluster, config, [], args, before)
-    _print_summary(cluster, [], time.monotonic() - started_s)
+    _print_summary(cluster, config, [], time.monotonic() - started_s)
 
 
 def agent_up(args: argparse.Namespace) -> None:
@@ -149,7 +149,10 @@ def _configure_master(cluster: layout.ClusterLayout, args: argparse.Namespace) -
     """The settings of the running master, or the settings of a new one, written to its file."""
     if running_master.is_up(cluster):
         return configs.read(str(cluster.master_config))
-    config = configs.of_master(cluster, running_master.options_of(args))
+    options = running_master.options_of(args)
+    if options.account is not None and not options.account.uid:
+        declare.warn(f"tasks run as root and may read all files: {options.account.reason}")
+    config = configs.of_master(cluster, options)
     ports.check_free(config["host"], config["port"], "--master-port")
     configs.write_master(cluster, config)
     if args.delete_db:
@@ -252,7 +255,10 @@ def _command(module: str, config: str) -> List[str]:
 
 
 def _print_summary(
-    cluster: layout.ClusterLayout, agents: Sequence[Dict[str, Any]], took_s: float
+    cluster: layout.ClusterLayout,
+    config: Dict[str, Any],
+    agents: Sequence[Dict[str, Any]],
+    took_s: float,
 ) -> None:
     name = "" if cluster.cluster == "determined" else f" --cluster-name {cluster.cluster}"
     address = cluster.address.read_text()
@@ -264,6 +270,9 @@ def _print_summary(
         ("stop", f"det deploy local cluster-down{name}"),
         ("data", str(cluster.root)),
     ]
+    account = configs.account_of(config)
+    if account:
+        lines.insert(1, ("tasks", f"run as {account}, unless a user has an agent user"))
     if address != "http://127.0.0.1:8080":
         lines.insert(0, ("use it", f"export DET_MASTER={address}"))
     for path in cluster.initial_passwords:

@@ -168,13 +168,14 @@ class ProcessRuntime:
         run_dir = str(directory.run_dir)
         cwd = to_host_path(start.spec.work_dir or "/run/determined/workdir", run_dir)
         make_dirs(cwd, 0o700, user)
-        env = process_environment(start, self._settings, self._host_facts(user), run_dir)
+        env = process_environment(start, self._settings, self._host_facts(user, cwd), run_dir)
         argv = [to_host_path(argument, run_dir) for argument in start.spec.entrypoint]
         if not argv:
             raise ValueError("the container's entry point is empty")
         return TaskCommand(cwd=cwd, argv=argv, env=env)
 
-    def _host_facts(self, user: TaskUser | None) -> HostEnvironment:
+    def _host_facts(self, user: TaskUser | None, work_dir: str) -> HostEnvironment:
+        """The machine as a task sees it; an account without a home has the work directory."""
         if self._host is None:
             links = self._root / "pythonpath"
             link_harness(links)
@@ -187,10 +188,11 @@ class ProcessRuntime:
             )
         if user is None:
             return self._host
+        home = _home_of(user.uid)
         return HostEnvironment(
             python=self._host.python,
             path=self._host.path,
-            home=_home_of(user.uid),
+            home=home if os.path.isdir(home) else work_dir,
             pythonpath=self._host.pythonpath,
             has_gpus=self._has_gpus,
         )

@@ -1,0 +1,113 @@
+"""The account of tasks on a cluster that root starts: root's own would read everything."""
+
+from __future__ import annotations
+
+import dataclasses
+import grp
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+from typing import Any, Dict, Optional
+
+from determined.cli import errors
+
+NAME = "determined-task"
+_CHECK_S = 60
+
+
+@dataclasses.dataclass(frozen=True)
+class TaskAccount:
+    """The account of tasks, or the reason why they run as root."""
+
+    name: str
+    uid: int = 0
+    gid: int = 0
+    group: str = "root"
+    reason: str = ""
+
+    def setting(self) -> Dict[str, Any]:
+        """The master's `security.default_task`."""
+        return {"user": self.name, "uid": self.uid, "group": self.group, "gid": self.gid}
+
+
+def choose(asked: Optional[str]) -> Optional[TaskAccount]:
+    """The account of tasks, created if it is missing; None if a user starts the cluster.
+
+    Args:
+        asked: its name; None for the default, which is given up if it cannot be used.
+
+    Raises:
+        CliError: the named account cannot be used.
+    """
+    if os.geteuid() != 0:
+        if asked:
+            raise errors.CliError(
+                "--task-account: only root can run tasks as another account; leave it out"
+            )
+        return None
+    if asked == "root":
+        return TaskAccount("root", reason="--task-account root")
+    try:
+        return _usable(asked or NAME)
+    except errors.CliError as error:
+        if asked:
+            raise
+        return TaskAccount("root", reason=str(error))
+
+
+def _usable(name: str) -> TaskAccount:
+    found = _find(name) or _create(name)
+    if found.pw_uid == 0:
+        raise errors.CliError(f"the account '{name}' has uid 0")
+    group = grp.getgrgid(found.pw_gid).gr_name
+    account = TaskAccount(name, found.pw_uid, found.pw_gid, group)
+    _check(account)
+    return account
+
+
+def _find(name: str) -> Optional[pwd.struct_passwd]:
+    try:
+        return pwd.getpwnam(name)
+    except KeyError:
+        return None
+
+
+def _create(name: str) -> pwd.struct_passwd:
+    program = shutil.which("useradd", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin")
+    if program is None:
+        raise errors.CliError(f"there is no account '{name}' and no program useradd: create it")
+    command = [program, "--system", "--user-group", "--no-create-home"]
+    command += ["--home-dir", "/nonexistent", "--shell", "/bin/sh", name]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    found = _find(name)
+    if done.returncode or found is None:
+        reason = done.stderr.strip() or f"exit code {done.returncode}"
+        raise errors.CliError(f"the account '{name}' cannot be created: {reason}")
+    return found
+
+
+def _check(account: TaskAccount) -> None:
+    """Check that the account reaches this Python and the harness. Raises CliError."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", "import determined"],
+            user=account.uid,
+            group=account.gid,
+            extra_groups=[],
+            cwd="/",
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_CHECK_S,
+        )
+        reason = done.stderr.strip().splitlines()[-1:] if done.returncode else None
+    except OSError as error:
+        reason = [str(error.strerror)]
+    if reason is not None:
+        raise errors.CliError(
+            f"the account '{account.name}' cannot run Determined with {sys.executable} "
+            f"({''.join(reason)}): install it where all accounts can read it, for example below "
+            "/opt"
+        )
