@@ -40,7 +40,7 @@ def test_only_root_chooses_an_account(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_missing_account_is_created_without_rights(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(task_account, "_check", lambda account: None)
+    monkeypatch.setattr(task_account, "_check", lambda *account: None)
     for _ in range(2):
         account = task_account.choose(name)
         assert account is not None
@@ -64,6 +64,8 @@ def test_an_account_that_cannot_run_this_python_is_given_up_with_the_reason(
     assert account.uid == 0
     assert str(hidden) in account.reason
     assert "install it where all accounts can read it" in account.reason
+    with pytest.raises(KeyError):
+        pwd.getpwnam(name)
     with pytest.raises(errors.CliError, match="cannot run Determined"):
         task_account.choose(name)
 

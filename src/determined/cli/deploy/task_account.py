@@ -15,6 +15,7 @@ from determined.cli import errors
 
 NAME = "determined-task"
 _CHECK_S = 60
+_NOBODY = 65534
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,13 +59,15 @@ def choose(asked: Optional[str]) -> Optional[TaskAccount]:
 
 
 def _usable(name: str) -> TaskAccount:
-    found = _find(name) or _create(name)
+    found = _find(name)
+    if found is None:
+        _check(name, _NOBODY, _NOBODY)  # no account is created in vain
+        found = _create(name)
     if found.pw_uid == 0:
         raise errors.CliError(f"the account '{name}' has uid 0")
+    _check(name, found.pw_uid, found.pw_gid)
     group = grp.getgrgid(found.pw_gid).gr_name
-    account = TaskAccount(name, found.pw_uid, found.pw_gid, group)
-    _check(account)
-    return account
+    return TaskAccount(name, found.pw_uid, found.pw_gid, group)
 
 
 def _find(name: str) -> Optional[pwd.struct_passwd]:
@@ -88,13 +91,13 @@ def _create(name: str) -> pwd.struct_passwd:
     return found
 
 
-def _check(account: TaskAccount) -> None:
-    """Check that the account reaches this Python and the harness. Raises CliError."""
+def _check(name: str, uid: int, gid: int) -> None:
+    """Check that an account reaches this Python and the harness. Raises CliError."""
     try:
         done = subprocess.run(
             [sys.executable, "-c", "import determined"],
-            user=account.uid,
-            group=account.gid,
+            user=uid,
+            group=gid,
             extra_groups=[],
             cwd="/",
             capture_output=True,
@@ -107,7 +110,7 @@ def _check(account: TaskAccount) -> None:
         reason = [str(error.strerror)]
     if reason is not None:
         raise errors.CliError(
-            f"the account '{account.name}' cannot run Determined with {sys.executable} "
+            f"the account '{name}' cannot run Determined with {sys.executable} "
             f"({''.join(reason)}): install it where all accounts can read it, for example below "
             "/opt"
         )
