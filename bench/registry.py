@@ -13,6 +13,7 @@ from bench.figures import (
     agents_1000,
     api_reads,
     asha_quality,
+    attacks,
     chaos,
     checkpoint_throughput,
     cluster_up,
@@ -75,4 +76,7 @@ FIGURES: Sequence[Figure] = (
     loop_stall.FIGURE,
     experiment_list.FIGURE,
     series_read.FIGURE,
+    attacks.HEAD,
+    attacks.REGEX,
+    attacks.LOGIN,
 )
