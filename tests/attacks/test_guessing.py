@@ -72,11 +72,13 @@ async def test_failures_are_forgotten_after_a_minute(monkeypatch: pytest.MonkeyP
 
 async def test_one_address_holds_few_checks_and_others_need_not_wait() -> None:
     limits, running, done = LoginLimits(), 0, asyncio.Event()
+    for address in ("1.1.1.1", "2.2.2.2"):
+        limits.record("ann", address, is_right=True)
     other_runs = asyncio.Event()
 
     async def login(address: str) -> None:
         nonlocal running
-        async with limits.turn(address):
+        async with limits.turn("ann", address):
             running += 1
             if address == "2.2.2.2":
                 other_runs.set()
@@ -89,10 +91,35 @@ async def test_one_address_holds_few_checks_and_others_need_not_wait() -> None:
         await other_runs.wait()
         assert running == MAX_CHECKS + 1
         with pytest.raises(Exception, match="too many logins at once"):
-            async with limits.turn("1.1.1.1"):
+            async with limits.turn("ann", "1.1.1.1"):
                 pass
         done.set()
     assert running == MAX_WAITING + 1
+
+
+async def test_strangers_take_turns_by_address_and_known_addresses_do_not_wait() -> None:
+    limits, order = LoginLimits(), []
+    limits.record("ann", "9.9.9.9", is_right=True)
+    held = asyncio.Event()
+
+    async def login(username: str, address: str) -> None:
+        async with limits.turn(username, address):
+            order.append(address)
+            await held.wait()
+
+    async with asyncio.TaskGroup() as group:
+        for address in ("1.1.1.1",) * MAX_CHECKS + ("2.2.2.2",) * MAX_CHECKS:
+            group.create_task(login("ann", address))
+        await asyncio.sleep(0)
+        cancelled = group.create_task(login("bob", "3.3.3.3"))
+        group.create_task(login("eve", "4.4.4.4"))
+        group.create_task(login("ann", "9.9.9.9"))
+        for _ in range(4):
+            await asyncio.sleep(0)
+        assert order == ["1.1.1.1", "1.1.1.1", "9.9.9.9"]
+        cancelled.cancel()
+        held.set()
+    assert order[3:] == ["1.1.1.1", "2.2.2.2", "4.4.4.4", "1.1.1.1", *["2.2.2.2"] * 3]
 
 
 async def test_the_hash_of_an_older_release_is_renewed_at_a_login(world: World) -> None:

@@ -54,7 +54,7 @@ class Auth:
         if not username:
             raise InvalidArgument("missing argument: username")
         name = username.lower()
-        async with self._limits.turn(address):
+        async with self._limits.turn(name, address):
             self._limits.check(name, address)
             user = await self._find(username, password if is_hashed else client_hash(password))
             self._limits.record(name, address, is_right=user is not None)

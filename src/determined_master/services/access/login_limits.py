@@ -15,6 +15,8 @@ MAX_FAILURES = 10
 """In a window, by account and by address; more are refused before the password is hashed."""
 MAX_CHECKS = 4
 """Checks of one address at the same time; the others of that address wait."""
+MAX_STRANGERS = 2
+"""Checks of logins from addresses that are new for their account, at the same time."""
 MAX_WAITING = 64
 """Logins of one address that may wait."""
 MAX_KEYS = 20_000
@@ -40,6 +42,7 @@ class LoginLimits:
         self._failures: OrderedDict[str, deque[float]] = OrderedDict()
         self._known: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._queues: dict[str, _Queue] = {}
+        self._strangers = _FairGate(MAX_STRANGERS)
 
     def check(self, username: str, address: str) -> None:
         """Return if a password of this account may be checked for this address now.
@@ -64,8 +67,11 @@ class LoginLimits:
         _shorten(self._failures)
 
     @asynccontextmanager
-    async def turn(self, address: str) -> AsyncIterator[None]:
-        """Wait for the turn of one login of an address.
+    async def turn(self, username: str, address: str) -> AsyncIterator[None]:
+        """Wait for the turn of one login.
+
+        Logins of an account from an address where it has logged in before do not wait for the
+        guesses of others. The others take turns by address.
 
         Raises:
             ResourceExhausted: too many of that address wait.
@@ -76,7 +82,14 @@ class LoginLimits:
         queue.waiting += 1
         try:
             async with queue.checks:
-                yield
+                if (username, address) in self._known:
+                    yield
+                    return
+                await self._strangers.enter(address)
+                try:
+                    yield
+                finally:
+                    self._strangers.leave()
         finally:
             queue.waiting -= 1
             if queue.waiting == 0:
@@ -89,6 +102,40 @@ class LoginLimits:
         left = found[0] + WINDOW_S - clock.monotonic_s()
         if left > 0:
             raise TooManyLogins(what, left)
+
+
+class _FairGate:
+    """Lets so many in at once; addresses that wait take turns."""
+
+    def __init__(self, capacity: int) -> None:
+        self._free = capacity
+        self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
+
+    async def enter(self, address: str) -> None:
+        """Wait for a place; `leave` gives it back."""
+        if self._free:
+            self._free -= 1
+            return
+        place = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(address, deque()).append(place)
+        try:
+            await place
+        except asyncio.CancelledError:
+            if place.done() and not place.cancelled():
+                self.leave()
+            raise
+
+    def leave(self) -> None:
+        """Give the place to the next address."""
+        while self._waiting:
+            address, places = self._waiting.popitem(last=False)
+            place = places.popleft()
+            if places:
+                self._waiting[address] = places
+            if not place.done():
+                place.set_result(None)
+                return
+        self._free += 1
 
 
 class _Queue:
