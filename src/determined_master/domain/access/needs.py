@@ -53,6 +53,7 @@ NEEDS: Mapping[tuple[str, str], Needed] = {
     ("read", "project"): _any(P.VIEW_PROJECT),
     ("create", "project"): _any(P.CREATE_PROJECT),
     ("edit", "project"): _any(P.UPDATE_PROJECT),
+    ("control", "project"): _any(P.UPDATE_PROJECT),  # its notes
     ("delete", "project"): _any(P.DELETE_PROJECT),
     ("read", "experiment"): _any(P.VIEW_EXPERIMENT_METADATA),
     ("create", "experiment"): _any(P.CREATE_EXPERIMENT),
