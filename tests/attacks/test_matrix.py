@@ -98,7 +98,7 @@ async def test_no_route_answers_callers_without_a_valid_token(hidden: World, kin
     assert wrong == []
 
 
-async def test_another_tenant_is_told_that_nothing_is_there(hidden: World) -> None:
+async def test_another_tenant_gets_not_found(hidden: World) -> None:
     user = hidden.clients["user"]
     wrong = []
     for route in CLOSED:
