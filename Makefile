@@ -7,8 +7,9 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TORCH_VENV := .venv-torch
 TORCH_DISK_GB := 15
+REQUESTS ?= 100000
 
-.PHONY: demo test test-unprivileged check bench bench-smoke chaos test-compat docs clean
+.PHONY: demo test test-unprivileged check bench bench-smoke chaos fuzz test-compat docs clean
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -38,6 +39,11 @@ test-torch: $(STAMP)  ## PyTorch's launcher and trials, in an environment of its
 	$(TORCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check \
 	  torch==2.13.0 numpy scikit-learn urllib3 ruamel.yaml pytest && \
 	TORCH_PYTHON=$$PWD/$(TORCH_VENV)/bin/python3 $(BIN)/python -m pytest -q tests/pytorch
+
+fuzz: $(STAMP)  ## generated requests to all routes of a running master: no 5xx
+	@test -x .venv-fuzz/bin/st || { $(PYTHON) -m venv .venv-fuzz && \
+	  .venv-fuzz/bin/python -m pip install --quiet --disable-pip-version-check schemathesis; }
+	@$(BIN)/python -m tests.fuzz $$PWD/.venv-fuzz/bin/st $(REQUESTS)
 
 check: $(STAMP)  ## format, lint, types, imports, sizes, fast tests
 	@$(BIN)/ruff format --check src tests tools bench examples
