@@ -31,7 +31,7 @@ CONFIG = """
 [checks.not_a_server_error]
 expected-statuses = ["2xx", "3xx", "4xx", 501]
 """
-"""501: what this master is not set up for, such as Kubernetes."""
+"""501: a function for which this master lacks the settings, such as Kubernetes."""
 
 
 def main(program: str, requests: int) -> int:

@@ -85,6 +85,11 @@ async def test_a_storage_outside_of_the_allowed_directories_is_not_read(
     uuid = await registered(admin, shared(tmp_path / "theirs"))
     (tmp_path / "theirs" / uuid).mkdir(parents=True)
     await refused(admin, uuid, "allowed_host_paths")
+    (tmp_path / "ours").mkdir()
+    (tmp_path / "ours" / "link").symlink_to(tmp_path / "theirs")
+    linked = await registered(admin, shared(tmp_path / "ours" / "link"))
+    (tmp_path / "theirs" / linked).mkdir()
+    await refused(admin, linked, "which is not below a directory")
     ours = await registered(admin, shared(tmp_path / "ours" / "team"))
     (tmp_path / "ours" / "team" / ours).mkdir(parents=True)
     assert (await admin("GET", f"/checkpoints/{ours}")).status == 200

@@ -95,6 +95,16 @@ def test_allowed_parts_and_those_of_the_admins_defaults_are_accepted() -> None:
     assert made.config["checkpoint_storage"]["host_path"] == "/shared"
 
 
+def test_a_privileged_container_of_the_admin_allows_no_other_one() -> None:
+    agent = {"name": "net", "image": "net", "securityContext": {"privileged": True}}
+    defaults = {"cpu_pod_spec": {"spec": {"containers": [agent]}}}
+    slots = {"resources": {"slots_per_trial": 0}}
+    assert build(layers(**LIMITS, **defaults), **slots)
+    for other in ({**agent, "image": "mine"}, {**agent, "name": "other"}):
+        with pytest.raises(ConfigErrors, match="privileged is not allowed"):
+            build(layers(**LIMITS, **defaults), **slots, **pod(containers=[other]))
+
+
 @pytest.fixture
 async def world(database: Address, pool: Database, passwords: Passwords) -> AsyncIterator[World]:
     """A master whose admin allows /data and no root, and an experiment of before."""

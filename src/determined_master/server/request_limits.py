@@ -9,7 +9,7 @@ import asyncio
 import json
 import logging
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from http import HTTPStatus
 
 from determined_master.server.write_coalescing import CoalescingHttp
@@ -103,11 +103,11 @@ class LimitedHttp(CoalescingHttp):
         """The bytes that follow are not HTTP any more."""
         self._end_wait()
 
-    def _begin_wait(self, seconds: float, then: object) -> None:
+    def _begin_wait(self, seconds: float, then: Callable[[], None]) -> None:
         if not self._address and self.client:
             self._address = self.client[0]
             _unfinished[self._address] += 1
-        self._timer = self.loop.call_later(seconds, then)  # type: ignore[arg-type]
+        self._timer = self.loop.call_later(seconds, then)
 
     def _end_wait(self) -> None:
         if self._timer is not None:

@@ -64,7 +64,7 @@ def _usable(name: str) -> TaskAccount:
         _check(name, _NOBODY, _NOBODY)  # no account is created in vain
         found = _create(name)
     if found.pw_uid == 0:
-        raise errors.CliError(f"the account '{name}' has uid 0")
+        raise errors.CliError(f"the account '{name}' has uid 0: name another one")
     _check(name, found.pw_uid, found.pw_gid)
     group = grp.getgrgid(found.pw_gid).gr_name
     return TaskAccount(name, found.pw_uid, found.pw_gid, group)

@@ -25,7 +25,7 @@ def list_own(base: str, path: str) -> Dict[str, int]:
     """
     found: Dict[str, int] = {}
     with contextlib.suppress(FileNotFoundError), _open(base, path) as fd:
-        for folder, folders, files, at in os.fwalk(".", dir_fd=fd):
+        for folder, folders, files, at in os.fwalk(".", onerror=_unless_gone, dir_fd=fd):
             for name in folders + files:
                 with contextlib.suppress(FileNotFoundError):
                     status = os.stat(name, dir_fd=at, follow_symlinks=False)
@@ -84,6 +84,11 @@ def _delete(name: str, parent: int) -> None:
         finally:
             os.close(fd)
         os.rmdir(name, dir_fd=parent)
+
+
+def _unless_gone(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError):
+        raise error
 
 
 @contextlib.contextmanager

@@ -114,6 +114,7 @@ async def post_metadata(
 @route(
     "PATCH",
     "/api/v1/checkpoints",
+    large_body=True,
     access=on("checkpoint", "checkpoints.uuid", "delete", "checkpoint"),
     task=of_task(),
 )

@@ -23,7 +23,7 @@ MAX_ON_DISK = 8
 MAX_COMPLETE = 2
 """Bodies from disk that are in memory at the same time while they are read."""
 
-_on_disk: Counter[str] = Counter()
+_on_disk: Counter[int] = Counter()
 _reading = asyncio.Semaphore(MAX_COMPLETE)
 
 
@@ -54,25 +54,27 @@ async def read_body(receive: Receive, http: Http, *, is_large: bool = False) -> 
         size += len(body)
         _check_size(size, limit)
         if has_more and size > IN_MEMORY_BYTES:
-            return await _read_over_disk(receive, http.token, pieces, limit)
+            return await _read_over_disk(receive, http.user_id, pieces, limit)
     return b"".join(pieces)
 
 
-async def _read_over_disk(receive: Receive, token: str, pieces: list[bytes], limit: int) -> bytes:
-    if _on_disk[token] >= MAX_ON_DISK:
+async def _read_over_disk(
+    receive: Receive, user_id: int, pieces: list[bytes], limit: int
+) -> bytes:
+    if _on_disk[user_id] >= MAX_ON_DISK:
         raise ResourceExhausted(
             f"{MAX_ON_DISK} of your large requests are incomplete: send fewer at once"
         )
-    _on_disk[token] += 1
+    _on_disk[user_id] += 1
     try:
         with tempfile.TemporaryFile(prefix="determined-body-") as file:
             size = await _write(receive, file, pieces, limit)
             async with _reading:
                 return await asyncio.to_thread(_read, file, size)
     finally:
-        _on_disk[token] -= 1
-        if not _on_disk[token]:
-            del _on_disk[token]
+        _on_disk[user_id] -= 1
+        if not _on_disk[user_id]:
+            del _on_disk[user_id]
 
 
 async def _write(receive: Receive, file: IO[bytes], pieces: list[bytes], limit: int) -> int:
@@ -114,5 +116,5 @@ def _check_size(size: int, limit: int) -> None:
     if size > limit:
         raise TooLarge(
             f"the request is larger than the limit ({size} vs. {limit} bytes):"
-            " send less, for example a smaller model directory"
+            " send less at once, for example a smaller model directory or fewer lines"
         )

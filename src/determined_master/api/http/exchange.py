@@ -55,6 +55,7 @@ class Http:
         "cookie",
         "set_headers",
         "token",
+        "user_id",
         "wants_pretty",
     )
 
@@ -66,6 +67,8 @@ class Http:
         self.accepts_gzip = self.wants_pretty = False
         self.token = ""
         """The token that admitted the request; empty if it needed none."""
+        self.user_id = 0
+        """Of the caller; 0 if the request needed no token."""
         self.set_headers: list[Header] = []
         """Headers that a route adds to its answer."""
         for name, value in scope["headers"]:

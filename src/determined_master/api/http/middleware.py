@@ -41,7 +41,7 @@ async def admit(http: Http, authenticator: Authenticator) -> Caller:
     caller = await caller_of(token, authenticator)
     if not (http.authorization or http.allocation_token):
         _check_cookie_request(http)
-    http.token = token
+    http.token, http.user_id = token, caller.user_id
     return caller
 
 

@@ -21,6 +21,8 @@ import msgspec
 from determined_master import entropy
 
 MAX_HEAD_BYTES = 64 * 1024
+MAX_RULES = 1000
+"""Endpoints that are known at the same time; the one that was not used for longest is dropped."""
 CONNECT_S = 10.0
 IDLE_S = 300.0
 PIECE_BYTES = 256 * 1024
@@ -139,7 +141,10 @@ class _Server(socketserver.ThreadingTCPServer):
     def url_of(self, rule: _Rule) -> str:
         known = {known: key for key, known in self.rules.items()}
         key = known.get(rule) or entropy.token()
-        self.rules[key] = rule
+        self.rules.pop(key, None)
+        self.rules[key] = rule  # the latest one is the last
+        if len(self.rules) > MAX_RULES:
+            del self.rules[next(iter(self.rules))]
         return f"http://{key}:x@127.0.0.1:{self.server_address[1]}"
 
 

@@ -44,16 +44,19 @@ class StorageAccess(msgspec.Struct, frozen=True):
             return False
         return all(storage.get(key) == self.own.get(key) for key in _PLACE[kind])
 
+    def roots_of(self, storage: Mapping[str, Any]) -> Sequence[str] | None:
+        """Directories below which a storage must be; None for all."""
+        return None if self.is_own(storage) else self.allowed_host_paths
+
     def check_directory(self, storage: Mapping[str, Any], root: str) -> None:
         """Check a storage of directories below `root`.
 
         Raises:
             FailedPrecondition: it is outside the directories that the admin allows.
         """
-        if self.allowed_host_paths is None or self.is_own(storage):
-            return
+        roots = self.roots_of(storage)
         clean = posixpath.normpath(root)
-        if not any(is_below(clean, allowed) for allowed in self.allowed_host_paths):
+        if roots is not None and not any(is_below(clean, allowed) for allowed in roots):
             raise FailedPrecondition(
                 f"the master does not read the checkpoint storage {clean}: it is not below a "
                 "directory in task_container_defaults.allowed_host_paths; ask an admin to add it, "

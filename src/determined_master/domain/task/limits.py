@@ -32,6 +32,8 @@ class MachinePart(msgspec.Struct, frozen=True):
     value: str
     at: str = ""
     """The key of the configuration."""
+    container: str = ""
+    """The container of a pod spec that asks for it, as JSON."""
 
 
 class ContainerLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,8 +43,8 @@ class ContainerLimits(msgspec.Struct, frozen=True, kw_only=True):
     allowed_capabilities: Sequence[str] | None = None
     allowed_devices: Sequence[str] | None = None
     allow_root: bool | None = None
-    own: frozenset[tuple[str, str]] = frozenset()
-    """Kinds and values that the admin's own defaults ask for."""
+    own: frozenset[tuple[str, str, str]] = frozenset()
+    """Kinds, values and containers that the admin's own defaults ask for."""
 
     @property
     def is_set(self) -> bool:
@@ -54,7 +56,7 @@ class ContainerLimits(msgspec.Struct, frozen=True, kw_only=True):
         """Directories below which all mounts must be; None for all."""
         if self.allowed_host_paths is None:
             return None
-        own = sorted(value for kind, value in self.own if kind == "host_path")
+        own = sorted(value for kind, value, _ in self.own if kind == "host_path")
         return (*self.allowed_host_paths, *own)
 
     def faults(self, needs: Iterable[MachinePart]) -> list[tuple[str, str]]:
@@ -64,7 +66,7 @@ class ContainerLimits(msgspec.Struct, frozen=True, kw_only=True):
         return [
             (need.at, f"{_TEXTS[need.kind].format(need.value)}: {self._remedy(need)}")
             for need in needs
-            if (need.kind, need.value) not in self.own and not self._allows(need)
+            if _key(need) not in self.own and not self._allows(need)
         ]
 
     def _allows(self, need: MachinePart) -> bool:
@@ -99,6 +101,10 @@ _TEXTS = {
 }
 
 
+def _key(need: MachinePart) -> tuple[str, str, str]:
+    return need.kind, need.value, need.container
+
+
 def capability_name(name: str) -> str:
     """The name without its prefix, in capitals."""
     return name.upper().removeprefix("CAP_")
@@ -128,7 +134,7 @@ def limits_of(
         allowed_capabilities=defaults.get("allowed_capabilities"),
         allowed_devices=defaults.get("allowed_devices"),
         allow_root=defaults.get("allow_root"),
-        own=frozenset((need.kind, need.value) for need in own),
+        own=frozenset(map(_key, own)),
     )
 
 
@@ -161,8 +167,10 @@ def needs_of_pod(pod: Mapping[str, Any] | None) -> Iterator[MachinePart]:
     yield from _needs_of_security(_get(spec, "securityContext"), f"{at}.spec.securityContext")
     for key in ("containers", "initContainers", "ephemeralContainers"):
         for container in _items(_get(spec, key)):
-            where = f"{at}.spec.{key}"
-            yield from _needs_of_security(_get(container, "securityContext"), where)
+            context = _get(container, "securityContext")
+            whole = msgspec.json.encode(container, order="deterministic").decode()
+            for need in _needs_of_security(context, f"{at}.spec.{key}"):
+                yield msgspec.structs.replace(need, container=whole)
 
 
 def _needs_of_security(context: Any, at: str) -> Iterator[MachinePart]:

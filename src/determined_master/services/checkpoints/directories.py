@@ -7,13 +7,14 @@ read.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import Self
 
 import msgspec
 
+from determined_master.domain.checkpoints.access import is_below
 from determined_master.domain.errors import FailedPrecondition
 from determined_master.services.archives import PIECE_BYTES, ArchiveMember
 from determined_wire.agent_link import NO_STORAGE_MARK
@@ -34,8 +35,13 @@ class StorageTree(msgspec.Struct, frozen=True):
     path: str
 
     @classmethod
-    def below(cls, root: str, path: str) -> Self | None:
+    def below(cls, root: str, path: str, allowed: Sequence[str] | None = None) -> Self | None:
         """The tree at `path`, absolute and below `root`; None if there is none.
+
+        Args:
+            root: of the storage.
+            path: the directory.
+            allowed: directories below which it must really be; None for all.
 
         Raises:
             FailedPrecondition: links lead out of the root, or it is a data directory of an agent
@@ -44,9 +50,15 @@ class StorageTree(msgspec.Struct, frozen=True):
         real_root, real = os.path.realpath(root), os.path.realpath(path)
         if os.path.islink(path) or not os.path.isdir(real):
             return None
-        if real != real_root and not real.startswith(real_root.rstrip("/") + "/"):
+        if not is_below(real, real_root):
             raise FailedPrecondition(
                 f"the master does not read {path}: links lead out of the storage {root} to {real}"
+            )
+        tops = None if allowed is None else [os.path.realpath(top) for top in allowed]
+        if tops is not None and not any(is_below(real, top) for top in tops):
+            raise FailedPrecondition(
+                f"the master does not read {path}: it is {real}, which is not below a directory "
+                "in task_container_defaults.allowed_host_paths"
             )
         for directory in (Path(real), *Path(real).parents):
             if (directory / NO_STORAGE_MARK).exists():

@@ -119,14 +119,14 @@ class CheckpointFiles:
         """The directory of a checkpoint; None if there is none."""
         root, path = checkpoint_path(storage, uuid)
         self._access.check_directory(storage, posixpath.dirname(path))
-        return StorageTree.below(root, path)
+        return StorageTree.below(root, path, self._access.roots_of(storage))
 
     def _content_of(self, storage: Mapping[str, Any], uuid: str, name: str) -> bytes | None:
         """A regular file beside the directory of a checkpoint."""
         root, path = checkpoint_path(storage, uuid)
         base = posixpath.dirname(path)
         self._access.check_directory(storage, base)
-        tree = StorageTree.below(root, base)
+        tree = StorageTree.below(root, base, self._access.roots_of(storage))
         try:
             descriptor = None if tree is None else tree.open(name)
         except OSError:

@@ -151,7 +151,7 @@ def check_pattern(wanted: LogFilter) -> None:
     if any(match[1] in "123456789" for match in _ESCAPED.finditer(pattern)):
         raise _invalid(wanted, "back references are not supported: write the text out")
     if _DIRECTOR.match(pattern):
-        raise _invalid(wanted, "it must be an advanced regular expression of PostgreSQL")
+        raise _invalid(wanted, "it must not begin with *** or (?b")
 
 
 def _invalid(wanted: LogFilter, why: str) -> InvalidArgument:
