@@ -4,45 +4,27 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import NamedTuple
 
 import pytest
 import pytest_asyncio
 from tests.api import cases_experiments as scene
-from tests.api.master import PASSWORD, running_services
-from tests.api.proxy.proxied import DEADLINE_S, ask, serving
+from tests.api.proxy.proxied import DEADLINE_S, Master, ask
+from tests.api.proxy.running import running_master
 from tests.api.samples import World
-from tests.postgres import new_database
 
-from determined_master.api.app import Api
 from determined_master.api.http import bodies
 from determined_master.api.table import all_routes
 from determined_master.server import request_limits
-from determined_master.services.access.auth import Auth
-from determined_master.services.access.identities import Identities
 from determined_master.services.access.passwords import Passwords
-from determined_master.store.db import Address, open_database
+from determined_master.store.db import Address
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
 
-class Served(NamedTuple):
-    port: int
-    token: str
-
-
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def master(postgres: Address, passwords: Passwords) -> AsyncIterator[Served]:
-    async with (
-        new_database(postgres) as address,
-        await open_database(address, min_size=1) as pool,
-        running_services(address, pool, passwords) as (services, _),
-    ):
-        api = Api(all_routes(), services, services[Identities])
-        async with serving(api) as port:
-            opened = await services[Auth].login("determined", PASSWORD, is_hashed=False)
-            yield Served(port, opened.token)
-        api.close()
+async def master(postgres: Address, passwords: Passwords) -> AsyncIterator[Master]:
+    async with running_master(postgres, passwords) as made:
+        yield made
 
 
 async def answer_to(port: int, *parts: bytes) -> bytes:
@@ -79,7 +61,7 @@ LONG = b"x" * (request_limits.MAX_HEAD_BYTES + 1)
     ],
     ids=["at once", "address", "endless", "many"],
 )
-async def test_a_head_over_64_kib_is_refused(master: Served, parts: tuple[bytes, ...]) -> None:
+async def test_a_head_over_64_kib_is_refused(master: Master, parts: tuple[bytes, ...]) -> None:
     answer = await answer_to(master.port, *parts)
     assert not answer or answer.startswith(b"HTTP/1.1 431 ")
     if len(parts) == 1:
@@ -89,7 +71,7 @@ async def test_a_head_over_64_kib_is_refused(master: Served, parts: tuple[bytes,
 
 @pytest.mark.parametrize("sent", [b"", b"GET /info HTTP/1.1\r\nHost:"])
 async def test_a_head_that_does_not_come_ends_the_connection(
-    master: Served, monkeypatch: pytest.MonkeyPatch, sent: bytes
+    master: Master, monkeypatch: pytest.MonkeyPatch, sent: bytes
 ) -> None:
     monkeypatch.setattr(request_limits, "HEAD_S", 0.2)
     answer = await answer_to(master.port, sent)
@@ -98,7 +80,7 @@ async def test_a_head_that_does_not_come_ends_the_connection(
 
 
 async def test_the_second_head_of_a_connection_has_a_deadline_too(
-    master: Served, monkeypatch: pytest.MonkeyPatch
+    master: Master, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(request_limits, "HEAD_S", 0.2)
     whole = b"GET /info HTTP/1.1\r\nHost: m\r\n\r\n"
@@ -108,7 +90,7 @@ async def test_the_second_head_of_a_connection_has_a_deadline_too(
 
 
 async def test_a_body_that_trickles_ends_the_connection(
-    master: Served, monkeypatch: pytest.MonkeyPatch
+    master: Master, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(request_limits, "BODY_CHECK_S", 0.2)
     head = (
@@ -121,7 +103,7 @@ async def test_a_body_that_trickles_ends_the_connection(
 
 
 async def test_an_address_holds_so_many_unfinished_requests_and_no_more(
-    master: Served, monkeypatch: pytest.MonkeyPatch
+    master: Master, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(request_limits, "MAX_UNFINISHED", 2)
     held = [await asyncio.open_connection("127.0.0.1", master.port) for _ in range(2)]
@@ -136,7 +118,7 @@ async def test_an_address_holds_so_many_unfinished_requests_and_no_more(
             writer.close()
 
 
-async def test_a_trailer_is_no_header(master: Served) -> None:
+async def test_a_trailer_is_no_header(master: Master) -> None:
     lines = [
         "POST /api/v1/auth/logout HTTP/1.1",
         "Host: m",

@@ -1,0 +1,32 @@
+"""A master over a socket, with a database of its own."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+
+from tests.api.master import PASSWORD, running_services
+from tests.api.proxy.proxied import Master, serving
+from tests.postgres import new_database
+
+from determined_master.api.app import Api
+from determined_master.api.table import all_routes
+from determined_master.services.access.auth import Auth
+from determined_master.services.access.identities import Identities
+from determined_master.services.access.passwords import Passwords
+from determined_master.store.db import Address, open_database
+
+
+@contextlib.asynccontextmanager
+async def running_master(postgres: Address, passwords: Passwords) -> AsyncIterator[Master]:
+    """A master, and a token of the user `determined`."""
+    async with (
+        new_database(postgres) as address,
+        await open_database(address, min_size=1) as pool,
+        running_services(address, pool, passwords) as (services, _),
+    ):
+        api = Api(all_routes(), services, services[Identities])
+        async with serving(api) as port:
+            opened = await services[Auth].login("determined", PASSWORD, is_hashed=False)
+            yield Master(services, port, opened.token)
+        api.close()
