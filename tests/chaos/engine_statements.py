@@ -241,6 +241,17 @@ async def try_to_lead(s: Statement) -> list[Row]:
     return [{"is_mine": s.server.leader is s.conn}]
 
 
+@statement("engine.leadership.epoch_check.hold_lead")
+async def hold_lead(s: Statement) -> list[Row]:
+    """Share the epoch unless a leader waits to raise it; then what it is."""
+    if "advisory" not in s.query:
+        return [{"epoch": s.tx.get("leader", "leader")["epoch"]}]  # type: ignore[index]
+    is_shared = s.server.epoch_owner is None
+    if is_shared:
+        s.server.epoch_sharers[s.tx] = None
+    return [{"has_lock": is_shared}]
+
+
 @statement("engine.leadership.leader._raise_epoch")
 async def raise_epoch(s: Statement) -> list[Row]:
     """Wait until nobody shares the epoch, then raise it."""

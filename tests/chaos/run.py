@@ -158,8 +158,9 @@ async def _finish(cluster: Cluster, end_s: float) -> None:
         await asyncio.sleep(_LOOK_S)
         cluster.ensure_master()
     until_s = cluster.loop.time() + _SETTLE_S
-    while left_behind(cluster) and cluster.loop.time() < until_s:  # noqa: ASYNC110  simulated
+    while left_behind(cluster) and cluster.loop.time() < until_s:
         await asyncio.sleep(_LOOK_S)
+        cluster.ensure_master()
     for what in left_behind(cluster):
         cluster.violate(f"left behind: {what}")
     check_end(cluster)

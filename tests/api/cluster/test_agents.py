@@ -24,6 +24,7 @@ from determined_master.domain.schedule.view import AgentView
 from determined_master.pools.live import LiveAllocations
 from determined_master.services.cluster.agents import AgentReports, Agents
 from determined_master.services.logs.task_logs import TaskLogs
+from determined_master.store.db import Database
 from determined_wire.agent_link import ContainerReport, Device
 from determined_wire.rest.agents import GetAgentsRequest
 
@@ -90,6 +91,18 @@ async def test_enabling_an_agent_enables_all_its_slots(world: World) -> None:
     assert (agent["enabled"], agent["draining"]) == (True, False)
     slot = agent["slots"]["/agents/a1/slots/0"]
     assert (slot["enabled"], slot["draining"]) == (True, False)
+
+
+async def test_a_master_that_has_lost_the_lead_changes_no_switch(
+    world: World, pool: Database
+) -> None:
+    async with pool.acquire() as conn:
+        await conn.execute("UPDATE leader SET epoch = epoch + 1")
+    answer = await world.clients["admin"]("POST", "/api/v1/agents/a1/disable", {"drain": True})
+    assert answer.status == 503
+    async with pool.acquire() as conn:
+        assert await conn.fetchval("SELECT count(*) FROM agent_switches") == 0
+    assert (await shown(world))["enabled"] is True
 
 
 @covers("scheduling-and-provisioning b.6.slot_disable b.6.slot_drain")

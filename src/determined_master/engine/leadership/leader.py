@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from determined_master.engine.applying.statements import EPOCH_LOCK
+from determined_master.engine.errors import TermEnded
 from determined_master.engine.inbox import POSTED, SETTLED
 from determined_master.store.connection_errors import DATABASE_ERRORS
 from determined_master.store.db import Address, connect
@@ -54,7 +55,7 @@ class Leadership:
             try:
                 await self._campaign(conn)
                 failures = 0
-            except DATABASE_ERRORS as error:
+            except (*DATABASE_ERRORS, TermEnded) as error:
                 _log.warning("lost the lead", extra={"error": repr(error)})
             except Exception:
                 _log.exception("leading has failed")

@@ -14,6 +14,8 @@ from determined_master.domain.ids import AllocationId
 from determined_master.domain.machines import agent_switches
 from determined_master.domain.machines.agent_switches import ALL_ON, Switches
 from determined_master.engine.causes import Occurrence
+from determined_master.engine.errors import NotLeader
+from determined_master.engine.leadership.epoch_check import hold_lead
 from determined_master.store.cluster.agent_switches import read_switches, write_switches
 
 if TYPE_CHECKING:
@@ -100,13 +102,25 @@ class AgentSwitches:
         agent = self._find(agent_id)
         async with self._turn:
             changed = change(self._known.get(agent_id, ALL_ON))
-            async with self._db.acquire() as conn:
-                await write_switches(conn, agent_id, changed, caller.user_id)
+            await self._store(agent_id, changed, caller)
             self._known = {**self._known, agent_id: changed}
             self._backend.set_switches(self._known)
         self._trigger_planning(agent.pool)
         await self.enforce()
         return self._find(agent_id)
+
+    async def _store(self, agent_id: str, switches: Switches, caller: Caller) -> None:
+        """Write the row, if this process leads: the next leader has read the rows already.
+
+        Raises:
+            NotLeader: another process leads.
+        """
+        epoch = self._engine.epoch
+        if epoch is None:
+            raise NotLeader("this master does not lead: send the request again")
+        async with self._db.acquire() as conn, conn.transaction():
+            await hold_lead(conn, epoch)
+            await write_switches(conn, agent_id, switches, caller.user_id)
 
     def _find(self, agent_id: str) -> AgentSnapshot:
         for agent in self._backend.agents():
