@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli import canned
 from tests.cli.conftest import Det
 from tests.cli.fake_master import FakeMaster
 
@@ -94,3 +95,11 @@ def test_continue_sends_the_config_file_with_overrides(
     plain, changed = master.made(*route)
     assert plain.json == {"id": 7, "overrideConfig": ""}
     assert changed.json["overrideConfig"] == "max_restarts: 3\nsearcher:\n  max_length: 9\n"
+
+
+@pytest.mark.parametrize(("verb", "done"), [("kill", "Killed"), ("cancel", "Canceled")])
+def test_ending_what_has_ended_says_so(det: Det, master: FakeMaster, verb: str, done: str) -> None:
+    assert det("e", verb, "7").out == "Experiment 7 had ended already: COMPLETED\n"
+    active = {"experiment": {**canned.EXPERIMENT, "state": "STATE_ACTIVE"}, "config": {}}
+    master.routes["GET", "/api/v1/experiments/7"] = (200, active)
+    assert det("e", verb, "7").out == f"{done} experiment 7\n"

@@ -91,8 +91,30 @@ def test_follow_prints_the_whole_log_of_the_first_trial(
         "Waiting for first trial to begin...",
         "Following first trial with ID 11",
     ]
-    assert lines[-1] == "Trial log stream ended. To reopen log stream, run: det trial logs -f 11"
-    assert master.calls[-1].query["follow"] == ["true"]
+    assert lines[-2:] == [
+        "Trial log stream ended. To reopen log stream, run: det trial logs -f 11",
+        "Trial 11 is COMPLETED",
+    ]
+    assert master.calls[-2].query["follow"] == ["true"]
+
+
+def test_follow_fails_when_the_trial_has_failed(det: Det, master: FakeMaster, model: Path) -> None:
+    failed = {**canned.TRIAL, "state": "STATE_ERROR"}
+    master.routes["GET", "/api/v1/trials/11"] = (200, {"trial": failed})
+    outcome = det("e", "create", "c.yaml", "-f")
+    assert outcome.status == 1
+    assert "trial 11 ended in state ERROR: see 'det trial story 11'" in outcome.err
+
+
+def test_follow_waits_a_moment_for_the_trial_to_end(
+    det: Det, master: FakeMaster, model: Path
+) -> None:
+    states = ["STATE_RUNNING", "STATE_COMPLETED"]
+    master.routes["GET", "/api/v1/trials/11"] = lambda call: (
+        200,
+        {"trial": {**canned.TRIAL, "state": states.pop(0)}},
+    )
+    assert det("e", "create", "c.yaml", "-f").out.endswith("Trial 11 is COMPLETED\n")
 
 
 def test_follow_waits_for_the_first_trial(det: Det, master: FakeMaster, model: Path) -> None:

@@ -15,6 +15,7 @@ from determined.common.api import BaseSession
 
 _HERE = "determined.cli.experiment.commands"
 _SHOW = "determined.cli.experiment.display"
+_ENDED = ("STATE_COMPLETED", "STATE_CANCELED", "STATE_ERROR")
 _ID = arg("experiment_id", type=int, help="experiment ID")
 _CSV = flag("--csv", help="print as CSV")
 CONFIG_HELP = (
@@ -206,12 +207,12 @@ def pause(args: argparse.Namespace) -> None:
 
 def cancel(args: argparse.Namespace) -> None:
     """Stop an experiment after its trials have checkpointed."""
-    _act(args, "cancel", "Canceled")
+    _end(args, "cancel", "Canceled")
 
 
 def kill(args: argparse.Namespace) -> None:
     """Stop an experiment and its trials immediately."""
-    _act(args, "kill", "Killed")
+    _end(args, "kill", "Killed")
 
 
 def logs(args: argparse.Namespace) -> None:
@@ -238,6 +239,18 @@ def first_trial(session: BaseSession, experiment_id: int) -> Optional[int]:
 def task_of_trial(session: BaseSession, trial_id: int) -> str:
     """The task ID of a trial, which all of its runs share."""
     return str(session.get(f"/api/v1/trials/{trial_id}").json()["trial"]["taskId"])
+
+
+def _end(args: argparse.Namespace, action: str, done: str) -> None:
+    """End an experiment, or say that it had ended."""
+    path = f"/api/v1/experiments/{args.experiment_id}"
+    session = connect.session(args)
+    state = str(session.get(path).json()["experiment"]["state"])
+    session.post(f"{path}/{action}")
+    if state in _ENDED:
+        print(f"Experiment {args.experiment_id} had ended already: {state[len('STATE_') :]}")
+    else:
+        print(f"{done} experiment {args.experiment_id}")
 
 
 def _act(args: argparse.Namespace, action: str, done: str) -> None:

@@ -30,13 +30,15 @@ _TERMINAL = ("COMPLETED", "CANCELED", "ERROR", "DELETED")
 _PAUSED = "PAUSED"
 _UNREACHABLE_LIMIT_S = 120.0
 _TEST_POLL_S = 0.5
+_END_PAUSES_S = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0)
 
 
 def create(args: argparse.Namespace) -> None:
     """Submit a config with its files; with `-f`, follow the log of the first trial.
 
     Raises:
-        CliError: an option or a file is invalid, or the experiment of `-t` failed.
+        CliError: an option or a file is invalid, or the experiment of `-t` or the trial of `-f`
+            failed.
     """
     _check_order(args.config_file, args.model_def)
     ports = publish.parse(args.publish)
@@ -69,7 +71,7 @@ def create(args: argparse.Namespace) -> None:
         follow(session, number, ports)
         _report_test(session, number)
     elif args.follow_first_trial or ports:
-        follow(session, number, ports)
+        _report_trial(session, follow(session, number, ports))
 
 
 def continue_experiment(args: argparse.Namespace) -> None:
@@ -80,7 +82,7 @@ def continue_experiment(args: argparse.Namespace) -> None:
     session.post("/api/v1/experiments/continue", json=body)
     print(f"Continued experiment {number}", flush=True)
     if args.follow_first_trial:
-        follow(session, number)
+        _report_trial(session, follow(session, number))
 
 
 def wait(args: argparse.Namespace) -> None:
@@ -150,6 +152,25 @@ def _report_test(session: BaseSession, number: int) -> None:
     print(f"The test succeeded; experiment {number} is archived")
 
 
+def _report_trial(session: BaseSession, trial_id: int) -> None:
+    """Print how a trial ended whose log is complete.
+
+    Raises:
+        CliError: it failed.
+    """
+    state = ""
+    for pause_s in _END_PAUSES_S:  # the log is complete a moment before the trial has ended
+        time.sleep(pause_s)
+        state = show.state(session.get(f"/api/v1/trials/{trial_id}").json()["trial"]["state"])
+        if state in _TERMINAL or state == _PAUSED:
+            break
+    if state == "ERROR":
+        raise errors.CliError(
+            f"trial {trial_id} ended in state ERROR: see 'det trial story {trial_id}'"
+        )
+    print(f"Trial {trial_id} is {state}", flush=True)
+
+
 @contextlib.contextmanager
 def _upload() -> Iterator[Callable[[int, int], None]]:
     """The progress callback of an upload; the bar appears with the first part of a large one."""
@@ -182,8 +203,8 @@ def _override(args: argparse.Namespace) -> str:
         raise errors.CliError(str(error)) from None
 
 
-def follow(session: Session, number: int, published: Sequence[publish.PublishedPort] = ()) -> None:
-    """Wait for the first trial, open its published ports, and print its log."""
+def follow(session: Session, number: int, published: Sequence[publish.PublishedPort] = ()) -> int:
+    """Wait for the first trial, open its published ports, and print its log; the trial's ID."""
     print("Waiting for first trial to begin...", flush=True)
     trial_id = first_trial(session, number)
     pause_s = 0.05
@@ -197,6 +218,7 @@ def follow(session: Session, number: int, published: Sequence[publish.PublishedP
     task_id = task_of_trial(session, trial_id) if published else ""
     with publish.open_ports(session, task_id, published):
         log_stream.print_trial(session, trial_id, log_stream.everything())
+    return trial_id
 
 
 def _has_ended(session: BaseSession, number: int) -> bool:
