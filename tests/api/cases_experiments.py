@@ -17,6 +17,7 @@ from determined_master.domain.allocation import messages as alloc
 from determined_master.services.access.task_tokens import TaskTokens
 from determined_master.services.access.users import Users
 
+REQUESTED_S = 10
 DEADLINE_S = 60
 CONFIG = """name: wirex
 entrypoint: python3 train.py
@@ -253,8 +254,9 @@ async def container(
 
 
 async def post(world: World, names: dict[str, str], event: Any) -> None:
-    """Tell the allocation of an event."""
+    """Tell the allocation, which the trial may be about to request, of an event."""
     cause = f"test:{entropy.new_uuid()}"
+    await world.engine.wait_for(ALLOCATION, names["allocation_id"], bool, REQUESTED_S)
     await world.engine.post(ALLOCATION, names["allocation_id"], event, cause=cause)
 
 

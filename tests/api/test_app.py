@@ -53,7 +53,7 @@ async def test_only_public_routes_need_no_token(app: Api) -> None:
 async def test_unserved_routes_are_501_unknown_ones_404_and_wrong_methods_405(
     user: Client,
 ) -> None:
-    unserved = await user("POST", "/api/v1/users/activity")
+    unserved = await user("GET", "/api/v1/webhooks")
     assert unserved.status == 501
     assert unserved.json()["error"]["code"] == 12
     for path in ("/api/v1/nope", "/api/v1//me", "/api/v1/users/a%2Fb/by-username"):

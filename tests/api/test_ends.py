@@ -24,10 +24,14 @@ async def test_killing_what_has_ended_changes_nothing_of_it(world: World) -> Non
         got = [next(iter((await admin("GET", path)).json().values())) for path in shown]
         return [(thing.get("state", ""), thing["endTime"]) for thing in got]
 
-    before = await ends()
+    async def story() -> int:
+        return len((await admin("GET", f"{experiment}/story")).json()["lines"])
+
+    before, told = await ends(), await story()
     assert all(end for _, end in before)
     for verb in ("kill", "cancel"):
         assert (await admin("POST", f"{experiment}/{verb}", {})).status == 200
+    assert await story() == told
     await admin("POST", f"/api/v1/trials/{names['trial_id']}/kill", {})
     for late in (alloc.BecameReady(), alloc.KillRequested(reason="late")):
         await scene.post(world, names, late)

@@ -205,7 +205,8 @@ async def test_a_tensorboard_shows_experiments_and_trials_in_the_newest_ones_ima
     new = await submitted(
         client,
         "image: new:1, environment_variables: [A=2], "
-        "registry_auth: {username: u, password: p}, pod_spec: {kind: Pod}",
+        "registry_auth: {username: u, password: p}, "
+        "pod_spec: {kind: Pod, spec: {imagePullSecrets: [{name: pull}]}}",
     )
     [trial] = await trials_of(world, old)
     answer = await tensorboard(
@@ -219,7 +220,7 @@ async def test_a_tensorboard_shows_experiments_and_trials_in_the_newest_ones_ima
     assert task["serviceAddress"] == f"/proxy/{task['id']}/"
     assert config["environment"]["image"]["cpu"] == "new:1"
     assert config["environment"]["registry_auth"]["username"] == "u"
-    assert config["environment"]["pod_spec"] is None
+    assert config["environment"]["pod_spec"] == {"spec": {"imagePullSecrets": [{"name": "pull"}]}}
     assert (config["resources"]["slots"], config["idle_timeout"]) == (0, "5m0s")
     await serve(world, task["id"])
     spec = await spec_of(world, task["id"])

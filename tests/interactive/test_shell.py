@@ -161,6 +161,7 @@ def test_a_container_is_entered_as_its_user(
         running.end()
 
 
+@pytest.mark.usefixtures("sshd")
 @pytest.mark.parametrize(
     ("uid", "options", "said"),
     [

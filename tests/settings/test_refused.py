@@ -8,6 +8,8 @@ import pytest
 from tests.covers import covers
 from tests.master_settings import HOME, errors, read
 
+from determined_master.domain.config.schema.problems import ProblemReport
+from determined_master.settings.check import upgrade
 from determined_master.settings.master import SettingsError, load
 
 E = "scheduling-and-provisioning"
@@ -181,3 +183,23 @@ def test_an_unknown_flag_ends_the_program(capsys: pytest.CaptureFixture[str]) ->
         load(["--bogus"], HOME)
     assert caught.value.code == 2
     assert "--bogus" in capsys.readouterr().err
+
+
+def test_settings_without_effect_are_warned_of_and_defaults_are_not() -> None:
+    tree = {
+        "cache": {"cache_dir": "/c"},
+        "security": {"authz": {"fallback": "basic"}},
+        "task_container_defaults": {"nccl_port_range": "1:2"},
+        "ui_customization": {"logo_paths": None},
+    }
+    report = ProblemReport()
+    upgrade(tree, report)
+    assert sorted(text.partition(": ")[0] for text in report.warnings) == [
+        "root.cache.cache_dir",
+        "root.security.authz.fallback",
+        "root.task_container_defaults.nccl_port_range",
+        "root.ui_customization",
+    ]
+    report = ProblemReport()
+    upgrade({"port": 8080, "cache": {}, "security": None}, report)
+    assert report.warnings == ()

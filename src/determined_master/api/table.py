@@ -7,7 +7,7 @@ from functools import cache
 from determined_master.api.access import access_tokens, auth, groups, roles, users
 from determined_master.api.checkpoints import checkpoints
 from determined_master.api.checkpoints import gc as checkpoint_gc
-from determined_master.api.cluster import agents, master, pool_bindings, pools, usage
+from determined_master.api.cluster import agents, master, pool_bindings, pools, prometheus, usage
 from determined_master.api.cluster import messages as cluster_messages
 from determined_master.api.configs import policies as config_policies
 from determined_master.api.configs import schemas, templates
@@ -44,7 +44,13 @@ from determined_master.api.tasks import (
     tasks,
     tensorboards,
 )
-from determined_master.api.workspaces import namespaces, project_columns, projects, workspaces
+from determined_master.api.workspaces import (
+    namespaces,
+    project_columns,
+    projects,
+    visits,
+    workspaces,
+)
 from determined_master.services.cluster.master import Master
 
 MODULES = (
@@ -59,10 +65,12 @@ MODULES = (
     harness,
     pools,
     pool_bindings,
+    prometheus,
     job_queues,
     workspaces,
     namespaces,
     projects,
+    visits,
     experiments,
     experiment_search,
     runs,

@@ -53,6 +53,7 @@ from determined_master.services.workspaces.moves import Moves
 from determined_master.services.workspaces.project_columns import ProjectColumns
 from determined_master.services.workspaces.projects import Projects
 from determined_master.services.workspaces.service import Workspaces
+from determined_master.services.workspaces.visits import ProjectVisits
 
 if TYPE_CHECKING:
     from determined_master.composition.backends import MasterBackends
@@ -110,6 +111,7 @@ def make_services(
         allocations,
         Workspaces(db, queues.bindings, work.deletions, roles, backends.namespaces),
         Projects(db, work.deletions, Moves(queues.bindings, queues.pools)),
+        ProjectVisits(db),
         Stories(db),
         Harness(),
         Usage(db),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -23,6 +23,14 @@ if TYPE_CHECKING:
 
 MAX_RETENTION_DAYS = 32767
 AUTHZ_TYPES = ("basic", "rbac")
+
+UNUSED: Mapping[tuple[str, ...], str] = {
+    ("cache", "cache_dir"): "the master keeps no files in a cache",
+    ("ui_customization",): "there is no web UI yet",
+    ("security", "authz", "fallback"): "security.authz.type alone decides",
+    ("task_container_defaults", "nccl_port_range"): "NCCL uses ports that the system chooses",
+}
+"""Accepted for older files."""
 
 
 def upgrade(tree: dict[str, Any], report: ProblemReport) -> None:
@@ -51,6 +59,17 @@ def upgrade(tree: dict[str, Any], report: ProblemReport) -> None:
         if isinstance(defaults, dict):
             defaults.setdefault("preemption_timeout", internal["preemption_timeout"])
         del internal["preemption_timeout"]
+    _warn_of_unused(tree, report)
+
+
+def _warn_of_unused(tree: dict[str, Any], report: ProblemReport) -> None:
+    """Warn of settings that the file has and that change nothing."""
+    for path, text in UNUSED.items():
+        value: Any = tree
+        for key in path:
+            value = value.get(key) if isinstance(value, dict) else None
+        if value:
+            report.warn(f"root.{'.'.join(path)}", f"has no effect: {text}")
 
 
 def check(settings: Settings, report: ProblemReport) -> None:

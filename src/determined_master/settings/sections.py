@@ -98,7 +98,15 @@ class Telemetry(Struct, frozen=True, kw_only=True):
 class Observability(Struct, frozen=True, kw_only=True):
     """Metrics for Prometheus."""
 
-    enable_prometheus: Annotated[bool, Meta(description="Has no effect in this version.")] = True
+    enable_prometheus: Annotated[
+        bool,
+        Meta(
+            description=(
+                "Whether /debug/prom/metrics, /prom/det-state-metrics and "
+                "/prom/det-http-sd-config are served, to callers with a token."
+            )
+        ),
+    ] = True
 
 
 class Retention(Struct, frozen=True, kw_only=True):

@@ -118,6 +118,8 @@ async def test_a_task_deletes_checkpoints_outside_the_policy_and_reports_the_res
     assert await state_of(world, uuid) == "DELETED"
     experiment = (await admin("GET", f"{PATH}/{number}")).json()["experiment"]
     assert (experiment["checkpointCount"], experiment["checkpointSize"]) == (0, "0")
+    deleted = (await admin("GET", f"/api/v1/checkpoints/{uuid}")).json()["checkpoint"]
+    assert deleted["resources"] != {}
     assert experiment["state"] == "STATE_COMPLETED"
 
 

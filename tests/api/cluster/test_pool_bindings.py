@@ -87,6 +87,10 @@ async def test_errors_name_the_pool_that_cannot_be_bound(pools: World) -> None:
             refused = await ask(admin, method, pool, "Uncategorized")
             key = f"default resource pool {pool} cannot be bound to any workspace"
             assert (refused.status, refused.text.startswith(key)) == (400, True)
+            own = await ask(pools.clients["user"], method, pool, "Uncategorized")
+            assert (own.status, own.text) == (400, refused.text)
+    twice = await ask(admin, "POST", "lab", "Uncategorized", "Uncategorized")
+    assert (twice.status, "Uncategorized is named twice" in twice.text) == (400, True)
     for method in ("POST", "PUT"):
         refused = await ask(admin, method, "gone", "Uncategorized")
         assert (refused.status, refused.text) == (
@@ -124,7 +128,7 @@ async def test_a_call_changes_all_that_it_names_or_nothing(pools: World) -> None
 @covers(f"{E} e.3.permission")
 async def test_only_admins_change_bindings(pools: World) -> None:
     admin, user = pools.clients["admin"], pools.clients["user"]
-    for method, pool in (("POST", "lab"), ("PUT", "gone"), ("DELETE", "lab"), ("POST", "main")):
+    for method, pool in (("POST", "lab"), ("PUT", "gone"), ("DELETE", "lab")):
         refused = await ask(user, method, pool, "Uncategorized")
         assert refused.status == 403
         assert "no permission to modify bindings" in refused.text

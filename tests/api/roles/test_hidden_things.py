@@ -147,6 +147,42 @@ async def test_bulk_actions_report_for_each_run_whether_it_is_hidden_or_forbidde
     assert (await ok(user, "POST", "/api/v1/runs/kill", filtered))["results"] == []
 
 
+async def test_bulk_actions_on_any_project_reach_nothing_hidden_or_forbidden(
+    world: World, user: Client, hush: int
+) -> None:
+    experiment = int(world.names["experiment"])
+    project = "/api/v1/projects/-1/experiments"
+    by_id = {"experimentIds": [experiment], "projectId": -1}
+    by_filter = {"experimentIds": [], "projectId": -1, "filters": {"name": ""}}
+    missing = {"id": experiment, "error": f"experiment '{experiment}' not found"}
+    for verb in ("kill", "archive", "pause", "activate", "cancel"):
+        assert (await ok(user, "POST", f"{project}/{verb}", by_id))["results"] == [missing]
+        assert (await ok(user, "POST", f"{project}/{verb}", by_filter))["results"] == []
+    await give(world, VIEWER, hush)
+    for verb in ("kill", "archive", "pause", "activate", "cancel"):
+        [refused] = (await ok(user, "POST", f"{project}/{verb}", by_id))["results"]
+        assert (refused["id"], "permission" in refused["error"]) == (experiment, True)
+
+
+async def test_visits_of_hidden_projects_are_neither_made_nor_shown(
+    world: World, admin: Client, user: Client, hush: int
+) -> None:
+    path = f"{WORKSPACES}/{hush}/projects"
+    project = (await ok(admin, "GET", path))["projects"][0]["id"]
+    visit = {
+        "activityType": "ACTIVITY_TYPE_GET",
+        "entityType": "ENTITY_TYPE_PROJECT",
+        "entityId": project,
+    }
+    assert (await user("POST", "/api/v1/users/activity", visit)).status == 404
+    await give(world, VIEWER, hush)
+    await ok(user, "POST", "/api/v1/users/activity", visit)
+    shown = "/api/v1/user/projects/activity"
+    assert [p["id"] for p in (await ok(user, "GET", shown))["projects"]] == [project]
+    await take(world, VIEWER, hush)
+    assert (await ok(user, "GET", shown))["projects"] == []
+
+
 async def test_a_maker_of_workspaces_becomes_admin_of_their_own(
     world: World, admin: Client, user: Client
 ) -> None:

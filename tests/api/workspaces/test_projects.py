@@ -124,6 +124,13 @@ async def test_a_secret_that_comes_back_as_asterisks_stays_what_it_was(world: Wo
     assert stored == {**storage, "bucket": "c", "type": "s3"}
 
 
+async def test_a_workspace_s_group_can_be_set_without_a_user(admin: Client) -> None:
+    group = {"agentGid": 1000, "agentGroup": "staff"}
+    path = f"/api/v1/workspaces/{await workspace(admin, agentUserGroup=group)}"
+    shown = (await admin("GET", path)).json()["workspace"]["agentUserGroup"]
+    assert {name: value for name, value in shown.items() if value} == group
+
+
 @pytest.mark.parametrize(
     ("body", "text"),
     [
@@ -131,7 +138,7 @@ async def test_a_secret_that_comes_back_as_asterisks_stays_what_it_was(world: Wo
         ({"name": "x" * 81}, "80"),
         ({"checkpointStorageConfig": {"type": "tape"}}, "tape"),
         ({"checkpointStorageConfig": {"type": "s3"}}, "bucket"),
-        ({"agentUserGroup": {"agentUid": 1}}, "agent_gid"),
+        ({"agentUserGroup": {"agentUid": 1}}, "missing: agent_user"),
         ({"defaultComputePool": "nosuch"}, "available: default"),
     ],
 )

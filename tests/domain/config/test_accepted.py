@@ -78,7 +78,9 @@ def space(spec: Any) -> dict[str, Any]:
             accepted("2.tensorboard_storage 24.ignored", {"tensorboard_storage": kind},
                      "tensorboard_storage.type")
             for kind in (
-                SHARED, {"type": "s3", "bucket": "b"}, {"type": "gcs", "bucket": "b"}
+                SHARED, {"type": "s3", "bucket": "b"}, {"type": "gcs", "bucket": "b"},
+                {**SHARED, "container_path": "/c", "checkpoint_path": "/p",
+                 "tensorboard_path": "/t"},
             )
         ],
         accepted("2.integrations 16.pachyderm.pachd 16.pachyderm.proxy 16.pachyderm.dataset",

@@ -173,11 +173,14 @@ CASES = [
         {"resources": {"is_single_node": 1}},
         "resources.is_single_node: expected boolean",
     ),
-    refusal(
-        "experiment-config 11.shm_size",
-        {"resources": {"shm_size": "4  GiB"}},
-        "resources.shm_size: must be a valid memory size",
-    ),
+    *[
+        refusal(
+            "experiment-config 11.shm_size",
+            {"resources": {"shm_size": size}},
+            "resources.shm_size: must be a valid memory size",
+        )
+        for size in ("4  GiB", "1 gi", "1gi", "1 i", "1ib")
+    ],
     refusal(
         "experiment-config 11.devices",
         {"resources": {"devices": "/dev/a"}},

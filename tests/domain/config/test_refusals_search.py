@@ -319,6 +319,11 @@ CASES = [
         "searcher.max_length: a length object must have one attribute",
     ),
     refusal(
+        "experiment-config 5.max_length",
+        {"searcher": {**HALVING, "max_length": {"epochs": 0}}},
+        "searcher.max_length.epochs: must be >= 1 but found 0",
+    ),
+    refusal(
         "experiment-config 5.max_length 2.length",
         {"searcher": {"name": "single", "metric": "x", "max_length": -1}},
         "searcher.max_length: must be >= 0 but found -1",

@@ -26,6 +26,7 @@ from determined_master.domain.config.task import (
     typed_task,
     work_directory,
 )
+from determined_master.domain.config.template import check_template
 from determined_master.domain.errors import InvalidArgument
 
 # What both have.
@@ -42,10 +43,52 @@ def test_a_command_is_a_list_that_is_not_empty(kind: str) -> None:
     for given, said in (
         ({"entrypoint": "ls -l"}, "entrypoint: expected array or null, but got string"),
         ({"entrypoint": []}, "entrypoint: must not be empty: name the command to run"),
-        ({"entrypoint": None}, "entrypoint: is missing: name the command to run, as a list"),
         ({"entrypoint": ["a", 1]}, "entrypoint[1]: expected string or null, but got integer"),
     ):
         assert problems(kind, given) == [said]
+
+
+def test_a_generic_task_needs_an_entrypoint_and_a_command_does_not() -> None:
+    missing = "entrypoint: is missing: name the command to run, as a list"
+    assert problems("generic", {"entrypoint": None}) == [missing]
+    assert build("command", {"entrypoint": None}).typed.entrypoint == ()
+
+
+def test_a_template_of_other_tasks_keys_serves_every_kind_without_warnings() -> None:
+    template = {
+        "entrypoint": ["python3", "train.py"],
+        "searcher": {"name": "single"},
+        "idle_timeout": "1h",
+        "resources": {"slots": 2, "slots_per_trial": 8, "agent_label": "old"},
+    }
+    check_template(template)
+    for kind, slots in (("command", 2), ("notebook", 2), ("shell", 2), ("tensorboard", 0)):
+        built = build_task(
+            kind,  # type: ignore[arg-type]  # one of the literals
+            {},
+            layers=layers(template=template),
+            options=TaskOptions(name="n"),
+        )
+        assert (built.typed.slots, built.warnings) == (slots, ())
+        assert built.typed.entrypoint == (("python3", "train.py") if kind == "command" else ())
+
+
+def test_an_experiment_s_entrypoint_in_a_template_does_not_stop_tasks_that_run_another() -> None:
+    low = layers(template={"entrypoint": "python3 train.py"})
+    for kind, user in (("notebook", {}), ("shell", {}), ("command", {"entrypoint": ["ls"]})):
+        built = build_task(kind, user, layers=low, options=TaskOptions(name="n"))  # type: ignore[arg-type]  # one of the literals
+        assert built.typed.entrypoint == tuple(user.get("entrypoint", ()))
+
+
+def test_a_mistake_in_a_template_is_found_when_it_is_stored() -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        check_template({"entrypint": "x", "resources": {"slot": 1, "slots": "two"}})
+    for part in (
+        '<template>: additionalProperties "entrypint" not allowed; did you mean "entrypoint"?',
+        '<template>.resources: additionalProperties "slot" not allowed',
+        "<template>.resources.slots: expected integer or null, but got string",
+    ):
+        assert part in str(caught.value)
 
 
 @pytest.mark.parametrize("kind", ["notebook", "shell", "tensorboard"])

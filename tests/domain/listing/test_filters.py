@@ -30,6 +30,25 @@ def text(*children: Any, conjunction: str = "and", **more: Any) -> str:
     return json.dumps({"filterGroup": group, **more})
 
 
+@pytest.mark.parametrize(
+    ("location", "name", "column"),
+    [
+        ("RUN_HYPERPARAMETERS", "lr", "hp.lr"),
+        ("RUN_HYPERPARAMETERS", "hp.lr", "hp.lr"),
+        ("HYPERPARAMETERS", "id", "hp.id"),
+        ("RUN_METADATA", "a.b", "metadata.a.b"),
+        ("RUN", "id", "id"),
+    ],
+)
+def test_the_location_of_a_column_stands_for_the_prefix_of_its_name(
+    location: str, name: str, column: str
+) -> None:
+    condition = field(name, "notEmpty", location=f"LOCATION_TYPE_{location}")
+    [read] = parse_filter(text(condition), "run").root.children
+    assert isinstance(read, Condition)
+    assert read.column == column
+
+
 def test_a_tree_of_groups_and_conditions_is_read() -> None:
     nested = {
         "kind": "group",

@@ -19,7 +19,7 @@ def role_message(role: Role) -> rbac.Role:
     return rbac.Role(
         role_id=role.id,
         name=role.name,
-        permissions=[_permission(p) for p in sorted(role.permissions)],
+        permissions=[_permission(p) for p in sorted(role.shown_permissions)],
         scope_type_mask=rbac.ScopeTypeMask(cluster=True, workspace=not role.is_of_cluster),
     )
 

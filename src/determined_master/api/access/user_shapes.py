@@ -30,7 +30,7 @@ def user_message(row: UserRow) -> User:
 
 def agent_group_message(row: UserRow | WorkspaceRow) -> AgentUserGroup | None:
     """The account of a user's or workspace's tasks on agents; None where nothing is set."""
-    if row.agent_uid is None:
+    if row.agent_uid is None and row.agent_gid is None:
         return None
     return AgentUserGroup(
         agent_uid=row.agent_uid,

@@ -155,7 +155,9 @@ async def health(call: Call, master: Master) -> Any:
     answer: dict[str, Any] = {"status": found.status}
     if call.caller is not ANONYMOUS:
         answer["database"] = found.database
-        answer["resource_managers"] = [{"cluster_name": "default", "status": found.status}]
+        answer["resource_managers"] = [
+            {"cluster_name": name, "status": found.status} for name in master.manager_names()
+        ]
     return answer if found.status == "up" else Reply.of_json(answer, status=503)
 
 

@@ -1,4 +1,4 @@
-"""Routes that act on many experiments of a project at once."""
+"""Routes that act on many experiments of a project, or of all projects (-1), at once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Protocol
 
-from determined_master.api.http.access import on
+from determined_master.api.http.access import ALL, on, on_any
 from determined_master.api.http.routes import Call, route
 from determined_master.domain.errors import InvalidArgument
 from determined_master.records.experiments import ExperimentQuery
@@ -32,7 +32,7 @@ class ExperimentSelector(Protocol):
 @route(
     "POST",
     "/api/v1/projects/{project_id}/experiments/activate",
-    access=on("project", "project_id", "control", "experiment"),
+    access=on_any("project", "project_id", "control", "experiment"),
 )
 async def activate_experiments(
     call: Call,
@@ -48,7 +48,7 @@ async def activate_experiments(
 @route(
     "POST",
     "/api/v1/projects/{project_id}/experiments/pause",
-    access=on("project", "project_id", "control", "experiment"),
+    access=on_any("project", "project_id", "control", "experiment"),
 )
 async def pause_experiments(
     call: Call,
@@ -64,7 +64,7 @@ async def pause_experiments(
 @route(
     "POST",
     "/api/v1/projects/{project_id}/experiments/cancel",
-    access=on("project", "project_id", "control", "experiment"),
+    access=on_any("project", "project_id", "control", "experiment"),
 )
 async def cancel_experiments(
     call: Call,
@@ -80,7 +80,7 @@ async def cancel_experiments(
 @route(
     "POST",
     "/api/v1/projects/{project_id}/experiments/kill",
-    access=on("project", "project_id", "control", "experiment"),
+    access=on_any("project", "project_id", "control", "experiment"),
 )
 async def kill_experiments(
     call: Call,
@@ -96,7 +96,7 @@ async def kill_experiments(
 @route(
     "POST",
     "/api/v1/projects/{project_id}/experiments/archive",
-    access=on("project", "project_id", "control", "experiment"),
+    access=on_any("project", "project_id", "control", "experiment"),
 )
 async def archive_experiments(
     call: Call,
@@ -114,7 +114,7 @@ async def archive_experiments(
 @route(
     "POST",
     "/api/v1/projects/{project_id}/experiments/unarchive",
-    access=on("project", "project_id", "control", "experiment"),
+    access=on_any("project", "project_id", "control", "experiment"),
 )
 async def unarchive_experiments(
     call: Call,
@@ -132,7 +132,7 @@ async def unarchive_experiments(
 @route(
     "DELETE",
     "/api/v1/projects/{project_id}/experiments/delete",
-    access=on("project", "project_id", "delete", "experiment"),
+    access=on_any("project", "project_id", "delete", "experiment"),
 )
 async def delete_experiments(
     call: Call,
@@ -149,7 +149,7 @@ async def delete_experiments(
     "POST",
     "/api/v1/projects/{project_id}/experiments/move",
     access=(
-        on("project", "project_id", "control", "experiment"),
+        on_any("project", "project_id", "control", "experiment"),
         on("project", "destination_project_id", "create", "experiment"),
     ),
 )
@@ -168,7 +168,7 @@ async def move_experiments(
 @route(
     "PUT",
     "/api/v1/projects/{project_id}/experiments/retain_logs",
-    access=on("project", "project_id", "control", "experiment"),
+    access=on_any("project", "project_id", "control", "experiment"),
 )
 async def retain_experiments_logs(
     call: Call,
@@ -188,10 +188,11 @@ async def _each(
     if not request.project_id:
         raise InvalidArgument("the request names no project")
     filters = request.filters
+    project_id = only_project(request.project_id)
     selection = Selection(
-        project_id=request.project_id,
+        project_id=project_id,
         ids=request.experiment_ids,
-        filter=None if filters is None else bulk_filter(filters, request.project_id),
+        filter=None if filters is None else bulk_filter(filters, project_id),
     )
     results = await experiment_bulk.each(call.caller, selection, act)
     return [wire.ExperimentActionResult(error=r.error, id=r.id) for r in results]
@@ -206,6 +207,11 @@ def bulk_filter(filters: BulkExperimentFilters, project_id: int = 0) -> Experime
         archived=filters.archived,
         states=[s.removeprefix("STATE_") for s in filters.states],
         user_ids=filters.user_ids,
-        project_id=filters.project_id or project_id,
+        project_id=only_project(filters.project_id) or project_id,
         not_ids=filters.excluded_experiment_ids,
     )
+
+
+def only_project(project_id: int) -> int:
+    """The project to which an action is limited; 0 for none."""
+    return 0 if project_id == ALL else project_id

@@ -19,6 +19,9 @@ from determined_wire.rest.types.trial import TrialState
 AT_ONCE = 200
 """With three hyperparameters and metrics each takes 11 µs."""
 
+_WAITING = "STATE_ACTIVE"
+"""The word of this list for a run that waits for its slots; elsewhere it is QUEUED."""
+
 
 @route("POST", "/api/v1/runs", access=FILTERED)
 async def search_runs(
@@ -44,7 +47,7 @@ def _run(shown: ShownRun) -> FlatRun:
         id=row.id,
         start_time=row.started_at,
         end_time=row.ended_at,
-        state=TrialState[f"STATE_{shown.state}"],
+        state=TrialState[_WAITING if shown.state == "QUEUED" else f"STATE_{shown.state}"],
         labels=row.labels,
         checkpoint_size=row.checkpoint_size,
         checkpoint_count=row.checkpoint_count,

@@ -27,6 +27,9 @@ IN_SERVICE: Literal["in_service"] = "in_service"
 FILTERED: Literal["filtered"] = "filtered"
 """A list: the service leaves out what its caller may not see."""
 
+ALL = -1
+"""In place of a project's id: all projects."""
+
 
 class Need(msgspec.Struct, frozen=True):
     """A field of the request that names things, and the caller's action on them."""
@@ -39,6 +42,8 @@ class Need(msgspec.Struct, frozen=True):
     is_optional: bool = False
     """Whether 0, the empty text or nothing at all names nothing."""
     may_be_missing: bool = False
+    stands_for_all: int | None = None
+    """The number that names all things; the service checks each of them."""
 
 
 Rule = Literal["signed_in", "in_service", "filtered"] | tuple[Need, ...]
@@ -57,6 +62,11 @@ def maybe(
 ) -> Need:
     """The request may name this."""
     return Need(thing, field, action, kind, is_optional=True)
+
+
+def on_any(thing: Thing, field: str, action: Action, kind: ThingKind) -> Need:
+    """The request names this, or by -1 all that the caller sees."""
+    return Need(thing, field, action, kind, stands_for_all=ALL)
 
 
 def upsert(thing: Thing, field: str, action: Action, kind: ThingKind) -> Need:
@@ -86,7 +96,11 @@ def claims_of(needs: Sequence[Need], request: Any, parameters: Mapping[str, str]
         given = (
             _values_at(request, need.field) if request is not None else [parameters[need.field]]
         )
-        names = [str(value) for value in given if not need.is_optional or value]
+        names = [
+            str(value)
+            for value in given
+            if (value or not need.is_optional) and (value != need.stands_for_all or value is None)
+        ]
         if names:
             claim = Claim(
                 need.thing,

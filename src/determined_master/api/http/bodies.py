@@ -12,8 +12,9 @@ from determined_master.domain.errors import ResourceExhausted, TooLarge
 from determined_master.server.proxied_http import ClientGone
 
 MAX_BODY_BYTES = 8 * 1024 * 1024
-MAX_LARGE_BODY_BYTES = 96 * 1024 * 1024
-"""Of routes that take model directories, or batches of metrics and log lines."""
+MAX_LARGE_BODY_BYTES = 136 * 1024 * 1024
+"""Of routes that take model directories, or batches of metrics and log lines. A model directory of
+96 MiB, which is the largest, has 128 MiB in base64."""
 MAX_STRANGERS_BODY_BYTES = 64 * 1024
 """For requests that need no token: anybody who can connect can make the master hold so much."""
 IN_MEMORY_BYTES = 1024 * 1024

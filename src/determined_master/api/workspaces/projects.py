@@ -40,7 +40,7 @@ async def get_workspace_projects(
         found = ordered(found, request, sorts[request.sort_by.name])
     page, pagination = cut(found, request.offset, request.limit)
     return workspace_wire.GetWorkspaceProjectsResponse(
-        projects=[_project(row) for row in page], pagination=pagination
+        projects=[project_message(row) for row in page], pagination=pagination
     )
 
 
@@ -60,7 +60,7 @@ async def post_project(
         key=request.key,
     )
     row = await projects.create(call.caller, new)
-    return workspace_wire.PostProjectResponse(project=_project(row))
+    return workspace_wire.PostProjectResponse(project=project_message(row))
 
 
 @route("GET", "/api/v1/projects/{id}", access=on("project", "id"))
@@ -69,7 +69,7 @@ async def get_project(
 ) -> wire.GetProjectResponse:
     """One project."""
     row = await projects.get(call.caller, request.id)
-    return wire.GetProjectResponse(project=_project(row))
+    return wire.GetProjectResponse(project=project_message(row))
 
 
 @route("GET", "/api/v1/projects/key/{key}", access=on("project_key", "key"))
@@ -78,7 +78,7 @@ async def get_project_by_key(
 ) -> wire.GetProjectByKeyResponse:
     """The project of a key."""
     row = await projects.get_by_key(call.caller, request.key)
-    return wire.GetProjectByKeyResponse(project=_project(row))
+    return wire.GetProjectByKeyResponse(project=project_message(row))
 
 
 @route("PATCH", "/api/v1/projects/{id}", access=on("project", "id", "edit", "project"))
@@ -89,7 +89,7 @@ async def patch_project(
     given = {} if request.project is None else msgspec.structs.asdict(request.project)
     changes = {name: value for name, value in given.items() if value is not None}
     row = await projects.change(call.caller, request.id, changes)
-    return wire.PatchProjectResponse(project=_project(row))
+    return wire.PatchProjectResponse(project=project_message(row))
 
 
 @route("DELETE", "/api/v1/projects/{id}", access=on("project", "id", "delete", "project"))
@@ -166,7 +166,8 @@ async def put_project_notes(
     return wire.PutProjectNotesResponse(notes=msgspec.convert(notes, list[Note]))
 
 
-def _project(row: ProjectRow) -> Project:
+def project_message(row: ProjectRow) -> Project:
+    """A project as all routes show it."""
     return Project(
         id=row.id,
         name=row.name,

@@ -23,6 +23,13 @@ class Role(msgspec.Struct, frozen=True):
         """Whether it can be given only in the whole cluster: it has cluster permissions."""
         return any(permission.is_of_cluster for permission in self.permissions)
 
+    @property
+    def shown_permissions(self) -> frozenset[Permission]:
+        """Its permissions; the cluster's config policies are shown to every signed-in user."""
+        if P.VIEW_WORKSPACE_CONFIG_POLICIES not in self.permissions:
+            return self.permissions
+        return self.permissions | {P.VIEW_GLOBAL_CONFIG_POLICIES}
+
 
 CLUSTER_ADMIN_ID = 1
 WORKSPACE_ADMIN_ID = 2

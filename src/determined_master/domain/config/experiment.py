@@ -28,6 +28,7 @@ from determined_master.domain.config.schema.problems import ROOT, ConfigErrors, 
 from determined_master.domain.config.schema.values import type_name
 from determined_master.domain.config.sections.grid import check_grid
 from determined_master.domain.config.sections.searcher import check_time
+from determined_master.domain.config.template import read_part
 
 __all__ = [
     "BuiltExperiment",
@@ -72,7 +73,7 @@ def build_experiment(
     """
     report = ProblemReport()
     user = _read(submitted, ROOT, report)
-    template = _read(layers.template, "<template>", report) if layers.template else {}
+    template = read_part(EXPERIMENT, layers.template, report) if layers.template else {}
     own = report.problems
     config = EXPERIMENT.merge(user, template)
     config = apply_invariants(config, layers.policies, report)

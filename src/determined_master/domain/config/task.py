@@ -19,6 +19,7 @@ from determined_master.domain.config.policies.rules import find_violations
 from determined_master.domain.config.schema.problems import ROOT, Problem, ProblemReport
 from determined_master.domain.config.schema.values import type_name
 from determined_master.domain.config.task_schema import schema_of
+from determined_master.domain.config.template import read_part
 from determined_master.domain.durations import format_duration, parse_duration
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.schedule.priorities import PriorityOrder
@@ -98,9 +99,10 @@ def build_task(
     report = ProblemReport()
     schema = schema_of(kind)
     user = _read(kind, submitted, ROOT, report)
-    template = _read(kind, layers.template, "<template>", report) if layers.template else {}
+    template = read_part(schema, _without_foreign(kind, user, layers.template or {}), report)
     config = dict(schema.merge(user, template))
     _check_said(kind, config, options, report)
+    _warn(kind, user, report)
 
     resources = dict(config.get("resources") or {})
     if not _kind(kind).has_slots:
@@ -163,27 +165,39 @@ def _read(kind: ConfigKind, submitted: Any, root: str, report: ProblemReport) ->
     return schema_of(kind).read(submitted, root, report) or {}
 
 
+def _without_foreign(
+    kind: ConfigKind, user: Mapping[str, Any], template: Mapping[str, Any]
+) -> dict[str, Any]:
+    """A template without an entrypoint that is not run: it may be one of other tasks."""
+    is_run = _kind(kind).runs_user_command and user.get("entrypoint") is None
+    return {key: value for key, value in template.items() if is_run or key != "entrypoint"}
+
+
 def _check_said(
     kind: ConfigKind, config: Mapping[str, Any], options: TaskOptions, report: ProblemReport
 ) -> None:
-    """Report problems that the schema does not show; warn of keys without effect."""
+    """Report problems that the schema does not show."""
     at = f"{ROOT}.entrypoint"
-    facts = _kind(kind)
-    if facts.runs_user_command:
-        if config.get("entrypoint") is None and not report.has_problem_at(at):
-            report.problem(at, "is missing: name the command to run, as a list", is_gap=True)
-    elif config.get("entrypoint") is not None:
-        report.warn(at, f"has no effect: a {kind} has a command of its own")
+    is_missing = config.get("entrypoint") is None and not report.has_problem_at(at)
+    if is_missing and _kind(kind).needs_entrypoint:
+        report.problem(at, "is missing: name the command to run, as a list", is_gap=True)
     if options.has_files and config.get("work_dir") is not None:
         text = "cannot be set together with a directory of files: leave one of them out"
         report.problem(f"{ROOT}.work_dir", text)
-    if not facts.is_watched and config.get("idle_timeout") is not None:
+
+
+def _warn(kind: ConfigKind, user: Mapping[str, Any], report: ProblemReport) -> None:
+    """Warn of keys that the user has set and that have no effect."""
+    facts = _kind(kind)
+    if not facts.runs_user_command and user.get("entrypoint") is not None:
+        report.warn(f"{ROOT}.entrypoint", f"has no effect: a {kind} has a command of its own")
+    if not facts.is_watched and user.get("idle_timeout") is not None:
         text = f"has no effect: a {kind} ends when its command does"
         report.warn(f"{ROOT}.idle_timeout", text)
-    if facts.names_itself and config.get("description") is not None:
+    if facts.names_itself and user.get("description") is not None:
         text = f"has no effect: {facts.title}s are named by us"
         report.warn(f"{ROOT}.description", text)
-    if not facts.has_slots and (config.get("resources") or {}).get("slots"):
+    if not facts.has_slots and (user.get("resources") or {}).get("slots"):
         report.warn(f"{ROOT}.resources.slots", f"has no effect: {facts.title}s have no slots")
 
 

@@ -21,7 +21,7 @@ from determined_master.domain.config.schema.values import (
 from determined_master.domain.config.sections.environment import ENVIRONMENT
 from determined_master.domain.config.sections.minor import PBS, SLURM
 from determined_master.domain.config.sections.mounts import BIND_MOUNTS, DEVICE, container_path
-from determined_master.domain.config.sections.resources import PRIORITY, MemorySize
+from determined_master.domain.config.sections.resources import AGENT_LABEL, PRIORITY, MemorySize
 from determined_master.domain.durations import format_duration, parse_duration
 from determined_master.domain.task.kinds import ConfigKind
 
@@ -91,6 +91,7 @@ def _resources(is_single_node: Field) -> Object:
             "native_parallel": Field(
                 Boolean(), is_hidden_when_null=True, no_effect="has no effect any more"
             ),
+            "agent_label": AGENT_LABEL,
         }
     )
 

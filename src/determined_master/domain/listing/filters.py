@@ -39,6 +39,12 @@ MAX_CHARACTERS = 1024 * 1024
 MAX_SORTS = 20
 """Each column of the project's runs costs the database a join."""
 
+_PREFIXES = {
+    "LOCATION_TYPE_HYPERPARAMETERS": "hp.",
+    "LOCATION_TYPE_RUN_HYPERPARAMETERS": "hp.",
+    "LOCATION_TYPE_RUN_METADATA": "metadata.",
+}
+
 
 class Condition(msgspec.Struct, frozen=True):
     """A comparison of one column with a value of the column's type."""
@@ -155,7 +161,7 @@ class _Reader:
         raise InvalidArgument(f"kind must be group or field in {_short(raw)}")
 
     def _condition(self, raw: dict[str, Any]) -> Condition | None:
-        name: Any = raw.get("columnName")
+        name: Any = _full_name(raw.get("columnName"), raw.get("location"))
         operator: Any = raw.get("operator")
         if operator not in OPERATORS:
             raise InvalidArgument(f"invalid operator {operator}")
@@ -174,6 +180,14 @@ class _Reader:
                 " use = != < <= > >="
             )
         return Condition(str(name), operator, type_, _value(str(name), type_, value))
+
+
+def _full_name(name: Any, location: Any) -> Any:
+    """The name with the prefix of its location, which clients may leave out."""
+    prefix = _PREFIXES.get(location) if isinstance(location, str) else None
+    if prefix is None or not name or not isinstance(name, str) or name.startswith(prefix):
+        return name
+    return prefix + name
 
 
 def _asked_type(raw: dict[str, Any]) -> ColumnType:

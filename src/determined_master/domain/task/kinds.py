@@ -36,6 +36,8 @@ class TaskKind(msgspec.Struct, frozen=True, kw_only=True):
     """Apart from those of other kinds and of trials."""
     runs_user_command: bool = False
     """Whether its configuration names the command."""
+    needs_entrypoint: bool = False
+    """Whether it must name one; a task that need not ends at once without it."""
     has_slots: bool = True
     names_itself: bool = False
     """Whether its description is generated whatever its user says."""
@@ -73,7 +75,13 @@ class TaskKind(msgspec.Struct, frozen=True, kw_only=True):
 
 _ALL = (
     TaskKind(type="TRIAL", group="trial", is_only_shown=True, is_service=False),
-    TaskKind(type="GENERIC", group="generic", runs_user_command=True, is_service=False),
+    TaskKind(
+        type="GENERIC",
+        group="generic",
+        runs_user_command=True,
+        needs_entrypoint=True,
+        is_service=False,
+    ),
     TaskKind(type="CHECKPOINT_GC", group="checkpoint_gc", has_terms=False),
     TaskKind(type="COMMAND", group="interactive", title="Command", runs_user_command=True),
     TaskKind(

@@ -76,14 +76,14 @@ def _failed(state: Trial, outcome: AllocationOutcome) -> Step:
         message = "trial failed and matched logs to a don't retry policy"
         logged: list[TrialEffect] = [
             WriteTaskLog(task_id=state.task_id, text=text, level="ERROR")
-            for text in (message, state.retries_canceled)
+            for text in (message, *state.retries_canceled.splitlines())
         ]
-        after, effects = close(state, "ERROR", reason=f"{message} {state.retries_canceled}")
+        first = state.retries_canceled.partition("\n")[0]
+        after, effects = close(state, "ERROR", reason=f"{message} {first}")
         return after, [*logged, *effects]
-    counted = replace(state, restarts=state.restarts + 1)
-    if counted.restarts > state.max_restarts:
-        return close(counted, "ERROR", reason=outcome.message)
-    return _next_run(counted, follows_failure=True)
+    if state.restarts >= state.max_restarts:
+        return close(state, "ERROR", reason=outcome.message)
+    return _next_run(replace(state, restarts=state.restarts + 1), follows_failure=True)
 
 
 def _never_started(state: Trial, outcome: AllocationOutcome) -> Step:

@@ -50,6 +50,8 @@ from determined_master.domain.trial.running import EARLY_EXIT_TIMER, allocate
 
 EARLY_EXIT_S = 10.0
 MAX_QUOTE_CHARACTERS = 500
+MAX_QUOTES = 5
+"""The state of a trial stays small."""
 MAX_EXCLUDED_AGENTS = 50
 """More agents than that are not the cause; and a state has to stay small."""
 
@@ -238,7 +240,7 @@ def _invalid(state: Trial) -> str:
 def _noted(state: Trial, event: RetriesCanceled | AgentExcluded | RoomLacked) -> Step:
     match event:
         case RetriesCanceled():
-            return replace(state, retries_canceled=state.retries_canceled or _quote(event)), []
+            return _cancel_retries(state, event), []
         case AgentExcluded():
             return _exclude(state, event)
         case RoomLacked():
@@ -248,11 +250,24 @@ def _noted(state: Trial, event: RetriesCanceled | AgentExcluded | RoomLacked) ->
             assert_never(event)
 
 
+def _cancel_retries(state: Trial, event: RetriesCanceled) -> Trial:
+    """With one line for each policy that has matched."""
+    known = (state.retries_canceled or "").splitlines()
+    quote = " ".join(_quote(event).splitlines())
+    if quote in known or len(known) >= MAX_QUOTES:
+        return state
+    return replace(state, retries_canceled="\n".join((*known, quote)))
+
+
 def _exclude(state: Trial, event: AgentExcluded) -> Step:
     held = state.excluded_agents
     if event.agent_id in held or len(held) >= MAX_EXCLUDED_AGENTS:
         return state, []
-    text = f"agent {event.agent_id} is left out of this trial's later runs {_quote(event)}"
+    agent = event.agent_id
+    text = (
+        f"agent {agent} is left out of this trial's later runs {_quote(event)}; "
+        f"therefore will not schedule on {agent}"
+    )
     after = replace(state, excluded_agents=(*held, event.agent_id))
     return after, [WriteTaskLog(task_id=state.task_id, text=text, level="WARNING")]
 

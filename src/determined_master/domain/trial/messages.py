@@ -36,7 +36,7 @@ class Trial(State, frozen=True):
     """The allocation that is open now."""
     early_exit: EarlyExitReason | None = None
     retries_canceled: str | None = None
-    """Why the next failure is final, if a log policy has matched."""
+    """Why the next failure is final: a line for each log policy that has matched."""
     failed_starts: int = 0
     """How many of its latest runs in a row no agent could start, without a fault of the trial."""
     excluded_agents: tuple[str, ...] = ()

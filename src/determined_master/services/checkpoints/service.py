@@ -175,10 +175,15 @@ class Checkpoints:
                 if row is None:
                     raise NotFound(f"checkpoint '{uuid}' not found")
                 state = "PARTIALLY_DELETED" if resources else "DELETED"
-                if dict(resources) == row.resources and (resources or row.state == state):
+                if resources:
+                    is_known = row.state != "DELETED" and dict(resources) == row.resources
+                else:
+                    is_known = row.state == "DELETED"
+                if is_known:
                     continue
                 await check_unregistered(conn, [row.uuid])
-                await rows.update_resources(conn, row.uuid, dict(resources), state)
+                remaining = dict(resources) or row.resources
+                await rows.update_resources(conn, row.uuid, remaining, state)
 
     async def _check_scope(self, caller: Caller, uuids: Iterable[str]) -> None:
         if caller.scope is None:

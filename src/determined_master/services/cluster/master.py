@@ -71,6 +71,16 @@ class Master:
         masked: dict[str, Any] = mask_secrets(self._settings())
         return {**masked, "log": {**masked.get("log", {}), **self._log}}
 
+    def has_prometheus(self) -> bool:
+        """Whether the routes for Prometheus are served."""
+        return bool(self._settings()["observability"]["enable_prometheus"])
+
+    def manager_names(self) -> list[str]:
+        """Names of the resource managers, the default one first."""
+        tree = self._settings()
+        others = tree.get("additional_resource_managers") or ()
+        return [part["resource_manager"]["cluster_name"] for part in (tree, *others)]
+
     def configure_log(self, caller: Caller, changes: Mapping[str, Any]) -> None:
         """Change `level` or `color` of the log until the master starts again.
 

@@ -155,16 +155,16 @@ class PoolBindings:
             )
 
     def _check_change(self, caller: Caller, name: str) -> None:
-        access.may(caller, "edit", "pool", refusal=REFUSAL)
-        if name not in self._pools.names:
-            there = ", ".join(self._pools.names)
-            raise NotFound(f"pool with name {name} doesn't exist; there are: {there}")
-        if name in self._pools.defaults:
+        if name in self._pools.defaults:  # the reason for everybody, also for admins
             raise FailedPrecondition(
                 f"default resource pool {name} cannot be bound to any workspace: it takes the "
                 "tasks of those that name no pool; bind another one, or name another default pool "
                 "in resource_manager"
             )
+        access.may(caller, "edit", "pool", refusal=REFUSAL)
+        if name not in self._pools.names:
+            there = ", ".join(self._pools.names)
+            raise NotFound(f"pool with name {name} doesn't exist; there are: {there}")
 
 
 def warn_of_nobody(pool: str) -> None:
@@ -193,7 +193,14 @@ async def _insert(conn: Conn, pool: str, workspace_ids: Sequence[int]) -> None:
 
 
 async def _ids(conn: Conn, ids: Sequence[int], names: Sequence[str]) -> list[int]:
-    """Each workspace once, by its id or its name."""
+    """Each workspace once, by its id or its name.
+
+    Raises:
+        NotFound: some do not exist. InvalidArgument: one is named twice.
+    """
+    twice = [item for item in (*ids, *names) if (*ids, *names).count(item) > 1]
+    if twice:
+        raise InvalidArgument(f"workspace {twice[0]} is named twice: name it once")
     named = await rows.find_workspace_ids(conn, names)
     known = await rows.list_known_workspaces(conn, ids)
     missing = [name for name in names if name not in named]

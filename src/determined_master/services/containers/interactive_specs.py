@@ -25,6 +25,8 @@ from determined_master.services.containers.options import mounts
 from determined_wire import agent_link as link
 
 PROGRAM = ("python3", "-m", "determined.exec.entry")
+_NO_COMMAND = ("true",)
+"""A command may be started without an entrypoint; it ends at once."""
 SERVICE_KEY = f"{task_spec.RUN_DIR}/tensorboard/service-key"
 
 
@@ -187,7 +189,7 @@ def _mounts(task: TaskToStart, config: ContainerConfig) -> list[link.Mount]:
 
 
 PROGRAMS: Mapping[InteractiveKind, Program] = {
-    "COMMAND": Program(arguments=lambda task: task.arguments),
+    "COMMAND": Program(arguments=lambda task: task.arguments or _NO_COMMAND),
     "NOTEBOOK": Program(variables=_notebook_variables, files=_notebook_files),
     "SHELL": Program(arguments=lambda task: (str(task.port),), files=_shell_files),
     "TENSORBOARD": Program(

@@ -24,9 +24,10 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     """Which experiments: those named, or all that a filter matches."""
 
     project_id: int
+    """0 for all projects."""
     ids: Sequence[int] = ()
     filter: ExperimentQuery | None = None
-    """Takes the place of `ids` when given; always within the project."""
+    """Takes the place of `ids` when given."""
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -45,13 +46,17 @@ class ExperimentBulk:
     async def each(self, caller: Caller, selection: Selection, act: Act) -> list[Result]:
         """Do `act` to each; those that do not exist come first in the answer."""
         access.may(caller, "read", "experiment")
+        seen = access.visible(caller, "experiment")
         async with self._db.acquire() as conn:
             if selection.filter is not None:
-                found = await list_ids(conn, selection.filter)
+                chosen = msgspec.structs.replace(selection.filter, workspace_ids=seen)
+                found = await list_ids(conn, chosen)
                 missing: list[int] = []
             else:
                 asked = list(dict.fromkeys(selection.ids))
-                wanted = ExperimentQuery(ids=asked, project_id=selection.project_id)
+                wanted = ExperimentQuery(
+                    ids=asked, project_id=selection.project_id, workspace_ids=seen
+                )
                 found = await list_ids(conn, wanted) if asked else []
                 missing = [i for i in asked if i not in set(found)]
         results = [Result(i, f"experiment '{i}' not found") for i in missing]

@@ -1,7 +1,7 @@
 """Does the same to many runs; each succeeds or fails independently.
 
-Only ending is something that a run does for itself. It is paused, archived, moved and deleted
-with its search, so all runs of that search must be meant.
+Only ending is something that a run does for itself. It is archived, moved and deleted with its
+search, so all runs of that search must be meant. A run of a search of several is not paused.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class RunSelection(msgspec.Struct, frozen=True, kw_only=True):
     """Which runs: those named, or all that a filter of the search language matches."""
 
     project_id: int = 0
-    """0 for all projects."""
+    """0 or -1 for all projects."""
     ids: Sequence[int] = ()
     filter: str | None = None
     """Takes the place of `ids` when given."""
@@ -60,10 +60,17 @@ class RunBulk:
         """Do `act` to the experiment of each run, if all of its runs are selected.
 
         Args:
-            verb: the action, for the text that refuses a part of a search.
+            verb: the action, for the text that refuses a part of a search. Runs of a search of
+                several are not paused or resumed at all.
         """
         members, results = await self._members(caller, selection)
         for experiment_id, some in _by_experiment(members).items():
+            if verb in ("pause", "resume") and some[0].is_multitrial:
+                results += [
+                    Result(m.id, f"Cannot pause/unpause run '{m.id}' (part of multi-trial).")
+                    for m in some
+                ]
+                continue
             if len(some) < some[0].siblings:
                 named = ", ".join(str(m.id) for m in some[:MAX_NAMED])
                 error = (
@@ -96,7 +103,7 @@ class RunBulk:
     ) -> tuple[list[ExperimentRun], list[Result]]:
         access.may(caller, "read", "experiment")
         seen = access.visible(caller, "experiment")
-        project_id = selection.project_id or None
+        project_id = selection.project_id if selection.project_id > 0 else None
         async with self._db.acquire() as conn:
             if selection.filter is None:
                 asked = list(dict.fromkeys(selection.ids))

@@ -24,6 +24,7 @@ from determined_master.engine.causes import OnlyOnce, UserRequest
 from determined_master.records.experiments import ExperimentRow
 from determined_master.services.cluster.pools import Pools
 from determined_master.services.experiments.configs import ExperimentConfigs, PreparedExperiment
+from determined_master.services.experiments.first_trials import FirstTrials
 from determined_master.services.search.sources import check_source, hold_source
 from determined_master.services.workspaces.places import hold_project
 from determined_master.store.experiments import detached
@@ -260,6 +261,9 @@ class Experiments:
     async def _steer(self, caller: Caller, experiment_id: int, event: exp.ExperimentEvent) -> None:
         row = await self.get(caller, experiment_id)
         access.may_control(caller, "experiment", row)
+        is_end = isinstance(event, exp.ExperimentCanceled | exp.ExperimentKilled)
+        if is_end and row.state in TERMINAL:
+            return  # its story would have a line of nothing
         cause = UserRequest(caller.user_id, entropy.new_uuid())
         await self._engine.post(EXPERIMENT, ExperimentId(experiment_id), event, cause=cause)
 
@@ -285,35 +289,13 @@ class Experiments:
     ) -> int:
         async with self._db.acquire() as conn:
             experiment_id = await rows.next_experiment_id(conn)
-        config, place = prepared.built.typed, prepared.place
+        searcher, place = prepared.built.typed.searcher, prepared.place
         assert place is not None
-        new = rows.NewExperiment(
-            id=experiment_id,
-            job_id=str(entropy.new_uuid()),
-            user_id=caller.user_id,
-            workspace_id=place.workspace_id,
-            project_id=place.project_id,
-            name=config.name,
-            description=config.description,
-            labels=list(config.labels),
-            config=prepared.built.config,
-            original_config=submission.config,
-            seed=config.seed,
-            searcher_type=config.searcher_name,
-            searcher_metric=config.searcher.metric,
-            smaller_is_better=config.searcher.smaller_is_better,
-            resource_pool=config.resources.resource_pool,
-            model_digest=model.digest,
-            model_size=model.size_bytes,
-            started_at=clock.now(),
-            forked_from=submission.parent_id or None,
-            unmanaged=submission.is_detached,
-            external_id=submission.external_id,
-        )
+        new = _new_experiment(caller, submission, prepared, model, experiment_id)
 
         async def store(conn: Conn) -> None:
             await hold_project(conn, place)
-            await hold_source(conn, config.searcher)
+            await hold_source(conn, searcher)
             if model.digest is not None and model.tgz is not None:
                 await rows.insert_model_definition(conn, model.digest, model.tgz)
             await rows.insert_experiment(conn, new)
@@ -321,20 +303,25 @@ class Experiments:
                 answer = {"experiment_id": experiment_id}
                 await rows.insert_answer(conn, caller.user_id, submission.idempotency_key, answer)
 
+        first_trials = FirstTrials(self._engine, experiment_id)
         try:
-            await self._engine.post(
+            created = await self._engine.post(
                 EXPERIMENT,
                 ExperimentId(experiment_id),
                 _creation(experiment_id, submission),
                 cause=OnlyOnce("created"),
                 within=store,
             )
+            if created.state is not None:
+                await first_trials.wait(created.state.trials_requested)
         except Aborted:
             # The same request came through another process and was first.
             known = await self._known_answer(caller, submission)
             if known is None:
                 raise
             return known
+        finally:
+            first_trials.close()
         return experiment_id
 
     async def _known_answer(self, caller: Caller, submission: Submission) -> int | None:
@@ -353,6 +340,40 @@ class Experiments:
 def _packed(files: Sequence[ModelFile]) -> ModelDirectory:
     tgz = pack(files)
     return ModelDirectory(hashlib.sha256(tgz).digest(), len(tgz), tgz)
+
+
+def _new_experiment(
+    caller: Caller,
+    submission: Submission,
+    prepared: PreparedExperiment,
+    model: ModelDirectory,
+    experiment_id: int,
+) -> rows.NewExperiment:
+    config, place = prepared.built.typed, prepared.place
+    assert place is not None
+    return rows.NewExperiment(
+        id=experiment_id,
+        job_id=str(entropy.new_uuid()),
+        user_id=caller.user_id,
+        workspace_id=place.workspace_id,
+        project_id=place.project_id,
+        name=config.name,
+        description=config.description,
+        labels=list(config.labels),
+        config=prepared.built.config,
+        original_config=submission.config,
+        seed=config.seed,
+        searcher_type=config.searcher_name,
+        searcher_metric=config.searcher.metric,
+        smaller_is_better=config.searcher.smaller_is_better,
+        resource_pool=config.resources.resource_pool,
+        model_digest=model.digest,
+        model_size=model.size_bytes,
+        started_at=clock.now(),
+        forked_from=submission.parent_id or None,
+        unmanaged=submission.is_detached,
+        external_id=submission.external_id,
+    )
 
 
 def _creation(

@@ -162,9 +162,12 @@ class InteractiveTasks:
 
         Raises:
             InvalidArgument: the page begins before the first, or its length is negative.
+            NotFound: the caller does not see the workspace that it asks for.
         """
         access.may(caller, "read", "task")
         async with self._db.acquire() as conn:
+            if wanted.workspace_id:
+                await _check_seen(conn, caller, wanted.workspace_id)
             return await rows.list_interactive_tasks(
                 conn, msgspec.structs.replace(wanted, among=access.visible(caller, "task"))
             )
@@ -262,3 +265,10 @@ def _check_place(caller: Caller, new: InteractiveLaunch) -> None:
     missing = f"{REFUSED}workspace '{workspace_id}' not found"
     access.may_see(caller, "workspace", workspace_id, missing)
     access.may(caller, "create", "task", workspace_id=workspace_id)
+
+
+async def _check_seen(conn: Conn, caller: Caller, workspace_id: int) -> None:
+    missing = f"workspace '{workspace_id}' not found"
+    if await workspaces.find_workspace(conn, workspace_id, caller.user_id) is None:
+        raise NotFound(missing)
+    access.may_see(caller, "workspace", workspace_id, missing)

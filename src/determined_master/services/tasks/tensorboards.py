@@ -69,8 +69,8 @@ def inherited(
 ) -> Mapping[str, Any]:
     """A configuration with the parts inherited from the newest experiment.
 
-    These are its image, which can read what the experiment wrote, and the credentials to pull it;
-    nothing if the user or the template names an image.
+    These are its image, which can read what the experiment wrote, and the credentials and secrets
+    to pull it; nothing if the user or the template names an image.
     """
     environment = config.get("environment") or {}
     below = template.get("environment") or {}
@@ -82,7 +82,27 @@ def inherited(
     taken = {**environment, "image": source.get("image")}
     if not environment.get("registry_auth") and not below.get("registry_auth"):
         taken["registry_auth"] = source.get("registry_auth")
+    secrets = _pull_secrets(source)
+    is_readable = isinstance(environment.get("pod_spec") or {}, Mapping)
+    if secrets and is_readable and not _pull_secrets(environment) and not _pull_secrets(below):
+        taken["pod_spec"] = _with_pull_secrets(environment.get("pod_spec"), secrets)
     return {**config, "environment": taken}
+
+
+def _pull_secrets(environment: Mapping[str, Any]) -> Any:
+    """Of its pod spec; None where there is none, or none that can be read."""
+    found: Any = environment
+    for key in ("pod_spec", "spec", "imagePullSecrets"):
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return found
+
+
+def _with_pull_secrets(pod_spec: Mapping[str, Any] | None, secrets: Any) -> dict[str, Any]:
+    pod = pod_spec or {}
+    spec = pod.get("spec") or {}
+    if not isinstance(spec, Mapping):
+        return dict(pod)  # reported as an error
+    return {**pod, "spec": {**spec, "imagePullSecrets": secrets}}
 
 
 async def _experiments(conn: Conn, caller: Caller, shown: Shown) -> list[int]:

@@ -52,13 +52,14 @@ def check_workspace(workspace_id: int, place: ProjectRef | None) -> ProjectRef:
     """The place of a workspace's tasks.
 
     Raises:
-        NotFound: there is no such workspace.
-        FailedPrecondition: it is archived or being deleted.
+        NotFound: there is no such workspace, or it is archived.
+        FailedPrecondition: it is being deleted.
     """
     if place is None:
         raise NotFound(f"workspace '{workspace_id}' not found")
-    state = "DELETING" if place.is_leaving else ""
-    check_open(f"workspace '{workspace_id}'", place.is_archived, state)
+    if place.is_archived and not place.is_leaving:
+        raise NotFound(f"workspace '{workspace_id}' is archived: unarchive it first")
+    check_open(f"workspace '{workspace_id}'", False, "DELETING" if place.is_leaving else "")
     return place
 
 

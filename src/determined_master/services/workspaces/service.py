@@ -258,13 +258,14 @@ def _columns(new: WorkspaceChange, old: WorkspaceRow | None) -> dict[str, Any]:
 
 
 def _agent(given: Mapping[str, Any]) -> dict[str, Any]:
-    values = {name: given.get(name) for name in AGENT_FIELDS}
-    missing = [name for name, value in values.items() if value in (None, "")]
-    if missing and len(missing) < len(AGENT_FIELDS):
-        raise InvalidArgument(
-            f"agent uid, gid, user and group must be set together; missing: {', '.join(missing)}"
-        )
-    return dict.fromkeys(AGENT_FIELDS) if missing else values
+    """The user alone, the group alone or both; an account is its number with its name."""
+    values = {name: given.get(name) or None for name in AGENT_FIELDS}
+    values |= {name: given.get(name) for name in ("agent_uid", "agent_gid")}
+    for number, name in (("agent_uid", "agent_user"), ("agent_gid", "agent_group")):
+        if (values[number] is None) != (values[name] is None):
+            missing = number if values[number] is None else name
+            raise InvalidArgument(f"{number} and {name} must be set together; missing: {missing}")
+    return values
 
 
 def _check_agent(caller: Caller, values: Mapping[str, Any], row: WorkspaceRow) -> None:

@@ -192,8 +192,8 @@ async def update_metadata(conn: Conn, uuid: str, metadata: dict[str, Any]) -> bo
 async def update_resources(conn: Conn, uuid: str, resources: dict[str, int], state: str) -> None:
     """Store the remaining files of a checkpoint, and correct the sums of its owners.
 
-    Complete and partly deleted checkpoints count. A concurrent report of the same one waits
-    for, so that nothing is taken off twice.
+    A deleted one keeps its list of files. Complete and partly deleted checkpoints count. Two
+    reports of the same one wait for each other, so that nothing is taken off twice.
     """
     query = """
         WITH before AS (
@@ -214,7 +214,8 @@ async def update_resources(conn: Conn, uuid: str, resources: dict[str, int], sta
           FROM before WHERE e.id = before.experiment_id
            AND (SELECT count(*) FROM trial) >= 0 -- the trial's row is locked first, as by all
     """
-    await conn.execute(query, uuid, resources, state, sum(resources.values()))
+    size = 0 if state == "DELETED" else sum(resources.values())
+    await conn.execute(query, uuid, resources, state, size)
 
 
 async def upsert_storage(conn: Conn, config: dict[str, Any]) -> int:

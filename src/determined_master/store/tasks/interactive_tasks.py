@@ -65,6 +65,8 @@ _MATCHING = """
        AND (cardinality($3::text[]) = 0 AND cardinality($4::int[]) = 0
             OR u.username = ANY ($3) OR k.user_id = ANY ($4))
        AND ($5 = 0 OR i.workspace_id = $5)
+       AND EXISTS (SELECT FROM workspaces w
+                    WHERE w.id = i.workspace_id AND w.state <> 'DELETING')
        AND ($6::int[] IS NULL OR i.workspace_id = ANY ($6))
 """
 
@@ -102,6 +104,8 @@ async def find_interactive_task(conn: Conn, task_id: str) -> InteractiveRow | No
 
 async def list_interactive_tasks(conn: Conn, wanted: TaskQuery) -> tuple[list[ListedTask], Page]:
     """Those that match, a page of them, and where it lies among all that do.
+
+    Tasks of deleted workspaces do not appear, also while they end.
 
     Raises:
         InvalidArgument: the page begins before the first, or its length is negative.

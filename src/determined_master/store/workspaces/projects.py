@@ -62,8 +62,9 @@ async def list_projects(
     workspace_id: int | None = None,
     project_id: int | None = None,
     key: str | None = None,
+    ids: Sequence[int] | None = None,
 ) -> list[ProjectRow]:
-    """The projects of a workspace, or the one of that id or key, by id."""
+    """The projects of a workspace, or those of these ids, that id or that key, by id."""
     query = """
         SELECT p.id, p.workspace_id, w.name AS workspace_name, w.user_id AS workspace_user_id,
                p.name, p.key, p.description, p.notes, p.user_id, u.username,
@@ -80,10 +81,11 @@ async def list_projects(
                       coalesce(sum(e.num_trials), 0)::int AS num_runs
                  FROM experiments e WHERE e.project_id = p.id) s ON true
          WHERE ($1::int IS NULL OR p.workspace_id = $1) AND ($2::int IS NULL OR p.id = $2)
-           AND ($3::text IS NULL OR p.key = $3)
+           AND ($3::text IS NULL OR p.key = $3) AND ($4::int[] IS NULL OR p.id = ANY ($4))
          ORDER BY p.id
     """
-    return [ProjectRow(**row) for row in await conn.fetch(query, workspace_id, project_id, key)]
+    found = await conn.fetch(query, workspace_id, project_id, key, ids)
+    return [ProjectRow(**row) for row in found]
 
 
 async def lock_project(conn: Conn, project_id: int) -> ProjectRow | None:

@@ -17,6 +17,7 @@ class Length(ValueType):
     """An object with a unit as its only key; where allowed, a number alone."""
 
     allows_bare_number: bool = False
+    at_least: int = 0
 
     def read(self, value: Any, at: str, report: ProblemReport) -> Any:
         if self.allows_bare_number and isinstance(value, (int, float)):
@@ -29,13 +30,13 @@ class Length(ValueType):
             )
             return None
         unit, number = next(iter(value.items()))
-        return {unit: Integer(at_least=0).read(number, f"{at}.{unit}", report)}
+        return {unit: Integer(at_least=self.at_least).read(number, f"{at}.{unit}", report)}
 
     def json_schema(self) -> dict[str, Any]:
         objects: list[dict[str, Any]] = [
             {
                 "type": "object",
-                "properties": {unit: {"type": "integer", "minimum": 0}},
+                "properties": {unit: {"type": "integer", "minimum": self.at_least}},
                 "required": [unit],
                 "additionalProperties": False,
             }

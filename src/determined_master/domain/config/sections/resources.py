@@ -17,7 +17,7 @@ from determined_master.domain.config.sections.mounts import DEVICE, container_pa
 DEFAULT_PRIORITY = 42
 """Used where the pool sets none."""
 
-_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kmgtp]?)i?b?", re.IGNORECASE | re.ASCII)
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(?:([kmgtp])(?:i?b)?|b)?", re.IGNORECASE | re.ASCII)
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 
 
@@ -76,7 +76,7 @@ class MemorySize(ValueType):
         if match is None:
             report.problem(at, f'must be a valid memory size such as "64m", but found "{value}"')
             return None
-        size = int(Decimal(match[1]) * 1024 ** _POWERS[match[2].lower()])
+        size = int(Decimal(match[1]) * 1024 ** _POWERS[(match[2] or "").lower()])
         return Integer(at_least=0).read(size, at, report)
 
     def json_schema(self) -> dict[str, Any]:
@@ -91,6 +91,9 @@ def _fits_its_limit(resources: dict[str, Any], at: str, report: ProblemReport) -
 
 
 PRIORITY = Integer(at_least=1, at_most=99)
+AGENT_LABEL = Field(
+    Text(), is_hidden_when_null=True, no_effect="has no effect any more: use resource_pool"
+)
 
 RESOURCES = Object(
     {
@@ -105,11 +108,7 @@ RESOURCES = Object(
         "native_parallel": Field(
             Boolean(), False, is_required=False, no_effect="has no effect any more"
         ),
-        "agent_label": Field(
-            Text(),
-            is_hidden_when_null=True,
-            no_effect="has no effect any more: use resource_pool",
-        ),
+        "agent_label": AGENT_LABEL,
     },
     rules=(_fits_its_limit,),
 )

@@ -159,7 +159,7 @@ _TIME = {
 _MAX_LENGTH = Field(
     Length(allows_bare_number=True), is_hidden_when_null=True, no_effect=_NO_LENGTH
 )
-_MAX_LENGTH_WITH_UNIT = Field(Length(), is_hidden_when_null=True, no_effect=_NO_LENGTH)
+_MAX_LENGTH_WITH_UNIT = Field(Length(at_least=1), is_hidden_when_null=True, no_effect=_NO_LENGTH)
 _STOP_ONCE = Field(
     Boolean(),
     is_hidden_when_null=True,

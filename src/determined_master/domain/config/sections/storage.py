@@ -278,6 +278,7 @@ class _SeenStorage(Object):
 def _without_counters(variant: Object) -> Object:
     shown = {k: f for k, f in variant.fields.items() if not k.startswith("save_")}
     kept = {k: f for k, f in shown.items() if not f.no_effect}
+    kept |= {key: _ignored() for key in _OLDER_PATHS}
     return _SeenStorage(kept, rules=variant.rules)
 
 

@@ -1,0 +1,60 @@
+"""Requests of users' scripts through the bindings of 0.38.1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.compat.client import Client
+from tests.e2e.cluster import PASSWORD, Cluster, until
+
+pytestmark = [pytest.mark.compat, pytest.mark.slow, pytest.mark.xdist_group("compat")]
+
+
+@pytest.fixture(scope="module")
+def found(client: Client) -> dict[str, Any]:
+    """The answers that the script got."""
+    answers: dict[str, Any] = client.script("sdk_scripts.py", "admin", PASSWORD)
+    return answers
+
+
+def test_a_new_experiment_and_a_fork_are_answered_with_their_trials(found: dict[str, Any]) -> None:
+    assert found["trials"] == [2, 2]
+
+
+def test_a_hyperparameter_is_filtered_by_its_bare_name_and_a_waiting_run_is_active(
+    found: dict[str, Any],
+) -> None:
+    assert found["runs"] == [[{"x": 2}, "STATE_ACTIVE"]]
+
+
+def test_runs_of_a_search_are_not_paused_and_each_is_answered(found: dict[str, Any]) -> None:
+    assert found["paused_runs"] == found["refusals"]
+    assert found["paused_by_filter"] == ["Cannot pause/unpause run "]
+
+
+def test_bulk_actions_on_any_project_act(found: dict[str, Any]) -> None:
+    assert found["paused"] == [""]
+    assert found["states"] == ["STATE_PAUSED", "STATE_QUEUED"]
+    assert (found["killed"], found["archived"]) == (["", ""], [""])
+    assert found["ended"] == ["STATE_CANCELED"] * 2
+
+
+def test_a_template_serves_tasks_of_every_kind(found: dict[str, Any]) -> None:
+    assert found["command"] == ["echo", "by template"]
+    assert found["from_template"] == ["echo", "by template"]
+
+
+def test_a_command_without_an_entrypoint_ends_at_once(
+    found: dict[str, Any], cluster: Cluster
+) -> None:
+    path = f"/api/v1/commands/{found['empty']}"
+    ended = until(
+        lambda: (c := cluster.get(path)["command"])["state"] == "STATE_TERMINATED" and c,
+        what="the end of a command",
+    )
+    assert ended["exitStatus"] == "allocation exited successfully"
+
+
+def test_restarts_are_counted_without_the_last_failure(found: dict[str, Any]) -> None:
+    assert found["restarts"] == 2
