@@ -51,6 +51,7 @@ class App:
         self.admission = backends.admission
         self.flusher = work.flusher
         self.deletions = work.deletions
+        self.deliveries = base.deliveries
         self.services = make_services(base, backends, queues, work, passwords)
         self._api = Api(
             all_routes(),

@@ -102,6 +102,10 @@ async def _fill(world: World) -> None:
     version = {"checkpointUuid": world.names["uuid"], "comment": MARK}
     await ok(admin, "POST", "/api/v1/models/mod/versions", version)
     task = {"config": f"entrypoint: [python3, {MARK}.py]\n", "projectId": project_id}
+    hook = {"url": "http://example.org", "name": MARK, "workspaceId": workspace}
+    hook |= {"webhookType": "WEBHOOK_TYPE_DEFAULT", "mode": "WEBHOOK_MODE_WORKSPACE"}
+    trigger = {"triggerType": "TRIGGER_TYPE_TASK_LOG", "condition": {"regex": MARK}}
+    webhook = await ok(admin, "POST", "/api/v1/webhooks", {**hook, "triggers": [trigger]})
     generic = await ok(admin, "POST", "/api/v1/generic-tasks", task)
     body = {"config": DETACHED, "projectId": project_id, "unmanaged": True}
     await ok(admin, "PUT", "/api/v1/experiments/by-external-id/ext", body)
@@ -125,6 +129,7 @@ async def _fill(world: World) -> None:
         "allocation": world.names["allocation_id"],
         "template": "tpl",
         "model": "mod",
+        "webhook": str(webhook["webhook"]["id"]),
         "generic": generic["taskId"],
         "group": str(group["group"]["groupId"]),
     }

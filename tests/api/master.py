@@ -25,12 +25,16 @@ from determined_master.services.access.passwords import Passwords
 from determined_master.services.catalog import Services
 from determined_master.services.cluster.bootstrap import bootstrap
 from determined_master.settings.master import Settings
+from determined_master.settings.sections import WebhookSettings
 from determined_master.store.db import Address, Database
 from determined_master.store.logs import task_logs
 from determined_wire.agent_link import Device
 
 PASSWORD = "Secret-1234"
-SETTINGS = Settings(checkpoint_storage={"type": "shared_fs", "host_path": "/tmp/storage"})
+SETTINGS = Settings(
+    checkpoint_storage={"type": "shared_fs", "host_path": "/tmp/storage"},
+    webhooks=WebhookSettings(signing_key="key of the tests", allowed_networks=("127.0.0.0/8",)),
+)
 ADMIN = Caller(user_id=1, username="admin", is_admin=True)
 
 
@@ -100,7 +104,12 @@ async def running_services(
     async with pool.acquire() as conn:
         await task_logs.ensure_partitions(conn, clock.now().date())
     async with asyncio.TaskGroup() as group:
-        loops = (app.engine.run(), app.flusher.run(), app.deletions.run())
+        loops = (
+            app.engine.run(),
+            app.flusher.run(),
+            app.deletions.run(),
+            app.deliveries.run(),
+        )
         running = [group.create_task(loop) for loop in loops]
         await app.engine.wait_until_leading()
         yield app.services, app.engine

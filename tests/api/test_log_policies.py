@@ -172,7 +172,7 @@ async def test_patterns_of_many_tasks_are_bounded_in_memory(
 ) -> None:
     monkeypatch.setattr("determined_master.services.logs.policies.MAX_KNOWN_TASKS", 1)
     await scene.submitted(world)  # makes no lines of its own
-    policies = world.services[TaskLogs]._policies
+    policies = world.services[TaskLogs]._watchers[0]
     for task_id in (trial["taskId"], "nosuch", trial["taskId"], "other"):
         await policies.look_at(task_id, "a1", ["illegal address"])
     assert list(policies._known) == ["other"]

@@ -26,6 +26,7 @@ from tests.api import (
     cases_tokens,
     cases_usage,
     cases_users,
+    cases_webhooks,
 )
 from tests.api.client import Client
 from tests.api.master import PASSWORD, running_services
@@ -61,6 +62,7 @@ CASES: dict[str, Case] = {
     **cases_proxy.CASES,
     **cases_roles.CASES,
     **cases_usage.CASES,
+    **cases_webhooks.CASES,
 }
 SAMPLES = load()
 WITH_CORS = "enable_cors: true"

@@ -86,3 +86,7 @@ def test_the_openapi_document_describes_every_served_route() -> None:
         assert names == {n.rstrip("*") for n in re.findall(r"{([^}]+)}", route.path)}
     references = re.findall(r'"#/components/schemas/(\w+)"', document(all_routes(), "1").decode())
     assert set(references) <= parsed["components"]["schemas"].keys()
+
+
+def test_every_route_of_the_public_api_is_served() -> None:
+    assert set(PUBLIC) - {(r.method, r.path) for r in all_routes()} == set()

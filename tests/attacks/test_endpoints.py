@@ -12,8 +12,8 @@ from tests.api.client import Client
 from tests.api.samples import World
 from tests.api.test_downloads import registered
 
-from determined_master.backends.buckets.endpoint_guard import is_public
 from determined_master.backends.buckets.object_storage import ObjectStorage, region_of_bucket
+from determined_master.domain.addresses import is_public
 from determined_master.domain.checkpoints.access import StorageAccess
 from determined_master.domain.errors import FailedPrecondition, Unavailable
 from determined_master.services.checkpoints.files import CheckpointFiles

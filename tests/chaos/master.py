@@ -105,7 +105,7 @@ class Master:
         )
         self.live = live = LiveAllocations(self._trigger_planning)
         policies = LogPolicyMatcher(engine, pool)
-        self.logs = TaskLogs(pool, policies, searches_in(pool))
+        self.logs = TaskLogs(pool, [policies], searches_in(pool))
         identity = MasterIdentity(
             master_id=self.process.name, cluster_id="c", cluster_name="c", version="sim"
         )

@@ -140,6 +140,11 @@ async def update_experiment_states(s: Statement) -> None:
         )
 
 
+@statement("store.webhooks.deliveries.insert_state_events")
+async def insert_state_events(s: Statement) -> None:
+    """No webhooks."""
+
+
 @statement("store.queue.job_queue.update_place")
 async def update_place(s: Statement) -> None:
     """The place of a job in its queue."""

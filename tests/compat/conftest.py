@@ -17,6 +17,7 @@ from tests.environments import NotInstalled
 SETTINGS = """\
 resource_pools: [{pool_name: default}, {pool_name: rig}]
 security: {authz: {rbac_ui_enabled: true}}
+webhooks: {signing_key: secret, allowed_networks: [127.0.0.0/8]}
 """
 
 

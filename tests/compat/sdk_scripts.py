@@ -3,8 +3,13 @@
 Arguments: user, password. Prints one JSON object.
 """
 
+import hashlib
+import hmac
+import http.server
 import json
+import queue
 import sys
+import threading
 import warnings
 
 warnings.simplefilter("ignore")
@@ -104,4 +109,74 @@ failing = create(
 )
 client.get_experiment(failing.id).wait(interval=0.2)
 found["restarts"] = b.get_GetTrial(session, trialId=failing.trialIds[0]).trial.restarts
+
+
+class Hook(http.server.BaseHTTPRequestHandler):
+    """Keeps what is delivered."""
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        at = self.headers["X-Determined-AI-Signature-Timestamp"]
+        signed = hmac.new(b"secret", at.encode() + b"," + body, hashlib.sha256).hexdigest()
+        delivered.put((json.loads(body), signed == self.headers["X-Determined-AI-Signature"]))
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_):
+        """Nothing is printed."""
+
+
+delivered = queue.Queue()
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hook)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+
+
+def trigger(kind, **condition):
+    return b.v1Trigger(triggerType=kind, condition=condition)
+
+
+def webhook(name, *triggers, mode=b.v1WebhookMode.WORKSPACE):
+    body = b.v1Webhook(
+        name=name,
+        url=f"http://127.0.0.1:{server.server_address[1]}/",
+        webhookType=b.v1WebhookType.DEFAULT,
+        mode=mode,
+        triggers=triggers,
+        workspaceId=1,
+    )
+    return b.post_PostWebhook(session, body=body).webhook.id
+
+
+kinds = b.v1TriggerType
+ended = trigger(kinds.EXPERIMENT_STATE_CHANGE, state="CANCELED")
+line = trigger(kinds.TASK_LOG, regex="told .*")
+alert = trigger(kinds.CUSTOM)
+hooks = [
+    webhook("ended", ended),
+    webhook("line", line),
+    webhook("alert", alert, mode=b.v1WebhookMode.SPECIFIC),
+]
+b.post_TestWebhook(session, id=hooks[0])
+found["hook_test"] = delivered.get(timeout=30)
+hooked = create(
+    {**RANDOM, "name": "hooked", "integrations": {"webhooks": {"webhook_name": ["alert"]}}}
+)
+task = b.get_GetTrial(session, trialId=hooked.trialIds[0]).trial.taskId
+entry = b.v1TaskLog(taskId=task, log="told you\n", agentId="agent-0")
+b.post_PostTaskLogs(session, body=b.v1PostTaskLogsRequest(logs=[entry]))
+found["hook_line"] = delivered.get(timeout=30)
+data = b.v1CustomWebhookEventData(title="t", description="d", level=b.v1LogLevel.INFO)
+body = b.v1PostWebhookEventDataRequest(
+    data=data, experimentId=hooked.id, trialId=hooked.trialIds[0]
+)
+b.post_PostWebhookEventData(session, body=body)
+found["hook_alert"] = delivered.get(timeout=30)
+client.get_experiment(hooked.id).kill()
+found["hook_state"] = delivered.get(timeout=30)
+b.patch_PatchWebhook(session, id=hooks[0], body=b.v1PatchWebhook(url="http://example.org/"))
+found["hooks"] = [(w.name, w.url) for w in b.get_GetWebhooks(session).webhooks[:1]]
+for hook in hooks:
+    b.delete_DeleteWebhook(session, id=hook)
+found["hooks_left"] = len(b.get_GetWebhooks(session).webhooks)
+server.shutdown()
 print(json.dumps(found))

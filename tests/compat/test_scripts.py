@@ -58,3 +58,17 @@ def test_a_command_without_an_entrypoint_ends_at_once(
 
 def test_restarts_are_counted_without_the_last_failure(found: dict[str, Any]) -> None:
     assert found["restarts"] == 2
+
+
+def test_webhooks_deliver_states_lines_and_alerts_with_a_signature(found: dict[str, Any]) -> None:
+    events = {name: found[f"hook_{name}"] for name in ("test", "line", "alert", "state")}
+    assert [is_signed for _, is_signed in events.values()] == [True] * 4
+    assert events["test"][0]["event_data"] == {"data": "test"}
+    assert events["line"][0]["event_data"]["task_log"]["triggering_log"] == "told you\n"
+    assert events["alert"][0]["event_data"]["custom_data"]["title"] == "t"
+    assert events["state"][0]["event_data"]["experiment"]["state"] == "CANCELED"
+
+
+def test_webhooks_are_changed_and_deleted(found: dict[str, Any]) -> None:
+    assert found["hooks"] == [["ended", "http://example.org/"]]
+    assert found["hooks_left"] == 0

@@ -99,7 +99,7 @@ def line(text: str) -> tuple[Any, ...]:
 @pytest.mark.slow
 async def test_nothing_is_kept_of_a_task_that_nobody_follows_any_more(pool: Database) -> None:
     no_policies = cast(LogPolicyMatcher, None)  # looked at when lines are stored
-    logs = TaskLogs(pool, no_policies, searches_in(pool))
+    logs = TaskLogs(pool, [no_policies], searches_in(pool))
     caller = Caller(user_id=1, username="ann")
     pages = [page async for page in logs.follow(caller, ["1.over", "2.over"], LogFilter())]
     assert (pages, logs._news) == ([], {})

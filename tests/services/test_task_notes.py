@@ -31,7 +31,7 @@ async def test_a_note_with_a_key_is_logged_once_at_the_time_of_its_event(pool: D
     first, second = [await add_allocation(pool, number) for _ in range(2)]
     at = STARTED + timedelta(seconds=5)
     for _ in range(2):  # one master after the other
-        logs = TaskLogs(pool, NO_POLICIES, searches_in(pool))
+        logs = TaskLogs(pool, [NO_POLICIES], searches_in(pool))
         await logs.note(note(first, "pulled", key="event:u:1", at=at))
         await logs.note(note(second, "pulled", key="event:u:1", at=at))
         await logs.note(note(first, "looked"))

@@ -149,8 +149,6 @@ __internal: {preemption_timeout: 60}
 @pytest.mark.parametrize(
     ("path", "text"),
     [
-        ("webhooks.signing_key", "webhooks: {signing_key: k}"),
-        ("webhooks.base_url", "webhooks: {base_url: 'http://m'}"),
         ("integrations.pachyderm.address", "integrations: {pachyderm: {address: a}}"),
         ("security.authz._strict_ntsc_enabled", "security: {authz: {_strict_ntsc_enabled: true}}"),
     ],
@@ -233,7 +231,7 @@ def test_answers_have_the_observed_names(tmp_path: Path) -> None:
         ".resource_manager.scheduler.preemption",
         ".resource_manager.scheduler.gang_patience",
         ".resource_manager.verify_agent_ids",
-        *(".proxy", ".proxy.address", ".proxy.port"),
+        *(".proxy", ".proxy.address", ".proxy.port", ".webhooks.allowed_networks"),
     }
     inside = {n for n in names(shown) if n.startswith((".__internal.", ".oidc.", ".saml."))}
     inside |= {n for n in names(shown) if n.startswith(".det_cloud.")}

@@ -53,6 +53,14 @@ CASES = {
         "root.db.password: expected string",
     ),
     "3 a user without a host": ("db: {user: u}", "root.db.host: must be set"),
+    "6 a network that is none": (
+        "webhooks: {allowed_networks: [10.0.0.1/8]}",
+        "root.webhooks.allowed_networks: must be networks: 10.0.0.1/8 has host bits set",
+    ),
+    "6 an address without a scheme": (
+        "webhooks: {base_url: example.org}",
+        "root.webhooks.base_url: must be http(s)://HOST",
+    ),
     "4 half of TLS": ("security: {tls: {key: /k}}", "root.security.tls.cert: cert and key must"),
     "4 a certificate that is not there": (
         "security: {tls: {cert: /nope, key: /nope}}",

@@ -12,7 +12,6 @@ import traceback
 import types
 from typing import TYPE_CHECKING, Any, Callable, List, Optional, Type
 
-from determined.common.api import errors
 from determined.core._distributed import DistributedContext, DummyDistributedContext
 from determined.core._experimental import DummyExperimentalCoreContext, ExperimentalCoreContext
 from determined.core._preempt import DummyPreemptContext, PreemptContext
@@ -99,9 +98,9 @@ class Context:
         description: Optional[str] = None,
         level: Optional[str] = "info",
     ) -> None:
-        """Trigger the webhooks of type custom of this experiment's workspace.
+        """Send an alert to the webhooks that the experiment names in `integrations.webhooks`.
 
-        If the master has no webhooks, the alert is logged.
+        Outside of a trial the alert is logged.
 
         Raises:
             ValueError: `level` is not one of debug, info, warn, error.
@@ -112,14 +111,7 @@ class Context:
         if self._session is None or self.info is None or self.info.task_type != "TRIAL":
             logger.info("alert (%s): %s: %s", level, title, description)
             return
-        try:
-            self._post_alert(self._session, self.info.trial, title, description, level)
-        except errors.APIException as error:
-            if error.status_code != 501:
-                raise
-            logger.warning(
-                "this master has no webhooks; alert (%s): %s: %s", level, title, description
-            )
+        self._post_alert(self._session, self.info.trial, title, description, level)
 
     def close(
         self,

@@ -14,9 +14,11 @@ from determined_master.domain.messages import Record
 from determined_master.domain.search.memory import SearchMemory
 from determined_master.domain.search.method import SearchContext, build
 from determined_master.domain.search.records import BracketMember, RungEntry
+from determined_master.domain.webhooks.events import WATCHED_STATES
 from determined_master.engine.kind import Change, Kind, tag_of
 from determined_master.store.db import Conn
 from determined_master.store.experiments import experiments, removal, searches
+from determined_master.store.webhooks import deliveries
 
 
 class SearchContexts:
@@ -62,6 +64,14 @@ async def project_experiments(
     ]
     if rows:
         await experiments.update_experiment_states(conn, rows)
+    moved = [
+        c.after.id
+        for c in changes
+        if c.after.state in WATCHED_STATES
+        and (c.before is None or c.before.state != c.after.state)
+    ]
+    if moved:
+        await deliveries.insert_state_events(conn, moved, changes[0].at)
     entries = [(c.after.id, r) for c in changes for r in c.records if isinstance(r, RungEntry)]
     members = [(c.after.id, r) for c in changes for r in c.records if isinstance(r, BracketMember)]
     if members:

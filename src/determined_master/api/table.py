@@ -44,6 +44,7 @@ from determined_master.api.tasks import (
     tasks,
     tensorboards,
 )
+from determined_master.api.webhooks import webhooks
 from determined_master.api.workspaces import (
     namespaces,
     project_columns,
@@ -71,6 +72,7 @@ MODULES = (
     namespaces,
     projects,
     visits,
+    webhooks,
     experiments,
     experiment_search,
     runs,

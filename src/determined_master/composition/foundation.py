@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from determined_master import __version__, entropy
 from determined_master.aggregates import KINDS
+from determined_master.backends.webhooks.poster import HttpPoster
 from determined_master.engine import Engine
 from determined_master.pools.live import LiveAllocations
 from determined_master.services.access.identities import Identities
@@ -17,6 +18,8 @@ from determined_master.services.cluster.master import MasterFacts
 from determined_master.services.logs.policies import LogPolicyMatcher
 from determined_master.services.logs.searches import CONNECTIONS, SLICE_S, LogSearches
 from determined_master.services.logs.task_logs import TaskLogs
+from determined_master.services.webhooks.deliveries import Deliveries, signing_key
+from determined_master.services.webhooks.log_triggers import LogTriggers
 from determined_master.store.db import open_database
 
 if TYPE_CHECKING:
@@ -42,6 +45,8 @@ class Foundation:
     policies: LogPolicyMatcher
     searches: LogSearches
     logs: TaskLogs
+    deliveries: Deliveries
+    log_triggers: LogTriggers
     reports: AgentReports
     tokens: TaskTokens
     facts: MasterFacts
@@ -68,7 +73,15 @@ def build_foundation(
             address, min_size=0, max_size=CONNECTIONS, statement_timeout_s=SLICE_S
         )
     )
-    logs = TaskLogs(db, policies, searches)
+    hooks = settings.webhooks
+    deliveries = Deliveries(
+        db,
+        HttpPoster(hooks.networks()),
+        hooks.signing_key or signing_key(cluster.secret),
+        hooks.base_url,
+    )
+    log_triggers = LogTriggers(db, deliveries.wake)
+    logs = TaskLogs(db, [policies, log_triggers], searches)
     return Foundation(
         settings=settings,
         cluster=cluster,
@@ -80,6 +93,8 @@ def build_foundation(
         policies=policies,
         searches=searches,
         logs=logs,
+        deliveries=deliveries,
+        log_triggers=log_triggers,
         reports=AgentReports(engine, live, logs, trigger_planning),
         tokens=TaskTokens(cluster.secret),
         facts=_facts(settings, cluster),

@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from determined_master.aggregates.allocations import ALLOCATION
+from determined_master.aggregates.experiments import EXPERIMENT
 from determined_master.aggregates.generic_tasks import GENERIC_TASK
 from determined_master.aggregates.interactive_tasks import INTERACTIVE_TASK
 from determined_master.aggregates.trials import TRIAL
 from determined_master.domain.states import TERMINAL
+from determined_master.domain.webhooks.events import WATCHED_STATES
 
 if TYPE_CHECKING:
     from determined_master.composition.foundation import Foundation
     from determined_master.domain.allocation.messages import Allocation
+    from determined_master.domain.experiment.messages import Experiment
     from determined_master.domain.generic_task.messages import GenericTask
     from determined_master.domain.interactive_task.messages import InteractiveTask
     from determined_master.domain.trial.messages import Trial
@@ -28,12 +31,14 @@ class Listeners:
         self._logs = base.logs
         self._identities = base.identities
         self._tokens = base.tokens
+        self._deliveries = base.deliveries
         self._proxies = proxies
         self._feed = base.engine.feed
 
     def listen(self) -> None:
         """Receive commits from now on."""
         self._feed.listen(ALLOCATION, self._on_allocation)
+        self._feed.listen(EXPERIMENT, self._on_experiment)
         self._feed.listen(TRIAL, self._on_trial)
         self._feed.listen(GENERIC_TASK, self._on_generic_task)
         self._feed.listen(INTERACTIVE_TASK, self._on_interactive_task)
@@ -45,6 +50,10 @@ class Listeners:
             self._identities.forget_allocation(change.id)
             self._identities.forget_token(self._tokens.user_token(change.id))
             self._proxies.ended(change.id, change.state.request.task_id)
+
+    def _on_experiment(self, change: Changed[Experiment]) -> None:
+        if change.state.state in WATCHED_STATES:
+            self._deliveries.wake()
 
     def _on_trial(self, change: Changed[Trial]) -> None:
         if change.state.state in TERMINAL:  # its task has ended: its logs may be complete

@@ -84,6 +84,7 @@ class Loops:
             partial(aggregate_usage, usage),
             partial(record_agents, stays, reconnect_wait_s),
             partial(queues.wait_lines.run, queues.loops.decisions),
+            base.deliveries.run,
             work.deletions.run,
             work.retention.run,
             queues.recorder.run,

@@ -49,6 +49,7 @@ from determined_master.services.tasks.allocations import Allocations
 from determined_master.services.tasks.control import TaskControl
 from determined_master.services.tasks.service import Tasks
 from determined_master.services.tasks.tensorboards import Tensorboards
+from determined_master.services.webhooks.service import Webhooks
 from determined_master.services.workspaces.moves import Moves
 from determined_master.services.workspaces.project_columns import ProjectColumns
 from determined_master.services.workspaces.projects import Projects
@@ -112,6 +113,7 @@ def make_services(
         Workspaces(db, queues.bindings, work.deletions, roles, backends.namespaces),
         Projects(db, work.deletions, Moves(queues.bindings, queues.pools)),
         ProjectVisits(db),
+        Webhooks(db, base.deliveries, base.log_triggers, base.settings.webhooks.networks()),
         Stories(db),
         Harness(),
         Usage(db),

@@ -23,6 +23,7 @@ Thing = Literal[
     InteractiveWord,
     "job",
     "template",
+    "webhook",
     "model",
 ]
 

@@ -19,6 +19,7 @@ from determined_master.settings.reader import Duration
 
 if TYPE_CHECKING:
     from determined_master.settings.master import Settings
+    from determined_master.settings.sections import WebhookSettings
     from determined_master.settings.security import Authz
 
 MAX_RETENTION_DAYS = 32767
@@ -176,6 +177,7 @@ def _check_pools(settings: Settings, report: ProblemReport) -> None:
 def _check_others(settings: Settings, report: ProblemReport) -> None:
     MASTER_STORAGE.find_gaps(settings.checkpoint_storage, "root.checkpoint_storage", report)
     _check_proxy(settings, report)
+    _check_webhooks(settings.webhooks, report)
     _check_limits(settings, report)
     retention = settings.retention_policy
     days = retention.log_retention_days
@@ -223,6 +225,17 @@ def _check_proxy(settings: Settings, report: ProblemReport) -> None:
         report.problem("root.proxy.port", f"must differ from port, which is {settings.port} too")
 
 
+def _check_webhooks(webhooks: WebhookSettings, report: ProblemReport) -> None:
+    base = urlsplit(webhooks.base_url)
+    if webhooks.base_url and (base.scheme not in ("http", "https") or not base.netloc):
+        text = f"must be http(s)://HOST[:PORT][/PATH] but found {webhooks.base_url!r}"
+        report.problem("root.webhooks.base_url", text)
+    try:
+        webhooks.networks()
+    except ValueError as error:
+        report.problem("root.webhooks.allowed_networks", f"must be networks: {error}")
+
+
 def _check_schedule(schedule: str, at: str, report: ProblemReport) -> None:
     if len(schedule.split()) == 1:
         Duration().read(schedule, at, report)
@@ -265,8 +278,6 @@ def _not_in_this_version(settings: Settings) -> Iterator[tuple[str, object, str]
 
 def _without_effect(settings: Settings) -> Iterator[tuple[str, object]]:
     """Options of older files, and their values."""
-    yield "webhooks.signing_key", settings.webhooks.signing_key
-    yield "webhooks.base_url", settings.webhooks.base_url
     yield "integrations.pachyderm.address", settings.integrations.pachyderm.address
     yield "security.authz._strict_ntsc_enabled", settings.security.authz.strict_ntsc_enabled
 

@@ -45,7 +45,7 @@ from determined_master.settings.sections import (
     TaskLogging,
     Telemetry,
     UiCustomization,
-    Webhooks,
+    WebhookSettings,
 )
 from determined_master.settings.security import Security
 from determined_master.settings.yaml_text import parse_yaml
@@ -114,7 +114,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     retention_policy: Retention = Retention()
     observability: Observability = Observability()
     telemetry: Telemetry = Telemetry()
-    webhooks: Webhooks = Webhooks()
+    webhooks: WebhookSettings = WebhookSettings()
     feature_switches: Annotated[
         tuple[str, ...], Meta(description="NAME turns a switch on, -NAME turns it off.")
     ] = ()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ipaddress
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
+
+from determined_master.domain.addresses import IPNetwork
 
 Struct = msgspec.Struct
 LogLevel = Literal["trace", "debug", "info", "warn", "error", "fatal"]
@@ -120,14 +123,32 @@ class Retention(Struct, frozen=True, kw_only=True):
     ] = None
 
 
-class Webhooks(Struct, frozen=True, kw_only=True):
+class WebhookSettings(Struct, frozen=True, kw_only=True):
     """Calls to other services."""
 
     signing_key: Annotated[
         str,
-        Meta(description="Has no effect in this version."),
+        Meta(
+            description="Key of signatures (HMAC-SHA256); by default one of the cluster's own.",
+            extra={"is_secret": True},
+        ),
     ] = ""
-    base_url: Annotated[str, Meta(description="Has no effect in this version.")] = ""
+    base_url: Annotated[
+        str, Meta(description="Address of the master for links in messages; none without it.")
+    ] = ""
+    allowed_networks: Annotated[
+        tuple[str, ...],
+        Meta(
+            description=(
+                "Loopback, link-local and private networks that users may send to, "
+                "such as 10.1.0.0/16."
+            )
+        ),
+    ] = ()
+
+    def networks(self) -> tuple[IPNetwork, ...]:
+        """The allowed networks. Raises ValueError."""
+        return tuple(ipaddress.ip_network(text) for text in self.allowed_networks)
 
 
 class LogoPaths(Struct, frozen=True, kw_only=True):

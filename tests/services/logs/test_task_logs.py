@@ -62,7 +62,7 @@ async def test_lines_that_are_sent_again_are_stored_once_wherever_pieces_end(
     pool: Database, task_id: str, again_from: int
 ) -> None:
     seen: Any = Seen()
-    logs = TaskLogs(pool, seen, searches_in(pool))
+    logs = TaskLogs(pool, [seen], searches_in(pool))
     assert await logs.store_batch("a1", batch(task_id, 1, 7)) == 7
     assert await logs.store_batch("a1", batch(task_id, again_from, 11 - again_from)) == 10
     assert await stored(pool) == [f"line {n}\n" for n in range(1, 11)]
@@ -71,7 +71,7 @@ async def test_lines_that_are_sent_again_are_stored_once_wherever_pieces_end(
 
 async def test_of_posted_lines_all_are_stored_or_none(pool: Database, task_id: str) -> None:
     seen: Any = Seen()
-    logs = TaskLogs(pool, seen, searches_in(pool))
+    logs = TaskLogs(pool, [seen], searches_in(pool))
     lines = [PostedLine(task_id=task_id, log=f"line {n}\n") for n in range(8)]
     beyond = datetime.fromisoformat("9999-12-31T23:59:59-05:00")
     with pytest.raises(InvalidArgument, match="years 1 to 9999"):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import ipaddress
 import re
 import socket
 import socketserver
@@ -19,6 +18,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from determined_master import entropy
+from determined_master.domain.addresses import is_public
 
 MAX_HEAD_BYTES = 64 * 1024
 MAX_RULES = 1000
@@ -26,7 +26,6 @@ MAX_RULES = 1000
 CONNECT_S = 10.0
 IDLE_S = 300.0
 PIECE_BYTES = 256 * 1024
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _HOP = re.compile(rb"^(?:proxy-[a-z-]+|connection|keep-alive):", re.IGNORECASE)
 
 
@@ -115,18 +114,6 @@ def connect(host: str, port: int, *, may_be_private: bool = False) -> socket.soc
         else:
             return sock
     raise fault or OSError(f"{host} has no address")
-
-
-def is_public(address: str) -> bool:
-    """Whether an IP address is reachable from the internet, also inside of an IPv6 address."""
-    ip = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(ip, ipaddress.IPv6Address):
-        inner = ip.ipv4_mapped or ip.sixtofour
-        if inner is None and ip in _NAT64:
-            inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
-        if inner is not None:
-            return is_public(str(inner))
-    return ip.is_global and not ip.is_multicast
 
 
 class _Server(socketserver.ThreadingTCPServer):

@@ -77,6 +77,8 @@ NEEDS: Mapping[tuple[str, str], Needed] = {
     ("create", "template"): _any(P.CREATE_TEMPLATES),
     ("edit", "template"): _any(P.UPDATE_TEMPLATES),
     ("delete", "template"): _any(P.DELETE_TEMPLATES),
+    ("read", "webhook"): _any(P.VIEW_WEBHOOKS),
+    ("edit", "webhook"): _any(P.EDIT_WEBHOOKS),
 }
 """By action and kind. Only admins may do anything that is not listed."""
 

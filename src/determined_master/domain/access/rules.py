@@ -30,6 +30,7 @@ ThingKind = Literal[
     "checkpoint",
     "model",
     "template",
+    "webhook",
     "task",
     "log",
     "queue",
@@ -67,6 +68,7 @@ OWNER_ONLY: frozenset[tuple[Action, ThingKind]] = frozenset(
         ("delete", "project"),
         ("delete", "experiment"),
         ("delete", "model"),
+        ("edit", "webhook"),  # the owner of its workspace; those of all workspaces: admins
     }
 )
 CLOSED_TO_TASKS: frozenset[tuple[Action, ThingKind]] = ADMIN_ONLY | {("edit", "user")}

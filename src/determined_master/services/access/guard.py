@@ -40,6 +40,7 @@ _SEEN: Mapping[Thing, tuple[ThingKind, str]] = {
     **{word: ("task", f"{word} '{{}}' not found") for word in INTERACTIVE_WORDS},
     "job": ("task", "job {} not found"),
     "template": ("template", "template '{}' not found"),
+    "webhook": ("webhook", "webhook '{}' not found"),
     "model": ("model", 'model "{}" not found'),
 }
 """The kind that must be readable to see a thing, and the error when it is not."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
-import re2
 
 from determined_master.aggregates.trials import TRIAL
 from determined_master.domain.config.sections.log_policies import LogPolicy, typed_policies
 from determined_master.domain.ids import TrialId
+from determined_master.domain.patterns import PatternSet, find_fault
 from determined_master.domain.trial.messages import AgentExcluded, RetriesCanceled, TrialEvent
 from determined_master.engine.causes import LogPolicyMatched
 from determined_master.store.logs import policies as rows
@@ -32,10 +32,7 @@ CONFIG_ECHO = '"log_policies":'
 
 class _Compiled(msgspec.Struct, frozen=True):
     policies: tuple[LogPolicy, ...]
-    matcher: Any
-    """Finds the patterns that a line matches."""
-    sieve: Any
-    """A fast test whether any of many lines may match; None where there is none."""
+    patterns: PatternSet
     trial_id: int
     matched: set[tuple[int, str]] = msgspec.field(default_factory=set)
     """Index and agent of each match that was acted on; forgotten with the task."""
@@ -44,9 +41,7 @@ class _Compiled(msgspec.Struct, frozen=True):
         """Whether one of these lines may match a policy that has not acted for this agent yet."""
         if len(self.policies) == sum(agent == agent_id for _, agent in self.matched):
             return False
-        if self.sieve is None:
-            return True
-        found = self.sieve.Match("\n".join(lines)) or ()
+        found = self.patterns.may_match(lines)
         return any((index, agent_id) not in self.matched for index in found)
 
 
@@ -87,7 +82,7 @@ class LogPolicyMatcher:
         for line in lines:
             if CONFIG_ECHO in line:
                 continue
-            for index in compiled.matcher.Match(line) or ():
+            for index in compiled.patterns.match(line):
                 match = (index, agent_id)
                 if match not in compiled.matched:
                     await self._act(compiled, task_id, match, line)
@@ -124,24 +119,8 @@ class LogPolicyMatcher:
 
 
 def _compile(policies: Sequence[LogPolicy], trial_id: int) -> _Compiled | None:
-    matcher, sieve = re2.Set.SearchSet(), re2.Set.SearchSet()
-    kept = []
-    for policy in policies:
-        if not policy.pattern:
-            continue
-        try:
-            matcher.Add(policy.pattern)
-        except re2.error:
-            continue  # refused when the configuration is checked; an older one may hold it
-        sieve.Add(f"(?m){policy.pattern}")  # `^` and `$` match at each line
-        kept.append(policy)
+    # One that does not compile is refused when the configuration is checked; an older one may.
+    kept = tuple(p for p in policies if p.pattern and find_fault(p.pattern) is None)
     if not kept:
         return None
-    matcher.Compile()
-    sieve.Compile()
-    is_sieved = not any(mark in (policy.pattern or "") for policy in kept for mark in _OF_THE_TEXT)
-    return _Compiled(tuple(kept), matcher, sieve if is_sieved else None, trial_id)
-
-
-_OF_THE_TEXT = ("\\A", "\\z", "-m", "-sm")
-"""Anchors that tie a pattern to the ends of the text."""
+    return _Compiled(kept, PatternSet([p.pattern or "" for p in kept]), trial_id)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.domain.access.rules import Caller
-    from determined_master.services.logs.policies import LogPolicyMatcher
     from determined_master.services.logs.searches import LogSearches
     from determined_wire.agent_link import LogBatch
 
@@ -56,14 +55,25 @@ class PostedLine(msgspec.Struct, frozen=True, kw_only=True):
     stdtype: str | None = None
 
 
+class LineWatcher(Protocol):
+    """Acts on the lines of tasks."""
+
+    async def look_at(self, task_id: str, agent_id: str | None, lines: Sequence[str]) -> None:
+        """Act on stored lines; what was acted on may come again, and changes nothing."""
+        ...
+
+
 class TaskLogs:
     """Lines of tasks."""
 
     def __init__(
-        self, db: asyncpg.Pool, policies: LogPolicyMatcher, searches: LogSearches
+        self,
+        db: asyncpg.Pool,
+        watchers: Sequence[LineWatcher],
+        searches: LogSearches,
     ) -> None:
         self._db = db
-        self._policies = policies
+        self._watchers = watchers
         self._searches = searches
         self._news: dict[str, asyncio.Event] = {}
 
@@ -84,12 +94,16 @@ class TaskLogs:
             newest = max(last, batch.first_seq + len(logs) - 1)
             await rows.update_cursor(conn, batch.container_id, newest, is_complete=False)
         # All of it, including stored lines, which may not have been matched.
-        await self._policies.look_at(batch.task_id, agent_id, logs)
+        await self._look_at(batch.task_id, agent_id, logs)
         if batch.is_last:
             async with self._db.acquire() as conn:
                 await rows.complete_cursors(conn, [batch.container_id])
         self.notify(batch.task_id)
         return newest
+
+    async def _look_at(self, task_id: str, agent_id: str | None, logs: Sequence[str]) -> None:
+        for watcher in self._watchers:
+            await watcher.look_at(task_id, agent_id, logs)
 
     async def stored_output(self, task_id: str, container_id: str) -> StoredOutput:
         """How much of a container's output is stored."""
@@ -144,7 +158,7 @@ class TaskLogs:
             async with nullcontext() if len(lines) <= PIECE_LINES else conn.transaction():
                 for records in _in_pieces(_posted(line, now) for line in lines):
                     await rows.copy_lines(conn, records)
-        await self._policies.look_at(task_id, lines[0].agent_id, [line.log for line in lines])
+        await self._look_at(task_id, lines[0].agent_id, [line.log for line in lines])
         self.notify(task_id)
 
     def notify(self, task_id: str) -> None:

@@ -151,6 +151,12 @@ async def insert_trials(conn: Conn, new: Sequence[NewTrial]) -> None:
     await conn.execute(count, experiments)
 
 
+async def find_experiment_id(conn: Conn, trial_id: int) -> int | None:
+    """The experiment of a trial."""
+    found = await conn.fetchval("SELECT experiment_id FROM trials WHERE id = $1", trial_id)
+    return None if found is None else int(found)
+
+
 async def find_trial(conn: Conn, trial_id: int) -> TrialRow | None:
     """The trial of that id."""
     row = await conn.fetchrow(f"SELECT {COLUMNS} FROM trials t WHERE t.id = $1", trial_id)

@@ -95,6 +95,9 @@ _SEARCHES: Mapping[Thing, _Search] = {
     "template": _Search(
         "SELECT name AS key, workspace_id FROM templates WHERE name = ANY ($1::text[])", str
     ),
+    "webhook": _Search(
+        "SELECT id AS key, workspace_id FROM webhooks WHERE id = ANY ($1::int[])", _number
+    ),
     "model": _Search(
         "SELECT k.key, m.workspace_id FROM unnest($1::text[]) AS k (key)"
         " JOIN models m ON m.name = k.key OR m.id::text = k.key",

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
-import re2
 
 from determined_master.domain.config.schema.containers import Field, ListOf, Object
 from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.schema.values import OneOf, Text
+from determined_master.domain.patterns import find_fault
 
 
 class LogPolicy(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,18 +41,6 @@ def _typed(item: Mapping[str, Any]) -> LogPolicy:
     return LogPolicy(name=item.get("name"), pattern=item.get("pattern"), action=action)
 
 
-def _compiles(pattern: str) -> str | None:
-    options = re2.Options()
-    options.log_errors = False
-    try:
-        re2.compile(pattern, options)
-    except re2.error as e:
-        reason = e.args[0] if e.args else ""
-        text = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
-        return f'"{pattern}" is not a regular expression of RE2: {text}'
-    return None
-
-
 class _Action(OneOf):
     """A word; the older form is an object with the word as its `type`."""
 
@@ -71,7 +59,7 @@ def _is_whole(policy: dict[str, Any], at: str, report: ProblemReport) -> None:
 POLICY = Object(
     {
         "name": Field(Text(), is_hidden_when_null=True, doc="Label of the trials that match."),
-        "pattern": Field(Text(_compiles), is_hidden_when_null=True, doc="In the syntax of RE2."),
+        "pattern": Field(Text(find_fault), is_hidden_when_null=True, doc="In the syntax of RE2."),
         "action": Field(
             _Action(("cancel_retries", "exclude_node")),
             is_hidden_when_null=True,

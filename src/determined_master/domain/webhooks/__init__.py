@@ -1,0 +1,1 @@
+"""Webhooks: which events they report, and what is sent."""

@@ -1,0 +1,1 @@
+"""Rows of webhooks and of what they have to deliver."""
