@@ -32,9 +32,11 @@ VIEWER, EDITOR, WORKSPACE_ADMIN, CLUSTER_ADMIN = 4, 5, 2, 1
 
 
 @contextlib.asynccontextmanager
-async def hidden_world(postgres: Address, passwords: Passwords) -> AsyncIterator[World]:
-    """Clients `admin` and `user`; the user has no role."""
-    settings = msgspec.structs.replace(SETTINGS, security=RBAC)
+async def hidden_world(
+    postgres: Address, passwords: Passwords, **changes: Any
+) -> AsyncIterator[World]:
+    """Clients `admin` and `user`; the user has no role. Settings by name are taken over."""
+    settings = msgspec.structs.replace(SETTINGS, security=RBAC, **changes)
     async with (
         new_database(postgres) as address,
         await open_database(address, min_size=1) as pool,

@@ -18,6 +18,7 @@ SETTINGS = """\
 resource_pools: [{pool_name: default}, {pool_name: rig}]
 security: {authz: {rbac_ui_enabled: true}}
 webhooks: {signing_key: secret, allowed_networks: [127.0.0.0/8]}
+feature_switches: [streaming_updates]
 """
 
 

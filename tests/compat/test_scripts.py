@@ -72,3 +72,12 @@ def test_webhooks_deliver_states_lines_and_alerts_with_a_signature(found: dict[s
 def test_webhooks_are_changed_and_deleted(found: dict[str, Any]) -> None:
     assert found["hooks"] == [["ended", "http://example.org/"]]
     assert found["hooks_left"] == 0
+
+
+def test_the_stream_of_the_published_client_gets_changes(client: Client) -> None:
+    found = client.script("sdk_stream.py", "admin", PASSWORD)
+    assert found["project"]["name"] == "first"
+    assert (found["model"]["name"], found["model"]["labels"]) == ("streamed", ["a"])
+    assert found["changed"]["seq"] > found["model"]["seq"]
+    assert str(found["model_id"]) in found["deleted"].values()
+    assert found["again"]["sync_id"] == "2"

@@ -44,6 +44,7 @@ from determined_master.api.tasks import (
     tasks,
     tensorboards,
 )
+from determined_master.api.updates import stream
 from determined_master.api.webhooks import webhooks
 from determined_master.api.workspaces import (
     namespaces,
@@ -73,6 +74,7 @@ MODULES = (
     projects,
     visits,
     webhooks,
+    stream,
     experiments,
     experiment_search,
     runs,

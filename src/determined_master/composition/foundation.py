@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from determined_master import __version__, entropy
@@ -18,9 +19,11 @@ from determined_master.services.cluster.master import MasterFacts
 from determined_master.services.logs.policies import LogPolicyMatcher
 from determined_master.services.logs.searches import CONNECTIONS, SLICE_S, LogSearches
 from determined_master.services.logs.task_logs import TaskLogs
+from determined_master.services.updates.changes import EntityChanges
+from determined_master.services.updates.streams import STREAMING, EntityStreams
 from determined_master.services.webhooks.deliveries import Deliveries, signing_key
 from determined_master.services.webhooks.log_triggers import LogTriggers
-from determined_master.store.db import open_database
+from determined_master.store.db import connect, open_database
 
 if TYPE_CHECKING:
     from determined_master.settings.master import Settings
@@ -47,6 +50,7 @@ class Foundation:
     logs: TaskLogs
     deliveries: Deliveries
     log_triggers: LogTriggers
+    streams: EntityStreams
     reports: AgentReports
     tokens: TaskTokens
     facts: MasterFacts
@@ -95,6 +99,11 @@ def build_foundation(
         logs=logs,
         deliveries=deliveries,
         log_triggers=log_triggers,
+        streams=EntityStreams(
+            db,
+            EntityChanges(partial(connect, address)),
+            is_enabled=STREAMING in settings.feature_switches,
+        ),
         reports=AgentReports(engine, live, logs, trigger_planning),
         tokens=TaskTokens(cluster.secret),
         facts=_facts(settings, cluster),
@@ -108,6 +117,7 @@ def _facts(settings: Settings, cluster: Cluster) -> MasterFacts:
         master_id=str(entropy.new_uuid()),
         cluster_id=cluster.cluster_id,
         cluster_name=settings.cluster_name,
+        feature_switches=settings.feature_switches,
         shows_roles=authz.shows_roles,
         is_queue_strict=authz.strict_job_queue_control,
     )

@@ -118,6 +118,7 @@ def make_services(
         Harness(),
         Usage(db),
         base.live,
+        base.streams,
     )
     services.add(AgentSockets, backends.admission)
     return services

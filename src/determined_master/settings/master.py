@@ -116,7 +116,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     telemetry: Telemetry = Telemetry()
     webhooks: WebhookSettings = WebhookSettings()
     feature_switches: Annotated[
-        tuple[str, ...], Meta(description="NAME turns a switch on, -NAME turns it off.")
+        tuple[str, ...],
+        Meta(
+            description=(
+                "NAME turns a switch on, -NAME turns it off. streaming_updates: the WebSocket "
+                "/stream is served."
+            )
+        ),
     ] = ()
     ui_customization: UiCustomization = UiCustomization()
     integrations: Integrations = Integrations()

@@ -1,0 +1,1 @@
+"""Subscriptions to changes of projects, models and model versions."""

@@ -1,0 +1,1 @@
+"""Rows of entities that streams send."""
