@@ -178,3 +178,16 @@ async def test_patterns_of_many_tasks_are_bounded_in_memory(
     assert list(policies._known) == ["other"]
     assert not any(kept for kept in vars(policies).values() if isinstance(kept, set))
     assert (await machine(world, trial)).retries_canceled is not None
+
+
+async def test_a_nul_in_a_line_comes_back_and_elsewhere_is_refused(world, trial) -> None:
+    await said(world, trial, "a\0b", "␀ and ␛")
+    admin = world.clients["admin"]
+    path = f"/api/v1/tasks/{trial['taskId']}/logs"
+    lines = (await admin("GET", path)).body.decode().splitlines()
+    logs = [json.loads(line)["result"]["log"] for line in lines]
+    assert [log for log in logs if "␀" in log or "\0" in log] == ["a\0b\n", "␀ and ␛\n"]
+    for wrong in ({"agentId": "a\0"}, {"taskId": "a\0"}):
+        body = {"logs": [{"taskId": trial["taskId"], "log": "x", **wrong}]}
+        refused = await admin("POST", "/api/v1/task/logs", body)
+        assert refused.status in (400, 404), refused.body

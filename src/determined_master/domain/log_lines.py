@@ -14,6 +14,8 @@ LEVEL_NUMBERS = {name: number for number, name in enumerate(LEVELS)}
 
 _RANK = re.compile(r" ?\[rank=(\d+)\] ?")
 _LEVEL = re.compile(r" ?(DEBUG|INFO|WARNING|ERROR|CRITICAL): ?")
+_ESCAPE = "\N{SYMBOL FOR ESCAPE}"
+_ESCAPED = re.compile(f"{_ESCAPE}([0{_ESCAPE}])")
 _STARTS = frozenset(" [DIWEC")
 
 
@@ -33,6 +35,20 @@ def split_prefix(text: str) -> tuple[int | None, int, str]:
     if found:
         return rank, LEVEL_NUMBERS[found[1]], text[found.end() :]
     return rank, 0, text
+
+
+def storable(text: str) -> str:
+    """The stored form of a line: PostgreSQL keeps no NUL in text."""
+    if "\0" not in text and _ESCAPE not in text:
+        return text
+    return text.replace(_ESCAPE, _ESCAPE * 2).replace("\0", f"{_ESCAPE}0")
+
+
+def original(stored: str) -> str:
+    """The line that `storable` has stored."""
+    if _ESCAPE not in stored:
+        return stored
+    return _ESCAPED.sub(lambda found: "\0" if found[1] == "0" else _ESCAPE, stored)
 
 
 def render(at: datetime, container_id: str | None, rank: int | None, level: int, log: str) -> str:

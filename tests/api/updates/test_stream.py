@@ -149,7 +149,7 @@ async def test_changes_arrive_with_rising_numbers(socket: Socket, admin: Client)
     assert await socket.frame() == {"models_deleted": str(made["id"])}
 
 
-async def test_an_entity_that_leaves_the_filter_is_told_as_deleted(
+async def test_an_entity_leaves_the_filter_as_if_it_were_deleted(
     socket: Socket, admin: Client
 ) -> None:
     place = (await ok(admin, "POST", "/api/v1/workspaces", {"name": "w"}))["workspace"]["id"]

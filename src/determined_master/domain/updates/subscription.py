@@ -29,7 +29,7 @@ MAX_MESSAGE = 2**20
 _RANGE = re.compile(r"([0-9]{1,10})(?:-([0-9]{1,10}))?")
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class EntityFilter(msgspec.Struct, frozen=True):
     """The entities of one kind that a client wants: those that have any of these ids."""
 
     filters: dict[str, list[int]]
@@ -42,7 +42,7 @@ class Subscription(msgspec.Struct, frozen=True):
     """One message of a client; each replaces the one before."""
 
     sync_id: str
-    wanted: dict[EntityKind, Wanted]
+    wanted: dict[EntityKind, EntityFilter]
     known: dict[EntityKind, set[int]]
 
 
@@ -76,7 +76,7 @@ def read_message(text: str) -> Subscription:
     return Subscription(message.sync_id, wanted, known)
 
 
-def _wanted(kind: EntityKind, given: Mapping[str, int | list[int] | None]) -> Wanted:
+def _wanted(kind: EntityKind, given: Mapping[str, int | list[int] | None]) -> EntityFilter:
     since = given.get("since") or 0
     if not isinstance(since, int):
         raise InvalidArgument("since must be a number")
@@ -89,7 +89,7 @@ def _wanted(kind: EntityKind, given: Mapping[str, int | list[int] | None]) -> Wa
     count = sum(map(len, filters.values()))
     if not 0 < count <= MAX_IDS:
         raise InvalidArgument(f"{kind}s must name 1 to {MAX_IDS} ids; found {count}")
-    return Wanted(filters, since)
+    return EntityFilter(filters, since)
 
 
 def read_ids(text: str) -> set[int]:

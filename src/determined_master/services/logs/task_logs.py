@@ -14,7 +14,7 @@ import msgspec
 from determined_master import clock
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument, NotFound
-from determined_master.domain.log_lines import LEVEL_NUMBERS, split_prefix
+from determined_master.domain.log_lines import LEVEL_NUMBERS, split_prefix, storable
 from determined_master.ports import StoredOutput, TaskNote
 from determined_master.records.logs import LogFilter, LogRow
 from determined_master.services.logs.following import LOOK_BACK_S, PAGE, Follower, LinesAsked
@@ -122,7 +122,7 @@ class TaskLogs:
         """Store a line that a backend adds to a task's log; one with a key once."""
         ids = (note.task_id, note.allocation_id, note.agent_id, note.container_id)
         level = LEVEL_NUMBERS[note.level]
-        text = _storable(note.text) + "\n"
+        text = storable(note.text) + "\n"
         row = (*ids, None, note.at or clock.now(), level, "agent", "stdout", text)
         async with self._db.acquire() as conn, conn.transaction():
             if note.key and not await rows.insert_told(conn, note.task_id, note.key):
@@ -232,7 +232,7 @@ class TaskLogs:
 
 
 def _rows_of(agent_id: str, batch: LogBatch) -> Iterator[Row]:
-    texts = _storable(batch.text).split("\n") if batch.spans else []
+    texts = storable(batch.text).split("\n") if batch.spans else []
     ids = (batch.task_id, batch.allocation_id, agent_id, batch.container_id)
     start = 0
     for span in batch.spans:
@@ -264,7 +264,7 @@ def _posted(line: PostedLine, now: datetime) -> Row:
         line.level,
         line.source,
         line.stdtype,
-        _storable(line.log),
+        storable(line.log),
     )
 
 
@@ -275,8 +275,3 @@ def _moment(at: datetime) -> datetime:
         raise InvalidArgument(
             f"the time {at.isoformat()} of a log line is not within the years 1 to 9999 in UTC"
         ) from None
-
-
-def _storable(text: str) -> str:
-    """PostgreSQL keeps no NUL in text."""
-    return text.replace("\0", "\N{SYMBOL FOR NULL}") if "\0" in text else text

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from determined_master.store.connection_errors import DATABASE_ERRORS
-from determined_master.store.updates.entities import CHANNEL
+from determined_master.store.updates.entities import listen
 
 log = logging.getLogger(__name__)
 RECONNECT_S = 1.0
@@ -39,7 +39,7 @@ class EntityChanges:
             self._task = asyncio.create_task(self._run())
         try:
             await self._is_ready.wait()
-        except BaseException:
+        except asyncio.CancelledError:
             self._leave(listener)
             raise
         return lambda: self._leave(listener)
@@ -61,20 +61,14 @@ class EntityChanges:
 
     async def _follow(self) -> None:
         """Listen until the connection is lost."""
-        lost = asyncio.Event()
         conn = await self._connect()
         try:
-            conn.add_termination_listener(lambda _: lost.set())
-            await conn.add_listener(CHANNEL, self._on_notify)
+            lost = await listen(conn, self._publish)
             self._is_ready.set()
             self._publish("", 0)  # changes before were missed
             await lost.wait()
         finally:
             conn.terminate()
-
-    def _on_notify(self, conn: Any, pid: int, channel: str, payload: str) -> None:
-        kind, _, id = payload.partition(" ")
-        self._publish(kind, int(id))
 
     def _publish(self, kind: str, id: int) -> None:
         for listener in tuple(self._listeners):

@@ -11,9 +11,9 @@ import msgspec
 from determined_master.domain.access import rules as access
 from determined_master.domain.updates.subscription import (
     KINDS,
+    EntityFilter,
     EntityKind,
     Subscription,
-    Wanted,
     write_ids,
 )
 from determined_master.store.updates import entities as rows
@@ -63,7 +63,7 @@ class EntityStreams:
         self._count += 1
         try:
             stop = await self._changes.listen(stream.on_change)
-        except BaseException:
+        except asyncio.CancelledError:
             self._count -= 1
             raise
 
@@ -73,14 +73,16 @@ class EntityStreams:
 
         return leave
 
-    async def numbers(self, kind: EntityKind, wanted: Wanted, caller: Caller) -> dict[int, int]:
+    async def numbers(
+        self, kind: EntityKind, wanted: EntityFilter, caller: Caller
+    ) -> dict[int, int]:
         """The numbers of the last changes of what is wanted and visible, by id."""
         among = access.visible(caller, _THINGS[kind])
         async with self._db.acquire() as conn:
             return await rows.list_numbers(conn, kind, wanted, among=among)
 
     async def entities(
-        self, kind: EntityKind, wanted: Wanted, ids: Sequence[int], caller: Caller
+        self, kind: EntityKind, wanted: EntityFilter, ids: Sequence[int], caller: Caller
     ) -> list[Frame]:
         """Those of these entities that are wanted and visible, by id."""
         among = access.visible(caller, _THINGS[kind])
@@ -95,7 +97,7 @@ class EntityStream:
         self._streams = streams
         self._caller = caller
         self._next: Subscription | None = None
-        self._wanted: dict[EntityKind, Wanted] = {}
+        self._wanted: dict[EntityKind, EntityFilter] = {}
         self._sent: dict[EntityKind, set[int]] = {kind: set() for kind in KINDS}
         self._changed: dict[EntityKind, set[int]] = {kind: set() for kind in KINDS}
         self._is_behind = False
@@ -117,7 +119,7 @@ class EntityStream:
         self._wake.set()
 
     async def frames(self) -> AsyncGenerator[Frame]:
-        """What is sent, for as long as the caller may read."""
+        """Frames to send, for as long as the caller may read."""
         leave = await self._streams.listen(self)
         try:
             while True:

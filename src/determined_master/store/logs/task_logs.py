@@ -8,7 +8,9 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 import asyncpg
+import msgspec
 
+from determined_master.domain.log_lines import original
 from determined_master.records.logs import LogFilter, LogRow
 from determined_master.store.db import Conn
 
@@ -142,7 +144,13 @@ async def list_lines(
              ORDER BY id {order} LIMIT {limit}) AS line
          ORDER BY line.id {order} LIMIT {limit}
     """
-    return [LogRow(**row) for row in await conn.fetch(query, task_ids, *values)]
+    return [_row(row) for row in await conn.fetch(query, task_ids, *values)]
+
+
+def _row(row: asyncpg.Record) -> LogRow:
+    made = LogRow(**row)
+    log = original(made.log)
+    return made if log is made.log else msgspec.structs.replace(made, log=log)
 
 
 async def find_slice_end(
@@ -185,7 +193,7 @@ async def list_by_ids(conn: Conn, task_ids: Sequence[str], ids: Sequence[int]) -
         SELECT id, {", ".join(COPY_COLUMNS)} FROM task_logs
          WHERE task_id = ANY ($1) AND id = ANY ($2) ORDER BY id
     """
-    return [LogRow(**row) for row in await conn.fetch(query, task_ids, ids)]
+    return [_row(row) for row in await conn.fetch(query, task_ids, ids)]
 
 
 async def list_fields(conn: Conn, task_ids: Sequence[str]) -> dict[str, list[Any]]:

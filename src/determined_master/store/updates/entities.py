@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from determined_master.domain.updates.subscription import EntityKind, Wanted
+import asyncpg
+
+from determined_master.domain.updates.subscription import EntityFilter, EntityKind
 from determined_master.store.db import Conn
 
 CHANNEL = "entity_updates"
@@ -48,8 +51,25 @@ _FILTERS: Mapping[EntityKind, Mapping[str, str]] = {
 }
 
 
+async def listen(conn: asyncpg.Connection[Any], news: Callable[[str, int], None]) -> asyncio.Event:
+    """Call `news` with kind and id after each commit from the return on.
+
+    Returns:
+        An event that is set when the connection is lost.
+    """
+    lost = asyncio.Event()
+
+    def on_notify(conn: Any, pid: int, channel: str, payload: str) -> None:
+        kind, _, id = payload.partition(" ")
+        news(kind, int(id))
+
+    conn.add_termination_listener(lambda _: lost.set())
+    await conn.add_listener(CHANNEL, on_notify)
+    return lost
+
+
 async def list_numbers(
-    conn: Conn, kind: EntityKind, wanted: Wanted, *, among: Sequence[int] | None
+    conn: Conn, kind: EntityKind, wanted: EntityFilter, *, among: Sequence[int] | None
 ) -> dict[int, int]:
     """The number of the last change of each wanted entity in these workspaces, by id."""
     where, values = _where(kind, wanted, among)
@@ -60,7 +80,7 @@ async def list_numbers(
 async def list_entities(
     conn: Conn,
     kind: EntityKind,
-    wanted: Wanted,
+    wanted: EntityFilter,
     ids: Sequence[int],
     *,
     among: Sequence[int] | None,
@@ -75,7 +95,7 @@ async def list_entities(
 
 
 def _where(
-    kind: EntityKind, wanted: Wanted, among: Sequence[int] | None
+    kind: EntityKind, wanted: EntityFilter, among: Sequence[int] | None
 ) -> tuple[str, list[Sequence[int] | None]]:
     """A condition, and the values of its arguments."""
     names = [name for name, ids in wanted.filters.items() if ids]

@@ -37,6 +37,14 @@ def _number(name: str) -> int | None:
     return int(name) if is_number else None
 
 
+def _text(name: str) -> str | None:
+    return None if "\0" in name else name
+
+
+def _upper(name: str) -> str | None:
+    return _text(name.upper())
+
+
 def _uuid(name: str) -> uuid.UUID | None:
     try:
         return uuid.UUID(name)
@@ -47,7 +55,7 @@ def _uuid(name: str) -> uuid.UUID | None:
 _TASKS = _Search(
     f"SELECT k.id AS key, {_WORKSPACE_OF_TASK} FROM tasks k {_OF_TASK}"
     " WHERE k.id = ANY ($1::text[])",
-    str,
+    _text,
 )
 _SEARCHES: Mapping[Thing, _Search] = {
     "workspace": _Search(
@@ -57,7 +65,7 @@ _SEARCHES: Mapping[Thing, _Search] = {
         "SELECT id AS key, workspace_id FROM projects WHERE id = ANY ($1::int[])", _number
     ),
     "project_key": _Search(
-        "SELECT key, workspace_id FROM projects WHERE key = ANY ($1::text[])", str.upper
+        "SELECT key, workspace_id FROM projects WHERE key = ANY ($1::text[])", _upper
     ),
     "experiment": _Search(
         "SELECT id AS key, workspace_id FROM experiments WHERE id = ANY ($1::int[])", _number
@@ -65,7 +73,7 @@ _SEARCHES: Mapping[Thing, _Search] = {
     "external_experiment": _Search(
         "SELECT external_id AS key, workspace_id FROM experiments"
         " WHERE external_id = ANY ($1::text[])",
-        str,
+        _text,
     ),
     "trial": _Search(
         "SELECT t.id AS key, e.workspace_id FROM trials t"
@@ -84,7 +92,7 @@ _SEARCHES: Mapping[Thing, _Search] = {
     "allocation": _Search(
         f"SELECT a.id AS key, {_WORKSPACE_OF_TASK} FROM allocations a"
         f" JOIN tasks k ON k.id = a.task_id {_OF_TASK} WHERE a.id = ANY ($1::text[])",
-        str,
+        _text,
     ),
     "job": _Search(
         "SELECT job_id AS key, workspace_id FROM experiments WHERE job_id = ANY ($1::uuid[])"
@@ -93,7 +101,7 @@ _SEARCHES: Mapping[Thing, _Search] = {
         _uuid,
     ),
     "template": _Search(
-        "SELECT name AS key, workspace_id FROM templates WHERE name = ANY ($1::text[])", str
+        "SELECT name AS key, workspace_id FROM templates WHERE name = ANY ($1::text[])", _text
     ),
     "webhook": _Search(
         "SELECT id AS key, workspace_id FROM webhooks WHERE id = ANY ($1::int[])", _number
@@ -101,7 +109,7 @@ _SEARCHES: Mapping[Thing, _Search] = {
     "model": _Search(
         "SELECT k.key, m.workspace_id FROM unnest($1::text[]) AS k (key)"
         " JOIN models m ON m.name = k.key OR m.id::text = k.key",
-        str,
+        _text,
     ),
 }
 

@@ -24,6 +24,7 @@ from determined_master.api.http.protojson.shape import FREE_FORM, FieldShape, sh
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.json_depth import MAX_DEPTH, is_too_deep
 from determined_wire.proto import FieldMask, Message
+from determined_wire.rest.tasks import PostTaskLogsRequest
 from determined_wire.rest.types.common import Metrics
 
 M = TypeVar("M", bound=Message)
@@ -32,6 +33,8 @@ NUL = b"\\u0000"
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 LOST = "\ufffd"
 """Stands for what no database and no UTF-8 can hold: NUL and halves of surrogate pairs."""
+WITH_NUL: frozenset[type[Message]] = frozenset({PostTaskLogsRequest})
+"""Messages whose receiver can store a NUL; lines of logs keep it."""
 _HIGH = rb"u[dD][89abAB][0-9a-fA-F]{2}"
 _LOW = rb"u[dD][c-fC-F][0-9a-fA-F]{2}"
 _LOST = rb"u0000|%b(?!\\%b)|%b" % (_HIGH, _LOW, _LOW)
@@ -68,7 +71,7 @@ def decode_at_once(cls: type[M], body: bytes) -> M | None:
         return cls()
     if _is_free(cls):
         _check_depth(body)
-    return None if NUL in body else _decode_exact(cls, body)
+    return None if NUL in body and cls not in WITH_NUL else _decode_exact(cls, body)
 
 
 def decode_field(cls: type[M], name: str, body: bytes) -> M:
