@@ -117,3 +117,52 @@ def test_agents_of_a_public_master_get_the_join_token(
     assert agent["join_token_file"] == str(cluster.join_token)
     assert agent["master_host"] == "127.0.0.1"
     assert "allow_process_runtime: true" in cluster.master_config.read_text()
+
+
+def down(det: Det) -> None:
+    outcome = det("deploy", "local", "cluster-down", "--cluster-name", "c1")
+    assert outcome.status == 0, outcome.err
+
+
+def test_a_cluster_keeps_its_settings_and_its_port(
+    det: Det, cluster: layout.ClusterLayout, port: int, tmp_path: Path
+) -> None:
+    config = tmp_path / "own.yaml"
+    config.write_text("security: {authz: {type: rbac}}\nlog: {level: debug}\n")
+    up(det, port, "--master-config-path", str(config))
+    before = cluster.master_config.read_text()
+    down(det)
+    outcome = det("deploy", "local", "cluster-up", "--cluster-name", "c1", "--no-gpu")
+    assert f"is up at http://127.0.0.1:{port}" in outcome.out, outcome.err
+    assert cluster.master_config.read_text() == before
+
+
+def test_settings_of_a_start_that_failed_are_not_kept(
+    det: Det, cluster: layout.ClusterLayout, port: int, tmp_path: Path
+) -> None:
+    config = tmp_path / "own.yaml"
+    config.write_text("misbehave: 7\n")
+    words = ("--cluster-name", "c1", "--master-port", str(port), "--no-gpu")
+    assert det("d", "local", "cluster-up", *words, "--master-config-path", str(config)).status
+    up(det, port)
+
+
+@pytest.mark.parametrize(("answer", "status"), [("n\n", 1), ("y\n", 0)])
+def test_another_security_is_shown_and_asked_for(
+    det: Det, cluster: layout.ClusterLayout, port: int, tmp_path: Path, answer: str, status: int
+) -> None:
+    config = tmp_path / "own.yaml"
+    config.write_text("security: {agent_join: token}\n")
+    up(det, port, "--master-config-path", str(config))
+    (cluster.database / "data").mkdir(parents=True, exist_ok=True)
+    down(det)
+    config.write_text("security: {agent_join: open}\n")
+    words = ("--cluster-name", "c1", "--no-gpu", "--master-config-path", str(config))
+    outcome = det("d", "local", "cluster-up", *words, stdin=answer)
+    assert outcome.status == status, outcome.err
+    assert "security.agent_join: 'token' becomes 'open'" in outcome.out
+    assert ("agent_join: open" in cluster.master_config.read_text()) is (status == 0)
+    if status == 0:
+        down(det)
+        config.write_text("security: {agent_join: token}\n")
+        assert det("d", "local", "cluster-up", *words, "--yes").status == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from determined.cli.arguments import YES
 from determined.cli.declare import Command, OneOf, arg, flag
 
 _HERE = "determined.cli.deploy"
@@ -48,6 +49,7 @@ _MASTER = (
         help="account of tasks if root starts the cluster (default: determined-task, created)",
     ),
     _EDITION,
+    YES,
 )
 
 _LOCAL = Command(
@@ -86,7 +88,11 @@ _LOCAL = Command(
             "cluster-down",
             "stop a Determined cluster",
             f"{_HERE}.stop:cluster_down",
-            (_CLUSTER, _DELETE_DB),
+            (
+                _CLUSTER,
+                _DELETE_DB,
+                flag("--keep-tasks", help="let tasks run until the next start takes them over"),
+            ),
         ),
         Command(
             "cluster-up",

@@ -49,7 +49,7 @@ def of_master(cluster: layout.ClusterLayout, options: MasterOptions) -> Dict[str
     }
     if options.account is not None and options.account.uid:
         config["security"] = {"default_task": options.account.setting()}
-    given = read(options.config_path) if options.config_path else {}
+    given = read(options.config_path) if options.config_path else _kept(cluster, options)
     if not _section(given, "db").get("host"):
         config["db"] = {"data_dir": str(cluster.database)}
     if given.get("checkpoint_storage") is None:
@@ -72,6 +72,30 @@ def of_master(cluster: layout.ClusterLayout, options: MasterOptions) -> Dict[str
         # Agents of `det deploy local` run tasks as processes, whatever address the master uses.
         config = merged({"security": {"allow_process_runtime": True}}, config)
     return config
+
+
+def is_kept(cluster: layout.ClusterLayout) -> bool:
+    """Whether the cluster has settings of an earlier start, and data that belong to them."""
+    return cluster.settings.exists() and (cluster.database / "data").exists()
+
+
+def _kept(cluster: layout.ClusterLayout, options: MasterOptions) -> Dict[str, Any]:
+    """The settings of the last start, without those that options replace."""
+    if not cluster.settings.exists():
+        return {}
+    kept = read(str(cluster.settings))
+    if options.storage_path:
+        kept.pop("checkpoint_storage", None)
+    if options.account is not None and options.account.is_given:
+        security = {**_section(kept, "security")}
+        security.pop("default_task", None)
+        kept["security"] = security
+    return kept
+
+
+def security_of(config: Dict[str, Any]) -> Dict[str, Any]:
+    """The settings that say who may do what; the account of tasks has an option of its own."""
+    return {k: v for k, v in _section(config, "security").items() if k != "default_task"}
 
 
 def needs_join_token(config: Dict[str, Any]) -> bool:

@@ -49,6 +49,16 @@ class ClusterLayout:
         return self.root / "join-token"
 
     @property
+    def settings(self) -> pathlib.Path:
+        """The master's settings at its last successful start."""
+        return self.root / "settings.yaml"
+
+    @property
+    def emptied(self) -> pathlib.Path:
+        """The agents that get no work until the next start."""
+        return self.root / "emptied-agents"
+
+    @property
     def logs(self) -> pathlib.Path:
         return self.root / "logs"
 

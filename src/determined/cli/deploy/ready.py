@@ -14,6 +14,8 @@ from determined.common.api import errors as api_errors
 USER = "determined"
 ADMIN = "admin"
 _PAUSE_S = 0.02
+_SLOTS_LIMIT_S = 10.0
+"""An agent may be configured to have no slots."""
 _ANSWER_S = 3.0
 _LOG_LINES = 15
 _NO_RETRIES = RetryPolicy(total=0)
@@ -137,10 +139,13 @@ def wait_agents(
         CliError: it took longer than `limit_s` seconds.
     """
     deadline = time.monotonic() + limit_s
+    slots_deadline = time.monotonic() + _SLOTS_LIMIT_S
     while True:
         agents = session.get("/api/v1/agents").json()["agents"]
         found = [agent for agent in agents if agent["id"] in names]
-        if len(found) == len(names):
+        # An agent of the last start is listed without slots until it has joined again.
+        has_slots = all(agent.get("slots") for agent in found)
+        if len(found) == len(names) and (has_slots or time.monotonic() > slots_deadline):
             return found
         check_alive(cluster, ["master", *names], before)
         if time.monotonic() > deadline:

@@ -9,11 +9,12 @@ import sys
 import time
 from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
-from determined.cli import declare, errors
+from determined.cli import arguments, declare, errors
 from determined.cli.deploy import (
     configs,
     extras,
     layout,
+    leave,
     ports,
     ready,
     running_master,
@@ -21,6 +22,7 @@ from determined.cli.deploy import (
     stop,
     supervisor_client,
 )
+from determined.common.api import authentication
 
 _START_LIMIT_S = 120.0
 _AGENT_LIMIT_S = 60.0
@@ -149,6 +151,7 @@ def _configure_master(cluster: layout.ClusterLayout, args: argparse.Namespace) -
     """The settings of the running master, or the settings of a new one, written to its file."""
     if running_master.is_up(cluster):
         return configs.read(str(cluster.master_config))
+    _ask_about_security(cluster, args)
     options = running_master.options_of(args)
     if options.account is not None and not options.account.uid:
         declare.warn(f"tasks run as root and may read all files: {options.account.reason}")
@@ -164,6 +167,27 @@ def _configure_master(cluster: layout.ClusterLayout, args: argparse.Namespace) -
     origin = f"[{host}]" if ":" in host else host
     specs.write_private(cluster.address, f"http://{origin}:{config['port']}")
     return config
+
+
+def _ask_about_security(cluster: layout.ClusterLayout, args: argparse.Namespace) -> None:
+    """Ask before another file changes who may do what in an existing cluster.
+
+    Raises:
+        CliError: the answer is not yes.
+    """
+    if not args.master_config_path or not configs.is_kept(cluster):
+        return
+    before = configs.security_of(configs.read(str(cluster.settings)))
+    after = configs.security_of(configs.read(args.master_config_path))
+    changed = [
+        f"security.{key}: {before.get(key)!r} becomes {after.get(key)!r}"
+        for key in sorted(before.keys() | after.keys())
+        if before.get(key) != after.get(key)
+    ]
+    if changed:
+        lines = "\n".join(f"  {line}" for line in changed)
+        print(f"{args.master_config_path} changes the security of the cluster:\n{lines}")
+        arguments.confirm(args, "Start with these settings?")
 
 
 def _configure_agents(
@@ -212,6 +236,8 @@ def _finish(
             _write_join_token(cluster, address, password)
         agents = ready.wait_agents(cluster, session, names, _AGENT_LIMIT_S, before)
     ready.sign_in_admin(cluster, address, password)
+    leave.welcome_back(cluster, names)
+    specs.write_private(cluster.settings, cluster.master_config.read_text())
     if password:
         # Only the first start needs it, so no file keeps it.
         specs.write_spec(cluster.specs, _master_spec(cluster, args, password=""))
@@ -279,7 +305,9 @@ def _print_summary(
         if path.exists():
             lines.append(("password", f"of users admin and determined: in {path}"))
     print(f"cluster '{cluster.cluster}' is up at {address} ({took_s:.1f} s)")
-    print(f"  logged in as {ready.USER}")
+    user = authentication.TokenStore(address).active_user
+    if user is not None:
+        print(f"  logged in as {user}")
     for label, text in lines:
         print(f"  {label:<9} {text}")
 

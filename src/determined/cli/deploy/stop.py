@@ -9,7 +9,7 @@ import signal
 from typing import Callable, List, Optional
 
 from determined.cli import errors
-from determined.cli.deploy import layout, processes, ready, specs, supervisor_client
+from determined.cli.deploy import layout, leave, processes, ready, specs, supervisor_client
 
 Say = Callable[[str], None]
 _TASK_GRACE_S = 5.0
@@ -25,7 +25,7 @@ def cluster_down(args: argparse.Namespace) -> None:
         print(cluster.missing())
         return
     with supervisor_client.only_command(cluster):
-        stopped = stop_all(cluster, say=_print)
+        stopped = stop_all(cluster, say=_print, keeps_tasks=args.keep_tasks, saves=True)
         if args.delete_db:
             delete_database(cluster)
     if stopped:
@@ -70,17 +70,27 @@ def agent_down(args: argparse.Namespace) -> None:
         print(f"no agent of cluster '{cluster.cluster}' is running")
         return
     with supervisor_client.only_command(cluster):
+        if "master" in _names(cluster):
+            leave.let_trials_save(cluster, names, _print)
         supervisor_client.withdraw(cluster, names)
         for name in names:
             end_tasks(cluster.agents / name)
             print(f"agent '{name}' stopped")
 
 
-def stop_all(cluster: layout.ClusterLayout, say: Say) -> bool:
+def stop_all(
+    cluster: layout.ClusterLayout, say: Say, *, keeps_tasks: bool = False, saves: bool = False
+) -> bool:
     """Stop all processes of a cluster. True if any process ran.
 
     Stops the agents first: then no task is reported as failed, and the next start continues the
     trials from their checkpoints.
+
+    Args:
+        cluster: which one.
+        say: called with each step.
+        keeps_tasks: whether tasks keep running, to be taken over at the next start.
+        saves: whether trials are asked first to save their work.
     """
     supervisor = supervisor_client.find_supervisor(cluster)
     names = _names(cluster)
@@ -89,9 +99,11 @@ def stop_all(cluster: layout.ClusterLayout, say: Say) -> bool:
         status.process is not None for status in specs.list_status(cluster.status).values()
     )
     if agents:
+        if saves and not keeps_tasks and "master" in names:
+            leave.let_trials_save(cluster, agents, say)
         say(f"stopping {', '.join(agents)}")
         supervisor_client.withdraw(cluster, agents)
-    tasks = end_tasks(cluster.agents)
+    tasks = 0 if keeps_tasks else end_tasks(cluster.agents)
     if tasks:
         say(f"stopped {tasks} task{'' if tasks == 1 else 's'}")
     if "master" in names:

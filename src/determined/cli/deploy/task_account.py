@@ -27,6 +27,8 @@ class TaskAccount:
     gid: int = 0
     group: str = "root"
     reason: str = ""
+    is_given: bool = False
+    """Whether an option names it."""
 
     def setting(self) -> Dict[str, Any]:
         """The master's `security.default_task`."""
@@ -49,9 +51,9 @@ def choose(asked: Optional[str]) -> Optional[TaskAccount]:
             )
         return None
     if asked == "root":
-        return TaskAccount("root", reason="--task-account root")
+        return TaskAccount("root", reason="--task-account root", is_given=True)
     try:
-        return _usable(asked or NAME)
+        return dataclasses.replace(_usable(asked or NAME), is_given=asked is not None)
     except errors.CliError as error:
         if asked:
             raise
