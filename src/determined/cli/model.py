@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any, Dict, List, Sequence
 from urllib.parse import quote
 
 from determined.cli import connect, errors
+from determined.cli.arguments import YES, confirm
 from determined.cli.declare import Command, arg, flag
 from determined.cli.output import show
 from determined.common.api import BaseSession
@@ -51,7 +53,7 @@ NOUN = Command(
                 _JSON,
             ),
         ),
-        Command("delete", "delete model and its versions", f"{_HERE}:delete", (_NAME,)),
+        Command("delete", "delete model and its versions", f"{_HERE}:delete", (_NAME, YES)),
         Command(
             "describe",
             "describe model and one of its versions",
@@ -127,6 +129,8 @@ def create(args: argparse.Namespace) -> None:
 
 
 def delete(args: argparse.Namespace) -> None:
+    if sys.stdin.isatty():  # scripts of earlier releases give no answer
+        confirm(args, f"Deleting model {args.name} deletes its versions. Do you want to proceed?")
     connect.session(args).delete(_path(args.name))
     print(f"Deleted model {args.name}")
 

@@ -9,7 +9,12 @@ from determined.cli import connect, declare
 from determined.cli.output import show
 from determined.common.api import errors
 
-NOUN = declare.Command("version", "show version information", run="determined.cli.version:run")
+NOUN = declare.Command(
+    "version",
+    "show version information",
+    run="determined.cli.version:run",
+    args=(declare.flag("--json", help="print as JSON"),),
+)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -22,6 +27,9 @@ def run(args: argparse.Namespace) -> None:
         hint = str(error)
     address = connect.address_of(args)
     versions = {"client": {"version": __version__}, "master": master, "master_address": address}
-    show.as_yaml(versions)
+    if args.json:
+        show.as_json(versions)
+    else:
+        show.as_yaml(versions)
     if hint:
         declare.warn(hint)

@@ -46,7 +46,7 @@ NOUN = Command(
                     "list-workspaces",
                     "list the workspaces that a resource pool is bound to",
                     f"{_HERE}:list_workspaces",
-                    (_POOL,),
+                    (_POOL, flag("--json", help="print as JSON")),
                 ),
                 Command(
                     "remove",
@@ -94,6 +94,9 @@ def list_workspaces(args: argparse.Namespace) -> None:
     bound = pagination.fetch(session, _path(args), "workspaceIds", {})
     path = "/api/v1/workspaces"
     names = {w["id"]: w["name"] for w in pagination.fetch(session, path, "workspaces", {})}
+    if args.json:
+        show.as_json([names[number] for number in bound if number in names])
+        return
     bound_names = ", ".join(names[number] for number in bound if number in names)
     show.table(("resource pool", "workspaces"), [[args.pool_name, bound_names]])
 

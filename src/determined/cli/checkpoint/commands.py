@@ -28,7 +28,10 @@ NOUN = Command(
             "describe",
             "describe checkpoint",
             f"{_HERE}:describe",
-            (arg("uuid", help="checkpoint uuid to describe"),),
+            (
+                arg("uuid", help="checkpoint uuid to describe"),
+                flag("--json", help="print as JSON"),
+            ),
         ),
         Command(
             "download",
@@ -83,6 +86,9 @@ _HEADERS = (
 def describe(args: argparse.Namespace) -> None:
     path = f"/api/v1/checkpoints/{args.uuid}"
     found = connect.session(args).get(path).json()["checkpoint"]
+    if args.json:
+        show.as_json(found)
+        return
     training, metadata = found.get("training") or {}, found.get("metadata") or {}
     row = [
         training.get("experimentId"),

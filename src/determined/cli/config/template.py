@@ -16,6 +16,7 @@ from determined.common.api import errors as api_errors
 
 _HERE = "determined.cli.config.template"
 _NAME = arg("template_name", help="template name")
+_JSON = flag("--json", help="print as JSON")
 _FILE = arg("template_file", help="config template file (.yaml)")
 
 NOUN = Command(
@@ -32,12 +33,12 @@ NOUN = Command(
                 arg("-w", "--workspace-name", help="workspace the template belongs to"),
             ),
         ),
-        Command("describe", "describe config template", f"{_HERE}:describe", (_NAME,)),
+        Command("describe", "describe config template", f"{_HERE}:describe", (_NAME, _JSON)),
         Command(
             "list|ls",
             "list config templates",
             f"{_HERE}:list_templates",
-            (flag("-d", "--details", help="show the configs of the templates"),),
+            (flag("-d", "--details", help="show the configs of the templates"), _JSON),
             is_default=True,
         ),
         Command("remove|rm", "remove config template", f"{_HERE}:remove", (_NAME,)),
@@ -70,6 +71,9 @@ def create(args: argparse.Namespace) -> None:
 
 def describe(args: argparse.Namespace) -> None:
     found = connect.session(args).get(_path(args.template_name)).json()["template"]
+    if args.json:
+        show.as_json(found)
+        return
     show.as_yaml(found["config"])
 
 
@@ -78,7 +82,11 @@ def list_templates(args: argparse.Namespace) -> None:
     names = _workspace_names(session)
     headers = ["Name", "Workspace"] + (["Config"] if args.details else [])
     rows = []
-    for item in session.get("/api/v1/templates").json()["templates"]:
+    found = session.get("/api/v1/templates").json()["templates"]
+    if args.json:
+        show.as_json(found)
+        return
+    for item in found:
         number = item["workspaceId"]
         row = [item["name"], names.get(number, f"missing workspace id {number}")]
         rows.append(row + ([show.block(item["config"])] if args.details else []))

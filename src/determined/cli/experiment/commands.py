@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import argparse
-from typing import Optional
+from typing import Callable, Optional
 
-from determined.cli import connect, log_stream, pagination, publish
+from determined.cli import connect, errors, log_stream, pagination, publish
 from determined.cli.arguments import at_least, seconds
 from determined.cli.checkpoint import transfers
 from determined.cli.declare import Command, OneOf, arg, flag
 from determined.cli.experiment import change
+from determined.cli.experiment.fork import CONFIG_HELP, FORK_OPTIONS
 from determined.cli.trial import story
 from determined.common.api import BaseSession
+from determined.common.api import errors as api_errors
 
 _HERE = "determined.cli.experiment.commands"
 _SHOW = "determined.cli.experiment.display"
 _ENDED = ("STATE_COMPLETED", "STATE_CANCELED", "STATE_ERROR")
 _ID = arg("experiment_id", type=int, help="experiment ID")
-_CSV = flag("--csv", help="print as CSV")
-CONFIG_HELP = (
-    "Additional configuration arguments, as `key=value`. Nested keys are named by dots, e.g. "
-    "`resources.slots_per_trial=4`; a list by commas; anything else in JSON or YAML, e.g. "
-    '`bind_mounts=[{host_path: "/tmp", container_path: "/tmp"}]`.'
-)
-
+_IDS = arg("experiment_id", type=int, nargs="+", help="experiment IDs")
+_FORM = OneOf((flag("--csv", help="print as CSV"), flag("--json", help="print as JSON")))
 _CREATE = Command(
     "create",
     "create experiment",
@@ -110,7 +107,7 @@ _SHOWING = (
             flag("--all", "-a", help="show all experiments (also archived and other users')"),
             flag("--show_project", help="include columns for workspace name and project name"),
             *pagination.arguments(200),
-            _CSV,
+            _FORM,
         ),
         is_default=True,
     ),
@@ -126,14 +123,19 @@ _SHOWING = (
                 metavar="N",
                 help="Return the best N checkpoints, among those with a validation metric",
             ),
-            _CSV,
+            _FORM,
         ),
     ),
     Command(
         "list-trials|lt",
         "list trials of experiment",
         f"{_SHOW}:list_trials",
-        (_ID, *pagination.arguments(200), _CSV),
+        (
+            _ID,
+            flag("--best", help="sort by the searcher's metric, best first"),
+            *pagination.arguments(200),
+            _FORM,
+        ),
     ),
 )
 
@@ -145,28 +147,40 @@ NOUN = Command(
             "activate|unpause",
             "activate experiment, i.e., unpause a paused experiment",
             f"{_HERE}:activate",
-            (_ID,),
+            (_IDS,),
         ),
-        Command("archive", "archive experiment", f"{_HERE}:archive", (_ID,)),
-        Command("cancel", "cancel experiment", f"{_HERE}:cancel", (_ID,)),
+        Command("archive", "archive experiment", f"{_HERE}:archive", (_IDS,)),
+        Command("cancel", "cancel experiment", f"{_HERE}:cancel", (_IDS,)),
+        Command(
+            "compare",
+            "compare experiments: results, and where their configurations differ",
+            "determined.cli.experiment.compare:compare",
+            (_IDS, _FORM),
+        ),
         _CREATE,
         *_SHOWING,
         *change.COMMANDS,
-        Command("kill", "kill experiment", f"{_HERE}:kill", (_ID,)),
+        Command(
+            "fork",
+            "create an experiment from the configuration and the files of another one",
+            "determined.cli.experiment.fork:fork",
+            (_ID, *FORK_OPTIONS),
+        ),
+        Command("kill", "kill experiment", f"{_HERE}:kill", (_IDS,)),
         Command(
             "logs",
             "fetch logs of the first trial of an experiment",
             f"{_HERE}:logs",
             (_ID, *log_stream.arguments()),
         ),
-        Command("pause", "pause experiment", f"{_HERE}:pause", (_ID,)),
+        Command("pause", "pause experiment", f"{_HERE}:pause", (_IDS,)),
         Command(
             "story",
             "show the story of an experiment",
             f"{_HERE}:print_story",
             (_ID, *story.arguments()),
         ),
-        Command("unarchive", "unarchive experiment", f"{_HERE}:unarchive", (_ID,)),
+        Command("unarchive", "unarchive experiment", f"{_HERE}:unarchive", (_IDS,)),
         Command(
             "wait",
             "wait for experiment to reach terminal state",
@@ -243,16 +257,44 @@ def task_of_trial(session: BaseSession, trial_id: int) -> str:
 
 def _end(args: argparse.Namespace, action: str, done: str) -> None:
     """End an experiment, or say that it had ended."""
-    path = f"/api/v1/experiments/{args.experiment_id}"
     session = connect.session(args)
-    state = str(session.get(path).json()["experiment"]["state"])
-    session.post(f"{path}/{action}")
-    if state in _ENDED:
-        print(f"Experiment {args.experiment_id} had ended already: {state[len('STATE_') :]}")
-    else:
-        print(f"{done} experiment {args.experiment_id}")
+
+    def end(number: int) -> None:
+        path = f"/api/v1/experiments/{number}"
+        state = str(session.get(path).json()["experiment"]["state"])
+        session.post(f"{path}/{action}")
+        if state in _ENDED:
+            print(f"Experiment {number} had ended already: {state[len('STATE_') :]}")
+        else:
+            print(f"{done} experiment {number}")
+
+    _each(args, end)
 
 
 def _act(args: argparse.Namespace, action: str, done: str) -> None:
-    connect.session(args).post(f"/api/v1/experiments/{args.experiment_id}/{action}")
-    print(f"{done} experiment {args.experiment_id}")
+    session = connect.session(args)
+
+    def act(number: int) -> None:
+        session.post(f"/api/v1/experiments/{number}/{action}")
+        print(f"{done} experiment {number}")
+
+    _each(args, act)
+
+
+def _each(args: argparse.Namespace, act: Callable[[int], None]) -> None:
+    """Act on each experiment, also after one of several has failed.
+
+    Raises:
+        CliError: some have failed; the text has the reasons.
+    """
+    if len(args.experiment_id) == 1:
+        act(args.experiment_id[0])
+        return
+    failed = []
+    for number in dict.fromkeys(args.experiment_id):
+        try:
+            act(number)
+        except api_errors.APIException as error:
+            failed.append(f"experiment {number}: {error}")
+    if failed:
+        raise errors.CliError("; ".join(failed))

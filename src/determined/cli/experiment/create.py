@@ -71,7 +71,7 @@ def create(args: argparse.Namespace) -> None:
         follow(session, number, ports)
         _report_test(session, number)
     elif args.follow_first_trial or ports:
-        _report_trial(session, follow(session, number, ports))
+        report_trial(session, follow(session, number, ports))
 
 
 def continue_experiment(args: argparse.Namespace) -> None:
@@ -82,7 +82,7 @@ def continue_experiment(args: argparse.Namespace) -> None:
     session.post("/api/v1/experiments/continue", json=body)
     print(f"Continued experiment {number}", flush=True)
     if args.follow_first_trial:
-        _report_trial(session, follow(session, number))
+        report_trial(session, follow(session, number))
 
 
 def wait(args: argparse.Namespace) -> None:
@@ -99,7 +99,9 @@ def wait(args: argparse.Namespace) -> None:
             f"experiment {args.experiment_id} is PAUSED and does not end by itself: "
             f"activate it with 'det experiment activate {args.experiment_id}'"
         )
-    if state != "COMPLETED":
+    if state == "COMPLETED":
+        print(f"Experiment {args.experiment_id} is COMPLETED")
+    else:
         raise errors.CliError(
             f"experiment {args.experiment_id} ended in state {state}: see 'det experiment logs "
             f"{args.experiment_id}'"
@@ -152,7 +154,7 @@ def _report_test(session: BaseSession, number: int) -> None:
     print(f"The test succeeded; experiment {number} is archived")
 
 
-def _report_trial(session: BaseSession, trial_id: int) -> None:
+def report_trial(session: BaseSession, trial_id: int) -> None:
     """Print how a trial ended whose log is complete.
 
     Raises:

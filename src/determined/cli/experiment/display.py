@@ -23,7 +23,16 @@ _LIST_HEADERS = (
     "Ended",
     "Resource Pool",
 )
-_TRIAL_HEADERS = ("Trial ID", "State", "H-Params", "Started", "Ended", "# of Batches")
+_TRIAL_HEADERS = (
+    "Trial ID",
+    "State",
+    "H-Params",
+    "Started",
+    "Ended",
+    "# of Batches",
+    "Searcher Metric",
+    "Restarts",
+)
 _CHECKPOINT_HEADERS = (
     "Trial ID",
     "# of Batches",
@@ -42,6 +51,9 @@ def list_experiments(args: argparse.Namespace) -> None:
     if not args.all:
         params.update(archived=False, users=[own_name(session)])
     found = pagination.fetch(session, "/api/v1/experiments", "experiments", params, args.pages)
+    if args.json:
+        show.as_json(found)
+        return
     table(found, with_archived=args.all, with_project=args.show_project, as_csv=args.csv)
 
 
@@ -69,8 +81,18 @@ def own_name(session: Session) -> str:
 
 def list_trials(args: argparse.Namespace) -> None:
     path = f"/api/v1/experiments/{args.experiment_id}/trials"
-    params = {"limit": args.limit, "offset": args.offset}
-    trials = pagination.fetch(connect.session(args), path, "trials", params, args.pages)
+    session = connect.session(args)
+    if args.best:
+        trials = _best_trials(
+            session, args.experiment_id, pagination.fetch(session, path, "trials", {})
+        )
+        trials = trials[args.offset :][: args.limit]
+    else:
+        params = {"limit": args.limit, "offset": args.offset}
+        trials = pagination.fetch(session, path, "trials", params, args.pages)
+    if args.json:
+        show.as_json(trials)
+        return
     rows = [
         [
             trial["id"],
@@ -79,6 +101,8 @@ def list_trials(args: argparse.Namespace) -> None:
             show.instant(trial["startTime"]),
             show.instant(trial["endTime"]),
             trial["totalBatchesProcessed"],
+            trial.get("searcherMetricValue"),
+            trial.get("restarts"),
         ]
         for trial in trials
     ]
@@ -93,6 +117,9 @@ def list_checkpoints(args: argparse.Namespace) -> None:
     found = pagination.fetch(session, path, "checkpoints", params)
     if args.best is not None:
         found = _best(session, args.experiment_id, found, args.best)
+    if args.json:
+        show.as_json(found)
+        return
     show.table(_CHECKPOINT_HEADERS, [_checkpoint_row(c) for c in found], as_csv=args.csv)
 
 
@@ -183,10 +210,28 @@ def _list_row(experiment: Dict[str, Any], with_archived: bool, with_project: boo
 def _best(
     session: BaseSession, number: int, found: List[Dict[str, Any]], count: int
 ) -> List[Dict[str, Any]]:
-    searcher = _get(session, number)["config"]["searcher"]
-    sign = 1.0 if searcher.get("smaller_is_better", True) else -1.0
+    sign = _sign(session, number)
     scored = [c for c in found if _metric(c) is not None]
     return sorted(scored, key=lambda c: sign * float(c["training"]["searcherMetric"]))[:count]
+
+
+def _best_trials(
+    session: BaseSession, number: int, found: List[Dict[str, Any]]
+) -> List[Dict[str, Any]]:
+    """Trials by the searcher's metric, the best first; those without one last."""
+    sign = _sign(session, number)
+
+    def key(trial: Dict[str, Any]) -> Any:
+        value = trial.get("searcherMetricValue")
+        return (value is None, sign * float(value or 0), trial["id"])
+
+    return sorted(found, key=key)
+
+
+def _sign(session: BaseSession, number: int) -> float:
+    """1 when smaller metrics are better, else -1."""
+    searcher = _get(session, number)["config"]["searcher"]
+    return 1.0 if searcher.get("smaller_is_better", True) else -1.0
 
 
 def _metric(checkpoint: Dict[str, Any]) -> Any:

@@ -9,6 +9,7 @@ from determined.cli import connect, log_stream, pagination
 from determined.cli.checkpoint import transfers
 from determined.cli.declare import Command, OneOf, arg, flag
 from determined.cli.experiment import log_retention
+from determined.cli.experiment.fork import FORK_OPTIONS
 from determined.cli.output import full_json, show
 from determined.cli.trial import story
 
@@ -55,6 +56,12 @@ NOUN = Command(
                 flag("-q", "--quiet", help="Only print the path to the checkpoint."),
                 transfers.NO_VERIFY,
             ),
+        ),
+        Command(
+            "fork",
+            "create an experiment of one trial from the latest checkpoint of a trial",
+            "determined.cli.experiment.fork:fork_trial",
+            (_ID, *FORK_OPTIONS),
         ),
         Command("kill", "forcibly terminate a trial", f"{_HERE}:kill", (_ID,)),
         Command("logs", "fetch trial logs", f"{_HERE}:logs", (_ID, *log_stream.arguments())),

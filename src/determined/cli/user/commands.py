@@ -53,7 +53,10 @@ NOUN = Command(
             "list|ls",
             "list users",
             f"{_HERE}:list_users",
-            (flag("--all", "-a", help="List all active and inactive users."),),
+            (
+                flag("--all", "-a", help="List all active and inactive users."),
+                flag("--json", help="print as JSON"),
+            ),
             is_default=True,
         ),
         Command(
@@ -74,7 +77,12 @@ NOUN = Command(
                 ),
             ),
         ),
-        Command("whoami", "print the active user", f"{_HERE}:whoami"),
+        Command(
+            "whoami",
+            "print the active user",
+            f"{_HERE}:whoami",
+            (flag("--json", help="print as JSON"),),
+        ),
         *edit.COMMANDS,
     ),
 )
@@ -99,7 +107,10 @@ def logout(args: argparse.Namespace) -> None:
 def whoami(args: argparse.Namespace) -> None:
     """Print the user that commands run as, according to the master."""
     user = connect.session(args).get("/api/v1/me").json()["user"]
-    print(f"You are logged in as user '{user['username']}'")
+    if args.json:
+        show.as_json(user)
+    else:
+        print(f"You are logged in as user '{user['username']}'")
 
 
 def list_users(args: argparse.Namespace) -> None:
@@ -107,6 +118,9 @@ def list_users(args: argparse.Namespace) -> None:
     wanted = getattr(args, "all", False)
     params = {} if wanted else {"active": True}
     users = pagination.fetch(connect.session(args), "/api/v1/users", "users", params)
+    if getattr(args, "json", False):
+        show.as_json(users)
+        return
     show.table(_HEADERS, [_row(user) for user in users])
 
 

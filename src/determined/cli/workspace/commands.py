@@ -85,7 +85,7 @@ NOUN = Command(
             "list-pools",
             "list the resource pools that a workspace may use",
             f"{_HERE}:list_pools",
-            (_NAME,),
+            (_NAME, _JSON),
         ),
         Command(
             "list-projects",
@@ -128,6 +128,9 @@ def list_pools(args: argparse.Namespace) -> None:
     session = connect.session(args)
     number = lookup.workspace(session, args.workspace_name)["id"]
     answer = session.get(f"/api/v1/workspaces/{number}/available-resource-pools").json()
+    if args.json:
+        show.as_json(answer["resourcePools"])
+        return
     pools = ", ".join(answer["resourcePools"])
     show.table(("Workspace", "Available Resource Pools"), [[args.workspace_name, pools]])
 

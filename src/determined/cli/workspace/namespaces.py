@@ -12,6 +12,7 @@ from determined.cli.workspace import lookup
 
 _HERE = "determined.cli.workspace.namespaces"
 _NAME = arg("workspace_name", help="name of the workspace")
+_JSON = flag("--json", help="print as JSON")
 _CLUSTER = arg("--cluster-name", help="the Kubernetes cluster that the namespace is in")
 _MADE = (
     flag("--auto-create-namespace", help="create a namespace and bind the workspace to it"),
@@ -34,7 +35,7 @@ BINDINGS = Command(
             f"{_HERE}:delete",
             (_NAME, _CLUSTER),
         ),
-        Command("list|ls", "list the namespaces", f"{_HERE}:list_bindings", (_NAME,)),
+        Command("list|ls", "list the namespaces", f"{_HERE}:list_bindings", (_NAME, _JSON)),
         Command(
             "set",
             "bind a workspace to a namespace",
@@ -89,6 +90,9 @@ def list_bindings(args: argparse.Namespace) -> None:
     session = connect.session(args)
     number = lookup.workspace(session, args.workspace_name)["id"]
     answer = session.get(f"/api/v1/workspaces/{number}/list-namespace-bindings").json()
+    if args.json:
+        show.as_json(answer["namespaceBindings"])
+        return
     _table(answer["namespaceBindings"])
 
 
