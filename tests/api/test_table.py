@@ -51,6 +51,8 @@ def test_the_routes_that_need_no_token_are_these() -> None:
         ("GET", "/info"),
         ("GET", "/health"),  # details only with a token
         ("POST", "/login"),
+        ("GET", "/det/login"),
+        ("POST", "/det/login"),
         ("POST", "/api/v1/auth/login"),
         ("GET", "/api/v1/master"),
         ("GET", "/api/v1/openapi.json"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
@@ -10,7 +9,6 @@ from typing import Any, Dict, List, Mapping, Union
 
 from determined._constants import run_dir
 from determined._info import ClusterInfo, read_cluster_info
-from determined._masking import mask_config_dict
 from determined.exec._child import NOT_EXECUTABLE, NOT_FOUND, Child
 from determined.exec._log import EntryFailed, log
 from determined.exec._reported import has_reported
@@ -26,8 +24,7 @@ def prepare(info: ClusterInfo, env: Mapping[str, str]) -> List[str]:
     """
     config = info.trial._config
     container = env.get("DET_CONTAINER_ID", "")
-    masked = json.dumps(mask_config_dict(config))
-    log(f"New trial runner in (container {container}) on agent {info.agent_id}: {masked}.")
+    log(f"New trial runner in (container {container}) on agent {info.agent_id}.")
     log("Validating checkpoint storage ...")
     validate_storage(config.get("checkpoint_storage") or {})
     command = command_of(config.get("entrypoint"))

@@ -22,10 +22,6 @@ from determined.exec._servers.notebook_activity import (
 from determined.exec._servers.programs import find_module
 from determined.exec._servers.server_process import report_ready, serve
 
-INSTALL = (
-    "install JupyterLab in the image (pip install jupyterlab), or in a startup-hook.sh "
-    "(pip install --user jupyterlab)"
-)
 LOOK_S = 0.5
 LOG_FORMAT = "%(levelname)s: [%(name)s] %(message)s"
 CERTIFICATE, KEY = "jupyterCert.pem", "jupyterKey.key"
@@ -43,7 +39,7 @@ def run(session: BaseSession, env: MutableMapping[str, str]) -> int:
     """
     port, task_id, token = _number(env, "NOTEBOOK_PORT"), env["DET_TASK_ID"], _token(env)
     check = IdleCheck(env.get("NOTEBOOK_IDLE_TYPE") or "kernels_or_terminals")
-    command = find_module("jupyterlab", "jupyter-lab", env, INSTALL)
+    command = find_module("jupyterlab", "jupyter-lab", env)
     prepare(env, port, token)
     server = NotebookServer(port, base_path(task_id), token)
 

@@ -21,11 +21,6 @@ from determined.exec._servers.key_proxy import KeyProxy, read_key
 from determined.exec._servers.programs import find_module
 from determined.exec._servers.server_process import report_ready, serve
 
-INSTALL = (
-    "install TensorBoard in the image (pip install tensorboard), or in a startup-hook.sh "
-    "(pip install --user tensorboard)"
-)
-
 
 class Timeouts(NamedTuple):
     """Timeouts and intervals, in seconds."""
@@ -53,7 +48,7 @@ def run(session: BaseSession, env: MutableMapping[str, str], arguments: List[str
         EntryFailed: TensorBoard is not installed, does not respond or exits unexpectedly, or
             there are no event files.
     """
-    program = find_module("tensorboard.main", "tensorboard", env, INSTALL)
+    program = find_module("tensorboard.main", "tensorboard", env)
     port = _number(env, "TENSORBOARD_PORT")
     sources = read_sources(
         os.path.join(run_dir(), "tensorboard", "sources.json"), env["DET_CLUSTER_ID"]

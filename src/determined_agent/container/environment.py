@@ -113,14 +113,20 @@ def process_environment(
     return variables
 
 
+DEFAULT_IMAGES = "determinedai/"
+"""The images of configurations that name none begin so."""
+DEFAULT_SHM_BYTES = 4 * 2**30
+
+
 def ignored_options(spec: ContainerSpec, *, may_switch_user: bool) -> list[str]:
     """List the options that the process runtime ignores, as the configuration names them."""
     ignored: Mapping[str, object] = {
-        f"environment.image ({spec.image})": spec.image,
+        f"environment.image ({spec.image})": spec.image
+        and not spec.image.startswith(DEFAULT_IMAGES),
         "environment.add_capabilities": spec.add_capabilities,
         "environment.drop_capabilities": spec.drop_capabilities,
         "resources.devices": spec.devices,
-        "resources.shm_size": spec.shm_size_bytes,
+        "resources.shm_size": spec.shm_size_bytes not in (None, DEFAULT_SHM_BYTES),
         "bind_mounts (paths are those of the host)": [
             m for m in spec.mounts if m.container_path != SHARED_FS_DIR
         ],

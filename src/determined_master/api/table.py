@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from determined_master.api.access import access_tokens, auth, groups, roles, users
+from determined_master.api.access import access_tokens, auth, groups, login_page, roles, users
 from determined_master.api.checkpoints import checkpoints
 from determined_master.api.checkpoints import gc as checkpoint_gc
 from determined_master.api.cluster import agents, master, pool_bindings, pools, prometheus, usage
@@ -57,6 +57,7 @@ from determined_master.services.cluster.master import Master
 
 MODULES = (
     auth,
+    login_page,
     users,
     groups,
     roles,

@@ -49,9 +49,8 @@ def test_the_log_shows_the_steps_and_no_secret(task: Task, python: str) -> None:
     lines = [line.partition("] ")[2] for line in done.stderr.splitlines()]
     assert lines[0].startswith("determined: detected 0 gpus")
     assert lines[1].startswith("determined: Running task container on agent_id=agent, hostname=")
-    assert lines[2].startswith(
-        "determined: New trial runner in (container container) on agent agent: {"
-    )
+    runner = "determined: New trial runner in (container container) on agent agent."
+    assert lines[2] == runner  # the configuration is in `det experiment config`
     assert lines[3] == "determined: Validating checkpoint storage ..."
     assert lines[4] == "determined: Launching: ['sh', '-c', 'true']"
     assert lines[5].endswith("it reported no metrics")

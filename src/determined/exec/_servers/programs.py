@@ -15,7 +15,7 @@ SYSTEM_PATHS = ("/usr/sbin", "/usr/local/sbin", "/sbin")
 """Directories of system servers, which may not be on PATH."""
 
 
-def find_module(module: str, program: str, env: Mapping[str, str], remedy: str) -> List[str]:
+def find_module(module: str, program: str, env: Mapping[str, str]) -> List[str]:
     """The command that starts a program written in Python.
 
     A module that this interpreter can import is preferred to a program on PATH, since it sees the
@@ -25,7 +25,6 @@ def find_module(module: str, program: str, env: Mapping[str, str], remedy: str) 
         module: the module for `python -m`.
         program: the program on PATH to use if there is no such module.
         env: the task's environment.
-        remedy: how to install the program, for the error.
 
     Raises:
         EntryFailed: there is neither module nor program.
@@ -37,7 +36,8 @@ def find_module(module: str, program: str, env: Mapping[str, str], remedy: str) 
         return [found]
     raise EntryFailed(
         f"this task needs {program}, but {sys.executable} has no module {module!r} and PATH has "
-        f"no program {program!r}: {remedy}",
+        f"no program {program!r}: install it where the task runs ({sys.executable} -m pip install "
+        f"{module}), or in the image of containers",
         NOT_FOUND,
     )
 

@@ -35,8 +35,8 @@ EPOCH = "Thu, 01 Jan 1970 00:00:00 GMT"
 @route("POST", "/api/v1/auth/login", access=SIGNED_IN, public=True)
 async def login(call: Call, request: LoginRequest, auth: Auth) -> LoginResponse:
     """Open a session of seven days with a user's name and password."""
-    opened = await _opened(call, auth, request.username, request.password, request.is_hashed)
-    _set_cookie(call, opened.token, _http_date(opened.expires_at))
+    opened = await open_session(call, auth, request.username, request.password, request.is_hashed)
+    set_login_cookie(call, opened)
     return LoginResponse(token=opened.token, user=user_message(opened.user))
 
 
@@ -68,17 +68,24 @@ async def plain_login(call: Call, auth: Auth) -> dict[str, str] | Reply:
     """As older clients log in: the password comes hashed, a refusal is a 403."""
     request = await plain_json(call, PlainLogin)
     try:
-        opened = await _opened(call, auth, request.username, request.password, True)
+        opened = await open_session(call, auth, request.username, request.password, True)
     except InvalidArgument as error:
         raise PermissionDenied("user not found") from error
     except (Unauthenticated, PermissionDenied) as error:
         raise PermissionDenied(_plain_text(error)) from error
     if "cookie=true" in call.http.query.split("&"):
-        _set_cookie(call, opened.token, _http_date(opened.expires_at))
+        set_login_cookie(call, opened)
     return {"token": opened.token}
 
 
-async def _opened(call: Call, auth: Auth, username: str, password: str, is_hashed: bool) -> Login:
+async def open_session(
+    call: Call, auth: Auth, username: str, password: str, is_hashed: bool
+) -> Login:
+    """Log in; the answer to too many tries says when the next may come.
+
+    Raises:
+        DetError: as `Auth.login`.
+    """
     try:
         return await auth.login(username, password, is_hashed=is_hashed, address=call.http.client)
     except TooManyLogins as error:
@@ -88,6 +95,11 @@ async def _opened(call: Call, auth: Auth, username: str, password: str, is_hashe
 
 def _plain_text(error: DetError) -> str:
     return "user not active" if isinstance(error, PermissionDenied) else error.text
+
+
+def set_login_cookie(call: Call, opened: Login) -> None:
+    """Let the browser keep the token of a login."""
+    _set_cookie(call, opened.token, _http_date(opened.expires_at))
 
 
 def _set_cookie(call: Call, token: str, expires: str) -> None:

@@ -12,7 +12,14 @@ import asyncpg
 import msgspec
 
 from determined_master.domain.access import rules as access
-from determined_master.domain.access.roles import CLUSTER_ADMIN_ID, ROLES, Role, by_name
+from determined_master.domain.access.roles import (
+    CLUSTER_ADMIN_ID,
+    ROLES,
+    WORKSPACE_ADMIN_ID,
+    WORKSPACE_CREATOR_ID,
+    Role,
+    by_name,
+)
 from determined_master.domain.errors import AlreadyExists, InvalidArgument, NotFound
 from determined_master.domain.listing.paging import Page, page_of
 from determined_master.records.access import AssignmentRow
@@ -139,13 +146,14 @@ class Roles:
     async def summary(self, caller: Caller) -> list[AssignmentRow]:
         """The caller's roles; a caller who may do everything has ClusterAdmin.
 
-        Without roles everybody is shown with this role: clients then leave the rules to the
-        master.
+        Without roles, users are shown with the roles of what an open cluster allows to all.
         """
         access.may(caller, "read", "role")
         whole = [AssignmentRow(role_id=CLUSTER_ADMIN_ID, user_id=caller.user_id)]
         if caller.rights is None:
-            return whole
+            open_to_all = (WORKSPACE_ADMIN_ID, WORKSPACE_CREATOR_ID)
+            every = [AssignmentRow(role_id=i, user_id=caller.user_id) for i in open_to_all]
+            return whole if caller.is_admin else every
         async with self._db.acquire() as conn:
             found = await rows.list_of_user(conn, caller.user_id)
         has_whole = any(a.role_id == CLUSTER_ADMIN_ID and a.workspace_id is None for a in found)
