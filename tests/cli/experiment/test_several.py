@@ -18,7 +18,8 @@ def experiment(number: int, **config: Any) -> dict[str, Any]:
         "id": number,
         "name": f"e{number}",
         "state": "STATE_COMPLETED",
-        "duration": 10 * number,
+        "startTime": "2026-11-24T01:00:00.123Z",
+        "endTime": "2026-11-24T01:00:10Z",
         "projectId": 4,
         "config": {"searcher": searcher, "max_restarts": 1, "workspace": "w", **config},
     }

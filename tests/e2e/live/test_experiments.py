@@ -18,7 +18,9 @@ live = pytest.mark.live
 @live("experiment create", "experiment wait")
 def test_an_experiment_is_created_and_awaited(person: Person) -> None:
     number = person.create(CONFIG.replace("max_trials: 2", "max_trials: 1"), TRAIN)
-    assert person.det("e", "wait", number, "--polling-interval", 0.05).out == ""
+    assert person.det("e", "wait", number, "--polling-interval", 0.05).out == (
+        f"Experiment {number} is COMPLETED\n"
+    )
     assert person.state(number) == "COMPLETED"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import datetime
 from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
 from determined.cli import connect, errors, pagination
@@ -49,10 +50,20 @@ def _facts(session: Session, experiment: Dict[str, Any]) -> Dict[str, Any]:
     return {
         "name": experiment["name"],
         "state": show.state(experiment["state"]),
-        "duration (s)": experiment["duration"],
+        "duration (s)": _duration_s(experiment),
         "trials": len(trials),
         "best metric": f"{searcher['metric']}: {best(values)}" if values else "",
     }
+
+
+def _duration_s(experiment: Dict[str, Any]) -> Any:
+    """Seconds from its start to its end; empty while it runs."""
+    if not experiment.get("endTime"):
+        return ""
+    begin, end = (
+        datetime.datetime.fromisoformat(experiment[name][:19]) for name in ("startTime", "endTime")
+    )
+    return int((end - begin).total_seconds())
 
 
 def _flat(value: Any, path: str = "") -> Iterator[Tuple[str, Any]]:

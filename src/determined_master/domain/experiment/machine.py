@@ -282,9 +282,13 @@ def _is_searching(state: Experiment) -> bool:
 
 
 def _measure(state: Experiment, context: SearchContext) -> Experiment:
-    """Record the progress; that of an event itself shows with the next one."""
-    closed = state.trials_closed / max(state.trials_requested, 1)
-    return replace(state, progress=context.method.progress(state.search, context.memory, closed))
+    """Record the progress; that of an event itself shows with the next one.
+
+    A trial that failed or was canceled is no progress.
+    """
+    done = state.trials_closed - state.trials_failed - state.trials_canceled
+    share = max(done, 0) / max(state.trials_requested, 1)
+    return replace(state, progress=context.method.progress(state.search, context.memory, share))
 
 
 def _follow(state: Experiment, decision: SearchDecision) -> Step:

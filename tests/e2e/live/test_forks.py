@@ -1,0 +1,54 @@
+"""Forks, comparisons, and commands on several experiments against a cluster."""
+
+from __future__ import annotations
+
+import pytest
+from tests.e2e.live.conftest import CONFIG, TRAIN, Person
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("live")]
+live = pytest.mark.live
+FAILS = "raise SystemExit(3)"
+
+
+@live("experiment list-trials")
+def test_a_fork_runs_and_is_compared_with_its_parent(person: Person) -> None:
+    parent = person.create(CONFIG, TRAIN)
+    person.det("e", "wait", parent, "--polling-interval", 0.05)
+    said = person.det("e", "fork", parent, "--config", "searcher.max_trials=1", "--name", "again")
+    fork = int(said.out.split()[2])
+    person.det("e", "wait", fork, "--polling-interval", 0.05)
+    assert person.experiment(fork)["forkedFrom"] == parent
+    shown = person.det("e", "compare", parent, fork, "--json").json()
+    assert [e["config"] for e in shown] == [
+        {"searcher.max_trials": 2},
+        {"searcher.max_trials": 1},
+    ]
+    assert [e["results"]["state"] for e in shown] == ["COMPLETED", "COMPLETED"]
+    rows = person.det("e", "list-trials", parent, "--best", "--csv").rows()
+    metrics = [float(row["Searcher Metric"]) for row in rows]
+    assert metrics == sorted(metrics)
+    assert [row["Restarts"] for row in rows] == ["0", "0"]
+
+
+def test_a_fork_of_a_trial_starts_from_its_checkpoint(person: Person) -> None:
+    parent = person.create(CONFIG, TRAIN)
+    person.det("e", "wait", parent, "--polling-interval", 0.05)
+    [trial, _] = person.cluster.trials(parent)
+    fork = int(person.det("t", "fork", trial["id"]).out.split()[2])
+    person.det("e", "wait", fork, "--polling-interval", 0.05)
+    [own] = person.cluster.trials(fork)
+    assert own["hparams"] == trial["hparams"]
+    assert own["warmStartCheckpointUuid"]
+
+
+@live("experiment pause", "experiment kill")
+def test_several_experiments_are_killed_at_once_and_failures_have_no_full_progress(
+    person: Person,
+) -> None:
+    first, second = person.create(), person.create()
+    said = person.det("e", "kill", first, second, 999_999, code=1)
+    assert said.out == f"Killed experiment {first}\nKilled experiment {second}\n"
+    assert "experiment 999999: " in said.err
+    failed = person.create(CONFIG, FAILS)
+    person.reaches(failed, "ERROR")
+    assert person.experiment(failed)["progress"] < 1
