@@ -221,7 +221,9 @@ def test_an_image_without_jupyterlab_is_reported(cluster: Cluster) -> None:
     until(lambda: is_over(cluster, "notebook", notebook), what="its end")
     found = cluster.get(f"/api/v1/notebooks/{notebook}")["notebook"]
     assert found["exitStatus"].endswith("127 (exit code 127)")
-    assert "install JupyterLab in the image" in cluster.task_text(notebook)
+    assert "-m pip install jupyterlab), or in the image of containers" in cluster.task_text(
+        notebook
+    )
 
 
 def is_ready(cluster: Cluster, task_id: str) -> bool:

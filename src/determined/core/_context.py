@@ -12,6 +12,7 @@ import traceback
 import types
 from typing import TYPE_CHECKING, Any, Callable, List, Optional, Type
 
+from determined.common.api import errors
 from determined.core._distributed import DistributedContext, DummyDistributedContext
 from determined.core._experimental import DummyExperimentalCoreContext, ExperimentalCoreContext
 from determined.core._preempt import DummyPreemptContext, PreemptContext
@@ -100,7 +101,8 @@ class Context:
     ) -> None:
         """Send an alert to the webhooks that the experiment names in `integrations.webhooks`.
 
-        Outside of a trial the alert is logged.
+        Outside of a trial the alert is logged. One that the master refuses is logged, too: an
+        alert does not end a training.
 
         Raises:
             ValueError: `level` is not one of debug, info, warn, error.
@@ -111,7 +113,11 @@ class Context:
         if self._session is None or self.info is None or self.info.task_type != "TRIAL":
             logger.info("alert (%s): %s: %s", level, title, description)
             return
-        self._post_alert(self._session, self.info.trial, title, description, level)
+        try:
+            self._post_alert(self._session, self.info.trial, title, description, level)
+        except errors.APIException as error:
+            text = "the alert (%s) %s: %s was not sent: %s"
+            logger.warning(text, level, title, description, error)
 
     def close(
         self,

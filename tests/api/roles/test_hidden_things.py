@@ -141,7 +141,10 @@ async def test_bulk_actions_report_for_each_run_whether_it_is_hidden_or_forbidde
     for verb in ("kill", "archive", "delete"):
         body = {"runIds": [run]}
         [refused] = (await ok(user, "POST", f"/api/v1/runs/{verb}", body))["results"]
-        assert refused == {"id": run, "error": "user does not have permission"}
+        action = "delete" if verb == "delete" else "update"
+        lacks = f"determined lacks '{action} experiment' in workspace "
+        assert refused["id"] == run
+        assert refused["error"].startswith(f"user does not have permission: {lacks}")
     filtered = {"filter": EVERYTHING}
     await take(world, VIEWER, hush)
     assert (await ok(user, "POST", "/api/v1/runs/kill", filtered))["results"] == []

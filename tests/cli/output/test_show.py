@@ -203,6 +203,13 @@ def test_a_story_line_has_time_event_and_cause(det: Det, master: FakeMaster) -> 
     assert json.loads(det("trial", "story", "11", "--json").out) == line
 
 
+def test_causes_inside_of_the_master_are_shown_on_request(det: Det, master: FakeMaster) -> None:
+    line = {"at": canned.T0, "aggregate": "trial 11", "cause": "effect:7", "event": "paused"}
+    master.routes[("GET", "/api/v1/trials/11/story")] = (200, {"lines": [line]})
+    assert det("trial", "story", "11").out.endswith("trial 11  paused\n")
+    assert "because of effect:7" in det("trial", "story", "11", "--verbose").out
+
+
 @pytest.mark.slow
 def test_following_a_story_ends_when_the_reader_is_gone(master: FakeMaster) -> None:
     line = {"at": "2026-01-01T00:00:00Z", "aggregate": "trial 11", "event": "x", "cause": "y"}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from determined_master.domain.access.rights import Grant, rights_of
+from determined_master.domain.access.roles import VIEWER_ID
 from determined_master.domain.access.rules import ADMIN_ONLY, OWNER_ONLY, Caller, can, may
 from determined_master.domain.errors import PermissionDenied
 
@@ -41,3 +43,14 @@ def test_a_refusal_has_the_given_text() -> None:
     may(OWNER, "edit", "user", owner_id=2)
     with pytest.raises(PermissionDenied, match="only admins"):
         may(OTHER, "edit", "user", owner_id=2, refusal="only admins")
+
+
+def test_a_refusal_names_the_missing_permission_and_the_place() -> None:
+    viewer = Caller(user_id=2, username="cleo", rights=rights_of([Grant(VIEWER_ID, 3)]))
+    with pytest.raises(PermissionDenied) as caught:
+        may(viewer, "create", "experiment", workspace_id=3)
+    assert str(caught.value) == (
+        "user does not have permission: cleo lacks 'create experiment' in workspace 3"
+    )
+    with pytest.raises(PermissionDenied, match=r"^user does not have permission$"):
+        may(Caller(user_id=2, username="cleo"), "edit", "agent")

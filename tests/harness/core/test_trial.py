@@ -73,10 +73,11 @@ def test_reports_are_logged(task: Task, master: MasterDouble, python: str) -> No
     assert [r["metrics"]["stepsCompleted"] for r in master.reports()] == [3]
 
 
-def test_an_alert_without_webhooks_is_logged(
-    task: Task, master: MasterDouble, python: str
+@pytest.mark.parametrize("refusal", [None, {"error": {"code": 8, "error": "too many wait"}}])
+def test_an_alert_reaches_the_master_and_a_refused_one_ends_no_training(
+    task: Task, master: MasterDouble, python: str, refusal: object
 ) -> None:
-    master.on("POST", "/webhooks/custom$", (501, {"error": {"code": 12, "error": "none"}}))
+    master.on("POST", "/webhooks/custom$", (400, refusal) if refusal else (200, {}))
     done = task.run_script(
         python,
         "from determined import core\n"
@@ -84,7 +85,8 @@ def test_an_alert_without_webhooks_is_logged(
         "    context.alert('slow', 'the disk', 'warn')\n",
     )
     assert done.returncode == 0, done.stderr
-    assert "this master has no webhooks; alert (warn): slow: the disk" in done.stderr
+    told = "the alert (warn) slow: the disk was not sent"
+    assert (told in done.stderr) is (refusal is not None)
     (call,) = master.named("POST", "/webhooks/custom")
     told = {"title": "slow", "description": "the disk", "level": "LOG_LEVEL_WARNING"}
     assert call.body == {"data": told, "experimentId": 2, "trialId": 3}

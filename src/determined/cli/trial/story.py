@@ -15,6 +15,8 @@ from determined.common.api import BaseSession
 
 _PAGE = 500
 _POLL_S = 1.0
+_INTERNAL = re.compile(r"(effect|failed|timer|agent):")
+"""Causes that name parts of the journal."""
 _TERMINAL = ("COMPLETED", "CANCELED", "ERROR")
 
 
@@ -23,6 +25,7 @@ def arguments() -> Tuple[Arg, ...]:
     return (
         flag("--json", help="Output in JSON format, one line each"),
         flag("-f", "--follow", help="follow new events until the end"),
+        flag("--verbose", help="show causes inside of the master, and ids of allocations"),
     )
 
 
@@ -36,7 +39,9 @@ def print_story(session: BaseSession, kind: str, number: int, args: argparse.Nam
             path, params={"limit": _PAGE, "offset": offset}
         ).json()["lines"]
         for line in lines:
-            print(json.dumps(line) if args.json else _sentence(line), flush=args.follow)
+            print(
+                json.dumps(line) if args.json else _sentence(line, args.verbose), flush=args.follow
+            )
         offset += len(lines)
         if len(lines) == _PAGE:
             continue
@@ -52,14 +57,15 @@ def _has_ended(session: BaseSession, kind: str, number: int) -> bool:
     return state.rsplit("STATE_", 1)[-1] in _TERMINAL
 
 
-def _sentence(line: Dict[str, Any]) -> str:
+def _sentence(line: Dict[str, Any], is_verbose: bool = True) -> str:
     """One line: time, aggregate, event, details, cause and effects."""
     at = re.sub(r"(\.\d{3})\d+", r"\1", line["at"])  # to the millisecond
     text = f"{at}  {line['aggregate']}  {line['event'].replace('_', ' ')}"
     detail = line.get("detail")
     if detail:
         text += f"  {detail if isinstance(detail, str) else ' '.join(_details(detail))}"
-    text += f"  because of {line['cause']}"
+    if is_verbose or not _INTERNAL.match(line["cause"]):
+        text += f"  because of {line['cause']}"
     names = [
         e if isinstance(e, str) else str(e.get("type") or json.dumps(e))
         for e in line.get("effects") or ()

@@ -152,12 +152,25 @@ def may(
     """Check that the caller may do this.
 
     Raises:
-        PermissionDenied: with `refusal` as its text.
+        PermissionDenied: with `refusal` as its text; with roles the default one names the
+            permission that is missing, and where.
     """
     if is_closed_to(caller, action, thing):
         raise PermissionDenied(REFUSAL_IN_TASK)
     if not can(caller, action, thing, owner_id=owner_id, workspace_id=workspace_id):
+        if refusal == REFUSAL:
+            refusal = refusal_of(caller, action, thing, workspace_id)
         raise PermissionDenied(refusal)
+
+
+def refusal_of(caller: Caller, action: Action, thing: ThingKind, workspace_id: int | None) -> str:
+    """The default refusal; with roles, what a role would have to give."""
+    needed = NEEDS.get((action, thing))
+    if caller.rights is None or not needed:
+        return REFUSAL
+    names = " or ".join(sorted(f"'{p.name.lower().replace('_', ' ')}'" for p in needed))
+    where = f" in workspace {workspace_id}" if workspace_id else ""
+    return f"{REFUSAL}: {caller.username} lacks {names}{where}"
 
 
 def is_closed_to(caller: Caller, action: Action, thing: ThingKind) -> bool:
@@ -186,7 +199,7 @@ def may_control(caller: Caller, kind: ThingKind, thing: Owned) -> None:
         PermissionDenied: otherwise.
     """
     if not can_control(caller, kind, thing):
-        raise PermissionDenied(REFUSAL)
+        raise PermissionDenied(refusal_of(caller, "control", kind, thing.workspace_id))
 
 
 def may_see(caller: Caller, thing: ThingKind, workspace_id: int | None, missing: str) -> None:
