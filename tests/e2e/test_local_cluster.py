@@ -135,3 +135,13 @@ def test_kept_tasks_run_while_the_cluster_is_down(local: Local) -> None:
     log = local.logs()
     assert (log.count("begins at"), "saved at" in log) == (1, False)
     assert restarts(local) == "0"
+
+
+def test_an_agent_that_was_stopped_alone_takes_work_again(local: Local) -> None:
+    begun(local)
+    assert "saved their work" in local.local("agent-down", "--all")
+    up = ("agent-up", "127.0.0.1", "--master-port", local.port, "--no-gpu")
+    local.local(*up, "--agent-name", "t-agent-0")
+    (local.root / "go").touch()
+    assert "is COMPLETED" in local.det("experiment", "wait", 1, "--polling-interval", 0.1)
+    assert restarts(local) == "0"

@@ -83,6 +83,7 @@ def build_foundation(
         HttpPoster(hooks.networks()),
         hooks.signing_key or signing_key(cluster.secret),
         hooks.base_url,
+        lambda: engine.epoch is not None,
     )
     log_triggers = LogTriggers(db, deliveries.wake)
     logs = TaskLogs(db, [policies, log_triggers], searches)

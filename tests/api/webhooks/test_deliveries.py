@@ -13,6 +13,8 @@ from tests.api.receiver import Receiver, receiver
 from tests.api.samples import World
 from tests.api.scenes import run, trials_of
 
+from determined_master.services.webhooks.service import Webhooks
+
 CONFIG = "name: hooked\nentrypoint: x\nsearcher: {name: single, metric: loss}\n"
 CANCELED = {**STATE, "condition": {"state": "CANCELED"}}
 PAUSED = {**STATE, "condition": {"state": "PAUSED"}}
@@ -207,3 +209,15 @@ async def test_a_slack_message_names_the_experiment_and_escapes_its_name(world, 
     assert section["text"]["text"] == f":warning: &lt;!channel&gt; &amp; co (#{made})"
     assert section["fields"][0]["text"] == "*Status*: Canceled"
     assert section["fields"][1]["text"] == "*Duration*: 0h 0min"
+
+
+async def test_a_master_that_does_not_lead_delivers_nothing(world, target) -> None:
+    await hook(world, target)
+    deliveries = world.services[Webhooks]._deliveries
+    leads, deliveries._is_leading = deliveries._is_leading, lambda: False
+    await killed(world, await experiment(world))
+    assert await deliveries._start_due() > 0
+    assert target.attempts == 0
+    deliveries._is_leading = leads
+    deliveries.wake()
+    assert len(await target.wait_for(1)) == 1

@@ -54,11 +54,6 @@ class ClusterLayout:
         return self.root / "settings.yaml"
 
     @property
-    def emptied(self) -> pathlib.Path:
-        """The agents that get no work until the next start."""
-        return self.root / "emptied-agents"
-
-    @property
     def logs(self) -> pathlib.Path:
         return self.root / "logs"
 

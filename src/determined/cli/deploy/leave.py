@@ -1,4 +1,4 @@
-"""Lets trials save their work before a cluster stops, and run again after its next start."""
+"""Lets trials save their work before agents stop, without counting a restart."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
 
 from determined.cli import errors
-from determined.cli.deploy import layout, ready, specs
+from determined.cli.deploy import layout, ready
 from determined.common.api import Session
 from determined.common.api import errors as api_errors
 
@@ -22,43 +22,38 @@ _TRIAL = re.compile(r"[0-9]+\.[0-9a-f-]{36}")
 Say = Callable[[str], None]
 
 
-def let_trials_save(cluster: layout.ClusterLayout, agents: Sequence[str], say: Say) -> None:
+@contextlib.contextmanager
+def emptied(cluster: layout.ClusterLayout, agents: Sequence[str], say: Say) -> Iterator[None]:
     """Ask the trials on these agents to save and exit; end what is left after a while.
 
-    None of this counts as a failure of a trial. The agents get no new work until `welcome_back`.
-    Without a master that answers, nothing is asked.
+    None of this counts as a failure of a trial. The agents get no new work inside of the block,
+    in which the caller stops them; afterwards they take work again when they return. Agents that
+    an admin has switched off stay so. Without a master that answers, nothing is asked.
     """
-    try:
-        with _admin(cluster) as session:
-            _empty(cluster, session, agents, say)
-    except (errors.CliError, api_errors.APIException, api_errors.MasterNotFoundException) as error:
-        say(f"trials are not asked to save their work: {str(error).splitlines()[0]}")
+    with contextlib.ExitStack() as stack:
+        try:
+            session = stack.enter_context(_admin(cluster))
+            found = session.get("/api/v1/agents", timeout=_ANSWER_S).json()["agents"]
+            free = [a["id"] for a in found if a.get("enabled") and not a.get("draining")]
+            names = [name for name in agents if name in free]
+            if names and _allocations(session, names):
+                stack.callback(_enable, session, names)
+                _empty(session, names, say)
+        except (errors.CliError, api_errors.APIException) as error:
+            say(f"trials are not asked to save their work: {str(error).splitlines()[0]}")
+        yield
 
 
-def welcome_back(cluster: layout.ClusterLayout, agents: Sequence[str]) -> None:
-    """Give work to the agents again that `let_trials_save` has emptied."""
-    emptied = _emptied(cluster).intersection(agents)
-    if not emptied:
-        return
-    with _admin(cluster) as session:
-        for name in sorted(emptied):
-            with contextlib.suppress(api_errors.NotFoundException):
-                session.post(f"/api/v1/agents/{name}/enable")
-    _remember(cluster, _emptied(cluster) - emptied)
+def _enable(session: Session, agents: Sequence[str]) -> None:
+    for name in agents:
+        with contextlib.suppress(api_errors.APIException, api_errors.MasterNotFoundException):
+            session.post(f"/api/v1/agents/{name}/enable")
 
 
-def _empty(
-    cluster: layout.ClusterLayout, session: Session, agents: Sequence[str], say: Say
-) -> None:
-    running = _allocations(session, agents)
-    if not running:
-        return
-    there = [agent["id"] for agent in session.get("/api/v1/agents").json()["agents"]]
-    present = [name for name in agents if name in there]
-    enabled = {a["id"] for a in session.get("/api/v1/agents").json()["agents"] if a["enabled"]}
-    _remember(cluster, _emptied(cluster) | enabled.intersection(present))
-    for name in present:
+def _empty(session: Session, agents: Sequence[str], say: Say) -> None:
+    for name in agents:
         session.post(f"/api/v1/agents/{name}/disable", json={"drain": True})
+    running = _allocations(session, agents)
     trials = [task for task in running if _TRIAL.fullmatch(task["taskId"])]
     for task in trials:
         with contextlib.suppress(api_errors.APIException):  # it has just ended
@@ -67,13 +62,12 @@ def _empty(
     if trials:
         count = f"{len(trials)} trial{'' if len(trials) == 1 else 's'}"
         say(f"waiting until {count} saved their work (at most {SAVE_LIMIT_S:.0f} s)")
-        ids = {task["allocationId"] for task in trials}
-        left = _wait(session, present, SAVE_LIMIT_S, ids)
+        left = _wait(session, agents, SAVE_LIMIT_S, {task["allocationId"] for task in trials})
         if left:
             say(f"{len(left)} did not: they continue from their last checkpoint")
-    for name in present:
+    for name in agents:
         session.post(f"/api/v1/agents/{name}/disable", json={"drain": False})
-    _wait(session, present, _KILL_LIMIT_S, None)
+    _wait(session, agents, _KILL_LIMIT_S, None)
 
 
 def _wait(
@@ -110,17 +104,3 @@ def _admin(cluster: layout.ClusterLayout) -> Iterator[Session]:
         raise errors.CliError("the cluster was never up")
     with ready.sign_in(cluster, cluster.address.read_text(), ready.ADMIN, "") as session:
         yield session
-
-
-def _emptied(cluster: layout.ClusterLayout) -> set[str]:
-    try:
-        return set(cluster.emptied.read_text().split())
-    except FileNotFoundError:
-        return set()
-
-
-def _remember(cluster: layout.ClusterLayout, names: set[str]) -> None:
-    if names:
-        specs.write_private(cluster.emptied, "\n".join(sorted(names)) + "\n")
-    else:
-        cluster.emptied.unlink(missing_ok=True)

@@ -14,7 +14,6 @@ from determined.cli.deploy import (
     configs,
     extras,
     layout,
-    leave,
     ports,
     ready,
     running_master,
@@ -236,7 +235,6 @@ def _finish(
             _write_join_token(cluster, address, password)
         agents = ready.wait_agents(cluster, session, names, _AGENT_LIMIT_S, before)
     ready.sign_in_admin(cluster, address, password)
-    leave.welcome_back(cluster, names)
     specs.write_private(cluster.settings, cluster.master_config.read_text())
     if password:
         # Only the first start needs it, so no file keeps it.

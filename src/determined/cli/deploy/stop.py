@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import pathlib
 import shutil
 import signal
-from typing import Callable, List, Optional
+from typing import Callable, ContextManager, List, Optional, Sequence
 
 from determined.cli import errors
 from determined.cli.deploy import layout, leave, processes, ready, specs, supervisor_client
@@ -69,9 +70,8 @@ def agent_down(args: argparse.Namespace) -> None:
     if not names:
         print(f"no agent of cluster '{cluster.cluster}' is running")
         return
-    with supervisor_client.only_command(cluster):
-        if "master" in _names(cluster):
-            leave.let_trials_save(cluster, names, _print)
+    stopping = _emptied(cluster, names, _print, is_wanted="master" in _names(cluster))
+    with supervisor_client.only_command(cluster), stopping:
         supervisor_client.withdraw(cluster, names)
         for name in names:
             end_tasks(cluster.agents / name)
@@ -98,12 +98,14 @@ def stop_all(
     running = supervisor is not None or any(
         status.process is not None for status in specs.list_status(cluster.status).values()
     )
-    if agents:
-        if saves and not keeps_tasks and "master" in names:
-            leave.let_trials_save(cluster, agents, say)
-        say(f"stopping {', '.join(agents)}")
-        supervisor_client.withdraw(cluster, agents)
-    tasks = 0 if keeps_tasks else end_tasks(cluster.agents)
+    tasks = 0
+    is_wanted = saves and not keeps_tasks and bool(agents) and "master" in names
+    with _emptied(cluster, agents, say, is_wanted=is_wanted):
+        if agents:
+            say(f"stopping {', '.join(agents)}")
+            supervisor_client.withdraw(cluster, agents)
+        if not keeps_tasks:
+            tasks = end_tasks(cluster.agents)
     if tasks:
         say(f"stopped {tasks} task{'' if tasks == 1 else 's'}")
     if "master" in names:
@@ -115,6 +117,12 @@ def stop_all(
     if supervisor is not None:
         processes.end([supervisor], grace_s=10.0)
     return running or bool(tasks)
+
+
+def _emptied(
+    cluster: layout.ClusterLayout, agents: Sequence[str], say: Say, *, is_wanted: bool
+) -> ContextManager[None]:
+    return leave.emptied(cluster, agents, say) if is_wanted else contextlib.nullcontext()
 
 
 def end_tasks(folder: pathlib.Path) -> int:

@@ -8,6 +8,7 @@ import hashlib
 import hmac
 import logging
 from collections import Counter
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -42,14 +43,23 @@ def signing_key(secret: bytes) -> str:
 class Deliveries:
     """The deliveries of a leading master. A repeated one has the same `event_id`."""
 
-    def __init__(self, db: asyncpg.Pool, poster: HttpPosts, key: str, base_url: str) -> None:
+    def __init__(
+        self,
+        db: asyncpg.Pool,
+        poster: HttpPosts,
+        key: str,
+        base_url: str,
+        is_leading: Callable[[], bool],
+    ) -> None:
         """
         Args:
             db: the database.
             poster: sends requests.
             key: for signatures.
             base_url: of the master's pages, for links; empty for none.
+            is_leading: whether this process leads; another one delivers when it does not.
         """
+        self._is_leading = is_leading
         self._db = db
         self._poster = poster
         self._key = key
@@ -96,6 +106,8 @@ class Deliveries:
 
     async def _start_due(self) -> float:
         """Start what is due, as far as there is room; seconds until the next look."""
+        if not self._is_leading():
+            return LOOK_S
         async with self._db.acquire() as conn:
             heads = await rows.list_heads(conn, 10 * MOST_AT_ONCE)
         now = clock.now()

@@ -26,7 +26,8 @@ LINES_AT_ONCE = 1000
 MAX_LINE = 2000
 """Characters of a reported line."""
 FORGOTTEN_AFTER_S = 60.0
-"""Patterns of a task are read again then: it may move to another workspace."""
+"""Patterns of a task are read again then: it may move to another workspace, and
+a master that led in between may have changed webhooks."""
 
 
 class _Watched(msgspec.Struct):
@@ -44,19 +45,22 @@ class LogTriggers:
         """`on_match` is called after each report."""
         self._db = db
         self._on_match = on_match
-        self._is_needed: bool | None = None
+        self._is_needed = False
+        self._asked_s: float | None = None
         self._known: OrderedDict[str, _Watched] = OrderedDict()
 
     def forget(self) -> None:
         """A webhook has changed."""
-        self._is_needed = None
+        self._asked_s = None
         self._known.clear()
 
     async def look_at(self, task_id: str, agent_id: str | None, lines: Sequence[str]) -> None:
         """Report the lines that match."""
-        if self._is_needed is None:
+        now_s = clock.monotonic_s()
+        if self._asked_s is None or now_s - self._asked_s > FORGOTTEN_AFTER_S:
             async with self._db.acquire() as conn:
                 self._is_needed = await rows.has_log_triggers(conn)
+            self._asked_s = now_s
         if not self._is_needed:
             return
         watched = await self._watched(task_id)
