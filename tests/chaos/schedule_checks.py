@@ -23,6 +23,8 @@ class ScheduleChecks:
         self._queue: frozenset[object] = frozenset()
         self._asked: dict[str, str] = {}
         """The allocation of each task that was asked to leave since the queue has changed."""
+        self._preempted: set[str] = set()
+        """All allocations that were ever asked to leave."""
         self._newest: dict[str, str] = {}
         """The allocation of each task at the tick before."""
         self._late: set[str] = set()
@@ -72,18 +74,27 @@ class ScheduleChecks:
 
     def _check_turns(self, decision: PoolDecision) -> None:
         """No task is asked to leave a second time while the queue is what it was."""
-        queue = _queue(decision.view)
+        queue = _queue(decision.view) | self._stopped(decision.view)
         if queue != self._queue or self._has_come_back(decision.view):
             self._queue = queue
             self._asked.clear()
         for preempt in decision.plan.preemptions:
             task = _task(preempt.allocation_id)
+            self._preempted.add(preempt.allocation_id)
             known = self._asked.setdefault(task, preempt.allocation_id)
             if known != preempt.allocation_id:
                 self._violate(
                     f"{preempt.allocation_id} is asked to leave, as {known} was, and the queue "
                     "has not changed: tasks take turns"
                 )
+
+    def _stopped(self, view: PoolView) -> frozenset[object]:
+        """Those that leave though no plan has asked them: the slots they give back are news."""
+        return frozenset(
+            r.allocation_id
+            for r in view.running
+            if r.is_leaving and r.allocation_id not in self._preempted
+        )
 
     def _has_come_back(self, view: PoolView) -> bool:
         """Whether a task left by itself and asks for slots again: the queue had changed."""

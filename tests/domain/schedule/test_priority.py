@@ -367,3 +367,13 @@ def test_there_is_room_between_any_two_positions() -> None:
         between(3, 3)
     one, other = pending("a", position=between(None, 7)), pending("b")
     assert rank(one) < rank(other)
+
+
+def test_a_job_preempts_no_more_than_its_max_slots_can_use() -> None:
+    """Four gangs of a job that may use four slots: the slots of two, and no more, are freed."""
+    running = [holding(name, (name, 2), priority=90) for name in "abcd"]
+    gangs = [pending(f"g{n}", 2, job_id="J", max_slots=4, priority=10) for n in range(4)]
+    agents = [agent(name, 2, free=0) for name in "abcd"]
+    made = plan(view(agents, gangs, running, PREEMPTS))
+    assert len(asked(made)) == 2
+    assert codes(made) == {"g0": "leaving", "g1": "leaving", "g2": "limit", "g3": "limit"}

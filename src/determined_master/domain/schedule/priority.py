@@ -169,11 +169,12 @@ class _Queue:
             return False, self._wait(request, demand)
         if ahead and not request.is_preemptible:
             line.capacity.reserve(parts)
+            self._count(request)
             line.wait(request, "behind", ahead)
             return False, False
         is_early = request.allocation_id in self._early
         line.start(request, parts, is_backfill=bool(ahead), is_long_awaited=is_early)
-        self._active[request.job_id] = self._active.get(request.job_id, 0) + request.slots
+        self._count(request)
         return True, False
 
     def _wait(self, request: RequestView, demand: Demand) -> bool:
@@ -198,11 +199,13 @@ class _Queue:
                 parts = self._victims.make_room(request, demand)
             if parts is not None:
                 line.capacity.reserve(parts)
+                self._count(request)
                 line.wait(request, "leaving", agents=parts)
                 return True
             self._unservable.add(demand)
         kept = line.drain_for(request, demand) if is_starving else None
         if kept is not None:
+            self._count(request)
             line.wait(request, "kept", agents=kept)
             return True
         if not self._preempts or demand in self._unservable:
@@ -210,6 +213,15 @@ class _Queue:
             self._settled[demand] = demand.slots <= 1 or line.is_undrainable(demand)
         line.wait(request, "full")
         return True
+
+    def _count(self, request: RequestView) -> None:
+        """Count slots that a request has, or that are reserved for it, towards its job's limit.
+
+        Without the reserved ones, each request of the job would preempt others, and only some of
+        them could start.
+        """
+        if request.max_slots is not None:
+            self._active[request.job_id] = self._active.get(request.job_id, 0) + request.slots
 
     def _is_over_limit(self, request: RequestView) -> bool:
         assert request.max_slots is not None
