@@ -28,6 +28,7 @@ NAMES = {
     "role_id": "1",
     "token_id": "1",
     "model_version_num": "1",
+    "page*": "tutorial",
     "external_trial_id": "x",
     "path*": "x",
     "path**": "x",

@@ -53,6 +53,8 @@ def test_the_routes_that_need_no_token_are_these() -> None:
         ("POST", "/login"),
         ("GET", "/det/login"),
         ("POST", "/det/login"),
+        ("GET", "/docs"),  # pages of the package
+        ("GET", "/docs/{page*}"),
         ("POST", "/api/v1/auth/login"),
         ("GET", "/api/v1/master"),
         ("GET", "/api/v1/openapi.json"),

@@ -7,7 +7,15 @@ from functools import cache
 from determined_master.api.access import access_tokens, auth, groups, login_page, roles, users
 from determined_master.api.checkpoints import checkpoints
 from determined_master.api.checkpoints import gc as checkpoint_gc
-from determined_master.api.cluster import agents, master, pool_bindings, pools, prometheus, usage
+from determined_master.api.cluster import (
+    agents,
+    documentation,
+    master,
+    pool_bindings,
+    pools,
+    prometheus,
+    usage,
+)
 from determined_master.api.cluster import messages as cluster_messages
 from determined_master.api.configs import policies as config_policies
 from determined_master.api.configs import schemas, templates
@@ -58,6 +66,7 @@ from determined_master.services.cluster.master import Master
 MODULES = (
     auth,
     login_page,
+    documentation,
     users,
     groups,
     roles,

@@ -1,0 +1,89 @@
+"""The tutorial: its files are written and its commands run as they stand, in their order."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.free_ports import free_port
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("local_cluster")]
+PAGE = Path(__file__).parents[2] / "docs" / "tutorial.md"
+BLOCK = re.compile(
+    r'^```(?P<kind>\w+)(?: title="(?P<file>[^"]+)")?\n(?P<text>.*?)^```', re.M | re.S
+)
+LIMIT_S = 240
+
+
+def blocks() -> list[tuple[str, str | None, str]]:
+    """Kind, file name and text of the blocks that name a kind."""
+    return [(m["kind"], m["file"], m["text"]) for m in BLOCK.finditer(PAGE.read_text())]
+
+
+@pytest.fixture
+def reader() -> Iterator[dict[str, str]]:
+    """The environment of a person who follows the page in an empty directory."""
+    root = Path(tempfile.mkdtemp(prefix="det-tutorial-", dir="/tmp"))
+    root.chmod(0o711)  # the database runs as another user
+    interpreters = root / "bin"
+    interpreters.mkdir()
+    (interpreters / "det").write_text(f'#!/bin/sh\nexec {sys.executable} -m determined.cli "$@"\n')
+    (interpreters / "python3").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    for program in interpreters.iterdir():
+        program.chmod(0o755)
+    port = free_port()
+    flags = f"--master-port {port} --cluster-name tutorial --no-gpu"
+    env = {
+        **{k: v for k, v in os.environ.items() if not k.startswith("DET_")},
+        "PATH": f"{interpreters}:{os.environ['PATH']}",
+        "HOME": str(root),
+        "DET_DEPLOY_DIR": str(root / "deploy"),
+        "DET_MASTER": f"http://127.0.0.1:{port}",
+        "UP": flags + (" --task-account root" if os.geteuid() == 0 else ""),
+    }
+    try:
+        yield env
+    finally:
+        run(env, "det deploy local cluster-down --cluster-name tutorial", check=False)
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def run(env: dict[str, str], command: str, *, check: bool = True) -> str:
+    done = subprocess.run(
+        ["/bin/sh", "-ec", command],
+        env=env,
+        cwd=env["HOME"],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert not check or done.returncode == 0, (command, done.stdout, done.stderr)
+    return done.stdout
+
+
+def test_the_tutorial_works_as_it_stands(reader: dict[str, str]) -> None:
+    said: dict[str, str] = {}
+    for kind, file, text in blocks():
+        if file is not None:
+            target = Path(reader["HOME"], file)
+            target.parent.mkdir(exist_ok=True)
+            target.write_text(text)
+            continue
+        assert kind == "sh", text
+        for command in text.splitlines():
+            # A port and a name of its own: other clusters may run on this machine.
+            local = command.replace("cluster-up", "cluster-up $UP")
+            local = local.replace("cluster-down", "cluster-down --cluster-name tutorial")
+            said[command] = run(reader, local)
+    assert "completed" in said["det experiment create -f one.yaml line"].lower()
+    assert said["det experiment list-trials 2 --best"].count("COMPLETED") == 8
+    assert "version 1 is in" in said["python3 register.py"]
+    assert '"step": 200' in said["cat best/state.json"]
