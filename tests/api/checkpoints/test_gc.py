@@ -257,15 +257,21 @@ async def test_only_the_owner_or_an_admin_deletes(world: World) -> None:
     assert answer.status == 403
 
 
-async def test_tensorboard_files_of_an_ended_experiment_are_deleted(world: World) -> None:
+async def test_tensorboard_files_of_an_ended_experiment_are_deleted_before_the_answer(
+    world: World,
+) -> None:
     await scene.ended(world)
     admin, number = world.clients["admin"], world.names["experiment_id"]
     path = f"{PATH}/{number}/tensorboard-files"
-    assert (await admin("DELETE", path)).status == 200
+    deletion = asyncio.create_task(admin("DELETE", path))
     [allocation_id] = await collections_of(world)
-    spec = await spec_of(world, await run(world, allocation_id))
+    names = await run(world, allocation_id)
+    spec = await spec_of(world, names)
     assert "--delete-tensorboards" in spec.entrypoint
     assert content(spec, "checkpoints_to_delete") == []
+    assert not deletion.done()
+    await scene.container(world, names, "TERMINATED", exit_code=0)
+    assert (await deletion).status == 200
     assert (await admin("DELETE", f"{PATH}/999/tensorboard-files")).status == 404
 
 

@@ -114,7 +114,7 @@ def delete_tb_files(args: argparse.Namespace) -> None:
     """Delete the TensorBoard files of an ended experiment."""
     number = args.experiment_id
     connect.session(args).delete(f"{_path(number)}/tensorboard-files")
-    print(f"Deletion of the TensorBoard files of experiment {number} is in progress")
+    print(f"Deleted the TensorBoard files of experiment {number}")
 
 
 def move(args: argparse.Namespace) -> None:

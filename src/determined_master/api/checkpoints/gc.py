@@ -53,7 +53,7 @@ async def remove_files(
 async def delete_tensorboard_files(
     call: Call, request: experiment_wire.DeleteTensorboardFilesRequest, checkpoint_gc: CheckpointGc
 ) -> experiment_wire.DeleteTensorboardFilesResponse:
-    """Delete the TensorBoard files of an ended experiment; a task does that after the answer."""
+    """Delete the TensorBoard files of an ended experiment; answered when a task has done it."""
     await checkpoint_gc.remove_tensorboard(call.caller, request.experiment_id)
     return experiment_wire.DeleteTensorboardFilesResponse()
 

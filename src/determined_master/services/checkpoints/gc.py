@@ -6,6 +6,7 @@ decides which, stores the order of each task, and notifies the experiment.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,12 @@ from determined_master.aggregates.experiments import EXPERIMENT
 from determined_master.domain.access import rules as access
 from determined_master.domain.checkpoints import gc
 from determined_master.domain.config.sections.storage import KeepCounts
-from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
+from determined_master.domain.errors import (
+    FailedPrecondition,
+    InvalidArgument,
+    NotFound,
+    Unavailable,
+)
 from determined_master.domain.experiment import messages as exp
 from determined_master.domain.ids import ExperimentId, checked_uuid
 from determined_master.domain.states import TERMINAL
@@ -36,6 +42,8 @@ if TYPE_CHECKING:
     from determined_master.store.db import Conn
 
 EVERYTHING = ("**/*",)
+MAX_WAIT_S = 60.0
+"""For a deletion whose caller waits: its task may have to wait for an agent."""
 
 
 class GcPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,10 +122,11 @@ class CheckpointGc:
             await self._post(plan, UserRequest(caller.user_id, entropy.new_uuid()))
 
     async def remove_tensorboard(self, caller: Caller, experiment_id: int) -> None:
-        """Delete the TensorBoard files of an ended experiment.
+        """Delete the TensorBoard files of an ended experiment; returns when they are deleted.
 
         Raises:
             NotFound: there is none of that id. FailedPrecondition: it still writes them.
+            Unavailable: the task that deletes them has not ended within a minute.
         """
         async with self._db.acquire() as conn:
             found = await experiments.find_experiment(conn, experiment_id)
@@ -130,7 +139,28 @@ class CheckpointGc:
         plan = GcPlan(
             experiment_id=experiment_id, uuids_by_storage={None: ()}, removes_tensorboard=True
         )
-        await self._post(plan, UserRequest(caller.user_id, entropy.new_uuid()))
+        changed = asyncio.Event()
+        stop = self._engine.feed.listen(
+            EXPERIMENT, lambda _: changed.set(), id=ExperimentId(experiment_id)
+        )
+        try:
+            [task_id] = await self._post(plan, UserRequest(caller.user_id, entropy.new_uuid()))
+            async with asyncio.timeout(MAX_WAIT_S):
+                while not await self._has_ended(task_id):
+                    await changed.wait()
+                    changed.clear()
+        except TimeoutError:
+            raise Unavailable(
+                f"the TensorBoard files of experiment {experiment_id} are not deleted after "
+                f"{MAX_WAIT_S:.0f} s. The task {task_id} continues: 'det experiment story "
+                f"{experiment_id}' shows when it ends"
+            ) from None
+        finally:
+            stop()
+
+    async def _has_ended(self, task_id: str) -> bool:
+        async with self._db.acquire() as conn:
+            return await rows.has_ended(conn, task_id)
 
     async def apply_policy(self, experiment_id: int) -> None:
         """Delete the checkpoints that the policy of an ended experiment does not keep."""
@@ -190,7 +220,10 @@ class CheckpointGc:
             stored = await rows.list_stored(conn, uuids=garbage)
         return GcPlan(experiment_id=experiment_id, uuids_by_storage=_by_storage(stored))
 
-    async def _post(self, plan: GcPlan, cause: Cause, ctx: EffectContext | None = None) -> None:
+    async def _post(
+        self, plan: GcPlan, cause: Cause, ctx: EffectContext | None = None
+    ) -> list[str]:
+        """Store the plan's tasks and start them; returns their ids."""
         async with self._db.acquire() as conn:
             experiment = await experiments.find_experiment(conn, plan.experiment_id)
         if experiment is None:
@@ -231,6 +264,7 @@ class CheckpointGc:
             closes=None if ctx is None else ctx.effect_id,
             within=store,
         )
+        return [task.task_id for task in tasks]
 
 
 def policy_of(storage: KeepCounts) -> gc.SavePolicy:

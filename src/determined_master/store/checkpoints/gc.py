@@ -105,6 +105,12 @@ async def end_task(conn: Conn, task_id: str, at: datetime) -> None:
     await conn.execute(query, task_id, at)
 
 
+async def has_ended(conn: Conn, task_id: str) -> bool:
+    """Whether a task has ended; a task that was deleted has."""
+    query = "SELECT NOT EXISTS (SELECT FROM tasks WHERE id = $1 AND ended_at IS NULL)"
+    return bool(await conn.fetchval(query, task_id))
+
+
 async def list_saved(conn: Conn, experiment_id: int) -> list[Saved]:
     """The complete checkpoints of an experiment's trials, oldest first."""
     query = """
