@@ -31,6 +31,7 @@ from determined_master.services.experiments.detached import Detached
 from determined_master.services.experiments.edits import ExperimentEdits
 from determined_master.services.experiments.lists import ExperimentLists
 from determined_master.services.experiments.model_files import ModelFiles
+from determined_master.services.experiments.pages import ExperimentPages
 from determined_master.services.experiments.run_bulk import RunBulk
 from determined_master.services.experiments.runs import Runs
 from determined_master.services.experiments.search_query import ExperimentSearch
@@ -88,6 +89,7 @@ def make_services(
         Master(base.facts, db, base.settings.masked),
         ClusterMessages(db),
         experiments,
+        ExperimentPages(db),
         ModelFiles(experiments),
         lists,
         ExperimentSearch(db, lists, trials),

@@ -12,6 +12,16 @@ import msgspec
 from determined_master.domain.config.experiment_config import ExperimentConfig
 
 
+class ListedRun(msgspec.Struct, frozen=True):
+    """The data of a run that changes without its row, and the version of its rows."""
+
+    id: int
+    version: str
+    state: str
+    started_at: datetime
+    ended_at: datetime | None
+
+
 class RunRow(msgspec.Struct, frozen=True, kw_only=True):
     """One run with what lists show of its experiment and project."""
 
@@ -125,6 +135,16 @@ class ExperimentQuery(msgspec.Struct, frozen=True, kw_only=True):
     descending: bool = False
     offset: int = 0
     limit: int = 0
+
+
+class ExperimentVersion(msgspec.Struct, frozen=True):
+    """The fields that each request for an experiment's page reads."""
+
+    version: str
+    state: str
+    job_id: str
+    user_id: int
+    workspace_id: int
 
 
 class ListItem(msgspec.Struct, frozen=True):

@@ -9,9 +9,15 @@ import pytest
 from tests.covers import covers
 from tests.store.rows import add_experiment, add_project, add_trial, end_trial
 
+from determined_master.records.experiments import RunRow
 from determined_master.services.experiments.runs import Search
 from determined_master.store.db import Database
-from determined_master.store.experiments.run_lists import RUNS, list_runs
+from determined_master.store.experiments.run_lists import (
+    RUNS,
+    find_first_page,
+    list_items,
+    list_versioned,
+)
 from determined_master.store.experiments.search_query import EXPERIMENTS
 from determined_master.store.listing.page import find_page
 from determined_master.store.listing.sql import TableSql
@@ -40,8 +46,52 @@ async def found(pool: Database, search: Search, table: TableSql = RUNS) -> list[
     async with pool.acquire() as conn:
         wanted = search.parsed("run" if table is RUNS else "experiment", None)
         ids, page = await find_page(conn, table, wanted)
+        first = await find_first_page(conn, wanted) if table is RUNS else None
     assert page.total >= len(ids)
+    if first is not None:  # the short way finds the same
+        assert ([row.id for row in first[0]], first[1]) == (ids, page)
     return ids
+
+
+async def rows_of(pool: Database, ids: list[int]) -> list[RunRow]:
+    async with pool.acquire() as conn:
+        found = {row.id: (version, row) for version, row in await list_versioned(conn, ids)}
+        listed = await list_items(conn, ids)
+    assert [(row.id, row.version) for row in listed] == [(i, found[i][0]) for i in ids]
+    return [found[i][1] for i in ids]
+
+
+@pytest.mark.parametrize("sort", ["", "id=asc", "id=desc"])
+async def test_the_short_way_to_the_first_page_finds_what_the_long_one_does(
+    pool: Database, sort: str
+) -> None:
+    projects = [await add_project(pool, "ONE"), await add_project(pool, "TWO")]
+    for project in projects:
+        experiment = await add_experiment(pool, project)
+        for _ in range(3):
+            await add_trial(pool, experiment)
+    hidden = await add_experiment(pool, projects[0])
+    await add_trial(pool, hidden)
+    await pool.execute("UPDATE experiments SET archived = true WHERE id = $1", hidden)
+    shown = (
+        '{"filterGroup":{"kind":"group","conjunction":"and","children":[]},"showArchived":true}'
+    )
+    for project_id in (None, *projects):
+        for text in (None, shown):
+            for offset, limit in ((0, 0), (1, 2), (2, 100)):
+                await found(pool, Search(project_id, text, sort, offset, limit))
+    async with pool.acquire() as conn:
+        wanted = Search(None, shown, sort, 0, 3).parsed("run", None)
+        first = await find_first_page(conn, wanted)
+        assert first is not None
+        assert first[1].total == 7
+        for other in (
+            Search(None, None, "startTime=asc"),
+            Search(None, where("hp.lr", "=", 1)),
+            Search(None, None, "", 100, 10),
+        ):
+            assert await find_first_page(conn, other.parsed("run", None)) is None
+        assert await find_first_page(conn, Search().parsed("run", [1])) is None
 
 
 async def test_runs_of_a_project_are_numbered_from_one(pool: Database) -> None:
@@ -51,8 +101,7 @@ async def test_runs_of_a_project_are_numbered_from_one(pool: Database) -> None:
         await add_trial(pool, experiment)
         await add_trial(pool, experiment)
     ids = await found(pool, Search(second, sort="id=asc"))
-    async with pool.acquire() as conn:
-        runs = await list_runs(conn, ids)
+    runs = await rows_of(pool, ids)
     assert [(run.project_key, run.number) for run in runs] == [("TWO", 1), ("TWO", 2)]
 
 
@@ -64,8 +113,7 @@ async def test_a_moved_experiment_takes_its_runs_and_their_values_along(pool: Da
     await pool.execute("UPDATE experiments SET project_id = $1 WHERE id = $2", new, experiment)
     assert await found(pool, Search(old)) == []
     assert await found(pool, Search(new, where("hp.lr", "=", 0.5))) == [trial]
-    async with pool.acquire() as conn:
-        [run] = await list_runs(conn, [trial])
+    [run] = await rows_of(pool, [trial])
     assert (run.project_key, run.number) == ("NEW", 2)
 
 
@@ -259,8 +307,7 @@ async def test_numbers_of_runs_that_are_gone_are_not_given_again(pool: Database)
     gone = await add_trial(pool, experiment)
     await pool.execute("DELETE FROM trials WHERE id = $1", gone)
     trial = await add_trial(pool, experiment)
-    async with pool.acquire() as conn:
-        [run] = await list_runs(conn, [trial])
+    [run] = await rows_of(pool, [trial])
     assert run.number == 2
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from determined_master.api.http.access import FILTERED, maybe, of_task, on
-from determined_master.api.http.protojson import ready, to_json
+from determined_master.api.http.protojson import raw_json, ready, to_json
 from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import pagination, seconds_between
 from determined_master.domain.config.masking import mask_config
@@ -18,6 +18,7 @@ from determined_master.pools.live import LiveAllocations
 from determined_master.records.experiments import ExperimentQuery, ExperimentRow, ListItem
 from determined_master.services.experiments.edits import ExperimentChanges, ExperimentEdits
 from determined_master.services.experiments.lists import ExperimentLists, Rendered
+from determined_master.services.experiments.pages import ExperimentPage, ExperimentPages
 from determined_master.services.experiments.service import Experiments, Submission
 from determined_master.services.queue.job_queue import JobQueue
 from determined_master.services.workspaces.projects import Projects
@@ -76,17 +77,27 @@ async def get_experiment(
     request: wire.GetExperimentRequest,
     job_queue: JobQueue,
     experiments: Experiments,
+    pages: ExperimentPages,
     live: LiveAllocations,
 ) -> wire.GetExperimentResponse:
     """One experiment with its configuration, and its place in the queue while it has one."""
-    experiment = await full_experiment(call, request.experiment_id, experiments, live)
-    place = job_queue.summary(experiment.job_id)
+    experiment_id = request.experiment_id
+
+    async def render() -> ExperimentPage:
+        members = to_json(await full_experiment(call, experiment_id, experiments, live))
+        del members["state"]
+        config = msgspec.json.encode(members["config"])
+        return ExperimentPage(msgspec.json.encode(members)[:-1], config)
+
+    row, page = await pages.find(call.caller, experiment_id, render)
+    place = job_queue.summary(row.job_id)
+    state = _shown(experiment_id, row.state, live)
     return wire.GetExperimentResponse(
-        experiment=experiment,
+        experiment=ready(Experiment, b'%s,"state":"%s"}' % (page.members, state.encode())),
         job_summary=None
         if place is None
         else JobSummary(state=JobState[f"STATE_{place.state}"], jobs_ahead=place.jobs_ahead),
-        config=experiment.config,
+        config=raw_json(page.config),
     )
 
 

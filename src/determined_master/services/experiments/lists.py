@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ import msgspec
 from determined_master.domain.access import rules as access
 from determined_master.domain.listing.paging import Page
 from determined_master.records.experiments import ExperimentQuery, ExperimentRow, ListItem
+from determined_master.services.kept_answers import KeptAnswers
 from determined_master.store.experiments import experiments as rows
 from determined_master.store.experiments import lists
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
     from determined_master.store.db import Conn
 
-MAX_RENDERED = 2000
+MAX_RENDERED_BYTES = 32 * 2**20
 RENDERED_AT_ONCE = 25
 """With 50 hyperparameters each takes 0.25 ms."""
 
@@ -50,7 +50,7 @@ class ExperimentLists:
 
     def __init__(self, db: asyncpg.Pool) -> None:
         self._db = db
-        self._rendered: OrderedDict[int, tuple[str, Rendered]] = OrderedDict()
+        self._rendered: KeptAnswers[int, Rendered] = KeptAnswers(MAX_RENDERED_BYTES)
 
     async def find(
         self,
@@ -88,19 +88,17 @@ class ExperimentLists:
     ) -> list[tuple[ListItem, Rendered]]:
         """Kept parts of those whose rows have not changed since, the others rendered again."""
         known = self._rendered
-        shown: dict[int, tuple[str, Rendered]] = {}
+        shown: dict[int, Rendered] = {}
         stale: list[int] = []
         for row in listed:
-            kept = known.get(row.id)
-            if kept is not None and kept[0] == row.version:
+            kept = known.find(row.id, row.version)
+            if kept is not None:
                 shown[row.id] = kept
             else:
                 stale.append(row.id)
         for start in range(0, len(stale), RENDERED_AT_ONCE):
             some = stale[start : start + RENDERED_AT_ONCE]
-            found = await rows.list_versioned(conn, some)
-            shown |= {row.id: (version, render(row)) for version, row in found}
-            known.update({i: shown[i] for i in some if i in shown})
-            while len(known) > MAX_RENDERED:
-                known.popitem(last=False)
-        return [(row, shown[row.id][1]) for row in listed if row.id in shown]
+            for version, found in await rows.list_versioned(conn, some):
+                rendered = shown[found.id] = render(found)
+                known.keep(found.id, version, rendered, len(rendered.always))
+        return [(row, shown[row.id]) for row in listed if row.id in shown]

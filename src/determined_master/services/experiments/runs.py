@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -11,7 +11,8 @@ from determined_master.domain.access import rules as access
 from determined_master.domain.listing.filters import parse_filter, parse_sort
 from determined_master.domain.listing.paging import Page
 from determined_master.domain.states import shown_state
-from determined_master.records.experiments import RunRow
+from determined_master.records.experiments import ListedRun, RunRow
+from determined_master.services.kept_answers import KeptAnswers
 from determined_master.store.experiments import run_lists as rows
 from determined_master.store.listing.page import ListQuery, find_page
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
     from determined_master.domain.listing.columns import Table
     from determined_master.pools.live import LiveAllocations
+    from determined_master.store.db import Conn
+
+MAX_RENDERED_BYTES = 32 * 2**20
 
 
 class Search(msgspec.Struct, frozen=True):
@@ -48,22 +52,39 @@ class Search(msgspec.Struct, frozen=True):
         )
 
 
-class ShownRun(msgspec.Struct, frozen=True):
-    """A run and the state that users are shown."""
+class RenderedRun(msgspec.Struct, frozen=True):
+    """A run as lists show it: the JSON that its rows decide, and the state that users see."""
 
-    row: RunRow
+    listed: ListedRun
     state: str
+    members: bytes
+    """An object's members, without its last brace, its state and its duration."""
+
+
+Render = Callable[[RunRow], bytes]
+
+
+class FoundRuns(msgspec.Struct, frozen=True):
+    """A page of runs; `runs` are there when they were read with it."""
+
+    ids: Sequence[int]
+    page: Page
+    runs: Sequence[RenderedRun] | None = None
 
 
 class Runs:
-    """Runs of all projects."""
+    """Runs of all projects.
+
+    `render` turns a row into JSON, which is kept until one of the run's rows changes.
+    """
 
     def __init__(self, db: asyncpg.Pool, live: LiveAllocations) -> None:
         self._db = db
         self._live = live
+        self._rendered: KeptAnswers[int, bytes] = KeptAnswers(MAX_RENDERED_BYTES)
 
-    async def search(self, caller: Caller, search: Search) -> tuple[list[int], Page]:
-        """Ids of the runs that match, one page of them, for `list_some`.
+    async def search(self, caller: Caller, search: Search, render: Render) -> FoundRuns:
+        """The runs that match, one page of them; their ids are for `list_some`.
 
         Raises:
             InvalidArgument: the filter, the sort or the page is wrong.
@@ -71,13 +92,30 @@ class Runs:
         access.may(caller, "read", "experiment")
         wanted = search.parsed("run", access.visible(caller, "experiment"))
         async with self._db.acquire() as conn:
-            return await find_page(conn, rows.RUNS, wanted)
+            first = await rows.find_first_page(conn, wanted)
+            if first is not None:
+                listed, page = first
+                shown = await self._render(conn, listed, render)
+                return FoundRuns([row.id for row in listed], page, shown)
+            return FoundRuns(*await find_page(conn, rows.RUNS, wanted))
 
-    async def list_some(self, ids: Sequence[int]) -> list[ShownRun]:
+    async def list_some(self, ids: Sequence[int], render: Render) -> list[RenderedRun]:
         """The runs that `search` has found, in that order; deleted ones are left out."""
         async with self._db.acquire() as conn:
-            found = await rows.list_runs(conn, ids)
-        return [ShownRun(row, self._shown(row)) for row in found]
+            return await self._render(conn, await rows.list_items(conn, ids), render)
 
-    def _shown(self, row: RunRow) -> str:
-        return shown_state(row.state, self._live.states_of_trial(row.id))
+    async def _render(
+        self, conn: Conn, listed: Sequence[ListedRun], render: Render
+    ) -> list[RenderedRun]:
+        """Kept parts of those whose rows have not changed since, the others rendered again."""
+        found = {row.id: self._rendered.find(row.id, row.version) for row in listed}
+        stale = [run_id for run_id, members in found.items() if members is None]
+        if stale:
+            for version, row in await rows.list_versioned(conn, stale):
+                rendered = found[row.id] = render(row)
+                self._rendered.keep(row.id, version, rendered, len(rendered))
+        return [
+            RenderedRun(row, shown_state(row.state, self._live.states_of_trial(row.id)), members)
+            for row in listed
+            if (members := found[row.id]) is not None
+        ]

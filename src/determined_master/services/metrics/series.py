@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument, NotFound
+from determined_master.domain.metrics.summary import SYSTEM_GROUPS
 from determined_master.records.metrics import MetricName, PointRow
+from determined_master.services.kept_answers import KeptAnswers
 from determined_master.store.experiments import lookups
 from determined_master.store.experiments import trials as trial_rows
 from determined_master.store.metrics import series as rows
@@ -31,6 +33,7 @@ MAX_POINTS = 1000
 MOST_POINTS = 10_000
 MAX_TRIALS = 100
 DEFAULT_SAMPLE = 25
+MAX_KEPT_BYTES = 64 * 2**20
 SHORTEST_PERIOD_S, LONGEST_PERIOD_S = 1, 3600
 
 
@@ -43,10 +46,15 @@ class Range(msgspec.Struct, frozen=True):
 
 
 class TrialSeries(msgspec.Struct, frozen=True):
-    """One trial with the points of each group that has any, by group."""
+    """One trial with the points (JSON) of each group that has any, by group."""
 
-    row: trial_rows.TrialRow
-    groups: Sequence[tuple[str, Sequence[PointRow]]]
+    row: trial_rows.ComparedTrial
+    groups: Sequence[tuple[str, bytes]]
+
+
+Render = Callable[[Sequence[PointRow]], bytes]
+Groups = Mapping[str, Sequence[str]]
+"""Names of metrics by their group."""
 
 
 class NewNames(msgspec.Struct, frozen=True):
@@ -79,11 +87,17 @@ class SeriesReads:
         self._db = db
         self._points = points
         self._summaries = summaries
+        self._kept: KeptAnswers[Hashable, list[tuple[str, bytes]]] = KeptAnswers(MAX_KEPT_BYTES)
 
     async def compare(
-        self, caller: Caller, trial_ids: Sequence[int], metrics: Sequence[MetricName], part: Range
+        self,
+        caller: Caller,
+        trial_ids: Sequence[int],
+        metrics: Sequence[MetricName],
+        part: Range,
+        render: Render,
     ) -> list[TrialSeries]:
-        """The series of several trials, by id.
+        """The series of several trials, by id; `render` writes points as JSON.
 
         Raises:
             InvalidArgument: no metric, or too many trials or points.
@@ -96,19 +110,34 @@ class SeriesReads:
         groups: dict[str, list[str]] = {}
         for metric in sorted(set(metrics)):
             groups.setdefault(metric.group, []).append(metric.name)
-        found = []
-        for trial_id in sorted(set(trial_ids)):
-            async with self._db.acquire() as conn:
-                row = await trial_rows.find_trial(conn, trial_id)
-            if row is None:
-                raise NotFound(f"trial '{trial_id}' not found")
-            series = []
-            for group, names in groups.items():
-                points = await self._points.find(_wanted(trial_id, group, names, part))
-                if points:
-                    series.append((group, points))
-            found.append(TrialSeries(row, series))
-        return found
+        wanted = sorted(set(trial_ids))
+        async with self._db.acquire() as conn:
+            rows_of = await trial_rows.list_compared(conn, wanted)
+        missing = next((i for i in wanted if i not in rows_of), None)
+        if missing is not None:
+            raise NotFound(f"trial '{missing}' not found")
+        return [
+            TrialSeries(rows_of[i], await self._series(rows_of[i], groups, part, render))
+            for i in wanted
+        ]
+
+    async def _series(
+        self, row: trial_rows.ComparedTrial, groups: Groups, part: Range, render: Render
+    ) -> list[tuple[str, bytes]]:
+        """The series of a trial; kept until one of its reports comes or changes."""
+        version = str(row.metrics_version)
+        key = (row.id, part, *((group, *names) for group, names in groups.items()))
+        series = self._kept.find(key, version)
+        if series is not None:
+            return series
+        series = []
+        for group, names in groups.items():
+            points = await self._points.find(_wanted(row.id, group, names, part))
+            if points:
+                series.append((group, render(points)))
+        if not SYSTEM_GROUPS & groups.keys():  # samples of the system leave the version as it is
+            self._kept.keep(key, version, series, sum(len(points) for _, points in series))
+        return series
 
     async def improvements(
         self, caller: Caller, experiment_id: int

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from determined_master.domain.config.experiment_config import ExperimentConfig
-from determined_master.records.experiments import ExperimentRow
+from determined_master.records.experiments import ExperimentRow, ExperimentVersion
 from determined_master.store.db import Conn
 
 MODEL_PIECE_BYTES = 4 * 1024 * 1024
@@ -134,6 +134,16 @@ async def list_versioned(conn: Conn, ids: Sequence[int]) -> list[tuple[str, Expe
     query = f"SELECT {COLUMNS}, {VERSION} AS version FROM {TABLES} WHERE e.id = ANY ($1)"
     found = [dict(row) for row in await conn.fetch(query, ids)]
     return [(row.pop("version"), ExperimentRow(**row)) for row in found]
+
+
+async def find_version(conn: Conn, experiment_id: int) -> ExperimentVersion | None:
+    """The data of a page that changes without its rows, and the version of the rows."""
+    query = f"""
+        SELECT {VERSION} AS version, e.state, e.job_id::text, e.user_id, e.workspace_id
+          FROM {TABLES} WHERE e.id = $1
+    """
+    row = await conn.fetchrow(query, experiment_id)
+    return ExperimentVersion(*row) if row else None
 
 
 async def find_original_config(conn: Conn, experiment_id: int) -> str | None:

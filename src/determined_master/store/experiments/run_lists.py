@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from determined_master.records.experiments import RunRow
+from determined_master.domain.listing.paging import Page
+from determined_master.records.experiments import ListedRun, RunRow
+from determined_master.store.listing.page import DEFAULT_LIMIT, ListQuery
 from determined_master.store.listing.sql import TableSql
 
 if TYPE_CHECKING:
     from determined_master.store.db import Conn
 
+MAX_FIRST_PAGE = 200
 RUNS = TableSql(
     name="run",
     source="runs r",
@@ -61,10 +64,62 @@ RUNS = TableSql(
 )
 
 
-async def list_runs(conn: Conn, ids: Sequence[int]) -> list[RunRow]:
+_JOINED = """
+          runs r
+          JOIN trials t ON t.id = r.id
+          JOIN experiments e ON e.id = r.experiment_id
+          JOIN projects p ON p.id = r.project_id
+          JOIN workspaces w ON w.id = p.workspace_id
+"""
+_VERSION = "concat_ws('.', r.xmin, t.xmin, e.xmin, p.xmin, w.xmin)"
+"""Changes with every write to a run, its trial, its experiment, its project or its workspace."""
+_LISTED = f"r.id, {_VERSION} AS version, r.state, r.started_at, r.ended_at"
+
+
+async def find_first_page(conn: Conn, wanted: ListQuery) -> tuple[list[ListedRun], Page] | None:
+    """A short page of all runs, or of all in a project, by id and in one round trip.
+
+    None for other requests, and for an empty page: no row has the total then.
+    """
+    limit = wanted.limit or DEFAULT_LIMIT
+    is_by_id = not wanted.sorts or [sort.column for sort in wanted.sorts] == ["id"]
+    if not is_by_id or wanted.filter.root.children or wanted.workspace_ids is not None:
+        return None
+    if wanted.offset < 0 or not 0 < limit <= MAX_FIRST_PAGE:
+        return None
+    order = "DESC" if wanted.sorts and wanted.sorts[0].is_descending else "ASC"
+    shown, clauses = "listed", ["true"]
+    if not wanted.filter.show_archived:
+        shown, clauses = "listed - archived", ["NOT archived"]
+    # Texts of their own: a plan that serves both would read all runs of all projects.
+    of_project = "true" if wanted.project_id is None else "project_id = $3"
+    query = f"""
+        SELECT (SELECT coalesce(sum({shown}), 0) FROM run_numbers WHERE {of_project}), {_LISTED}
+          FROM {_JOINED}
+         WHERE r.id = ANY (ARRAY (
+               SELECT id FROM runs WHERE {" AND ".join([*clauses, of_project])}
+                ORDER BY id {order} OFFSET $1 LIMIT $2))
+         ORDER BY r.id {order}
+    """
+    project = [] if wanted.project_id is None else [wanted.project_id]
+    found = await conn.fetch(query, wanted.offset, limit, *project)
+    if not found:
+        return None
+    return [ListedRun(*row[1:]) for row in found], wanted.page(int(found[0][0]))
+
+
+async def list_items(conn: Conn, ids: Sequence[int]) -> list[ListedRun]:
     """Runs by their ids, in that order; deleted ones are left out."""
-    query = """
-        SELECT r.id, r.experiment_id, r.number, r.archived, r.state, r.searcher_metric,
+    query = f"SELECT {_LISTED} FROM {_JOINED} WHERE r.id = ANY ($1)"
+    found = {row["id"]: ListedRun(*row) for row in await conn.fetch(query, ids)}
+    return [found[i] for i in ids if i in found]
+
+
+async def list_versioned(conn: Conn, ids: Sequence[int]) -> list[tuple[str, RunRow]]:
+    """Runs by their ids, each with the version that it was read in."""
+    query = f"""
+        SELECT {_VERSION} AS version,
+               r.id, r.experiment_id, r.number, r.archived, r.state, r.searcher_metric,
                r.started_at, r.ended_at, t.hparams::text, t.summary_metrics::text,
                t.metadata::text, t.checkpoint_size, t.checkpoint_count, t.log_policy_matched,
                e.labels, e.user_id, e.searcher_type, e.searcher_metric AS searcher_metric_name,
@@ -73,15 +128,10 @@ async def list_runs(conn: Conn, ids: Sequence[int]) -> list[RunRow]:
                e.progress, e.description, e.name, e.unmanaged, r.project_id,
                p.name AS project_name, p.key AS project_key, w.id AS workspace_id,
                w.name AS workspace_name, (p.archived OR w.archived) AS parent_archived
-          FROM runs r
-          JOIN trials t ON t.id = r.id
-          JOIN experiments e ON e.id = r.experiment_id
-          JOIN projects p ON p.id = r.project_id
-          JOIN workspaces w ON w.id = p.workspace_id
-         WHERE r.id = ANY ($1)
+          FROM {_JOINED} WHERE r.id = ANY ($1)
     """
-    found = {row["id"]: RunRow(**row) for row in await conn.fetch(query, ids)}
-    return [found[i] for i in ids if i in found]
+    found = [dict(row) for row in await conn.fetch(query, ids)]
+    return [(row.pop("version"), RunRow(**row)) for row in found]
 
 
 class ExperimentRun(msgspec.Struct, frozen=True):

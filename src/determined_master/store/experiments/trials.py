@@ -44,6 +44,20 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
     ended_at: datetime | None
 
 
+class ComparedTrial(msgspec.Struct, frozen=True):
+    """The facts of a trial that stand beside its series."""
+
+    id: int
+    experiment_id: int
+    started_at: datetime
+    ended_at: datetime | None
+    state: str
+    restarts: int
+    hparams: dict[str, Any]
+    metrics_version: int
+    """Another number after each change of its reports, system metrics apart."""
+
+
 class StoredTrial(msgspec.Struct, frozen=True, kw_only=True):
     """A trial with its best and latest validation and the ids of its tasks, oldest first."""
 
@@ -161,6 +175,15 @@ async def find_trial(conn: Conn, trial_id: int) -> TrialRow | None:
     """The trial of that id."""
     row = await conn.fetchrow(f"SELECT {COLUMNS} FROM trials t WHERE t.id = $1", trial_id)
     return TrialRow(**row) if row else None
+
+
+async def list_compared(conn: Conn, trial_ids: Sequence[int]) -> dict[int, ComparedTrial]:
+    """Those of the trials that exist, by id; their summaries, which may be long, are not read."""
+    query = """
+        SELECT id, experiment_id, started_at, ended_at, state, restarts, hparams, metrics_version
+          FROM trials WHERE id = ANY ($1)
+    """
+    return {row["id"]: ComparedTrial(*row) for row in await conn.fetch(query, trial_ids)}
 
 
 async def list_existing(conn: Conn, trial_ids: Sequence[int]) -> set[int]:

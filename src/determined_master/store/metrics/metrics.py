@@ -147,10 +147,13 @@ async def list_taken(conn: Conn, keys: Sequence[ReportKey]) -> dict[ReportKey, S
 async def update_report(
     conn: Conn, report_id: int, trial_id: int, metrics: str, batch_metrics: str | None
 ) -> None:
-    """Replace the values of a report."""
+    """Replace the values of a report: summary and series of its trial become stale."""
     query = """
-        UPDATE metrics SET metrics = $3::text::jsonb, batch_metrics = $4::text::jsonb
-         WHERE id = $1 AND trial_id = $2
+        WITH replaced AS (
+            UPDATE metrics SET metrics = $3::text::jsonb, batch_metrics = $4::text::jsonb
+             WHERE id = $1 AND trial_id = $2
+        )
+        UPDATE trials SET metrics_version = metrics_version + 1 WHERE id = $2
     """
     await conn.execute(query, report_id, trial_id, metrics, batch_metrics)
 

@@ -51,7 +51,7 @@ def raw_json(text: str | bytes) -> Mapping[str, Any]:
 def ready(cls: type[M], text: bytes) -> M:
     """JSON text that is written unchanged in place of a message of that class.
 
-    Only for a member of a list in another message.
+    Only for a field, or a member of a list, of another message.
     """
     return cast(M, msgspec.Raw(text))
 
@@ -144,7 +144,10 @@ def _field(field: FieldShape) -> Convert | None:
     if field.container == "map":
         each = one or (lambda value: value)
         return lambda values: {k: each(v) for k, v in sorted(values.items())}
-    return one
+    if one is None or field.kind != "message":
+        return one
+    message = one
+    return lambda value: value if type(value) is msgspec.Raw else message(value)
 
 
 def _timestamp(value: datetime) -> Any:
