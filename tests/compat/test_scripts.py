@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.compat.client import Client
+from tests.compat.client import MODEL, Client
 from tests.e2e.cluster import PASSWORD, Cluster, until
 
 pytestmark = [pytest.mark.compat, pytest.mark.slow, pytest.mark.xdist_group("compat")]
@@ -81,3 +81,57 @@ def test_the_stream_of_the_published_client_gets_changes(client: Client) -> None
     assert found["changed"]["seq"] > found["model"]["seq"]
     assert str(found["model_id"]) in found["deleted"].values()
     assert found["again"]["sync_id"] == "2"
+
+
+@pytest.fixture(scope="module")
+def used(client: Client) -> dict[str, Any]:
+    """The answers to scripts about workspaces, files, logs and the cluster."""
+    answers: dict[str, Any] = client.script(
+        "sdk_cluster.py", "admin", PASSWORD, MODEL, MODEL / "const.yaml"
+    )
+    return answers
+
+
+def test_settings_of_older_scripts_are_taken(used: dict[str, Any]) -> None:
+    assert (used["group"]["agentGid"], used["group"]["agentGroup"]) == (1234, "lab")
+    assert used["lenient"] == "STATE_QUEUED"  # `agent_label` and `tensorboard_storage`
+    assert (used["shm_1 gi"], used["shm_1 i"]) == (400, 400)
+
+
+def test_nothing_starts_in_an_archived_workspace_and_tasks_of_a_deleted_one_leave_the_list(
+    used: dict[str, Any],
+) -> None:
+    status, text = used["in_archived"]
+    assert (status, "is archived" in text) == (404, True)
+    assert used["archived_listed"] == []
+    assert used["notebooks"] is False
+    assert used["bind_default"][0] == 400
+    assert "cannot be bound to any workspace" in used["bind_default"][1]
+
+
+def test_a_deleted_checkpoint_keeps_its_resources_and_tensorboard_files_are_gone_at_once(
+    used: dict[str, Any], cluster: Cluster
+) -> None:
+    assert used["kept_resources"] == [True, True]
+    left = list(cluster.root.rglob(f"tensorboard/experiment/{used['trained']}/**/*"))
+    assert [path for path in left if path.is_file()] == []
+
+
+def test_a_nul_comes_back_and_each_log_policy_is_named(used: dict[str, Any]) -> None:
+    assert used["nul"]
+    assert 'matched regex "CUDA"); therefore will not schedule on agent-0' in used["policies"]
+    assert 'matched regex "err")' in used["policies"]
+    assert 'matched regex "or$")' in used["policies"]
+    assert used["runs"] == 0
+
+
+def test_health_prometheus_and_refusals_have_their_known_forms(used: dict[str, Any]) -> None:
+    [manager] = used["health"]["resource_managers"]
+    assert manager["status"] == "up"
+    assert "det_agent_slots{" in used["prometheus"]
+    assert {target["labels"]["det_agent_id"] for target in used["targets"]} == {
+        "agent-0",
+        "agent-1",
+    }
+    assert (used["unknown"][0], "not found" in used["unknown"][1]) == (404, True)
+    assert used["twice"][0] == 409

@@ -93,6 +93,52 @@ _STORED = """(
                           AND s.steps = n.{})"""
 
 
+_KNOWN = """
+        WITH n AS (
+            SELECT * FROM unnest($1::int[], $2::int[], $3::bigint[], $4::int[], $5::int[],
+                                 $6::int[], $7::float8[], $8::float8[])
+                AS n (id, run_id, version, total_batches, latest, best, best_metric,
+                      searcher_metric)
+        ), known AS (
+            SELECT t.id FROM trials t
+              JOIN n ON n.id = t.id AND n.run_id = t.run_id AND n.version = t.metrics_version
+             ORDER BY t.id FOR NO KEY UPDATE OF t
+        ), stored AS (
+            INSERT INTO metrics (trial_id, metric_group, steps, run_id, reported_at, metrics,
+                                 batch_metrics, searcher_metric)
+            SELECT * FROM unnest($9::int[], $10::text[], $11::int[], $12::int[],
+                                 $13::timestamptz[], $14::text[]::jsonb[], $15::text[]::jsonb[],
+                                 $16::float8[])
+            ON CONFLICT DO NOTHING
+         RETURNING id, trial_id, metric_group, steps
+        )"""
+_ALL_OR_NOTHING = """
+        -- a division by zero takes everything back
+        SELECT 1 / ((SELECT count(*) FROM known) = cardinality($1)
+                    AND (SELECT count(*) FROM stored) = cardinality($9))::int
+"""
+_STORE_KNOWN = f"""{_KNOWN}, written AS (
+            UPDATE trials t
+               SET {CHANGES},
+                   latest_validation = coalesce({_STORED.format("latest")}, t.latest_validation),
+                   best_validation = coalesce({_STORED.format("best")}, t.best_validation)
+              FROM n JOIN known ON known.id = n.id
+             WHERE t.id = n.id
+        RETURNING t.experiment_id, t.id, n.best_metric
+        ), {BEATEN}, improved AS (
+            UPDATE experiments e SET best_trial_id = b.trial_id, best_metric = b.best_metric
+              FROM beaten b WHERE e.id = b.id
+        ) {_ALL_OR_NOTHING}"""
+_STORE_KNOWN_TRAINING = f"""{_KNOWN}, written AS (
+            UPDATE trials t
+               SET metrics_version = t.metrics_version + 1, total_batches = n.total_batches,
+                   last_activity_at = now()
+              FROM n JOIN known ON known.id = n.id
+             WHERE t.id = n.id
+        ) {_ALL_OR_NOTHING}"""
+"""Without validations, which most reports are: no trial and no experiment has a new best."""
+
+
 async def lock_trials(conn: Conn, trial_ids: Sequence[int]) -> dict[int, TrialLock]:
     """Lock the rows of trials, in the order of ids."""
     query = """
@@ -193,40 +239,8 @@ async def store_known(
     Returns:
         False when nothing was stored: a trial was not as known, or a report's key was taken.
     """
-    query = f"""
-        WITH n AS (
-            SELECT * FROM unnest($1::int[], $2::int[], $3::bigint[], $4::int[], $5::int[],
-                                 $6::int[], $7::float8[], $8::float8[])
-                AS n (id, run_id, version, total_batches, latest, best, best_metric,
-                      searcher_metric)
-        ), known AS (
-            SELECT t.id FROM trials t
-              JOIN n ON n.id = t.id AND n.run_id = t.run_id AND n.version = t.metrics_version
-             ORDER BY t.id FOR NO KEY UPDATE OF t
-        ), stored AS (
-            INSERT INTO metrics (trial_id, metric_group, steps, run_id, reported_at, metrics,
-                                 batch_metrics, searcher_metric)
-            SELECT * FROM unnest($9::int[], $10::text[], $11::int[], $12::int[],
-                                 $13::timestamptz[], $14::text[]::jsonb[], $15::text[]::jsonb[],
-                                 $16::float8[])
-            ON CONFLICT DO NOTHING
-         RETURNING id, trial_id, metric_group, steps
-        ), written AS (
-            UPDATE trials t
-               SET {CHANGES},
-                   latest_validation = coalesce({_STORED.format("latest")}, t.latest_validation),
-                   best_validation = coalesce({_STORED.format("best")}, t.best_validation)
-              FROM n JOIN known ON known.id = n.id
-             WHERE t.id = n.id
-        RETURNING t.experiment_id, t.id, n.best_metric
-        ), {BEATEN}, improved AS (
-            UPDATE experiments e SET best_trial_id = b.trial_id, best_metric = b.best_metric
-              FROM beaten b WHERE e.id = b.id
-        )
-        -- a division by zero takes everything back
-        SELECT 1 / ((SELECT count(*) FROM known) = cardinality($1)
-                    AND (SELECT count(*) FROM stored) = cardinality($9))::int
-    """
+    has_validations = any(w.latest_steps is not None for w in writes)
+    query = _STORE_KNOWN if has_validations else _STORE_KNOWN_TRAINING
     columns = [list(c) for c in zip(*map(msgspec.structs.astuple, writes), strict=True)]
     columns += [list(c) for c in zip(*map(msgspec.structs.astuple, reports), strict=True)]
     try:
