@@ -52,7 +52,7 @@ class Report(NamedTuple):
 
     @property
     def what(self) -> str:
-        """ExternalNames it in errors."""
+        """Its name in errors."""
         return f"{self.group} metrics at step {self.steps_completed}"
 
 

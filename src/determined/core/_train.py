@@ -8,6 +8,7 @@ import os
 import pathlib
 import tempfile
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
 
 from determined._constants import run_dir
@@ -105,7 +106,8 @@ class TrainContext:
             batch_metrics: the metrics of each batch.
 
         Raises:
-            TypeError: a value cannot be reported.
+            TypeError: an argument or a value cannot be reported.
+            ValueError: `steps_completed` is negative.
             BadRequestException: the master refused an earlier report.
         """
         if self._is_mine():
@@ -120,6 +122,7 @@ class TrainContext:
             RuntimeError: a value is None.
             TypeError, BadRequestException: as `report_training_metrics`.
         """
+        _check_arguments(steps_completed, metrics)
         kept = {}
         for name, value in metrics.items():
             if value is None:
@@ -191,8 +194,7 @@ class TrainContext:
         Raises:
             ValueError: `progress` is not from 0 to 1.
         """
-        if not 0 <= progress <= 1:
-            raise ValueError(f"progress must be from 0 to 1, got {progress}")
+        _check_progress(progress)
         if self._distributed.rank == 0:
             self._session.post(
                 f"/api/v1/trials/{self._trial_id}/progress",
@@ -250,9 +252,9 @@ class TrainContext:
         metrics: Dict[str, Any],
         batch_metrics: Optional[List[Dict[str, Any]]] = None,
     ) -> None:
-        logger.info("%s metrics at step %s: %s", group, steps_completed, metrics)
-        steps = int(steps_completed)  # a NumPy integer, or a float
+        steps = _check_arguments(steps_completed, metrics)
         self._metrics.report(group, steps, metrics, batch_metrics)
+        logger.info("%s metrics at step %s: %s", group, steps, metrics)
         if not self._has_reported:
             self._has_reported = True
             _write_marker()
@@ -268,6 +270,37 @@ class TrainContext:
 
     def _run_metadata(self, answer: Any) -> Optional[Dict[str, Any]]:
         return (answer.json() or {}).get("metadata")
+
+
+def _check_progress(progress: Any) -> None:
+    if isinstance(progress, (str, bytes)) or not 0 <= progress <= 1:
+        raise ValueError(f"progress must be a number from 0 to 1, got {progress!r}")
+
+
+def _check_arguments(steps_completed: Any, metrics: Any) -> int:
+    """Check the arguments of a report; return the steps as an integer.
+
+    A NumPy integer, a tensor of one element and a float are numbers of steps, too.
+
+    Raises:
+        TypeError, ValueError: one of them has the wrong type or value; the text names it.
+    """
+    try:
+        if isinstance(steps_completed, (str, bytes)):
+            raise TypeError
+        steps = int(steps_completed)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(
+            f"steps_completed must be a whole number, got {steps_completed!r}"
+        ) from None
+    if steps < 0:
+        raise ValueError(f"steps_completed must not be negative, got {steps}")
+    if not isinstance(metrics, Mapping):
+        raise TypeError(
+            "metrics must be a dict of values by name, such as {'loss': 0.5}, "
+            f"got {type(metrics).__name__}: {metrics!r:.100}"
+        )
+    return steps
 
 
 class DummyTrainContext(TrainContext):
@@ -307,7 +340,8 @@ class DummyTrainContext(TrainContext):
 
         if not group or "." in group:
             raise ValueError(f"the group of metrics {group!r} must be a name without a dot")
-        logger.info("%s metrics at step %s: %s", group, steps_completed, plain_metrics(metrics))
+        steps = _check_arguments(steps_completed, metrics)
+        logger.info("%s metrics at step %s: %s", group, steps, plain_metrics(metrics))
 
     def upload_tensorboard_files(
         self,
@@ -322,8 +356,7 @@ class DummyTrainContext(TrainContext):
 
     def report_progress(self, progress: float) -> None:
         """Log the progress."""
-        if not 0 <= progress <= 1:
-            raise ValueError(f"progress must be from 0 to 1, got {progress}")
+        _check_progress(progress)
         logger.info("progress: %.0f %%", progress * 100)
 
     def _try_report_progress(self, progress: float) -> None:

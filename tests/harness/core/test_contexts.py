@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import re
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -274,3 +275,25 @@ def test_a_profiler_that_is_on_stays_as_it_is_and_its_numbers_are_checked() -> N
     finally:
         profiler.off()
         profiler.off()
+
+
+@pytest.mark.parametrize(
+    ("steps", "metrics", "said"),
+    [
+        ("3", {"loss": 1}, "steps_completed must be a whole number, got '3'"),
+        (None, {"loss": 1}, "steps_completed must be a whole number, got None"),
+        (float("nan"), {"loss": 1}, "steps_completed must be a whole number, got nan"),
+        (-1, {"loss": 1}, "steps_completed must not be negative, got -1"),
+        (1, 0.5, "metrics must be a dict of values by name"),
+        (1, [("loss", 1)], "metrics must be a dict of values by name"),
+    ],
+)
+@pytest.mark.parametrize("group", ["training", "validation", "other"])
+def test_a_wrong_argument_of_a_report_is_named_and_nothing_is_logged(
+    group: str, steps: Any, metrics: Any, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    context = core.DummyTrainContext()
+    caplog.set_level("INFO", logger="determined.core")
+    with pytest.raises((TypeError, ValueError), match=re.escape(said)):
+        context.report_metrics(group, steps, metrics)
+    assert caplog.records == []

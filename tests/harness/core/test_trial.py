@@ -69,7 +69,7 @@ def test_reports_are_logged(task: Task, master: MasterDouble, python: str) -> No
         "    context.train.report_validation_metrics(3.0, {'loss': 0.5})\n",
     )
     assert done.returncode == 0, done.stderr
-    assert "determined.core: validation metrics at step 3.0: {'loss': 0.5}" in done.stderr
+    assert "determined.core: validation metrics at step 3: {'loss': 0.5}" in done.stderr
     assert [r["metrics"]["stepsCompleted"] for r in master.reports()] == [3]
 
 
