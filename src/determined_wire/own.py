@@ -80,6 +80,8 @@ class StoryLine(Message, frozen=True):
     event: str = ""
     detail: JsonObject | None = None
     effects: Sequence[str] = ()
+    trial_id: Int32 = 0
+    """The trial that a line of an experiment is about; 0 for none."""
 
 
 class GetStoryResponse(Message, frozen=True):
@@ -87,6 +89,8 @@ class GetStoryResponse(Message, frozen=True):
 
     lines: Sequence[StoryLine] = ()
     pagination: Pagination | None = None
+    reason: str = ""
+    """Why the thing is in its state, where that needs one: an error, a wait."""
 
 
 class GetJobWhyRequest(Message, frozen=True):

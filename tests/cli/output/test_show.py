@@ -196,7 +196,7 @@ def test_a_story_line_has_time_event_and_cause(det: Det, master: FakeMaster) -> 
     }
     body = {"lines": [line], "pagination": {}}
     master.routes[("GET", "/api/v1/trials/11/story")] = (200, body)
-    out = det("trial", "story", "11").out
+    out = det("trial", "story", "11", "--verbose").out
     assert all(
         word in out for word in (canned.T0[:23], "TrialPaused", "effect 5", "PreemptAllocation")
     )
@@ -244,11 +244,31 @@ def test_a_story_line_flattens_nested_details(det: Det, master: FakeMaster) -> N
         "effects": ["create_trial", "create_trial", "set_timer"],
     }  # fmt: skip
     master.routes[("GET", "/api/v1/experiments/1/story")] = (200, {"lines": [line]})
-    assert det("e", "story", "1").out == (
+    assert det("e", "story", "1", "--verbose").out == (
         "2026-11-21T09:27:24.056Z  experiment 1  experiment created  "
         'activate=true slots=1 name="Trial 1" agent_id="a1" slot_ids=[0,1]  '
         "because of created  -> create trial (2), set timer\n"
     )
+
+
+def test_a_story_names_trials_runs_users_and_the_reason(det: Det, master: FakeMaster) -> None:
+    lines = [
+        {"at": canned.T0, "aggregate": "experiment 1", "event": "trial_ended", "trialId": 7,
+         "detail": {"request_id": "x-1", "end": "errored"}, "cause": "effect:9"},
+        {"at": canned.T0, "aggregate": "allocation 1.x-1.2", "event": "container_changed",
+         "detail": {"container_id": "c", "state": "RUNNING", "ports": [[1, 2]]}, "cause": "p"},
+        {"at": canned.T0, "aggregate": "experiment 1", "event": "killed",
+         "cause": "request:4:2c1a", "effects": ["signal_trials"]},
+    ]  # fmt: skip
+    body = {"lines": lines, "reason": "trial 7: exit code 3"}
+    master.routes[("GET", "/api/v1/experiments/1/story")] = (200, body)
+    said = [line.partition("  ")[2] for line in det("e", "story", "1").out.splitlines()[:-1]]
+    assert said == [
+        'experiment 1  trial ended  trial=7 end="errored"',
+        'run 2  container changed  state="RUNNING"',
+        "experiment 1  killed  by user 4",
+    ]
+    assert det("e", "story", "1").out.endswith("\nReason: trial 7: exit code 3\n")
 
 
 def test_the_model_definition_is_written_unchanged(

@@ -10,6 +10,7 @@ from typing import Any, Dict, List, Sequence
 from determined.cli import connect, errors, pagination
 from determined.cli.experiment import tables
 from determined.cli.output import full_json, show
+from determined.cli.trial import story
 from determined.common.api import BaseSession, Session
 
 _LIST_HEADERS = (
@@ -167,6 +168,15 @@ def describe(args: argparse.Namespace) -> None:
         tables.workloads(workloads, args.metrics),
     )
     tables.output(described, args.csv, args.outdir)
+    if not args.csv and not args.outdir:
+        for number, answer in zip(ids, answers):
+            _print_reason(session, number, show.state(answer["experiment"]["state"]))
+
+
+def _print_reason(session: BaseSession, number: int, state: str) -> None:
+    reason = "" if state == "COMPLETED" else story.reason_of(session, "experiments", number)
+    if reason:
+        print(f"\nExperiment {number} is {state}: {reason}")
 
 
 def _get(session: BaseSession, number: int) -> Dict[str, Any]:

@@ -125,6 +125,12 @@ def describe(args: argparse.Namespace) -> None:
     show.table(headers, rows, as_csv=args.csv)
     if args.metrics_summary:
         show.as_json(trial["summaryMetrics"])
+    state = show.state(trial["state"])
+    reason = "" if args.csv or state == "COMPLETED" else (
+        story.reason_of(session, "trials", args.trial_id)
+    )  # fmt: skip
+    if reason:
+        print(f"\nTrial {args.trial_id} is {state}: {reason}")
 
 
 def kill(args: argparse.Namespace) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from determined_master.api.http.access import on
 from determined_master.api.http.routes import Call, route
 from determined_master.records.stories import StoryLine, ThingWithStory
-from determined_master.services.experiments.stories import Stories
+from determined_master.services.experiments.stories import Stories, request_of
 from determined_wire import own
 from determined_wire.rest.types.shared import Pagination
 
@@ -39,22 +40,23 @@ async def allocation_story(
 async def _story(
     call: Call, kind: ThingWithStory, request: own.GetStoryRequest, stories: Stories
 ) -> own.GetStoryResponse:
-    lines, total = await stories.read(
+    story = await stories.read(
         call.caller, kind, request.id, offset=request.offset, limit=request.limit
     )
     return own.GetStoryResponse(
-        lines=[_line(line) for line in lines],
+        lines=[_line(line, story.trials) for line in story.lines],
         pagination=Pagination(
             offset=request.offset,
             limit=request.limit,
             start_index=request.offset,
-            end_index=request.offset + len(lines),
-            total=total,
+            end_index=request.offset + len(story.lines),
+            total=story.total,
         ),
+        reason=story.reason,
     )
 
 
-def _line(line: StoryLine) -> own.StoryLine:
+def _line(line: StoryLine, trials: Mapping[str, int]) -> own.StoryLine:
     detail: dict[str, Any] = {k: v for k, v in line.event.items() if k != "event"}
     return own.StoryLine(
         at=line.at,
@@ -64,4 +66,5 @@ def _line(line: StoryLine) -> own.StoryLine:
         event=str(line.event.get("event", "")),
         detail=detail,
         effects=[str(effect.get("effect", effect)) for effect in line.effects],
+        trial_id=trials.get(request_of(line), 0),
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument, NotFound
@@ -21,6 +23,22 @@ KINDS = ("experiment", "trial", "allocation")
 MAX_LINES = 1000
 
 
+class Story(msgspec.Struct, frozen=True):
+    """A page of a story."""
+
+    lines: Sequence[StoryLine]
+    total: int
+    reason: str
+    """Why the thing is in its state."""
+    trials: Mapping[str, int]
+    """Trials by the ids of the search's requests for them, which events name."""
+
+
+def request_of(line: StoryLine) -> str:
+    """The request of a search that an event is about; empty for none."""
+    return str(line.event.get("request_id") or "")
+
+
 class Stories:
     """Stories of aggregates."""
 
@@ -29,7 +47,7 @@ class Stories:
 
     async def read(
         self, caller: Caller, kind: ThingWithStory, id: str, *, offset: int, limit: int
-    ) -> tuple[Sequence[StoryLine], int]:
+    ) -> Story:
         """Lines in the order of time, and how many there are in all.
 
         A trial's story has its allocations in it.
@@ -49,7 +67,12 @@ class Stories:
             aggregates = await self._aggregates(conn, kind, id)
             total = await count_story(conn, aggregates)
             lines = await list_story(conn, aggregates, limit=offset + (limit or MAX_LINES))
-        return lines[offset:], total
+            reason = await lookups.find_reason(conn, kind, id)
+            requests = sorted({str(r) for line in lines[offset:] if (r := request_of(line))})
+            trials: Mapping[str, int] = {}
+            if kind == "experiment" and requests:
+                trials = await lookups.list_trials_by_request(conn, int(id), requests)
+        return Story(lines[offset:], total, reason, trials)
 
     async def _aggregates(
         self, conn: Conn, kind: ThingWithStory, id: str

@@ -188,14 +188,15 @@ def _make_whole(directory: Path, mode: int, owner: Account | None = None) -> Non
 
 
 def _create_account() -> pwd.struct_passwd:
-    command = ["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", USER]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except FileNotFoundError as error:
+    # A service's or a job's search path often lacks the directory of root's commands.
+    program = shutil.which("useradd", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin")
+    if program is None:
         raise DatabaseError(
             f"PostgreSQL cannot run as root and the command useradd is missing; make a system "
             f"user {USER!r}, or run the master as a user of its own"
-        ) from error
+        )
+    command = [program, "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", USER]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     try:
         return pwd.getpwnam(USER)  # another master may have created it in the meantime
     except KeyError as error:

@@ -14,6 +14,36 @@ _EXISTS: dict[ThingWithStory, str] = {
 }
 
 
+_REASONS: dict[ThingWithStory, str] = {
+    "experiment": """
+        SELECT coalesce(nullif(e.reason, ''), (
+               SELECT 'trial ' || t.id || ': ' || t.reason FROM trials t
+                WHERE t.experiment_id = e.id AND t.state = 'ERROR' AND t.reason <> ''
+                  AND e.state = 'ERROR'
+                ORDER BY t.id LIMIT 1), '')
+          FROM experiments e WHERE e.id::text = $1
+    """,
+    "trial": "SELECT reason FROM trials WHERE id::text = $1",
+    "allocation": "SELECT exit_reason FROM allocations WHERE id = $1",
+}
+
+
+async def find_reason(conn: Conn, kind: ThingWithStory, id: str) -> str:
+    """Why a thing is in its state; of a failed search, why its first failed trial did."""
+    return str(await conn.fetchval(_REASONS[kind], id) or "")
+
+
+async def list_trials_by_request(
+    conn: Conn, experiment_id: int, request_ids: Sequence[str]
+) -> dict[str, int]:
+    """Trials of an experiment by the ids of the search's requests for them."""
+    query = """
+        SELECT request_id::text, id FROM trials
+         WHERE experiment_id = $1 AND request_id = ANY ($2::text[]::uuid[])
+    """
+    return {row[0]: row[1] for row in await conn.fetch(query, experiment_id, request_ids)}
+
+
 async def exists(conn: Conn, kind: ThingWithStory, id: str) -> bool:
     """Whether there is one with that id; a text that is no number is the id of nothing."""
     return bool(await conn.fetchval(_EXISTS[kind], id))

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# The demo and tests on a machine that has Python, make and git, and nothing else: no sshd, no
+# Docker, no compiler, no Node, no wrk. Once as root and once as a user, in a root made by
+# debootstrap. Usage: tests/bare.sh [PATH_OF_TESTS ...] (those that depend on the machine, when none
+# is named). The made root is kept where BARE_CACHE names a directory.
+set -euo pipefail
+source_root=$(cd "$(dirname "$0")/.." && pwd)
+default_tests=(tests/interactive tests/cli tests/agent tests/e2e/test_local_cluster.py
+  tests/e2e/test_life.py tests/e2e/test_tutorial.py)
+tests=("$@")
+if [ $# = 0 ]; then tests=("${default_tests[@]}"); fi
+if [ "$(id -u)" != 0 ] || ! command -v debootstrap unshare >/dev/null; then
+  echo "bare.sh is skipped: it needs root, debootstrap and unshare"
+  exit 0
+fi
+if ! unshare --mount --pid --fork true 2>/dev/null; then
+  echo "bare.sh is skipped: this machine allows no mount and process namespaces"
+  exit 0
+fi
+work=$(mktemp -d /tmp/det-bare-XXXXXX)
+root=$work/root
+trap 'rm -rf --one-file-system "$work"' EXIT
+
+release=$(. /etc/os-release && echo "${VERSION_CODENAME:-bookworm}")
+packed=${BARE_CACHE:+$BARE_CACHE/bare-$release.tar}
+if [ -n "$packed" ] && [ -f "$packed" ]; then
+  mkdir "$root" && tar -C "$root" -xf "$packed"
+else
+  echo "bare.sh: making a root of $release ..."
+  debootstrap --variant=minbase --include=python3,python3-venv,make,git,ca-certificates,passwd \
+    "$release" "$root" >"$work/log" 2>&1 || {
+    tail -5 "$work/log"
+    echo "bare.sh is skipped: debootstrap could not make a root"
+    exit 0
+  }
+  rm -rf "$root"/var/cache/apt/archives/*.deb
+  if [ -n "$packed" ]; then mkdir -p "$BARE_CACHE" && tar -C "$root" -cf "$packed" .; fi
+fi
+for command in sshd ssh docker wrk gcc cc node; do
+  if [ -n "$(find "$root"/{bin,sbin,usr/bin,usr/sbin} -name "$command" 2>/dev/null)" ]; then
+    echo "bare.sh: the root has $command"
+    exit 1
+  fi
+done
+git clone --quiet "$source_root" "$root/determined"
+cp /etc/resolv.conf /etc/hosts "$root/etc/" 2>/dev/null || true
+if [ -f /etc/pip.conf ]; then cp /etc/pip.conf "$root/etc/pip.conf"; fi
+# A registry may be reached through a proxy whose certificate only this machine knows.
+cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/" 2>/dev/null || true
+chroot "$root" useradd --create-home reader
+cp -a "$root/determined" "$root/home/reader/determined"
+chroot "$root" chown -R reader /home/reader/determined
+
+# Packages come from where this machine's pip takes them: directories of it are shown in the root.
+mapfile -t pip_settings < <(env | grep -E '^(PIP_|SSL_CERT_|REQUESTS_CA_|https?_proxy=|no_proxy=)' || true)
+mapfile -t shared < <({ python3 -m pip config list; env | grep '^PIP_' || true; } \
+  | grep -oE '(file://)?/[^ '\'']+' | sed 's|^file://||' | while read -r path; do
+    if [ -d "$path" ]; then echo "$path"; fi; done | sort -u)
+
+# A process namespace ends whatever is left; its mounts end with it.
+inside() {
+  local account=$1 home=$2
+  shift 2
+  unshare --mount --pid --fork --kill-child bash -euc '
+    root=$1 account=$2 home=$3 shared=$4
+    shift 4
+    mount --bind /dev "$root/dev"
+    mount -t proc proc "$root/proc"
+    mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
+    while read -r path; do
+      [ -n "$path" ] || continue
+      mkdir -p "$root$path"
+      mount --rbind -o ro "$path" "$root$path"
+    done <<<"$shared"
+    exec chroot "$root" /sbin/runuser -u "$account" -- env -C "$home/determined" -i \
+      HOME="$home" USER="$account" LANG=C.UTF-8 PATH=/usr/local/bin:/usr/bin:/bin "$@"
+  ' bash "$root" "$account" "$home" "$(printf '%s\n' "${shared[@]}")" \
+    ${CI:+CI=$CI} "${pip_settings[@]}" "$@"
+}
+for account in root reader; do
+  home=/home/reader
+  if [ "$account" = root ]; then home=/; fi
+  echo "bare.sh: as $account"
+  inside "$account" "$home" sh -c 'make demo && .venv/bin/det deploy local cluster-down --cluster-name demo'
+  inside "$account" "$home" make test TESTS="${tests[*]}"
+done
