@@ -64,7 +64,7 @@ inside() {
   unshare --mount --pid --fork --kill-child bash -euc '
     root=$1 account=$2 home=$3 shared=$4
     shift 4
-    mount --bind /dev "$root/dev"
+    mount --rbind /dev "$root/dev"
     mount -t proc proc "$root/proc"
     mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
     while read -r path; do

@@ -95,15 +95,17 @@ def test_follow_prints_the_whole_log_of_the_first_trial(
         "Trial log stream ended. To reopen log stream, run: det trial logs -f 11",
         "Trial 11 is COMPLETED",
     ]
-    assert master.calls[-2].query["follow"] == ["true"]
+    assert master.calls[-3].query["follow"] == ["true"]
 
 
 def test_follow_fails_when_the_trial_has_failed(det: Det, master: FakeMaster, model: Path) -> None:
     failed = {**canned.TRIAL, "state": "STATE_ERROR"}
     master.routes["GET", "/api/v1/trials/11"] = (200, {"trial": failed})
+    story = {"lines": [], "reason": "exit code 3"}
+    master.routes["GET", "/api/v1/trials/11/story"] = (200, story)
     outcome = det("e", "create", "c.yaml", "-f")
     assert outcome.status == 1
-    assert "trial 11 ended in state ERROR: see 'det trial story 11'" in outcome.err
+    assert "trial 11 ended in state ERROR: exit code 3; see 'det trial story 11'" in outcome.err
 
 
 def test_follow_waits_a_moment_for_the_trial_to_end(

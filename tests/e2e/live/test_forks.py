@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.e2e.live.conftest import CONFIG, TRAIN, Person
+from tests.e2e.live.conftest import CONFIG, SINGLE, TRAIN, Person
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("live")]
 live = pytest.mark.live
@@ -52,3 +52,22 @@ def test_several_experiments_are_killed_at_once_and_failures_have_no_full_progre
     failed = person.create(CONFIG, FAILS)
     person.reaches(failed, "ERROR")
     assert person.experiment(failed)["progress"] < 1
+
+
+def test_reasons_stand_in_the_story_and_the_description(person: Person) -> None:
+    failed = person.create(CONFIG, FAILS)
+    said = person.det("e", "wait", failed, "--polling-interval", 0.05, code=1)
+    assert "exit code 3" in said.err
+    first = person.cluster.trials(failed)[0]["id"]
+    story = person.det("e", "story", failed).out
+    assert f"trial={first}" in story
+    assert story.splitlines()[-1].startswith("Reason: all of its trials failed")
+    assert "exit code 3" in story.splitlines()[-1]
+    assert f"Trial {first} is ERROR: " in person.det("t", "describe", first).out
+    assert f"Experiment {failed} is ERROR: " in person.det("e", "describe", failed).out
+
+
+def test_a_single_trial_without_its_metric_is_warned_of(person: Person) -> None:
+    silent = person.create(SINGLE, "print('done')")
+    said = person.det("e", "wait", silent, "--polling-interval", 0.05)
+    assert "reported no number as the validation metric 'loss'" in said.err

@@ -47,9 +47,18 @@ def of_master(cluster: layout.ClusterLayout, options: MasterOptions) -> Dict[str
         "port": 8080,
         "cluster_name": cluster.cluster,
     }
-    if options.account is not None and options.account.uid:
+    kept = _kept(cluster, options)
+    if _is_account_new(cluster, options):
+        assert options.account is not None
         config["security"] = {"default_task": options.account.setting()}
-    given = read(options.config_path) if options.config_path else _kept(cluster, options)
+    given = kept
+    if options.config_path:
+        # Whoever knows the cluster's address still reaches it, and tasks keep their account.
+        place: Dict[str, Any] = {name: kept[name] for name in ("host", "port") if name in kept}
+        account = _section(kept, "security").get("default_task")
+        if account:
+            place["security"] = {"default_task": account}
+        given = merged(place, read(options.config_path))
     if not _section(given, "db").get("host"):
         config["db"] = {"data_dir": str(cluster.database)}
     if given.get("checkpoint_storage") is None:
@@ -72,6 +81,18 @@ def of_master(cluster: layout.ClusterLayout, options: MasterOptions) -> Dict[str
         # Agents of `det deploy local` run tasks as processes, whatever address the master uses.
         config = merged({"security": {"allow_process_runtime": True}}, config)
     return config
+
+
+def _is_account_new(cluster: layout.ClusterLayout, options: MasterOptions) -> bool:
+    """Whether the account of tasks is set by this start.
+
+    An existing cluster keeps the account that its files belong to, also root, until an option
+    names another.
+    """
+    account = options.account
+    if account is None or not account.uid:
+        return False
+    return account.is_given or not is_kept(cluster)
 
 
 def is_kept(cluster: layout.ClusterLayout) -> bool:

@@ -81,14 +81,14 @@ def curl(args: argparse.Namespace) -> int:
     Raises:
         CliError: curl is not installed, or the path is a full URL.
     """
-    if shutil.which("curl") is None:
-        raise errors.CliError("curl is not installed: install it")
     parts = urlsplit(args.path)
     if parts.scheme or parts.netloc:
         raise errors.CliError(
             f"{args.path!r} is a full URL: give the path alone, and the master's address "
             "with -m or DET_MASTER"
         )
+    if shutil.which("curl") is None:
+        raise errors.CliError("curl is not installed: install it")
     session = connect.session(args)
     header = f"Authorization: Bearer {session.token}"
     rest = [f"{session.master}/{args.path.lstrip('/')}", *_tls_options(session.master)]

@@ -22,6 +22,7 @@ from determined.cli.config import config_file
 from determined.cli.experiment import test_mode
 from determined.cli.experiment.commands import first_trial, task_of_trial
 from determined.cli.output import progress, show
+from determined.cli.trial import story
 from determined.common import config_text, submit
 from determined.common.api import BaseSession, Session
 from determined.common.api import errors as api_errors
@@ -99,13 +100,16 @@ def wait(args: argparse.Namespace) -> None:
             f"experiment {args.experiment_id} is PAUSED and does not end by itself: "
             f"activate it with 'det experiment activate {args.experiment_id}'"
         )
-    if state == "COMPLETED":
-        print(f"Experiment {args.experiment_id} is COMPLETED")
-    else:
+    reason = story.reason_of(session, "experiments", args.experiment_id)
+    if state != "COMPLETED":
+        because = f": {reason}" if reason else ""
         raise errors.CliError(
-            f"experiment {args.experiment_id} ended in state {state}: see 'det experiment logs "
-            f"{args.experiment_id}'"
+            f"experiment {args.experiment_id} ended in state {state}{because}; see "
+            f"'det experiment logs {args.experiment_id}'"
         )
+    print(f"Experiment {args.experiment_id} is COMPLETED")
+    if reason:
+        declare.warn(f"Warning: {reason}")
 
 
 def _check_order(config: str, model_def: Optional[str]) -> None:
@@ -166,11 +170,15 @@ def report_trial(session: BaseSession, trial_id: int) -> None:
         state = show.state(session.get(f"/api/v1/trials/{trial_id}").json()["trial"]["state"])
         if state in _TERMINAL or state == _PAUSED:
             break
+    reason = story.reason_of(session, "trials", trial_id)
     if state == "ERROR":
         raise errors.CliError(
-            f"trial {trial_id} ended in state ERROR: see 'det trial story {trial_id}'"
+            f"trial {trial_id} ended in state ERROR: {reason or 'no reason was stored'}; see "
+            f"'det trial story {trial_id}'"
         )
     print(f"Trial {trial_id} is {state}", flush=True)
+    if reason:
+        declare.warn(f"Warning: trial {trial_id}: {reason}")
 
 
 @contextlib.contextmanager

@@ -174,7 +174,7 @@ def describe(args: argparse.Namespace) -> None:
 
 
 def _print_reason(session: BaseSession, number: int, state: str) -> None:
-    reason = "" if state == "COMPLETED" else story.reason_of(session, "experiments", number)
+    reason = story.reason_of(session, "experiments", number)
     if reason:
         print(f"\nExperiment {number} is {state}: {reason}")
 

@@ -126,9 +126,7 @@ def describe(args: argparse.Namespace) -> None:
     if args.metrics_summary:
         show.as_json(trial["summaryMetrics"])
     state = show.state(trial["state"])
-    reason = "" if args.csv or state == "COMPLETED" else (
-        story.reason_of(session, "trials", args.trial_id)
-    )  # fmt: skip
+    reason = "" if args.csv else story.reason_of(session, "trials", args.trial_id)
     if reason:
         print(f"\nTrial {args.trial_id} is {state}: {reason}")
 

@@ -11,7 +11,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Tuple
 
 from determined.cli.declare import Arg, flag
 from determined.cli.output import show
-from determined.common.api import BaseSession
+from determined.common.api import BaseSession, errors
 
 _PAGE = 500
 _POLL_S = 1.0
@@ -60,7 +60,10 @@ def print_story(session: BaseSession, kind: str, number: int, args: argparse.Nam
 
 def reason_of(session: BaseSession, kind: str, number: int) -> str:
     """Why a trial or an experiment is in its state; empty where that needs no reason."""
-    body = session.get(f"/api/v1/{kind}/{number}/story", params={"limit": 1}).json()
+    try:
+        body = session.get(f"/api/v1/{kind}/{number}/story", params={"limit": 1}).json()
+    except errors.NotFoundException:  # a master of 0.38.1 keeps no stories
+        return ""
     return str(body.get("reason") or "")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 KINDS = ("experiment", "trial", "allocation")
 MAX_LINES = 1000
+_REQUEST = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
+"""A request of a search, by which the search knows a trial."""
 
 
 class Story(msgspec.Struct, frozen=True):
@@ -68,10 +71,12 @@ class Stories:
             total = await count_story(conn, aggregates)
             lines = await list_story(conn, aggregates, limit=offset + (limit or MAX_LINES))
             reason = await lookups.find_reason(conn, kind, id)
-            requests = sorted({str(r) for line in lines[offset:] if (r := request_of(line))})
+            requests = {r for line in lines[offset:] if (r := request_of(line))}
+            requests |= set(_REQUEST.findall(reason))
             trials: Mapping[str, int] = {}
             if kind == "experiment" and requests:
-                trials = await lookups.list_trials_by_request(conn, int(id), requests)
+                trials = await lookups.list_trials_by_request(conn, int(id), sorted(requests))
+        reason = _REQUEST.sub(lambda m: str(trials.get(m[0], m[0])), reason)
         return Story(lines[offset:], total, reason, trials)
 
     async def _aggregates(

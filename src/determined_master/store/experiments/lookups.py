@@ -16,14 +16,29 @@ _EXISTS: dict[ThingWithStory, str] = {
 
 _REASONS: dict[ThingWithStory, str] = {
     "experiment": """
-        SELECT coalesce(nullif(e.reason, ''), (
+        SELECT concat_ws('; ', nullif(e.reason, ''), (
                SELECT 'trial ' || t.id || ': ' || t.reason FROM trials t
                 WHERE t.experiment_id = e.id AND t.state = 'ERROR' AND t.reason <> ''
-                  AND e.state = 'ERROR'
-                ORDER BY t.id LIMIT 1), '')
+                  AND e.state = 'ERROR' AND (e.reason = '' OR e.reason ~ 'trials failed')
+                ORDER BY t.id LIMIT 1),
+               CASE WHEN e.state = 'COMPLETED' AND e.searcher_type = 'single'
+                     AND e.best_metric IS NULL AND NOT e.unmanaged
+                    THEN 'its trial reported no number as the validation metric ' ||
+                         quote_literal(e.searcher_metric) ||
+                         ' (searcher.metric), so no checkpoint is the best'
+                END)
           FROM experiments e WHERE e.id::text = $1
     """,
-    "trial": "SELECT reason FROM trials WHERE id::text = $1",
+    "trial": """
+        SELECT concat_ws('; ', nullif(t.reason, ''),
+               CASE WHEN t.state = 'COMPLETED' AND e.searcher_type = 'single'
+                     AND t.best_metric IS NULL AND NOT e.unmanaged
+                    THEN 'it reported no number as the validation metric ' ||
+                         quote_literal(e.searcher_metric) ||
+                         ' (searcher.metric), so no checkpoint is the best'
+                END)
+          FROM trials t JOIN experiments e ON e.id = t.experiment_id WHERE t.id::text = $1
+    """,
     "allocation": "SELECT exit_reason FROM allocations WHERE id = $1",
 }
 
