@@ -33,6 +33,10 @@ def explain(args: argparse.Namespace, error: Exception) -> str:
             "token, or unset it to run as the logged-in user"
         )
     text = in_words(error)
+    if "<config>" in text:
+        from determined.cli.config import problems
+
+        return problems.in_lines(text)
     if text == _ACCESS_DENIED:
         text += (
             f": '{args.user}' lacks it" if args.user else ": see 'det user whoami'"

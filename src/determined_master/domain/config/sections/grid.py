@@ -42,6 +42,8 @@ def _points(spec: Mapping[str, Any], path: str, report: ProblemReport) -> int:
     """The number of points on the axis of a range."""
     count = spec.get("count")
     if count is None:
+        if report.has_problem_at(f"{path}.count"):
+            return 1  # one was given, and it is wrong
         text = "grid search is in use but count was not provided; add `count`"
         report.problem(path, text)
         return 1
