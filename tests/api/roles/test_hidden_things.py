@@ -115,6 +115,17 @@ async def test_experiments_are_created_where_a_role_allows_it(
     assert (await user("POST", "/api/v1/experiments", body)).status == 404
 
 
+async def test_a_refusal_names_the_permission_and_the_workspace(
+    world: World, user: Client, hush: int
+) -> None:
+    await give(world, VIEWER, hush)
+    name = (await ok(world.clients["admin"], "GET", f"/api/v1/workspaces/{hush}"))["workspace"]
+    made = await user("POST", f"/api/v1/workspaces/{hush}/projects", {"name": "mine"})
+    assert made.status == 403
+    lacks = f"determined lacks 'create project' in workspace '{name['name']}'"
+    assert made.json()["error"]["error"] == f"user does not have permission: {lacks}"
+
+
 async def test_a_search_may_not_start_from_a_hidden_trial_or_checkpoint(
     world: World, user: Client
 ) -> None:

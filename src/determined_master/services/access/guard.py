@@ -18,12 +18,12 @@ from determined_master.domain.access.rules import Action, ThingKind
 from determined_master.domain.errors import NotFound, PermissionDenied
 from determined_master.records.access import INTERACTIVE_WORDS, Thing
 from determined_master.store.access.roles import list_grants
-from determined_master.store.workspaces.places import find_workspaces
+from determined_master.store.workspaces.places import find_workspace_name, find_workspaces
 
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
     from determined_master.records.experiments import ExperimentRow
-    from determined_master.store.db import Database
+    from determined_master.store.db import Conn, Database
 
 HINT = "it does not exist, or no role of yours shows it"
 
@@ -112,8 +112,21 @@ class Guard:
             for claim in claims:
                 found = await find_workspaces(conn, claim.thing, claim.names)
                 for name in claim.names:
-                    if name in found or not claim.may_be_missing:
+                    if name not in found and claim.may_be_missing:
+                        continue
+                    try:
                         _check(caller, claim, name, found.get(name))
+                    except PermissionDenied as refusal:
+                        raise await _with_name(conn, refusal, found[name]) from None
+
+
+async def _with_name(conn: Conn, refusal: PermissionDenied, workspace_id: int) -> PermissionDenied:
+    """The refusal with the workspace's name, which its reader may see, in place of its id."""
+    name = await find_workspace_name(conn, workspace_id)
+    here = f" in workspace {workspace_id}"
+    if name is None or not refusal.text.endswith(here):
+        return refusal
+    return PermissionDenied(f"{refusal.text.removesuffix(here)} in workspace '{name}'")
 
 
 def _check(caller: Caller, claim: Claim, name: str, workspace_id: int | None) -> None:

@@ -114,6 +114,13 @@ _SEARCHES: Mapping[Thing, _Search] = {
 }
 
 
+async def find_workspace_name(conn: Conn, workspace_id: int) -> str | None:
+    """The name of a workspace."""
+    query = "SELECT name FROM workspaces WHERE id = $1"
+    name: str | None = await conn.fetchval(query, workspace_id)
+    return name
+
+
 async def find_workspaces(conn: Conn, thing: Thing, names: Sequence[str]) -> dict[str, int]:
     """The workspaces of things by the names that were given; 0 for one that is in none.
 
