@@ -14,14 +14,17 @@ of the context (`train`, `checkpoint`, `distributed`, `preempt`, `searcher`, `pr
 from __future__ import annotations
 
 import atexit
+import contextlib
 import dataclasses
 import logging
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Union
+import sys
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Type, Union
 
 from determined import core as _core
 from determined._info import get_cluster_info
 from determined._uuid import new_uuid
 from determined.common import storage as _storage
+from determined.common.api import errors
 from determined.core import DistributedContext as DistributedContext
 from determined.core import PreemptMode as PreemptMode
 from determined.core import TensorboardMode as TensorboardMode
@@ -139,18 +142,40 @@ def init_context(
             f"external_trial_id is {chosen.external_trial_id!r} without external_experiment_id: "
             "set both, since a trial's id is relative to its experiment"
         )
-    if client is None:
-        from determined.common.experimental.determined import Determined
+    with _ends_in_one_line():
+        if client is None:
+            from determined.common.experimental.determined import Determined
 
-        client = Determined()
-    return _detached.make_context(
-        client._session,
-        _config_of(chosen, checkpoint_storage),
-        _detached.ExternalNames(chosen.external_experiment_id, chosen.external_trial_id),
-        distributed or _core.DummyDistributedContext(),
-        preempt_mode,
-        tensorboard_mode,
-    )
+            client = Determined()
+        return _detached.make_context(
+            client._session,
+            _config_of(chosen, checkpoint_storage),
+            _detached.ExternalNames(chosen.external_experiment_id, chosen.external_trial_id),
+            distributed or _core.DummyDistributedContext(),
+            preempt_mode,
+            tensorboard_mode,
+        )
+
+
+@contextlib.contextmanager
+def _ends_in_one_line() -> Iterator[None]:
+    """Let a script that does not catch a refusal of the master end without a traceback.
+
+    The place in the script has nothing to do with a missing login or permission.
+    """
+    try:
+        yield
+    except (errors.ForbiddenException, errors.UnauthenticatedException) as raised:
+        refusal, others = raised, sys.excepthook
+
+        def report(kind: Type[BaseException], error: BaseException, at: Any) -> None:
+            if error is refusal:
+                sys.stderr.write(f"determined: {error}\n")
+            else:
+                others(kind, error, at)
+
+        sys.excepthook = report
+        raise
 
 
 def init(

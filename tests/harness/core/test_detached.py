@@ -242,3 +242,26 @@ def test_the_ranks_of_a_program_are_one_trial(
     calls = master.named("POST", "/task/logs")
     lines = {(line["rankId"], line["log"]) for call in calls for line in call.body["logs"]}
     assert {(0, "rank 0 3\n"), (1, "rank 1 3\n")} <= lines
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [(403, "user does not have permission"), (401, "invalid credentials")],
+)
+def test_a_script_without_rights_ends_in_one_line(
+    master: MasterDouble, program: Program, status: int, said: str
+) -> None:
+    master.on("POST", "/api/v1/experiments$", (status, {"error": {"error": said}}))
+    done = program.run("from determined.experimental import core_v2\ncore_v2.init()\n")
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith("determined: ")
+    caught = program.run(
+        "from determined.common.api import errors\n"
+        "from determined.experimental import core_v2\n"
+        "try:\n    core_v2.init()\n"
+        "except errors.BadRequestException:\n    print('caught')\n"
+        "raise ValueError('other')\n"
+    )
+    assert caught.stdout == "caught\n"
+    assert "Traceback" in caught.stderr
