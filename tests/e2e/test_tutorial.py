@@ -1,4 +1,4 @@
-"""The tutorial: its files are written and its commands run as they stand, in their order."""
+"""Pages for users: their files are written and their commands run as they stand, in order."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ import pytest
 from tests.free_ports import free_port
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("local_cluster")]
-PAGE = Path(__file__).parents[2] / "docs" / "tutorial.md"
+PAGES = Path(__file__).parents[2] / "docs"
+DOWN = "det deploy local cluster-down"
 BLOCK = re.compile(
     r'^```(?P<kind>\w+)(?: title="(?P<file>[^"]+)")?\n(?P<text>.*?)^```', re.M | re.S
 )
 LIMIT_S = 240
 
 
-def blocks() -> list[tuple[str, str | None, str]]:
+def blocks(page: str) -> list[tuple[str, str | None, str]]:
     """Kind, file name and text of the blocks that name a kind."""
-    return [(m["kind"], m["file"], m["text"]) for m in BLOCK.finditer(PAGE.read_text())]
+    text = (PAGES / page).read_text()
+    return [(m["kind"], m["file"], m["text"]) for m in BLOCK.finditer(text)]
 
 
 @pytest.fixture
@@ -69,21 +71,34 @@ def run(env: dict[str, str], command: str, *, check: bool = True) -> str:
     return done.stdout
 
 
-def test_the_tutorial_works_as_it_stands(reader: dict[str, str]) -> None:
+def follow(env: dict[str, str], page: str) -> dict[str, str]:
+    """Do what a page says, but stopping the cluster; what each command printed."""
     said: dict[str, str] = {}
-    for kind, file, text in blocks():
+    for kind, file, text in blocks(page):
         if file is not None:
-            target = Path(reader["HOME"], file)
+            target = Path(env["HOME"], file)
             target.parent.mkdir(exist_ok=True)
             target.write_text(text)
             continue
         assert kind == "sh", text
         for command in text.splitlines():
-            # A port and a name of its own: other clusters may run on this machine.
-            local = command.replace("cluster-up", "cluster-up $UP")
-            local = local.replace("cluster-down", "cluster-down --cluster-name tutorial")
-            said[command] = run(reader, local)
-    assert "completed" in said["det experiment create -f one.yaml line"].lower()
+            if command != DOWN:
+                # A port and a name of its own: other clusters may run on this machine.
+                said[command] = run(env, command.replace("cluster-up", "cluster-up $UP"))
+    return said
+
+
+def test_the_pages_for_users_work_as_they_stand(reader: dict[str, str]) -> None:
+    said = follow(reader, "tutorial.md")
+    assert "COMPLETED" in said["det experiment create -f one.yaml line"]
     assert said["det experiment list-trials 2 --best"].count("COMPLETED") == 8
     assert "version 1 is in" in said["python3 register.py"]
     assert '"step": 200' in said["cat best/state.json"]
+    said = follow(reader, "sdk.md")
+    assert said["python3 create.py"].endswith("ended as COMPLETED\n")
+    assert said["python3 read.py"].count("last loss") == 8
+    assert said["python3 steer.py"] == "the first one {'tutorial'}\n"
+    assert said["python3 missing.py"].startswith("refused: ")
+    said = follow(reader, "model-registry.md")
+    assert "version 1 first is in" in said["python3 registry.py"]
+    assert "is down" in run(reader, f"{DOWN} --cluster-name tutorial")
