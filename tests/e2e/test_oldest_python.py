@@ -69,7 +69,7 @@ def python() -> Path:
         pytest.skip(f"there is no Python {OLDEST} here")
     needed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
     try:
-        return environment("oldest", needed, ["-c", "import rich"], interpreter=found)
+        return environment("oldest", needed, ["-c", "import urllib3"], interpreter=found)
     except NotInstalled as reason:
         pytest.skip(f"the project's packages cannot be installed for Python {OLDEST}: {reason}")
 

@@ -12,6 +12,7 @@ from tests.cli.conftest import Det
 from tests.cli.fake_master import FakeMaster
 
 from determined.cli import main
+from determined.cli.output import progress
 from determined.common.api import UnauthSession
 
 
@@ -40,8 +41,14 @@ def large_model(folder: Path) -> Path:
     return folder
 
 
+@pytest.fixture(params=[True, False], ids=["bars", "lines"])
+def bars(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the extra `progress` installed, and without."""
+    monkeypatch.setattr(progress, "has_bars", lambda: request.param)
+
+
 def test_an_upload_shows_its_progress(
-    master: FakeMaster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    bars: None, master: FakeMaster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     model = large_model(tmp_path / "model")
     shown = watched(monkeypatch, "e", "create", tmp_path / "config.yaml", model)
@@ -49,7 +56,9 @@ def test_an_upload_shows_its_progress(
     assert "MB" in shown
 
 
-def test_wait_shows_the_progress(master: FakeMaster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wait_shows_the_progress(
+    bars: None, master: FakeMaster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shown = watched(monkeypatch, "e", "wait", 7, "--polling-interval", "0.001")
     assert "Experiment 7 COMPLETED" in shown
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 from typing import Callable, Iterator, Optional
 
 from determined.cli.declare import flag
+from determined.cli.output import progress
 
 BytesMoved = Callable[[int], None]
 _BAR_AND_TIMES = 50
@@ -33,6 +35,10 @@ def shown(label: str, total: int, is_quiet: bool = False) -> Iterator[Optional[B
     if is_quiet or not sys.stderr.isatty():
         yield None
         return
+    if not progress.has_bars():
+        with progress.rewritten() as replace:
+            yield _counted(label, total, replace)
+        return
     import rich.console  # 90 ms, and only a terminal gets bars
     import rich.progress
 
@@ -47,3 +53,16 @@ def shown(label: str, total: int, is_quiet: bool = False) -> Iterator[Optional[B
     with rich.progress.Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(label, total=total)
         yield lambda count: bar.advance(task, count)
+
+
+def _counted(label: str, total: int, replace: progress.StatusCallback) -> BytesMoved:
+    """A callback that shows the megabytes so far; threads call it one at a time."""
+    lock, moved = threading.Lock(), 0
+
+    def move(count: int) -> None:
+        nonlocal moved
+        with lock:
+            moved += count
+            replace(f"{label} {moved / 2**20:.1f} of {total / 2**20:.1f} MB")
+
+    return move

@@ -1,13 +1,31 @@
-"""Progress on stderr while a command waits: a bar or a status line."""
+"""Progress on stderr while a command waits: a bar or a status line.
+
+Bars are drawn by `rich`, which the extra `progress` installs; without it, a line is rewritten.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import sys
 from typing import Callable, Iterator
 
 ProgressCallback = Callable[[float, str], None]
 StatusCallback = Callable[[str], None]
+
+
+def has_bars() -> bool:
+    """Whether bars can be drawn here."""
+    return importlib.util.find_spec("rich") is not None
+
+
+@contextlib.contextmanager
+def rewritten() -> Iterator[StatusCallback]:
+    """One line of the terminal that each text replaces; it is cleared at the end."""
+    try:
+        yield lambda text: print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
+    finally:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager
@@ -18,6 +36,10 @@ def shown(doing: str) -> Iterator[ProgressCallback]:
     """
     if not sys.stderr.isatty():
         yield lambda share, text: None
+        return
+    if not has_bars():
+        with rewritten() as replace:
+            yield lambda share, text: replace(f"{doing} {text} {share:4.0%}")
         return
     import rich.console  # 90 ms, and only a terminal gets bars
     import rich.progress
@@ -47,6 +69,10 @@ def status(about: str) -> Iterator[StatusCallback]:
                 print(f"{about}: {text}", file=sys.stderr, flush=True)
 
         yield line
+        return
+    if not has_bars():
+        with rewritten() as replace:
+            yield lambda text: replace(f"{about}: {text}")
         return
     import rich.console  # 90 ms, and only a terminal gets it
     import rich.markup
