@@ -94,3 +94,12 @@ FIGURE = Figure(
     smoke=Load(runs=1, seconds=0.3, count=EXPERIMENTS // 10),
     needs="own",
 )
+LARGE = Figure(
+    name="experiment_list_1m",
+    limits=[Limit("slowest_p95", "ms", TARGET_MS, "at_most")],
+    measure=measure,
+    full=Load(runs=1, seconds=2.0, count=5 * EXPERIMENTS),
+    smoke=Load(runs=1, seconds=0.3, count=EXPERIMENTS // 10),
+    needs="own",
+)
+"""A million runs in one project."""
