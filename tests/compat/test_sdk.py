@@ -31,7 +31,8 @@ def test_it_knows_users_workspaces_and_experiments(
     assert read["whoami"] == "admin"
     assert read["users"] == ["admin", "determined"]
     assert finished.id in read["experiments"]
-    assert (read["workspaces"], read["projects"]) == (["Uncategorized"], ["Uncategorized"])
+    assert "Uncategorized" in read["workspaces"]  # other scripts make more
+    assert read["projects"] == ["Uncategorized"]
 
 
 def test_it_reads_an_experiment_and_its_trial(

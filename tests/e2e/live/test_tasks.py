@@ -75,7 +75,7 @@ def test_a_program_runs_as_a_task_and_once_more(person: Person) -> None:
     config = person.det("task", "config", first, "--json").json()
     assert config["entrypoint"] == ["python3", "go.py", "one"]
     wrong = person.det("task", "create", person.file("entrypoint: x"), code=1).err
-    assert "entrypoint: expected array" in wrong
+    assert "entrypoint: must be a list, not text" in wrong
     assert "not found" in person.det("task", "fork", "nope", code=1).err
 
 
