@@ -2,7 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 TESTS ?=
-WORKERS ?= 2
+# Most tests wait for other processes: two workers a core finish sooner than one.
+WORKERS ?= 4
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TORCH_VENV := .venv-torch
