@@ -24,7 +24,7 @@ demo: $(STAMP)  ## a local cluster and a search on real data
 	@$(BIN)/python examples/digits/demo.py
 
 test: $(STAMP)  ## all tests
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder -q $(TESTS)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder -q --durations=20 --durations-min=5 $(TESTS)
 
 test-unprivileged:  ## the demo and all tests in a fresh clone, as a user made for it (needs root)
 	@tests/unprivileged.sh $(TESTS)
