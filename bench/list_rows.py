@@ -61,7 +61,8 @@ _TRIALS = """
                'validation_metrics', jsonb_build_object('loss', f.figures, 'acc', f.figures)),
            e.started_at, e.ended_at
       FROM experiments e, generate_series(1, $1) k,
-           LATERAL (SELECT round((((e.id * 10 + k)::bigint * 7919) % 1000003) / 1000003.0, 6)) a (v),
+           LATERAL (SELECT round(
+               (((e.id * 10 + k)::bigint * 7919) % 1000003) / 1000003.0, 6)) a (v),
            LATERAL (SELECT jsonb_build_object('count', 10, 'last', v, 'min', v / 2, 'max', v + 1,
                                               'mean', v, 'sum', 10 * v, 'type', 'number')
            ) f (figures)
