@@ -14,6 +14,7 @@ from tests.cli import canned
 from tests.cli.conftest import Det
 from tests.cli.fake_master import FakeMaster
 
+from determined.cli.experiment import tables
 from determined.cli.output import plain_table, plain_yaml, show
 
 
@@ -311,3 +312,18 @@ def test_single_values_have_the_format_of_0_38_1() -> None:
     assert show.percent(0.125) == "12.5%"
     assert show.size(31) == "31.0B"
     assert show.size(1536) == "1.5KB"
+
+
+def test_a_long_table_of_a_description_is_cut_on_a_terminal_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    long = tables.Table("Workloads", "workloads", ["Step"], [[n] for n in range(100)])
+    tables.output([long], False, None)
+    assert len(capsys.readouterr().out.splitlines()) > 100
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    tables.output([long], False, None)
+    shown = capsys.readouterr().out
+    assert len(shown.splitlines()) < 24
+    assert shown.endswith("(the last 15 of 100 rows; --csv prints all)\n")
+    tables.output([long], True, None)
+    assert len(capsys.readouterr().out.splitlines()) > 100

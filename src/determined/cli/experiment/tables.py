@@ -5,11 +5,16 @@ from __future__ import annotations
 import contextlib
 import io
 import pathlib
+import sys
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence
 
 from determined.cli import pagination
 from determined.cli.output import show
 from determined.common.api import BaseSession
+
+
+SCREEN_ROWS = 15
+"""Rows of a table on a terminal, so that a description fits on a screen."""
 
 
 class Table(NamedTuple):
@@ -120,7 +125,11 @@ def output(tables: Sequence[Table], as_csv: bool, outdir: Optional[str]) -> None
     if outdir is None:
         for number, table in enumerate(tables):
             print(("\n" if number else "") + f"{table.title}:")
-            show.table(table.headers, table.rows, as_csv=as_csv)
+            is_cut = sys.stdout.isatty() and not as_csv and len(table.rows) > SCREEN_ROWS
+            rows = table.rows[-SCREEN_ROWS:] if is_cut else table.rows
+            show.table(table.headers, rows, as_csv=as_csv)
+            if is_cut:
+                print(f"(the last {SCREEN_ROWS} of {len(table.rows)} rows; --csv prints all)")
         return
     folder = pathlib.Path(outdir)
     folder.mkdir(parents=True, exist_ok=True)
