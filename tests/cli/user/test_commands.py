@@ -198,6 +198,24 @@ def test_an_earlier_login_needs_the_current_password_for_a_change(
     assert [call.json["password"] for call in nobody.made(*LOGIN)][1:] == [old, new]
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("rbac", "assign-role", "Viewer", "-u", "nobody"),
+        ("user-group", "create", "g", "--add-user", "nobody"),
+        ("user", "activate", "nobody"),
+    ],
+)
+def test_a_user_who_is_not_there_is_named(
+    det: Det, master: FakeMaster, words: tuple[str, ...]
+) -> None:
+    gone = (404, {"error": {"code": 5, "reason": "NotFound", "error": "user not found"}})
+    master.routes[("GET", "/api/v1/users/nobody/by-username")] = gone
+    roles = {"roles": [{"roleId": 1, "name": "Viewer"}], "pagination": {"endIndex": 1, "total": 1}}
+    master.routes[("POST", "/api/v1/roles/search")] = (200, roles)
+    assert "there is no user 'nobody': see 'det user list'" in det(*words).err
+
+
 @pytest.fixture
 def ann(master: FakeMaster) -> list[object]:
     """The changes sent for the user `änn x/%` with ID 7."""

@@ -12,7 +12,6 @@ from determined.cli import pagination
 from determined.cli.output import show
 from determined.common.api import BaseSession
 
-
 SCREEN_ROWS = 15
 """Rows of a table on a terminal, so that a description fits on a screen."""
 

@@ -9,6 +9,7 @@ from urllib.parse import quote
 from determined.cli import connect, errors
 from determined.cli.declare import Command, arg
 from determined.common.api import BaseSession
+from determined.common.api import errors as api_errors
 
 _HERE = "determined.cli.user.edit"
 _FIELDS = {
@@ -109,8 +110,16 @@ def rename(args: argparse.Namespace) -> None:
 
 
 def named(session: BaseSession, username: str) -> Dict[str, Any]:
+    """A user by name.
+
+    Raises:
+        CliError: there is none.
+    """
     path = f"/api/v1/users/{quote(username, safe='')}/by-username"
-    user: Dict[str, Any] = session.get(path).json()["user"]
+    try:
+        user: Dict[str, Any] = session.get(path).json()["user"]
+    except api_errors.NotFoundException:
+        raise errors.CliError(f"there is no user '{username}': see 'det user list'") from None
     return user
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 from typing import Any, Dict, List
-from urllib.parse import quote
 
 from determined.cli import connect, errors, pagination
 from determined.cli.arguments import YES, confirm
 from determined.cli.declare import Command, arg, flag
 from determined.cli.output import full_json, show
+from determined.cli.user import edit
 from determined.common.api import BaseSession
 
 _HERE = "determined.cli.user.user_group"
@@ -144,9 +144,7 @@ def group_id(session: BaseSession, name: str) -> int:
 
 
 def user_id(session: BaseSession, username: str) -> int:
-    path = f"/api/v1/users/{quote(username, safe='')}/by-username"
-    number: int = session.get(path).json()["user"]["id"]
-    return number
+    return int(edit.named(session, username)["id"])
 
 
 def search(
