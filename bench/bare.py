@@ -24,8 +24,9 @@ def bare_server(cluster: Cluster) -> Iterator[Cluster]:
     server = Cluster(cluster.directory, free_port())
     program = str(PROGRAMS / "bare_server.py")
     process = subprocess.Popen(
-        [sys.executable, program, str(server.port), json.dumps(options, default=str)],
-        env=cluster.environment(),
+        [sys.executable, program, str(server.port)],
+        # Not an argument: every user of the machine can read those.
+        env={**cluster.environment(), "BARE_DATABASE": json.dumps(options, default=str)},
     )
     try:
         until(lambda: _listens(server.port, process), 30, "the bare server")

@@ -26,7 +26,7 @@ def single_reports(
     for n in range(count):
         trial_id = trial_ids[n % len(trial_ids)]
         is_validation = validation_every and n % validation_every == 0
-        report = _report(
+        report = report_body(
             trial_id, first + n, metrics, "validation" if is_validation else "training", draw
         )
         body = json.dumps(report).encode()
@@ -38,7 +38,7 @@ def plain_reports(trial_id: int, count: int, first: int) -> Iterator[dict[str, A
     draw = random.Random(1)
     for n in range(count):
         group = "validation" if n % 4 == 0 else "training"
-        yield _report(trial_id, first * 10_000_000 + n, 4, group, draw)
+        yield report_body(trial_id, first * 10_000_000 + n, 4, group, draw)
 
 
 def batches(
@@ -50,14 +50,15 @@ def batches(
     for n in range(count):
         trial_id = trial_ids[n % len(trial_ids)]
         steps = range(first + n * reports, first + (n + 1) * reports)
-        body = {"reports": [_report(trial_id, s, metrics, "training", draw) for s in steps]}
+        body = {"reports": [report_body(trial_id, s, metrics, "training", draw) for s in steps]}
         path = f"/api/v1/trials/{trial_id}/metrics/batch"
         yield request_bytes(cluster, "POST", path, json.dumps(body).encode())
 
 
-def _report(
+def report_body(
     trial_id: int, steps: int, metrics: int, group: str, draw: random.Random
 ) -> dict[str, Any]:
+    """The body of one report, with so many metrics; the first is `loss`."""
     values = {"loss": draw.random()}
     values |= {f"metric_{i}": draw.random() for i in range(1, metrics)}
     return {

@@ -6,6 +6,7 @@ Beside each page stands the same over a bare server: one route and one statement
 from __future__ import annotations
 
 import json
+import random
 
 from bench import experiments
 from bench.bare import bare_server
@@ -13,7 +14,7 @@ from bench.cluster import Cluster
 from bench.experiments import reporting_trials
 from bench.figure import Figure, Limit, Load, Measured
 from bench.load.http_load import Answered, repeat, request_bytes, send_in_turn
-from bench.reports import REPORT_TIME, TRIALS, plain_reports
+from bench.reports import TRIALS, plain_reports, report_body
 
 EXPERIMENTS = 200
 REPORTS = 40
@@ -64,20 +65,10 @@ def measure_series(cluster: Cluster, load: Load) -> Measured:
     """One metric of a trial with 2,000 reports, all points, 4 connections."""
     trial_id = reporting_trials(cluster, TRIALS)[1]
     if "series_2000" not in cluster.prepared:
+        draw = random.Random(1)
         for start in range(0, POINTS, BATCH):
-            reports = [
-                {
-                    "metrics": {
-                        "trialId": trial_id,
-                        "trialRunId": 0,
-                        "stepsCompleted": SERIES_FROM + start + n,
-                        "reportTime": REPORT_TIME,
-                        "metrics": {"avgMetrics": {"loss": 1 / (start + n + 1), "acc": 0.5}},
-                    },
-                    "group": "training",
-                }
-                for n in range(BATCH)
-            ]
+            steps = range(SERIES_FROM + start, SERIES_FROM + start + BATCH)
+            reports = [report_body(trial_id, step, 2, "training", draw) for step in steps]
             path = f"/api/v1/trials/{trial_id}/metrics/batch"
             cluster.call("POST", path, {"reports": reports})
         cluster.prepared["series_2000"] = trial_id

@@ -4,13 +4,14 @@ uvicorn, uvloop, asyncpg and msgspec, as the master uses them. Reads answer with
 PostgreSQL made. Writes are answered after their COPY has committed; those that wait together
 share a transaction.
 
-Arguments: port, and a JSON object of connection options.
+Argument: port. BARE_DATABASE is a JSON object of connection options.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -142,7 +143,7 @@ async def _body(receive: Any) -> bytes:
 
 def main() -> None:
     """Serve until SIGTERM."""
-    port, options = int(sys.argv[1]), json.loads(sys.argv[2])
+    port, options = int(sys.argv[1]), json.loads(os.environ["BARE_DATABASE"])
     uvicorn.run(
         App(options),
         host="127.0.0.1",

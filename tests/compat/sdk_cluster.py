@@ -1,10 +1,12 @@
 """Runs under the published package: workspaces, files, logs and the cluster, as scripts use them.
 
-Arguments: user, password, a model directory, its configuration. Prints one JSON object.
+Arguments: user, password. Prints one JSON object.
 """
 
 import json
+import pathlib
 import sys
+import tempfile
 import time
 import warnings
 
@@ -14,7 +16,7 @@ from determined.common.api import bindings as b  # noqa: E402  # the warnings co
 from determined.common.api import errors  # noqa: E402
 from determined.experimental import client  # noqa: E402
 
-user, password, model, config_file = sys.argv[1:]
+user, password = sys.argv[1:]
 client.login(user=user, password=password)
 session = client._determined._session
 LIMIT_S = 60
@@ -25,6 +27,14 @@ WAITS = {
     "resources": {"resource_pool": "rig"},  # without agents: its tasks wait
     "max_restarts": 0,
 }
+TRAIN = """
+from determined import core
+
+with core.init() as context:
+    context.train.report_validation_metrics(1, {"loss": 0.5})
+    with context.checkpoint.store_path({"steps_completed": 1}) as (path, _):
+        (path / "weights").write_text("heavy")
+"""
 found = {}
 
 
@@ -43,7 +53,7 @@ def refusal(call, *args, **more):
 
 
 def comes(ask, what):
-    """What a question is answered with, once that is true."""
+    """Ask until the answer is true; return it."""
     deadline = time.monotonic() + LIMIT_S
     while not (answer := ask()):
         assert time.monotonic() < deadline, what
@@ -100,7 +110,10 @@ found["bind_default"] = refusal(
 )
 
 # Files: a checkpoint and TensorBoard files of a trial that has run.
-trained = client.create_experiment(config=config_file, model_dir=model)
+with tempfile.TemporaryDirectory() as model:
+    pathlib.Path(model, "train.py").write_text(TRAIN)
+    config = {**WAITS, "entrypoint": "python3 train.py", "resources": {"slots_per_trial": 0}}
+    trained = client.create_experiment(config=config, model_dir=model)
 trained.wait(interval=0.2)
 checkpoint = trained.list_checkpoints()[0]
 before = dict(checkpoint.resources)
@@ -114,8 +127,17 @@ comes(
 )
 after = b.get_GetCheckpoint(session, checkpointUuid=checkpoint.uuid).checkpoint.resources
 found["kept_resources"] = [bool(before), after == {k: str(v) for k, v in before.items()}]
+storage = b.get_GetExperiment(session, experimentId=trained.id).config["checkpoint_storage"]
+events = pathlib.Path(storage["host_path"])
+
+
+def event_files():
+    return len(list(events.rglob(f"tensorboard/experiment/{trained.id}/**/*tfevents*")))
+
+
+found["events"] = [event_files()]
 b.delete_DeleteTensorboardFiles(session, experimentId=trained.id)
-found["trained"] = trained.id
+found["events"].append(event_files())
 
 # Logs.
 task = b.get_GetTrial(session, trialId=lenient.trialIds[0]).trial.taskId

@@ -107,7 +107,6 @@ class TrainContext:
 
         Raises:
             TypeError: an argument or a value cannot be reported.
-            ValueError: `steps_completed` is negative.
             BadRequestException: the master refused an earlier report.
         """
         if self._is_mine():
@@ -280,21 +279,17 @@ def _check_progress(progress: Any) -> None:
 def _check_arguments(steps_completed: Any, metrics: Any) -> int:
     """Check the arguments of a report; return the steps as an integer.
 
-    A NumPy integer, a tensor of one element and a float are numbers of steps, too.
+    A NumPy integer, a tensor of one element, a float and the text of a number are taken, too.
 
     Raises:
-        TypeError, ValueError: one of them has the wrong type or value; the text names it.
+        TypeError: one of them is of another kind; the text names it.
     """
     try:
-        if isinstance(steps_completed, (str, bytes)):
-            raise TypeError
         steps = int(steps_completed)
     except (TypeError, ValueError, OverflowError):
         raise TypeError(
             f"steps_completed must be a whole number, got {steps_completed!r}"
         ) from None
-    if steps < 0:
-        raise ValueError(f"steps_completed must not be negative, got {steps}")
     if not isinstance(metrics, Mapping):
         raise TypeError(
             "metrics must be a dict of values by name, such as {'loss': 0.5}, "

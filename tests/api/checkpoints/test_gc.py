@@ -7,6 +7,7 @@ import json
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from tests.api import cases_experiments as scene
 from tests.api.client import Client
 from tests.api.master import ADMIN, PASSWORD
@@ -19,6 +20,7 @@ from determined_master.domain.allocation import messages as alloc
 from determined_master.pools.live import LiveAllocations
 from determined_master.services.access.auth import Auth
 from determined_master.services.access.users import Users
+from determined_master.services.checkpoints import gc
 from determined_master.services.checkpoints.gc_waits import GcWaitNotices
 from determined_master.services.cluster.agents import Agents
 from determined_master.services.experiments.service import Experiments
@@ -273,6 +275,19 @@ async def test_tensorboard_files_of_an_ended_experiment_are_deleted_before_the_a
     await scene.container(world, names, "TERMINATED", exit_code=0)
     assert (await deletion).status == 200
     assert (await admin("DELETE", f"{PATH}/999/tensorboard-files")).status == 404
+
+
+async def test_a_deletion_that_takes_long_is_answered_once_and_continues(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gc, "MAX_WAIT_S", 0.05)
+    await scene.ended(world)
+    number = world.names["experiment_id"]
+    answer = await world.clients["admin"]("DELETE", f"{PATH}/{number}/tensorboard-files")
+    assert answer.status == 409  # clients repeat 502, 503 and 504: each would start a task
+    [allocation_id] = await collections_of(world)
+    task_id = allocation_id.rpartition(".")[0]
+    assert f"The task {task_id} continues: 'det experiment story {number}'" in answer.text
 
 
 @covers("experiment-config 5.source_trial_id")

@@ -59,10 +59,13 @@ def print_story(session: BaseSession, kind: str, number: int, args: argparse.Nam
 
 
 def reason_of(session: BaseSession, kind: str, number: int) -> str:
-    """Why a trial or an experiment is in its state; empty where that needs no reason."""
+    """Why a trial or an experiment is in its state; empty where that needs no reason.
+
+    An error of the master is no error of the command: its own work is already done.
+    """
     try:
         body = session.get(f"/api/v1/{kind}/{number}/story", params={"limit": 1}).json()
-    except errors.NotFoundException:  # a master of 0.38.1 keeps no stories
+    except errors.BadRequestException:  # a master of 0.38.1 keeps no stories
         return ""
     return str(body.get("reason") or "")
 

@@ -18,10 +18,10 @@ from determined_master.domain.access import rules as access
 from determined_master.domain.checkpoints import gc
 from determined_master.domain.config.sections.storage import KeepCounts
 from determined_master.domain.errors import (
+    Aborted,
     FailedPrecondition,
     InvalidArgument,
     NotFound,
-    Unavailable,
 )
 from determined_master.domain.experiment import messages as exp
 from determined_master.domain.ids import ExperimentId, checked_uuid
@@ -126,7 +126,8 @@ class CheckpointGc:
 
         Raises:
             NotFound: there is none of that id. FailedPrecondition: it still writes them.
-            Unavailable: the task that deletes them has not ended within a minute.
+            Aborted: the task that deletes them has not ended within a minute. Clients do not
+                repeat this error by themselves: each repetition would start one more task.
         """
         async with self._db.acquire() as conn:
             found = await experiments.find_experiment(conn, experiment_id)
@@ -150,7 +151,7 @@ class CheckpointGc:
                     await changed.wait()
                     changed.clear()
         except TimeoutError:
-            raise Unavailable(
+            raise Aborted(
                 f"the TensorBoard files of experiment {experiment_id} are not deleted after "
                 f"{MAX_WAIT_S:.0f} s. The task {task_id} continues: 'det experiment story "
                 f"{experiment_id}' shows when it ends"

@@ -71,7 +71,7 @@ class Stories:
             total = await count_story(conn, aggregates)
             lines = await list_story(conn, aggregates, limit=offset + (limit or MAX_LINES))
             reason = await lookups.find_reason(conn, kind, id)
-            requests = {r for line in lines[offset:] if (r := request_of(line))}
+            requests = {r for line in lines[offset:] if _REQUEST.fullmatch(r := request_of(line))}
             requests |= set(_REQUEST.findall(reason))
             trials: Mapping[str, int] = {}
             if kind == "experiment" and requests:

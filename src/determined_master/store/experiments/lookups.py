@@ -14,29 +14,25 @@ _EXISTS: dict[ThingWithStory, str] = {
 }
 
 
+_SILENT = """CASE WHEN {row}.state = 'COMPLETED' AND {row}.best_metric IS NULL
+                     AND e.searcher_type = 'single' AND NOT e.unmanaged
+                    THEN '{who} reported no number as the validation metric ' ||
+                         quote_literal(e.searcher_metric) ||
+                         ' (searcher.metric), so no checkpoint is the best'
+                END"""
 _REASONS: dict[ThingWithStory, str] = {
-    "experiment": """
+    "experiment": f"""
         SELECT concat_ws('; ', nullif(e.reason, ''), (
                SELECT 'trial ' || t.id || ': ' || t.reason FROM trials t
                 WHERE t.experiment_id = e.id AND t.state = 'ERROR' AND t.reason <> ''
                   AND e.state = 'ERROR' AND (e.reason = '' OR e.reason ~ 'trials failed')
                 ORDER BY t.id LIMIT 1),
-               CASE WHEN e.state = 'COMPLETED' AND e.searcher_type = 'single'
-                     AND e.best_metric IS NULL AND NOT e.unmanaged
-                    THEN 'its trial reported no number as the validation metric ' ||
-                         quote_literal(e.searcher_metric) ||
-                         ' (searcher.metric), so no checkpoint is the best'
-                END)
+               {_SILENT.format(row="e", who="its trial")})
           FROM experiments e WHERE e.id::text = $1
     """,
-    "trial": """
+    "trial": f"""
         SELECT concat_ws('; ', nullif(t.reason, ''),
-               CASE WHEN t.state = 'COMPLETED' AND e.searcher_type = 'single'
-                     AND t.best_metric IS NULL AND NOT e.unmanaged
-                    THEN 'it reported no number as the validation metric ' ||
-                         quote_literal(e.searcher_metric) ||
-                         ' (searcher.metric), so no checkpoint is the best'
-                END)
+               {_SILENT.format(row="t", who="it")})
           FROM trials t JOIN experiments e ON e.id = t.experiment_id WHERE t.id::text = $1
     """,
     "allocation": "SELECT exit_reason FROM allocations WHERE id = $1",
