@@ -9,22 +9,38 @@ STAMP := $(VENV)/.installed
 TORCH_VENV := .venv-torch
 TORCH_DISK_GB := 15
 REQUESTS ?= 100000
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: -r requirements
+# From wheels of the locked versions where there are any; from sources of them elsewhere.
+LOCKED_DEV := $(PIP_INSTALL) --require-hashes -r requirements/dev.txt
+ADVISORIES ?=
 
-.PHONY: demo test test-unprivileged check bench bench-smoke chaos fuzz test-compat docs clean
+.PHONY: demo webui web-ui-if-possible test test-webui test-unprivileged check bench bench-smoke chaos fuzz \
+  test-compat docs clean lock lock-upgrade check-lock sbom audit mutants
 
-$(STAMP): pyproject.toml
+$(STAMP): pyproject.toml requirements/dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or newer is needed, $(PYTHON) is older: try make PYTHON=python3.12"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing into $(VENV) (a minute or two the first time) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@$(BIN)/python $(LOCKED_DEV)
+	@$(BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation -e .
 	@touch $(STAMP)
 
-demo: $(STAMP)  ## a local cluster and a search on real data
+webui: $(STAMP)  ## the web UI into the master's package; with Node of the PATH or of PyPI
+	@$(BIN)/python tools/build_webui.py
+
+web-ui-if-possible: $(STAMP)
+	@$(BIN)/python tools/build_webui.py --soft
+
+demo: $(STAMP) web-ui-if-possible  ## a local cluster and a search on real data
 	@$(BIN)/python examples/digits/demo.py
 
-test: $(STAMP)  ## all tests
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder -q --durations=20 --durations-min=5 $(TESTS)
+test: $(STAMP) web-ui-if-possible  ## all tests
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder -q --durations=20 --durations-min=5 -m "not browser" $(TESTS)
+
+test-webui: $(STAMP) web-ui-if-possible  ## journeys of the web UI in a Chromium
+	@$(BIN)/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder -q --durations=10 --durations-min=5 -m browser $(or $(TESTS),tests/webui)
 
 test-unprivileged:  ## the demo and all tests in a fresh clone, as a user made for it (needs root)
 	@tests/unprivileged.sh $(TESTS)
@@ -42,8 +58,8 @@ test-torch: $(STAMP)  ## PyTorch's launcher and trials, in an environment of its
 	TORCH_PYTHON=$$PWD/$(TORCH_VENV)/bin/python3 $(BIN)/python -m pytest -q tests/pytorch
 
 fuzz: $(STAMP)  ## generated requests to all routes of a running master: no 5xx
-	@test -x .venv-fuzz/bin/st || { $(PYTHON) -m venv .venv-fuzz && \
-	  .venv-fuzz/bin/python -m pip install --quiet --disable-pip-version-check schemathesis; }
+	@test .venv-fuzz/bin/st -nt requirements/fuzz.txt || { $(PYTHON) -m venv --clear .venv-fuzz && \
+	  .venv-fuzz/bin/python $(LOCKED)/fuzz.txt && touch .venv-fuzz/bin/st; }
 	@$(BIN)/python -m tests.fuzz $$PWD/.venv-fuzz/bin/st $(REQUESTS)
 
 check: $(STAMP)  ## format, lint, types, imports, sizes, fast tests
@@ -62,8 +78,33 @@ bench-smoke: $(STAMP)  ## every figure at a tenth of its load
 chaos: $(STAMP)  ## a cluster in simulated time: 200 seeds, 10^6 events, 100 kill instants a victim
 	@$(BIN)/python -m tests.chaos --seeds 200 --events 5000 --instants 100
 
+lock:  ## the lock files again, after a change of dependencies in pyproject.toml
+	@$(PYTHON) -m venv --clear .venv-lock && .venv-lock/bin/python $(LOCKED)/lock.txt
+	@.venv-lock/bin/python tools/make_locks.py $$PWD/.venv-lock/bin/uv $(LOCK_OPTIONS)
+
+lock-upgrade:  ## the lock files with the newest versions: once a month
+	@$(MAKE) --no-print-directory lock LOCK_OPTIONS=--upgrade
+
+check-lock:  ## whether the lock files fit pyproject.toml and are at most a month old
+	@$(PYTHON) tools/check_lock.py --max-age 31
+
+sbom: $(STAMP)  ## what is locked, as CycloneDX documents in build/sbom
+	@$(BIN)/python tools/make_sbom.py build/sbom
+
+audit: $(STAMP)  ## the locked versions against ADVISORIES, a file, directory or archive in OSV's form
+	@test -n "$(ADVISORIES)" || { echo "name advisories: make audit ADVISORIES=PATH, a file," \
+	  "directory or zip archive of records in OSV's form"; exit 2; }
+	@$(BIN)/python tools/audit_lock.py $(ADVISORIES)
+
+mutants: $(STAMP)  ## how many changes of the rules the tests notice, by package
+	@test .venv-mutants/bin/mutmut -nt requirements/mutants.txt || { \
+	  $(PYTHON) -m venv --clear .venv-mutants && .venv-mutants/bin/python $(LOCKED)/dev.txt && \
+	  .venv-mutants/bin/python $(LOCKED)/mutants.txt && touch .venv-mutants/bin/mutmut; }
+	@nice .venv-mutants/bin/python tools/mutants.py $(if $(SAMPLE),--sample $(SAMPLE)) $(PACKAGES)
+
 docs: $(STAMP)  ## make the generated pages anew
 	@for tool in tools/generate_*.py; do $(BIN)/python $$tool; done
 
 clean:
+	rm -rf src/determined_master/webui webui/dist webui/node_modules
 	rm -rf $(VENV) .venv-* .mypy_cache .ruff_cache .pytest_cache

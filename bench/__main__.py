@@ -24,6 +24,8 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="names and targets, no measurement")
     args = parser.parse_args()
     chosen = [f for f in FIGURES if not args.only or f.name in args.only]
+    if args.smoke and not args.only:
+        chosen = [f for f in chosen if f.in_smoke]
     if args.list:
         for figure in chosen:
             for limit in figure.limits:

@@ -30,7 +30,11 @@ def docker_cluster(slots: int) -> Iterator[Cluster]:
                 raise CannotMeasure(str(error)) from error
             settings = {
                 "task_container_defaults": {"network_mode": "host", "image": IMAGE},
-                "checkpoint_storage": {"type": "shared_fs", "host_path": str(root / "storage")},
+                "checkpoint_storage": {
+                    "type": "shared_fs",
+                    "host_path": str(root / "storage"),
+                    "create": True,
+                },
             }
             (root / "master.yaml").write_text(json.dumps(settings))
             cluster = Cluster(root, agents=1, slots=slots)

@@ -67,3 +67,6 @@ class Figure:
     """Measured once before it counts: new connections and first plans are not its subject."""
     measure_alone: Callable[[Load], Measured] | None = None
     """Instead of `measure` for a figure that needs no cluster."""
+    in_smoke: bool = True
+    """False for times of frames, which say nothing on a machine that others use, and for a figure
+    whose known miss stands in docs/performance.md."""

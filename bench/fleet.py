@@ -56,7 +56,7 @@ def simulated_cluster(agents: int, slots: int) -> Iterator[tuple[Cluster, Fleet]
 def _fleet(cluster: Cluster, agents: int, slots: int) -> Iterator[Fleet]:
     token = cluster.call("GET", "/api/v1/agents/join-token")["token"]
     flags = {"master-port": cluster.port, "agents": agents, "slots": slots, "join-token": token}
-    words = [word for name, value in flags.items() for word in (f"--{name}", str(value))]
+    words = [f"--{name}={value}" for name, value in flags.items()]
     process = subprocess.Popen(
         [sys.executable, "-m", "bench.simulated_agents", *words],
         cwd=ROOT,

@@ -144,14 +144,14 @@ async def _fill(options: dict[str, str | int], experiments: int) -> None:
             await conn.execute(_VALUES, *span, timeout=LIMIT_S)
         await conn.execute("ALTER TABLE trials ENABLE TRIGGER trial_inserted")
         await conn.execute(index, timeout=LIMIT_S)
-        await _check(conn)
+        await check_run(conn)
         await conn.execute(_BEST, timeout=LIMIT_S)
         await conn.execute("VACUUM ANALYZE", timeout=LIMIT_S)
     finally:
         await conn.close()
 
 
-async def _check(conn: Any) -> None:
+async def check_run(conn: Any) -> None:
     """Compare a run with what the database itself makes of its trial when that comes in."""
     trial_id = await conn.fetchval("SELECT max(id) FROM trials")
     made = await conn.fetchrow(_LISTED, trial_id)

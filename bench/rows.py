@@ -34,6 +34,21 @@ def count_lines(cluster: Cluster, task_id: str) -> int:
     return int(fetch_value(cluster, query, task_id))
 
 
+def execute(cluster: Cluster, command: str, limit_s: float = 600.0) -> None:
+    """Run one command outside a transaction."""
+    asyncio.run(_execute(cluster, command, limit_s))
+
+
+async def _execute(cluster: Cluster, command: str, limit_s: float) -> None:
+    conn = await asyncpg.connect(
+        **connection_options(Layout(cluster.files / "postgres")), timeout=10
+    )
+    try:
+        await conn.execute(command, timeout=limit_s)
+    finally:
+        await conn.close()
+
+
 async def _fetch_value(cluster: Cluster, query: str, arguments: tuple[Any, ...]) -> Any:
     layout = Layout(cluster.files / "postgres")
     conn = await asyncpg.connect(**connection_options(layout), timeout=10)

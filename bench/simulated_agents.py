@@ -70,6 +70,7 @@ class SimulatedAgent:
         )
         self.link = MasterLink(settings, identity)
         self.joins = self.orders = self.killed = 0
+        self.ignores_signals = False
         self._containers: dict[str, states.Container] = {}
         self._tasks_of: dict[str, str] = {}
         self._master = ("", 0)
@@ -157,6 +158,8 @@ class SimulatedAgent:
             match effect:
                 case states.Report(report=report):
                     self.link.report(report)
+                case states.SendSignal() if self.ignores_signals:
+                    continue  # as a process that waits for a device does
                 case states.SendSignal(number=states.SIGKILL) | states.CancelLaunch():
                     self.killed += 1
                     self.end(container_id, KILLED)

@@ -35,6 +35,8 @@ class Recorder:
         self.joined: list[tuple[AgentSnapshot, tuple[ContainerReport, ...]]] = []
         self.lost: list[tuple[str, str]] = []
         self.changes: list[tuple[str, int, ContainerReport]] = []
+        self.ending: list[tuple[str, str, str]] = []
+        """Machines that end soon: agent, boot, reason."""
         self.lines: dict[str, dict[int, tuple[str, str, str]]] = {}
         """By container and number: text, stdtype, source."""
         self.repeated: int = 0
@@ -66,6 +68,9 @@ class Recorder:
         if self.failures:
             raise self.failures.pop()
         self.changes.append((boot_id, number, report))
+
+    async def machine_ending(self, agent: AgentSnapshot, boot_id: str, reason: str) -> None:
+        self.ending.append((agent.id, boot_id, reason))
 
     async def store_logs(self, agent_id: str, batch: LogBatch) -> int:
         if self.store_delay_s:

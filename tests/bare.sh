@@ -56,6 +56,11 @@ mapfile -t pip_settings < <(env | grep -E '^(PIP_|SSL_CERT_|REQUESTS_CA_|https?_
 mapfile -t shared < <({ python3 -m pip config list; env | grep '^PIP_' || true; } \
   | grep -oE '(file://)?/[^ '\'']+' | sed 's|^file://||' | while read -r path; do
     if [ -d "$path" ]; then echo "$path"; fi; done | sort -u)
+# The packages of the web UI come from where this machine's npm takes them.
+mapfile -t npm_settings < <(for key in registry cafile; do
+  value=$(npm config get "$key" 2>/dev/null || true)
+  if [ -n "$value" ] && [ "$value" != null ]; then echo "npm_config_$key=$value"; fi
+done)
 
 # A process namespace ends whatever is left; its mounts end with it.
 inside() {
@@ -75,7 +80,7 @@ inside() {
     exec chroot "$root" /sbin/runuser -u "$account" -- env -C "$home/determined" -i \
       HOME="$home" USER="$account" LANG=C.UTF-8 PATH=/usr/local/bin:/usr/bin:/bin "$@"
   ' bash "$root" "$account" "$home" "$(printf '%s\n' "${shared[@]}")" \
-    ${CI:+CI=$CI} "${pip_settings[@]}" "$@"
+    ${CI:+CI=$CI} "${pip_settings[@]}" "${npm_settings[@]}" "$@"
 }
 for account in root reader; do
   home=/home/reader

@@ -17,7 +17,8 @@ def read(tmp_path: Path, options: dict[str, Any]) -> Settings:
     """What a master makes of them."""
     file = tmp_path / "master.yaml"
     pool = {"pool_name": "default", "provider": options}
-    file.write_text(json.dumps({"resource_pools": [pool]}))
+    storage = {"type": "s3", "bucket": "checkpoints"}
+    file.write_text(json.dumps({"resource_pools": [pool], "checkpoint_storage": storage}))
     return load(["--config-file", str(file)], {"HOME": "/home/ada"}, is_root=False)
 
 

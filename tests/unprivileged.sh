@@ -26,9 +26,14 @@ trap finish EXIT
 
 as_user() {
   runuser -u "$user" -- env -i HOME="$home" USER="$user" LANG=C.UTF-8 \
-    PATH=/usr/local/bin:/usr/bin:/bin ${CI:+CI=$CI} "${pip_settings[@]}" "$@"
+    PATH=/usr/local/bin:/usr/bin:/bin ${CI:+CI=$CI} "${pip_settings[@]}" "${npm_settings[@]}" "$@"
 }
 mapfile -t pip_settings < <(env | grep -E '^(PIP_|SSL_CERT_|REQUESTS_CA_|https?_proxy=|no_proxy=)' || true)
+# The packages of the web UI come from where this machine's npm takes them.
+mapfile -t npm_settings < <(for key in registry cafile; do
+  value=$(npm config get "$key" 2>/dev/null || true)
+  if [ -n "$value" ] && [ "$value" != null ]; then echo "npm_config_$key=$value"; fi
+done)
 
 # The interpreter that runs the tests may lie in a home that others cannot enter.
 python=
@@ -48,7 +53,7 @@ fi
 
 if ! git clone --quiet "$source_root" "$home/determined" 2>/dev/null; then # no repository, or not ours
   cp -a "$source_root" "$home/determined"
-  rm -rf "$home"/determined/.venv "$home"/determined/.venv-*
+  rm -rf "$home"/determined/.venv "$home"/determined/.venv-* "$home"/determined/webui/node_modules
 fi
 chown -R "$user" "$home"
 cd "$home/determined"

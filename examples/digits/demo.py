@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from pathlib import Path
 
 from rich.console import Console
@@ -48,6 +49,7 @@ def main() -> int:
     console.print(f"experiment {experiment.id} ended: {state}")
     good = tell_best(experiment)
     console.print(f"\n[bold]The cluster runs on[/] at {address}")
+    page = f"{address}/det/experiments/{experiment.id}/overview"
     command = command_here()
     for label, words in (
         ("look", f"export DET_MASTER={address}; {command} experiment list"),
@@ -55,6 +57,15 @@ def main() -> int:
         ("stop it", f"{command} deploy local cluster-down --cluster-name {CLUSTER}"),
     ):
         console.print(f"  {label:<9} {words}", soft_wrap=True)
+    if has_page(page):
+        files = layout.cluster_layout(CLUSTER).initial_passwords
+        password = next((path for path in files if path.exists()), files[0])
+        console.print(
+            f"  sign in   as determined, with the password in {password}", soft_wrap=True
+        )
+        console.print(f"\n[bold]The search in the web UI:[/] {page}", soft_wrap=True)
+    else:
+        console.print("\nThe web UI is missing: run make webui, then stop and start the cluster")
     return 0 if good and state == "COMPLETED" else 1
 
 
@@ -64,6 +75,16 @@ def det(*arguments: str) -> None:
     status = subprocess.run(command, check=False).returncode
     if status:
         sys.exit(status)
+
+
+def has_page(page: str) -> bool:
+    """Whether the master has a web UI: without one it answers with an error that says so."""
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with direct.open(page, timeout=10) as answer:
+            return answer.status == 200
+    except OSError:
+        return False
 
 
 def command_here() -> str:

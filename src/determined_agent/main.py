@@ -21,6 +21,7 @@ from determined_agent.link.connection import JoinRefused, MasterLink, MasterUnre
 from determined_agent.link.hello import AgentIdentity
 from determined_agent.link.tls import TlsFileError, ssl_context
 from determined_agent.log_format import configure_logging
+from determined_agent.machine_notices import EVERY_S, MachineCloud, notice_of, watch
 from determined_agent.runtimes.apptainer.runtime import ApptainerRuntime
 from determined_agent.runtimes.base import Runtime, RuntimeUnavailable
 from determined_agent.runtimes.docker.runtime import DockerRuntime
@@ -82,7 +83,7 @@ async def _run(settings: Settings, root: Path) -> int:
     try:
         await supervisor.attach_all()
         async with debug_server(settings, lambda: _health(settings, identity, link)):
-            return await _serve(link, supervisor, stop)
+            return await _serve(link, supervisor, stop, settings.machine_cloud)
     except MasterUnreachable as error:
         log.error("%s", error)
         await _run_hook(settings.hooks.on_connection_lost)
@@ -96,9 +97,15 @@ async def _run(settings: Settings, root: Path) -> int:
         await supervisor.detach()
 
 
-async def _serve(link: MasterLink, supervisor: Supervisor, stop: asyncio.Event) -> int:
+async def _serve(
+    link: MasterLink, supervisor: Supervisor, stop: asyncio.Event, cloud: MachineCloud
+) -> int:
     linking = asyncio.create_task(link.run(supervisor))
     stopping = asyncio.create_task(stop.wait())
+    helpers = [linking, stopping]
+    find_notice = notice_of(cloud, os.environ)
+    if find_notice is not None:
+        helpers.append(asyncio.create_task(watch(find_notice, link.announce_end, EVERY_S)))
     try:
         await asyncio.wait({linking, stopping}, return_when=asyncio.FIRST_COMPLETED)
         if linking.done():
@@ -106,9 +113,9 @@ async def _serve(link: MasterLink, supervisor: Supervisor, stop: asyncio.Event) 
         log.info("detaching; containers keep running")
         return 0
     finally:
-        linking.cancel()
-        stopping.cancel()
-        await asyncio.gather(linking, stopping, return_exceptions=True)
+        for helper in helpers:
+            helper.cancel()
+        await asyncio.gather(*helpers, return_exceptions=True)
 
 
 def _lock_work_dir(settings: Settings) -> tuple[Path, int]:

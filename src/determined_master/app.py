@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from determined_master.api.app import Api
+from determined_master.api.http.bodies import Bodies
 from determined_master.api.http.cors import Cors
 from determined_master.api.table import all_routes
 from determined_master.composition.backends import NO_TEST_BACKENDS, TestBackends, build_backends
@@ -16,6 +18,7 @@ from determined_master.composition.queues import build_queues
 from determined_master.composition.services import make_services
 from determined_master.composition.work import build_work
 from determined_master.services.checkpoints.files import CheckpointFiles
+from determined_master.services.updates.live.hub import LiveUpdates
 
 if TYPE_CHECKING:
     import asyncio
@@ -48,6 +51,7 @@ class App:
         self.engine = base.engine
         self.live = base.live
         self._searches = base.searches
+        self._news = base.news
         self.admission = backends.admission
         self.flusher = work.flusher
         self.deletions = work.deletions
@@ -58,6 +62,7 @@ class App:
             self.services,
             base.identities,
             service_address=settings.proxy.address,
+            bodies=Bodies(Path(settings.cache.cache_dir) / "bodies"),
         )
         self.asgi: Asgi = Cors(self._api) if settings.enable_cors else self._api
         self._loops = Loops(base, backends, queues, work, self.services)
@@ -70,8 +75,10 @@ class App:
     def close(self) -> None:
         """Wait for the threads that serve requests, and end the connections of searches."""
         self._api.close()
+        self.services[LiveUpdates].stop()
         self.services[CheckpointFiles].close()
         self._searches.close()
 
     def _trigger_planning(self, pool: str) -> None:
+        self._news.pool(pool)
         self._queues.loops.trigger_planning(pool)

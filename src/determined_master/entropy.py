@@ -5,8 +5,13 @@ import uuid
 
 
 def token() -> str:
-    """An opaque 256-bit token, URL-safe text of 43 characters."""
-    return secrets.token_urlsafe(32)
+    """An opaque 256-bit token, URL-safe text of 43 characters.
+
+    It begins with no dash: a command line would read the token as an option.
+    """
+    while (made := secrets.token_urlsafe(32)).startswith("-"):
+        pass
+    return made
 
 
 def new_uuid() -> uuid.UUID:

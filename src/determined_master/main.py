@@ -21,9 +21,10 @@ from determined_master import __version__, app
 from determined_master.composition import database, simulation
 from determined_master.domain.errors import DetError
 from determined_master.server import open_files
+from determined_master.server.framed_socket import FramedSocket
 from determined_master.server.logs import configure_logging
 from determined_master.server.proxied_http import ProxyingHttp
-from determined_master.server.tls import AgentSocket, follow_renewals, server_context
+from determined_master.server.tls import follow_renewals, server_context
 from determined_master.services.access.passwords import Passwords
 from determined_master.services.cluster.bootstrap import bootstrap
 from determined_master.services.cluster.pool_bindings import PoolBindings
@@ -126,7 +127,7 @@ def _web(chosen: settings.Settings, master: app.App) -> uvicorn.Config:
     config = uvicorn.Config(
         master.asgi,
         http=ProxyingHttp,
-        ws=AgentSocket,
+        ws=FramedSocket,
         loop="none",
         lifespan="off",
         access_log=False,
@@ -168,6 +169,12 @@ async def _until_signal(master: app.App, server: _Server, listeners: list[socket
         log.info(
             "the master is ready",
             extra={"address": _shown_address(master.settings)},
+        )
+        account = master.settings.security.default_task
+        log.info(
+            "tasks of users without an agent user run as security.default_task, or as the agent's "
+            "account where the agent is not root",
+            extra={"user": account.user, "uid": account.uid},
         )
         await stop.wait()
         server.should_exit = True

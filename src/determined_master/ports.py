@@ -269,6 +269,9 @@ class AgentEvents(Protocol):
     ) -> None:
         """A container has reached a state."""
 
+    async def machine_ending(self, agent: AgentSnapshot, boot_id: str, reason: str) -> None:
+        """The machine of an agent ends soon. It may be reported several times a boot."""
+
     async def store_logs(self, agent_id: str, batch: LogBatch) -> int:
         """Store lines; return the number of the last stored line."""
 

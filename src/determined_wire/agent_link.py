@@ -86,6 +86,8 @@ class Mount(Frozen, frozen=True):
     container_path: str
     read_only: bool = False
     propagation: str = "rprivate"
+    if_missing: Literal["", "create", "fail", "skip"] = ""
+    """Of a storage's directory. It is empty for other mounts, and from older masters."""
 
 
 class File(Frozen, frozen=True):
@@ -217,6 +219,12 @@ class Pong(Message, frozen=True, tag="pong"):
     """Answers `Ping`."""
 
 
+class MachineEnding(Message, frozen=True, tag="machine_ending"):
+    """The agent's machine ends soon: its cloud takes it back. Sent again on each connection."""
+
+    reason: str
+
+
 class AgentAck(Message, frozen=True, tag="agent_ack"):
     """The agent has stored or processed the master's messages up to this number."""
 
@@ -323,7 +331,7 @@ class MasterAck(Message, frozen=True, tag="master_ack"):
     number: int
 
 
-FromAgent = Hello | ContainerChanged | LogBatch | AgentAck | Pong
+FromAgent = Hello | ContainerChanged | LogBatch | MachineEnding | AgentAck | Pong
 Order = StartContainer | SignalContainer | ForgetContainer
 """The numbered messages of the master's stream."""
 FromMaster = Welcome | Refused | Order | LogStored | Ping | MasterAck

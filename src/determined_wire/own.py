@@ -68,6 +68,8 @@ class GetStoryRequest(Message, frozen=True):
     id: str = ""
     offset: Int32 = 0
     limit: Int32 = 0
+    is_verbose: bool = False
+    """Whether texts have ids, causes and effects inside of the master."""
 
 
 class StoryLine(Message, frozen=True):
@@ -82,6 +84,8 @@ class StoryLine(Message, frozen=True):
     effects: Sequence[str] = ()
     trial_id: Int32 = 0
     """The trial that a line of an experiment is about; 0 for none."""
+    text: str = ""
+    """The line as people read it, without its time."""
 
 
 class GetStoryResponse(Message, frozen=True):

@@ -103,6 +103,8 @@ async def _fill(world: World) -> None:
     await ok(admin, "POST", "/api/v1/models", model)
     version = {"checkpointUuid": world.names["uuid"], "comment": MARK}
     await ok(admin, "POST", "/api/v1/models/mod/versions", version)
+    view = {"name": MARK, "scope": "workspace", "state": {"x": MARK}}
+    await ok(admin, "POST", f"/api/ui/v1/projects/{project_id}/views", view)
     task = {"config": f"entrypoint: [python3, {MARK}.py]\n", "projectId": project_id}
     hook = {"url": "http://example.org", "name": MARK, "workspaceId": workspace}
     hook |= {"webhookType": "WEBHOOK_TYPE_DEFAULT", "mode": "WEBHOOK_MODE_WORKSPACE"}

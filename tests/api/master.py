@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import msgspec
 
@@ -23,6 +25,7 @@ from determined_master.engine import Engine
 from determined_master.ports import AgentSnapshot, ClusterBackend, KubernetesCluster, StartOrder
 from determined_master.services.access.passwords import Passwords
 from determined_master.services.catalog import Services
+from determined_master.services.cluster import web_ui
 from determined_master.services.cluster.bootstrap import bootstrap
 from determined_master.settings.master import Settings
 from determined_master.settings.sections import WebhookSettings
@@ -35,6 +38,7 @@ SETTINGS = Settings(
     checkpoint_storage={"type": "shared_fs", "host_path": "/tmp/storage"},
     webhooks=WebhookSettings(signing_key="key of the tests", allowed_networks=("127.0.0.0/8",)),
 )
+NO_WEB_UI = Path("/nonexistent/webui")
 ADMIN = Caller(user_id=1, username="admin", is_admin=True)
 
 
@@ -95,12 +99,13 @@ async def running_services(
 ) -> AsyncIterator[tuple[Services, Engine]]:
     """All services and the engine, which leads while this lasts; metrics are flushed.
 
-    Settings of the master by name are taken over.
+    Settings of the master by name are taken over. Without `root` there is no web UI.
     """
     settings = msgspec.structs.replace(settings, **overrides)
     cluster = await bootstrap(pool, passwords, PASSWORD, None)
     stand_ins = TestBackends(backend or OneAgent(), clusters)
-    app = App(settings, address, pool, cluster, passwords, stand_ins)
+    with patch.object(web_ui, "PACKAGED", NO_WEB_UI):  # it may have been built, or not
+        app = App(settings, address, pool, cluster, passwords, stand_ins)
     async with pool.acquire() as conn:
         await task_logs.ensure_partitions(conn, clock.now().date())
     async with asyncio.TaskGroup() as group:

@@ -52,6 +52,7 @@ BODIES: dict[tuple[str, str], Any] = {
     },
     ("PATCH", "/api/v1/webhooks/{id}"): {"url": "http://example.org"},
     ("POST", "/api/v1/webhooks/custom"): {"data": {"title": "x"}},
+    ("POST", "/api/ui/v1/runs/groups"): {"by": "user"},
     ("POST", "/api/v1/generic-tasks"): {"config": "entrypoint: x"},
     ("PATCH", "/api/v1/users/{user_id}"): {"admin": True},
     ("POST", "/api/v1/users"): {"user": {"username": "x"}},
@@ -61,6 +62,7 @@ BODIES: dict[tuple[str, str], Any] = {
 _FROM = "2026-01-01T00:00:00Z"
 _UNTIL = "2026-01-02T00:00:00Z"
 QUERIES = {
+    "/api/ui/v1/live/events": "topics=exp:2147483647",
     "/api/v1/resources/allocation/raw": f"timestampAfter={_FROM}&timestampBefore={_UNTIL}",
     "/api/v1/resources/allocation/aggregated": (
         "startDate=2026-01-01&endDate=2026-01-02&period=RESOURCE_ALLOCATION_AGGREGATION_PERIOD_DAILY"

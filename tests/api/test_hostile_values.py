@@ -24,6 +24,11 @@ KINDS = ("command", "notebook", "shell", "tensorboard")
 TASK = {"config": {"resources": {"slots": 0}}}
 METRICS = {"trialRunId": 1, "stepsCompleted": 3, "metrics": {"avgMetrics": {"loss": 1.5}}}
 MORE: dict[str, dict[str, Any]] = {
+    "/api/ui/v1/series": {"metrics": [{"group": "training", "name": "loss"}]},
+    "/api/ui/v1/runs/groups": {"by": "user", "columns": ["hp.lr"]},
+    "/api/ui/v1/projects/{project_id}/views": {"name": "n", "scope": "project", "state": {}},
+    "/api/ui/v1/projects/{project_id}/boards": {"name": "n", "scope": "private"},
+    "/api/ui/v1/pools/{resource_pool_name}/what-if": {"variants": [{}]},
     "/api/v1/experiments": {"config": "entrypoint: x\nsearcher: {name: single, metric: loss}\n"},
     "/api/v1/preview-hp-search": {"config": "entrypoint: x\nsearcher: {name: single, metric: l}"},
     "/api/v1/commands": {"config": {**TASK["config"], "entrypoint": ["true"]}},

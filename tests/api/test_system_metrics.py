@@ -52,6 +52,12 @@ async def test_samples_of_a_group_stand_beside_each_other(world: World) -> None:
     query = "labels.name=gpu_util&labels.gpuUuid=GPU-2"
     [points] = lines(await send(world, "GET", f"{path}/profiler/metrics?{query}"))
     assert points["batch"]["values"] == [4.0, 4.0]
+    every = lines(await send(world, "GET", f"{path}/profiler/metrics"))
+    assert [(e["batch"]["labels"]["name"], e["batch"]["values"]) for e in every] == [
+        ("util", [1.0, 2.0]),
+        ("gpu_util", [3.0, 3.0]),
+        ("gpu_util", [4.0, 4.0]),
+    ]
     query = f"group=cpu&trialIds={world.names['trial_id']}"
     [page] = lines(await send(world, "GET", f"/trials/metrics/trial_metrics?{query}"))
     found = [m["metrics"]["avg_metrics"] for m in page["metrics"]]

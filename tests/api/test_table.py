@@ -47,11 +47,16 @@ def test_the_routes_that_need_no_token_are_these() -> None:
     """Add one here only with a reason: whoever reaches the port may call it."""
     assert {(r.method, r.path) for r in all_routes() if r.is_public} == {
         ("GET", "/"),
-        ("GET", "/det/{path**}"),
+        ("GET", "/det/{path**}"),  # the web UI: files of the package, and the caller's own data
+        ("HEAD", "/det/{path**}"),
+        ("GET", "/det/assets/{path*}"),
+        ("HEAD", "/det/assets/{path*}"),
         ("GET", "/info"),
         ("GET", "/health"),  # details only with a token
         ("POST", "/login"),
+        ("GET", "/det/customer-assets/logo"),  # the sign-in shows it
         ("GET", "/det/login"),
+        ("HEAD", "/det/login"),
         ("POST", "/det/login"),
         ("GET", "/docs"),  # pages of the package
         ("GET", "/docs/{page*}"),

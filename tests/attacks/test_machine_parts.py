@@ -68,7 +68,7 @@ def contained(**context: Any) -> dict[str, Any]:
         (pod(volumes=[{"name": "v", "hostPath": {"path": "/"}}]), "pod_spec.spec.volumes"),
         (pod(volumes=[{"name": "v", "host_path": {"path": "/etc"}}]), "pod_spec.spec.volumes"),
         (pod(hostPID=True), "pod_spec.spec.hostPID"),
-        (pod(host_ipc=True), "pod_spec.spec.hostIPC"),
+        (pod(host_i_p_c=True), "pod_spec.spec.hostIPC"),
         (contained(privileged=True), "pod_spec.spec.containers"),
         (contained(capabilities={"add": ["SYS_PTRACE"]}), "pod_spec.spec.containers"),
         (contained(runAsUser=0), "pod_spec.spec.containers"),
@@ -175,3 +175,21 @@ def test_a_pod_without_root_runs_no_container_as_root() -> None:
     made = built(spec=spec(allow_root=False), pod=terms)
     assert made.pod["spec"]["securityContext"] == {"runAsNonRoot": True, "fsGroup": 7}
     assert built(pod=terms).pod["spec"]["securityContext"]["runAsNonRoot"] is False
+
+
+@pytest.mark.slow
+async def test_a_workspace_gets_no_storage_that_its_experiments_may_not_mount(
+    world: World,
+) -> None:
+    admin = world.clients["admin"]
+    made = await admin("POST", "/api/v1/workspaces", {"name": "team"})
+    own = f"/api/v1/workspaces/{made.json()['workspace']['id']}"
+    bad = {"type": "shared_fs", "host_path": "/data/../etc"}
+    for method, path in (("POST", "/api/v1/workspaces"), ("PATCH", own)):
+        body = {"name": "more", "checkpointStorageConfig": bad}
+        refused = await admin(method, path, body)
+        assert refused.status == 400
+        assert "checkpoint_storage_config.host_path: the directory /etc" in refused.text
+    for good in ("/data/team", "/tmp/storage"):
+        body = {"checkpointStorageConfig": {**bad, "host_path": good}}
+        assert (await admin("PATCH", own, body)).status == 200

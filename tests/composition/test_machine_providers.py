@@ -8,13 +8,26 @@ from pathlib import Path
 from tests.certificates import Authority
 
 from determined_master.backends.aws.provider import AwsMachines
-from determined_master.backends.aws.spot import SpotMachines
 from determined_master.backends.gcp.provider import GcpMachines
 from determined_master.composition.machine_providers import make_providers
 from determined_master.settings.master import load
 from determined_master.store.cluster.bootstrap import Cluster
 
-AWS = {"type": "aws", "image_id": "ami-1", "ssh_key_name": "key", "region": "us-west-2"}
+AGENT = {"agent_docker_image": "registry.example/agent:1"}
+AWS = {
+    "type": "aws",
+    "image_id": "ami-1",
+    "ssh_key_name": "key",
+    "region": "us-west-2",
+    **AGENT,
+}
+GCP = {
+    "type": "gcp",
+    "zone": "us-west1-b",
+    "boot_disk_source_image": "projects/lab/global/images/docker",
+    "instance_type": {"machine_type": "n1-standard-8"},
+    **AGENT,
+}
 
 
 async def test_each_pool_has_the_provider_of_its_type(tmp_path: Path) -> None:
@@ -23,10 +36,11 @@ async def test_each_pool_has_the_provider_of_its_type(tmp_path: Path) -> None:
         "default": None,
         "usual": AWS,
         "spare": {**AWS, "spot": True},
-        "google": {"type": "gcp", "zone": "us-west1-b"},
+        "google": GCP,
     }
     given = {
         "resource_pools": [{"pool_name": n, "provider": p} for n, p in pools.items()],
+        "checkpoint_storage": {"type": "s3", "bucket": "checkpoints"},
         "security": {"tls": {"cert": str(pair.cert), "key": str(pair.key)}},
     }
     file = tmp_path / "master.yaml"
@@ -36,7 +50,7 @@ async def test_each_pool_has_the_provider_of_its_type(tmp_path: Path) -> None:
     made = make_providers(settings, cluster)
     assert {name: type(provider) for name, provider in made.items()} == {
         "usual": AwsMachines,
-        "spare": SpotMachines,
+        "spare": AwsMachines,
         "google": GcpMachines,
     }
     assert made["usual"].type.slots == 8

@@ -113,7 +113,11 @@ def test_the_agents_image_runs_its_script_joins_a_master_and_starts_tasks(
     port = cluster.address.rpartition(":")[2]
     settings = {
         "task_container_defaults": {"network_mode": "host", "image": IMAGE},
-        "checkpoint_storage": {"type": "shared_fs", "host_path": str(machine.root / "storage")},
+        "checkpoint_storage": {
+            "type": "shared_fs",
+            "host_path": str(machine.root / "storage"),
+            "create": True,
+        },
     }
     (machine.root / "master.yaml").write_text(json.dumps(settings))
     machine.run(

@@ -23,7 +23,11 @@ def docker_cluster(
     root.chmod(0o711)
     settings = {
         "task_container_defaults": {"network_mode": "host", "image": IMAGE},
-        "checkpoint_storage": {"type": "shared_fs", "host_path": str(root / "storage")},
+        "checkpoint_storage": {
+            "type": "shared_fs",
+            "host_path": str(root / "storage"),
+            "create": True,
+        },
     }
     made = Cluster(root, agents, slots, settings=json.dumps(settings), https=https)
     runtime = ("--container-runtime", "docker", "--docker-host", docker.address)

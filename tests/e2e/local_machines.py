@@ -83,7 +83,7 @@ class LocalMachines:
             *("--master-host", "127.0.0.1", "--master-port", str(self._site.master_port)),
             *("--agent-id", id, "--work-dir", str(root / "agents"), "--artificial-slots", "1"),
             *("--resource-pool", self._site.pool, "--container-runtime", "process"),
-            *("--join-token", self._site.join_token),
+            f"--join-token={self._site.join_token}",
         )
         with (root / f"{id}.log").open("ab") as log:
             process = subprocess.Popen(

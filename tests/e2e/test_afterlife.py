@@ -94,6 +94,31 @@ def test_files_of_a_checkpoint_are_removed_by_pattern(cluster: Cluster) -> None:
     assert left
 
 
+def test_a_mistyped_storage_is_an_error_that_names_it_and_is_not_created(
+    cluster: Cluster,
+) -> None:
+    path = cluster.root / "mistyped"
+    storage = {"type": "shared_fs", "host_path": str(path)}
+    wrong = config("python3 t.py", max_restarts=0, checkpoint_storage=storage)
+    experiment = cluster.submit(wrong, {"t.py": scripts.LEDGER})
+    assert cluster.wait(experiment) == "ERROR"
+    [trial] = cluster.trials(experiment)
+    remedy = f"checkpoint_storage.host_path {path} is not a directory of this agent"
+    until(lambda: remedy in cluster.text(trial["id"]), what="the reason in the log")
+    cluster.session().delete(f"/api/v1/experiments/{experiment}")
+    until(lambda: is_gone(cluster, experiment), what="the deletion")
+    assert not path.exists()
+
+
+def test_a_storage_is_created_on_request(cluster: Cluster) -> None:
+    path = cluster.root / "asked" / "for"
+    storage = {"type": "shared_fs", "host_path": str(path), "create": True}
+    asked = ledger_config(cluster, "asked-for") | {"checkpoint_storage": storage}
+    experiment = cluster.submit(asked, {"t.py": scripts.LEDGER})
+    assert cluster.wait(experiment) == "COMPLETED"
+    assert (path / checkpoints(cluster, experiment)[8]["uuid"] / "step").read_text() == "8"
+
+
 def test_a_deleted_experiment_leaves_nothing_behind(cluster: Cluster) -> None:
     experiment = cluster.submit(ledger_config(cluster, "del"), {"t.py": scripts.LEDGER})
     assert cluster.wait(experiment) == "COMPLETED"

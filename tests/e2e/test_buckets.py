@@ -117,8 +117,15 @@ def test_a_life_of_checkpoints_in_a_bucket(
         "deep/weights-0": "100000",
         "deep/weights-1": "100000",
     }
-    keys = [key.removeprefix("runs/") for key in objects.keys(bucket)]
-    assert not [key for key in keys if key.startswith(first)]
+
+    def keys_below() -> list[str]:
+        return [key.removeprefix("runs/") for key in objects.keys(bucket)]
+
+    def is_forgotten() -> bool:
+        return not [key for key in keys_below() if key.startswith(first)]
+
+    until(is_forgotten, what="the removal of the manifest, which follows the report")
+    keys = keys_below()
     assert sorted(key for key in keys if key.startswith(third)) == [
         f"{third}.manifest.json",
         f"{third}/metadata.json",

@@ -174,7 +174,7 @@ def test_a_workspaces_agent_user_owns_what_its_tasks_do(cluster: Cluster) -> Non
     made = cluster.post("/api/v1/workspaces", {"name": "linked", "agentUserGroup": group})
     workspace = made["workspace"]["id"]
     cluster.post(f"/api/v1/workspaces/{workspace}/projects", {"name": "p"})
-    hers = {"type": "shared_fs", "host_path": str(cluster.root / "hers")}
+    hers = {"type": "shared_fs", "host_path": str(cluster.root / "hers"), "create": True}
     settings = config("python3 t.py", workspace="linked", project="p", checkpoint_storage=hers)
     experiment = cluster.submit(settings, {"t.py": OWN, "mine.txt": "x"})
     assert cluster.wait(experiment) == "COMPLETED"

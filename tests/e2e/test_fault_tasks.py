@@ -13,7 +13,7 @@ from tests.e2e.conftest import running
 from tests.e2e.faults import Held, memory_of, processes_of_tasks
 from tests.e2e.test_life import config
 
-from determined_agent.runtimes.process.cgroups import make_cgroup, remove_cgroup
+from determined_agent.runtimes.process.cgroups import GroupLimits, make_cgroups, remove_cgroup
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -96,7 +96,7 @@ def bounded() -> Iterator[Cluster]:
     """One agent of two slots, whose tasks may have few processes and little unread output."""
     limit = ROOM
     if os.getuid() == 0:
-        group = make_cgroup("try", limit)
+        group = make_cgroups("try", GroupLimits(pids=limit))
         remove_cgroup("try")
         if not group:
             pytest.skip("no cgroup can be made here, and nothing else bounds root's processes")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +19,7 @@ resource_pools:
   - pool_name: default
     provider: {type: local, max_instances: 3, max_idle_agent_period: 8s}
 """
+EVERYWHERE = {"create": True, "shared": True}
 NAP = "import time\ntime.sleep(1)\n"
 
 
@@ -26,6 +28,8 @@ def cluster() -> Iterator[Cluster]:
     """A master without agents, which may start three of one slot."""
 
     def prepare(made: Cluster) -> None:
+        storage = {"type": "shared_fs", "host_path": f"{made.root}/checkpoints"}
+        made.settings += f"checkpoint_storage: {json.dumps({**storage, **EVERYWHERE})}\n"
         made.ways["master"] = Way(tuning={"machines": str(made.root)})
 
     with running(agents=0, settings=SETTINGS, prepare=prepare) as made:

@@ -193,7 +193,7 @@ def test_why_shows_the_jobs_that_block_a_job(cluster: Cluster) -> None:
     [running_now] = found["next"]
     assert running_now["jobId"] == job_of(cluster, first)
     said = det(cluster, "job", "why", str(second))
-    assert "waits for 2 slots, of which 1 are free now" in said
+    assert "waits for 2 slots, of which 1 is free now" in said
     assert "1 slot would start now" in said
     assert json.loads(det(cluster, "job", "why", job, "--json"))["jobId"] == job
     cluster.post(f"/api/v1/experiments/{first}/kill")
@@ -234,7 +234,7 @@ def test_the_log_of_a_long_waiting_trial_shows_the_reason(cluster: Cluster) -> N
     await_running(cluster, first)
     second = submit(cluster)
     [trial] = until(lambda: cluster.trials(second), what="a trial")
-    said = "waits for 2 slots, of which 1 are free now"
+    said = "waits for 2 slots, of which 1 is free now"
     logs = f"/api/v1/trials/{trial['id']}/logs"  # without following: the trial does not end
     until(lambda: said in cluster.session().get(logs).text, what="a line that says why")
     [line] = [t for t in cluster.session().get(logs).text.splitlines() if said in t]

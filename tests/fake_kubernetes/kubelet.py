@@ -105,6 +105,9 @@ class FakeKubelet:
             state = {"name": init, "image": main["image"], "state": {"waiting": waiting}}
             await self._set(pod, initContainerStatuses=[state])
             return
+        if not await self._has_secret(pod):
+            await self._end(pod)
+            return
         code, said = await self._prepare(pod)
         if code:
             end = {"terminated": {"exitCode": code, "message": said, "reason": "Error"}}
@@ -116,6 +119,18 @@ class FakeKubelet:
         if pod["metadata"].get("deletionTimestamp"):
             meta = pod["metadata"]
             await self.server.store.remove("pods", meta["namespace"], meta["name"])
+
+    async def _has_secret(self, pod: Json) -> bool:
+        """Wait for the pod's Secret; false if the pod is to end before."""
+        store, meta = self.server.store, pod["metadata"]
+        where = ("secrets", meta["namespace"], meta["name"])
+
+        def is_over() -> bool:
+            return _is_to_end(pod) or store.find("pods", meta["namespace"], meta["name"]) is None
+
+        async with store.news:
+            await store.news.wait_for(lambda: is_over() or store.find(*where) is not None)
+        return store.find(*where) is not None and not is_over()
 
     def _tell_deadline(self, pod: Json) -> None:
         """As kubelet 1.20: the pod has failed at once, and its program ends as it likes.
@@ -133,6 +148,8 @@ class FakeKubelet:
     async def _end(self, pod: Json) -> None:
         """A pod of which nothing runs is to end."""
         meta = pod["metadata"]
+        if self.server.store.find("pods", meta["namespace"], meta["name"]) is None:
+            return
         if meta.get("deletionTimestamp"):
             await self.server.store.remove("pods", meta["namespace"], meta["name"])
         elif pod["status"]["phase"] == "Pending":

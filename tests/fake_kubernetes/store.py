@@ -41,10 +41,14 @@ class Store:
         return copy.deepcopy(item)
 
     async def remove(self, kind: str, namespace: str, name: str) -> Json | None:
-        """Remove an object for good."""
+        """Remove an object for good, with the objects that it owns."""
         item = self.objects.pop((kind, namespace, name), None)
         if item is not None:
             await self._note("DELETED", kind, item)
+            for owned in [
+                k for k, i in self.objects.items() if _owner(i) == item["metadata"]["uid"]
+            ]:
+                await self.remove(*owned)
         return item
 
     def find(self, kind: str, namespace: str, name: str) -> Json | None:
@@ -66,6 +70,12 @@ class Store:
             listener(what, kind, item)
         async with self.news:
             self.news.notify_all()
+
+
+def _owner(item: Json) -> str | None:
+    owners = item["metadata"].get("ownerReferences") or [{}]
+    found: str | None = owners[0].get("uid")
+    return found
 
 
 def matches(item: Json, query: dict[str, str]) -> bool:

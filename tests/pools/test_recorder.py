@@ -7,17 +7,13 @@ from datetime import timedelta
 import pytest
 from tests.domain.builders import T0, agent, holding, pending
 
-from determined_master.composition.simulation import (
-    parse_agents,
-    parse_policy,
-    run_generated,
-    run_recorded,
-)
+from determined_master.composition.simulation import run_generated, run_recorded
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.schedule.frames import FrameHistory
 from determined_master.domain.schedule.planner import plan
+from determined_master.domain.schedule.simulation.outcomes import parse_agents, parse_policy
+from determined_master.domain.schedule.simulation.workload import record_of
 from determined_master.domain.schedule.view import PoolView, Rules
-from determined_master.domain.schedule.workload import record_of
 from determined_master.pools.loop import PoolDecision
 from determined_master.pools.recorder import FRAMES_A_KEY, MAX_WAITING, Recorder, read_frame
 from determined_master.settings.simulate import SimulateOptions

@@ -89,7 +89,8 @@ async def test_while_a_failure_counts_what_is_too_large_is_sent_away_once(
     assert world.live.find(small) is not None
     assert world.live.find(busy) is not None
     [sent] = [e for e in world.engine.posted if isinstance(e, Refused)]
-    assert sent.reason.endswith(": the quota of machines is used up")
+    assert "the quota" not in sent.reason, "the provider's words are for admins"
+    assert sent.reason.endswith("the master's log has the provider's reason, for admins")
     assert sent.is_for_now
     launches = count_launches(world, monkeypatch)
     again = world.submit(slots=4, task_id="task-2")

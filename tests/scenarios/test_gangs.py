@@ -181,6 +181,26 @@ async def test_one_agent_that_is_lost_ends_the_gang_and_the_next_run_takes_what_
         await until_state(client, trial_id, "STATE_COMPLETED")
 
 
+async def test_a_gang_that_is_killed_after_one_rank_failed_ends_in_error(
+    database: Address, pool: Database, passwords: Passwords, listener: Listener, agents: Agents
+) -> None:
+    async with master(database, passwords, listener, SETTINGS) as (app, client):
+        await until(lambda: agents.fleet.counts()["connected"] == AGENTS)
+        trial_id = await submit(client, AGENTS * SLOTS)
+        await until(lambda: runs_whole(app), what="the gang runs")
+        survivor, failing = agents.fleet.agents[:2]
+        survivor.ignores_signals = True
+        [failed] = failing.running()
+        failing.end(failed, 3)
+        await until(lambda: agents.fleet.counts()["running"] == 1, what="the others are ended")
+        await client("POST", f"/api/v1/trials/{trial_id}/kill")
+        assert await state_of(client, trial_id) == "STATE_STOPPING_KILLED"
+        [left] = survivor.running()
+        survivor.end(left, 137)
+        await until_state(client, trial_id, "STATE_ERROR")
+        assert await pool.fetchval("SELECT max(status_code) FROM allocations") == 3
+
+
 async def test_a_gang_is_killed_whole_by_a_master_that_did_not_start_it(
     database: Address, pool: Database, passwords: Passwords, listener: Listener, agents: Agents
 ) -> None:

@@ -14,6 +14,7 @@ from determined_master.records.logs import LogFilter, LogRow
 from determined_master.services.logs.following import LOOK_BACK_S, PAGE, Follower, LinesAsked
 from determined_master.services.logs.policies import LogPolicyMatcher
 from determined_master.services.logs.task_logs import TaskLogs
+from determined_master.services.logs.times import LogTimes
 from determined_master.store.db import Database
 from determined_master.store.logs.task_logs import copy_lines
 
@@ -21,7 +22,7 @@ AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def follower(pool: Any = None) -> Follower:
-    return Follower(LinesAsked(pool, searches_in(pool), 1, ["1.t"], LogFilter()))
+    return Follower(LinesAsked(pool, searches_in(pool), 1, ["1.t"], LogFilter(), LogTimes(pool)))
 
 
 class Clock:

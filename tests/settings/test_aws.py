@@ -13,7 +13,13 @@ from determined_master.api.cluster.machine_details import machine_details
 from determined_master.settings.aws import AwsProvider, AwsTag
 from determined_wire.rest.types.resourcepool import AwsCustomTag, ResourcePoolDetail
 
-LEAST = {"type": "aws", "image_id": "ami-1", "ssh_key_name": "key"}
+AGENT = "registry.example/agent:1"
+LEAST = {
+    "type": "aws",
+    "image_id": "ami-1",
+    "ssh_key_name": "key",
+    "agent_docker_image": AGENT,
+}
 
 
 def aws(tmp_path: Path, **options: Any) -> AwsProvider:
@@ -25,7 +31,7 @@ def aws(tmp_path: Path, **options: Any) -> AwsProvider:
 @covers("scheduling-and-provisioning c.7.volume c.7.type c.7.name c.7.tag c.7.interface")
 def test_image_and_key_are_enough(tmp_path: Path) -> None:
     found = aws(tmp_path)
-    assert found == AwsProvider(type="aws", image_id="ami-1", ssh_key_name="key")
+    assert found == AwsProvider(**LEAST)
     assert (found.root_volume_size, found.instance_type) == (200, "g4dn.metal")
     assert found.instance_name == "determined-ai-agent"
     assert (found.tag_key, found.tag_value, found.region) == ("managed_by", "", "")
@@ -70,6 +76,7 @@ def test_every_option_is_read_and_shown_in_the_list_of_pools(tmp_path: Path) -> 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"image_id": ""}, "image_id: is required: name an image of the region that has Docker"),
+    ({"agent_docker_image": ""}, "agent_docker_image: is required: no image is published"),
     ({"ssh_key_name": ""}, "ssh_key_name: is required: name a key pair of the region"),
     ({"root_volume_size": 99}, "root_volume_size: must be >= 100 but found 99"),
     ({"instance_slots": -1}, "instance_slots: must be >= 0 but found -1"),

@@ -10,25 +10,33 @@ from tests.covers import covers
 from tests.provider_options import problems, read
 
 from determined_master.api.cluster.machine_details import machine_details
-from determined_master.settings.gcp import GcpProvider
+from determined_master.settings.gcp import GcpInstanceType, GcpProvider
 from determined_wire.rest.types.resourcepool import ResourcePoolDetail, ResourcePoolGcpDetail
+
+LEAST = {
+    "type": "gcp",
+    "agent_docker_image": "registry.example/agent:1",
+    "boot_disk_source_image": "projects/lab/global/images/docker",
+    "instance_type": {"machine_type": "n1-standard-8"},
+}
 
 
 def gcp(tmp_path: Path, **options: Any) -> GcpProvider:
-    found = read(tmp_path, {"type": "gcp", **options}).resource_pools[0].provider
+    found = read(tmp_path, {**LEAST, **options}).resource_pools[0].provider
     assert isinstance(found, GcpProvider)
     return found
 
 
 @covers("scheduling-and-provisioning c.9.disk c.9.type c.9.label")
-def test_the_type_alone_is_enough(tmp_path: Path) -> None:
+def test_images_and_a_machine_type_are_enough(tmp_path: Path) -> None:
     found = gcp(tmp_path)
-    assert found == GcpProvider(type="gcp")
+    kind = GcpInstanceType(machine_type="n1-standard-8")
+    assert found == GcpProvider(**{**LEAST, "instance_type": kind})
     assert (found.boot_disk_size, found.boot_disk_type) == (200, "pd-standard")
     assert (found.label_key, found.label_value, found.name_prefix) == ("managed-by", "", "")
     kind = found.instance_type
     assert (kind.machine_type, kind.gpu_type, kind.gpu_num, kind.preemptible) == (
-        "n1-standard-32",
+        "n1-standard-8",
         "nvidia-tesla-t4",
         4,
         False,
@@ -113,8 +121,17 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ),
     ({"name_prefix": "1x"}, 'name_prefix: "1x" cannot begin a name: use lower-case letters'),
     ({"instance_type": {"machine_type": "n1-standard"}}, "instance_type.machine_type: "),
-    ({"instance_type": {"gpu_num": 3}}, "instance_type.gpu_num: of nvidia-tesla-t4 a machine has"),
-    ({"instance_type": {"gpu_type": "k80"}}, 'instance_type.gpu_type: "k80" is no known GPU'),
+    (
+        {"instance_type": {"machine_type": "n1-standard-8", "gpu_num": 3}},
+        "instance_type.gpu_num: of nvidia-tesla-t4 a machine has",
+    ),
+    (
+        {"instance_type": {"machine_type": "n1-standard-8", "gpu_type": "k80"}},
+        'instance_type.gpu_type: "k80" is no known GPU',
+    ),
+    ({"agent_docker_image": ""}, "agent_docker_image: is required: no image is published"),
+    ({"boot_disk_source_image": ""}, "boot_disk_source_image: is required: name an image"),
+    ({"instance_type": {}}, "instance_type.machine_type: is required: name a machine type"),
 ]
 
 
@@ -123,5 +140,5 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 def test_a_mistake_is_refused_with_its_remedy(
     tmp_path: Path, options: dict[str, Any], text: str
 ) -> None:
-    [problem] = problems(tmp_path, {"type": "gcp", **options})
+    [problem] = problems(tmp_path, {**LEAST, **options})
     assert problem.startswith(text)

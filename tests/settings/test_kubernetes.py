@@ -105,9 +105,12 @@ def test_a_mistake_is_refused_with_its_path(tmp_path: Path, section: str, start:
 
 
 def test_pools_of_pods_have_no_provider_and_no_namespace(tmp_path: Path) -> None:
-    provider = "{type: aws, image_id: ami-1, ssh_key_name: k}"
+    provider = "{type: aws, image_id: ami-1, ssh_key_name: k, agent_docker_image: a}"
     pool = f"{{pool_name: default, provider: {provider}, kubernetes_namespace: x}}"
-    found = errors(tmp_path, f"resource_manager: {{{SIMPLE}}}\nresource_pools: [{pool}]")
+    storage = "checkpoint_storage: {type: s3, bucket: checkpoints}"
+    found = errors(
+        tmp_path, f"resource_manager: {{{SIMPLE}}}\nresource_pools: [{pool}]\n{storage}"
+    )
     assert [line.partition(": ")[0] for line in found] == [
         "root.resource_pools.kubernetes_namespace",
         "root.resource_pools[0].provider",

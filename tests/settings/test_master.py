@@ -84,15 +84,24 @@ def test_paths_follow_from_who_runs_the_master(tmp_path: Path) -> None:
     user = read(tmp_path, "cluster_name: lab")
     assert user.db.data_dir == "/home/ada/.local/share/determined/lab/postgres"
     assert str(user.data_dir) == "/home/ada/.local/share/determined/lab"
-    assert user.cache.cache_dir == "/home/ada/.cache/determined"
+    assert user.cache.cache_dir == "/home/ada/.local/share/determined/lab/cache"
 
     moved = read(tmp_path, env={"XDG_DATA_HOME": "/d", "XDG_CACHE_HOME": "/c"})
     assert moved.db.data_dir == "/d/determined/determined/postgres"
-    assert moved.cache.cache_dir == "/c/determined"
+    assert moved.cache.cache_dir == "/d/determined/determined/cache"
 
     root = read(tmp_path, is_root=True)
     assert root.db.data_dir == "/var/lib/determined/determined/postgres"
-    assert root.cache.cache_dir == "/var/cache/determined"
+    assert root.cache.cache_dir == "/var/lib/determined/determined/cache"
+
+
+def test_with_a_database_elsewhere_the_cache_is_that_of_the_user(tmp_path: Path) -> None:
+    theirs = "db: {host: h, user: u, name: n}"
+    moved = read(tmp_path, theirs, env={"XDG_CACHE_HOME": "/c"})
+    assert moved.cache.cache_dir == "/c/determined"
+    assert read(tmp_path, theirs).cache.cache_dir == "/home/ada/.cache/determined"
+    assert read(tmp_path, theirs, is_root=True).cache.cache_dir == "/var/cache/determined"
+    assert read(tmp_path, "cache: {cache_dir: /mine}").cache.cache_dir == "/mine"
 
 
 def test_with_its_own_database_checkpoints_go_beside_it(tmp_path: Path) -> None:
@@ -100,6 +109,7 @@ def test_with_its_own_database_checkpoints_go_beside_it(tmp_path: Path) -> None:
     assert settings.checkpoint_storage == {
         "type": "shared_fs",
         "host_path": "/data/lab/checkpoints",
+        "create": True,
     }
     own = read(tmp_path, "checkpoint_storage: {type: gcs, bucket: b}")
     assert own.checkpoint_storage == {"type": "gcs", "bucket": "b"}

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from tests.covers import covers
 
-from determined_master import __version__
 from determined_master.settings.master import Settings, SettingsError, load
 from determined_master.settings.provider import MasterUrl, Provider, split_master_url
 from determined_master.settings.providers import PROVIDERS, ProviderType
@@ -25,7 +24,10 @@ def local(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def read(tmp_path: Path, options: str) -> Settings:
     file = tmp_path / "master.yaml"
-    file.write_text(f"resource_pools: [{{pool_name: default, provider: {{{options}}}}}]")
+    pool = f"{{pool_name: default, provider: {{{options}}}}}"
+    file.write_text(
+        f"resource_pools: [{pool}]\ncheckpoint_storage: {{type: s3, bucket: checkpoints}}"
+    )
     return load(["--config-file", str(file)], {"HOME": "/home/ada"}, is_root=False)
 
 
@@ -49,7 +51,7 @@ def test_a_provider_that_says_only_its_type_has_the_defaults(tmp_path: Path) -> 
         master_cert_name="",
         startup_script="",
         container_startup_script="",
-        agent_docker_image=f"determinedai/determined-agent:{__version__}",
+        agent_docker_image="",
         agent_docker_network="default",
         agent_docker_runtime="runc",
         agent_reconnect_attempts=5,
@@ -109,9 +111,6 @@ WRONG = {
         'max_idle_agent_period: must be a time such as "25s" or "1m30s" but found "soon"'
     ),
     "launch_error_retries: -1": "launch_error_retries: must be >= 0 but found -1",
-    "agent_docker_image: ''": (
-        "agent_docker_image: is empty: name the image that agents run in, or remove the option"
-    ),
     "master_url: 'ftp://det'": ('master_url: "ftp://det" must begin with http:// or https://'),
     "master_url: 'http://det:80/api'": (
         'master_url: "http://det:80/api" must have nothing after the port: agents know the paths'

@@ -104,6 +104,10 @@ CASES = {
         "ui_customization: {logo_paths: {dark_vertical: /nope}}",
         "root.ui_customization.logo_paths.dark_vertical: there is no file",
     ),
+    "7 no image": (
+        "ui_customization: {logo_paths: {dark_vertical: /etc/passwd}}",
+        "root.ui_customization.logo_paths.dark_vertical: must be an image file that ends in .svg",
+    ),
     "8 storage": (
         "checkpoint_storage: {type: shared_fs, host_path: a}",
         "root.checkpoint_storage.host_path: must be an absolute path",
@@ -195,18 +199,14 @@ def test_an_unknown_flag_ends_the_program(capsys: pytest.CaptureFixture[str]) ->
 
 def test_settings_without_effect_are_warned_of_and_defaults_are_not() -> None:
     tree = {
-        "cache": {"cache_dir": "/c"},
         "security": {"authz": {"fallback": "basic"}},
         "task_container_defaults": {"nccl_port_range": "1:2"},
-        "ui_customization": {"logo_paths": None},
     }
     report = ProblemReport()
     upgrade(tree, report)
     assert sorted(text.partition(": ")[0] for text in report.warnings) == [
-        "root.cache.cache_dir",
         "root.security.authz.fallback",
         "root.task_container_defaults.nccl_port_range",
-        "root.ui_customization",
     ]
     report = ProblemReport()
     upgrade({"port": 8080, "cache": {}, "security": None}, report)

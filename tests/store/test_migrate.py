@@ -1,3 +1,6 @@
+from pathlib import Path
+
+from determined_master.store import migrate as migrate_module
 from determined_master.store.db import Address, Database, connect
 from determined_master.store.migrate import migrate, newest_revision
 
@@ -27,3 +30,9 @@ async def test_a_database_ahead_of_this_master_is_left_alone(pool: Database) -> 
     async with pool.acquire() as conn:
         assert await migrate(conn) == []
     assert await pool.fetchval("SELECT version_num FROM alembic_version") == "9999"
+
+
+def test_each_revision_has_a_number_of_its_own() -> None:
+    directory = Path(migrate_module.__file__).parent / "migrations"
+    numbers = [path.name[:4] for path in directory.glob("*.sql")]
+    assert sorted(set(numbers)) == sorted(numbers)

@@ -36,6 +36,7 @@ from determined_wire.agent_link import (
     Hello,
     LogBatch,
     LogStored,
+    MachineEnding,
     MasterAck,
     Order,
     Ping,
@@ -125,6 +126,7 @@ class MasterLink:
         self._count = 0
         self._is_up = asyncio.Event()
         self._has_messages = asyncio.Event()
+        self._ending: MachineEnding | None = None
         self._limit = settings.agent_reconnect_attempts
         if self._limit is None and settings.hooks.on_connection_lost:
             self._limit = _ATTEMPTS
@@ -146,6 +148,11 @@ class MasterLink:
     def report(self, report: ContainerReport) -> None:
         """Send a container's state reliably and in order."""
         self._send_queue.add(report)
+        self._has_messages.set()
+
+    def announce_end(self, reason: str) -> None:
+        """Announce that this machine ends soon, on this connection and on each later one."""
+        self._ending = MachineEnding(reason)
         self._has_messages.set()
 
     async def send_logs(self, connection: int, batch: LogBatch) -> None:
@@ -313,8 +320,12 @@ class MasterLink:
 
     async def _write(self, socket: ClientConnection) -> None:
         last = 0
+        announced: MachineEnding | None = None
         while True:
             self._has_messages.clear()
+            if self._ending is not None and announced is not self._ending:
+                announced = self._ending
+                await socket.send(msgspec.json.encode(announced))
             for message in self._send_queue.after(last):
                 await socket.send(msgspec.json.encode(message))
                 last = message.number

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 from msgspec import Meta
 
+from determined_agent.machine_notices import MachineCloud
 from determined_agent.settings.sources import SettingsSources
 from determined_wire.settings_options import MASK
 from determined_wire.settings_reader import SettingsError
@@ -153,6 +154,35 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     container_pids_limit: Annotated[
         int, Meta(ge=0, description="Limit of processes and threads per container; 0 for none.")
     ] = 32768
+    container_memory_limit: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description=(
+                "Limit of a task's memory in bytes, for the process runtime; 0 for none. It "
+                "needs a cgroup."
+            ),
+        ),
+    ] = 0
+    process_isolation: Annotated[
+        bool,
+        Meta(
+            description=(
+                "Whether tasks of the process runtime that run as another account than the agent "
+                "have a /tmp of their own and see only their own processes, where the kernel "
+                "allows it."
+            )
+        ),
+    ] = True
+    machine_cloud: Annotated[
+        MachineCloud,
+        Meta(
+            description=(
+                "The cloud whose metadata service announces the end of this machine, aws or gcp. "
+                "Machines of a provider have it set."
+            )
+        ),
+    ] = ""
     log_spool_bytes: Annotated[
         int, Meta(ge=0, description="Limit of a task's output that is not stored yet.")
     ] = GIB

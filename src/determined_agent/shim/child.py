@@ -11,8 +11,11 @@ import os
 import resource
 import signal
 import sys
+import warnings  # noqa: F401  used by exec; the task's account may not read Python's directory
 
-MAGIC = b"determined-shim-2"
+from determined_agent.shim.isolation import INIT_PID, become_init, private_mounts
+
+MAGIC = b"determined-shim-3"
 SET_CHILD_SUBREAPER = 36
 _SET_NO_NEW_PRIVS = 38
 _SET_PDEATHSIG = 1
@@ -31,14 +34,28 @@ class ShimOrder:
         self.spool_bytes = int(fields[4])
         self.max_processes = int(fields[5])
         self.is_relay = fields[6] == b"1"
-        self.group = os.fsdecode(fields[7])
-        last_argument = 9 + int(fields[8])
-        self.argv = fields[9:last_argument]
+        self.groups = os.fsdecode(fields[7]).split("\n")
+        self.groups = [group for group in self.groups if group]
+        """Its cgroups."""
+        self.has_pids_group = any(
+            os.path.exists(os.path.join(group, "pids.max")) for group in self.groups
+        )
+        self.private = os.fsdecode(fields[8])
+        """Directory of its own temporary directories; empty if it shares those of the machine."""
+        first_argument = 11 + int(fields[9])
+        self.kept = [os.fsdecode(path) for path in fields[10 : first_argument - 1]]
+        """Directories of the machine that it has in spite of that."""
+        last_argument = first_argument + int(fields[first_argument - 1])
+        self.argv = fields[first_argument:last_argument]
         self.env = dict(item.partition(b"=")[::2] for item in fields[last_argument:-1])
 
 
 def exec_task(
-    order: ShimOrder, libc: ctypes.CDLL, shim_pid: int, fds: tuple[int, int, int]
+    order: ShimOrder,
+    libc: ctypes.CDLL,
+    shim_pid: int,
+    fds: tuple[int, int, int],
+    forwarded: tuple[int, ...],
 ) -> None:
     """In the child: execute the task's program, or report why that failed and exit."""
     out_w, err_w, fail_w = fds
@@ -47,6 +64,13 @@ def exec_task(
     try:
         os.setpgid(0, 0)
         signal.set_wakeup_fd(-1)
+        if order.private:
+            stage = "get temporary directories and process ids of its own"
+            prctl(libc, _SET_PDEATHSIG, signal.SIGKILL)
+            private_mounts(libc, order.private, order.kept)
+            become_init(forwarded)
+            os.setpgid(0, 0)
+            shim_pid = INIT_PID
         for number in (signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(number, signal.SIG_DFL)  # Python ignores them, and children inherit that
         os.dup2(out_w, 1)
@@ -74,9 +98,9 @@ def exec_task(
 
 def _limit_processes(order: ShimOrder) -> None:
     """Limit the number of processes of the task's program and its descendants."""
-    if order.group:
-        write_file(os.path.join(order.group, "cgroup.procs"), b"0\n")
-    elif order.max_processes:
+    for group in order.groups:
+        write_file(os.path.join(group, "cgroup.procs"), b"0\n")
+    if order.max_processes and not order.has_pids_group:
         _, most = resource.getrlimit(resource.RLIMIT_NPROC)
         limit = order.max_processes
         if most != resource.RLIM_INFINITY:

@@ -11,7 +11,8 @@ started, holds the lock on descriptor 3 while it runs, and stores the rest in th
 It forwards signals to the task's process group, or only to its first process if that forwards
 them itself (a second signal would kill a program that is shutting down). SIGRTMIN kills all of its
 descendants. When the task's program has ended, its remaining descendants are killed: the shim is
-their subreaper, so none escapes by becoming a daemon.
+their subreaper, so none escapes by becoming a daemon. A task of another account has process ids
+and temporary directories of its own (see `isolation`).
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from determined_agent.shim.child import (
     prctl,
     write_file,
 )
+from determined_agent.shim.isolation import new_process_ids
 from determined_agent.shim.process_tree import kill_below, send, start_time
 from determined_agent.shim.spool import READ_BYTES, STDERR, STDOUT, SpoolWriter
 
@@ -101,18 +103,20 @@ class _Task:
         self._is_relay = False
         self._status: int | None = None
         self._streams: dict[int, int] = {}
-        self._group = ""
+        self._groups: list[str] = []
 
     def start(self, order: ShimOrder, libc: ctypes.CDLL) -> None:
-        self._group = order.group
+        self._groups = order.groups
         out_r, out_w = os.pipe()
         err_r, err_w = os.pipe()
         fail_r, fail_w = os.pipe()
         shim_pid = os.getpid()
-        self._is_relay = order.is_relay
+        self._is_relay = order.is_relay or bool(order.private)
+        if order.private:
+            self._isolate(libc)
         self._pid = os.fork()
         if self._pid == 0:
-            exec_task(order, libc, shim_pid, (out_w, err_w, fail_w))
+            exec_task(order, libc, shim_pid, (out_w, err_w, fail_w), FORWARDED)
         for fd in (out_w, err_w, fail_w):
             os.close(fd)
         with contextlib.suppress(
@@ -125,6 +129,13 @@ class _Task:
             os.waitpid(self._pid, 0)
             raise TaskStartError(failure.decode("utf-8", "replace"))
         self._streams = {out_r: STDOUT, err_r: STDERR}
+
+    @staticmethod
+    def _isolate(libc: ctypes.CDLL) -> None:
+        try:
+            new_process_ids(libc)
+        except OSError as error:
+            raise TaskStartError(f"cannot isolate the task: {error.strerror}") from error
 
     def run(self) -> int:
         """Copy output and forward signals until the end; return the task's exit code."""
@@ -177,9 +188,9 @@ class _Task:
                 self._status = status
 
     def _kill_all(self) -> None:
-        if self._group:  # no more forks: a fork bomb would outrun the kills
-            with contextlib.suppress(OSError):
-                write_file(os.path.join(self._group, "pids.max"), b"0\n")
+        for group in self._groups:  # no more forks: a fork bomb would outrun the kills
+            with contextlib.suppress(OSError):  # it limits something else
+                write_file(os.path.join(group, "pids.max"), b"0\n")
         kill_below(os.getpid())
 
     def _kill_leftovers(self) -> None:

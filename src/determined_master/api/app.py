@@ -12,7 +12,7 @@ import msgspec
 
 from determined_master.api.http import gateway, plain
 from determined_master.api.http.access import claims_of
-from determined_master.api.http.bodies import read_body
+from determined_master.api.http.bodies import Bodies
 from determined_master.api.http.errors import plain_body, route_body, status_of
 from determined_master.api.http.exchange import (
     SECURITY_HEADERS,
@@ -49,6 +49,7 @@ from determined_master.server.proxied_http import ClientGone
 from determined_master.services.access.guard import Guard
 from determined_master.services.catalog import Services
 from determined_master.services.failures import error_of
+from determined_master.services.history.acts import Acts
 from determined_master.services.tasks.proxies import Proxies
 from determined_wire.proto import Endpoint, Message
 from determined_wire.rest.endpoints import ENDPOINTS
@@ -60,7 +61,8 @@ Target = GatewayRoute | Route | Endpoint
 
 PAID_EDITION = (b"/scim/v2/", b"/oauth2/", b"/saml/", b"/oidc/")
 """Never served; their 404 is given without a token, as their clients expect."""
-PREFIX = b"/api/v1/"
+PREFIXES = (b"/api/v1/", b"/api/ui/v1/")
+"""Of the routes that take and answer messages."""
 
 
 class Api:
@@ -74,6 +76,7 @@ class Api:
         *,
         recheck_s: float = RECHECK_S,
         service_address: str = "",
+        bodies: Bodies | None = None,
     ) -> None:
         """
         Args:
@@ -82,13 +85,16 @@ class Api:
             authenticator: knows the tokens of users and tasks.
             recheck_s: how often callers that keep a connection open are authorized again.
             service_address: where browsers open services of tasks; empty for the master's own.
+            bodies: the incomplete ones; None for temporary files.
 
         Raises:
             LookupError: a route takes a service that is not among `services`.
         """
         self._guard, self._proxies = services[Guard], services[Proxies]
+        self._acts = services[Acts]
         self._authenticator = authenticator
         self._recheck_s = recheck_s
+        self._bodies = bodies or Bodies()
         self._origin = ServiceOrigin(service_address) if service_address else None
         self._idle = IdleConnections()
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="api")
@@ -107,7 +113,7 @@ class Api:
             if self._origin is not None and self._is_misplaced(http, self._origin):
                 text = f"only services of tasks are served at this address: {http.path} is not one"
                 await plain.send_text_error(send, 404, text)
-            elif scope["raw_path"].startswith(PREFIX):
+            elif scope["raw_path"].startswith(PREFIXES):
                 await self._serve_gateway(http, receive, send)
             else:
                 await self._serve_plain(http, receive, send)
@@ -131,7 +137,7 @@ class Api:
             caller = ANONYMOUS if is_public else await admit(http, self._authenticator)
             if isinstance(target, Endpoint):
                 raise Unimplemented("Not Implemented")
-            request = await target.read(http, match.values, receive, self._threads)
+            request = await target.read(http, match.values, receive, self._bodies, self._threads)
             target.check_scope(caller, request)
             await self._check_roles(caller, target.route, request, {})
             call = Call(caller, http)
@@ -147,6 +153,9 @@ class Api:
                 )
             else:
                 answer = await route.handler(call, request, *route.given)
+                if route.is_audited:
+                    user = (caller.user_id, caller.username)
+                    await self._acts.record(user, route.name, http.method, http.raw_path)
                 await gateway.send_message(send, http, answer, self._threads)
         except DetError as error:
             await gateway.send_error(send, error, http.set_headers)
@@ -219,7 +228,7 @@ class Api:
         caller = await self._plain_caller(route, http)
         body = b""
         if http.method not in ("GET", "HEAD"):
-            body = await read_body(receive, http, is_large=route.has_large_body)
+            body = await self._bodies.read(receive, http, is_large=route.has_large_body)
         parameters = _parameters(route, values)
         await self._check_roles(caller, route, None, parameters)
         call = Call(caller, http, parameters, body)
@@ -230,7 +239,19 @@ class Api:
             return await self._let_in(http, is_for_tasks=route.task is not None)
         if route.path == "/health" and has_token(http):
             return await self._let_in(http)
+        if route.knows_session and has_token(http):
+            return await self._recognize(http)
         return ANONYMOUS
+
+    async def _recognize(self, http: Http) -> Caller:
+        """The caller of a valid session; a page is also shown where there is none."""
+        try:
+            return await self._let_in(http)
+        except DetError:
+            return ANONYMOUS
+        except Exception as error:  # the database is away: the page shows that itself
+            _unexpected(http, error)
+            return ANONYMOUS
 
     async def _let_in(self, http: Http, *, is_for_tasks: bool = False) -> Caller:
         """As `admit`; outside `/api/v1` few routes accept the token of a task."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
+import msgspec
+
 from determined_master.api.access import access_tokens, auth, groups, login_page, roles, users
 from determined_master.api.checkpoints import checkpoints
 from determined_master.api.checkpoints import gc as checkpoint_gc
@@ -52,8 +54,23 @@ from determined_master.api.tasks import (
     tasks,
     tensorboards,
 )
+from determined_master.api.ui import acts as ui_acts
+from determined_master.api.ui import agent_history as ui_agent_history
+from determined_master.api.ui import boards as ui_boards
+from determined_master.api.ui import events as ui_events
+from determined_master.api.ui import generic_tasks as ui_generic_tasks
+from determined_master.api.ui import importance as ui_importance
+from determined_master.api.ui import overview as ui_overview
+from determined_master.api.ui import registrations as ui_registrations
+from determined_master.api.ui import run_groups as ui_run_groups
+from determined_master.api.ui import series as ui_series
+from determined_master.api.ui import stories as ui_stories
+from determined_master.api.ui import views as ui_views
+from determined_master.api.ui import what_if as ui_what_if
+from determined_master.api.updates import live as live_updates
 from determined_master.api.updates import stream
 from determined_master.api.webhooks import webhooks
+from determined_master.api.webui import pages as web_ui
 from determined_master.api.workspaces import (
     namespaces,
     project_columns,
@@ -66,6 +83,7 @@ from determined_master.services.cluster.master import Master
 MODULES = (
     auth,
     login_page,
+    web_ui,
     documentation,
     users,
     groups,
@@ -85,6 +103,7 @@ MODULES = (
     visits,
     webhooks,
     stream,
+    live_updates,
     experiments,
     experiment_search,
     runs,
@@ -117,9 +136,54 @@ MODULES = (
     checkpoint_gc,
     stories,
     usage,
+    ui_series,
+    ui_views,
+    ui_boards,
+    ui_stories,
+    ui_registrations,
+    ui_agent_history,
+    ui_importance,
+    ui_run_groups,
+    ui_overview,
+    ui_generic_tasks,
+    ui_events,
+    ui_acts,
+    ui_what_if,
     proxy,
 )
 """Add a module of routes here; `make docs` then updates `docs/api-status.md`."""
+
+AUDITED = (
+    users,
+    groups,
+    roles,
+    access_tokens,
+    master,
+    cluster_messages,
+    agents,
+    pool_bindings,
+    workspaces,
+    namespaces,
+    projects,
+    webhooks,
+    templates,
+    config_policies,
+)
+"""Modules whose changes are stored as acts. The journal has those of experiments and tasks."""
+_NO_ACTS = frozenset(
+    {
+        "get_groups",
+        "get_roles_by_id",
+        "list_roles",
+        "search_roles_assignable_to_scope",
+        "post_user_setting",
+        "reset_user_setting",
+        "pin_workspace",
+        "unpin_workspace",
+        "post_webhook_event_data",
+    }
+)
+"""Routes of these modules that only read, change only the caller's own view, or send a message."""
 
 OURS: frozenset[tuple[str, str]] = frozenset(
     {
@@ -152,7 +216,16 @@ async def swagger(call: Call, master: Master) -> Reply:
 
 def all_routes() -> list[Route]:
     """The route table."""
-    return [*routes_of(*MODULES), openapi, swagger]
+    routes = [
+        *routes_of(*(module for module in MODULES if module not in AUDITED)),
+        *map(_audited, routes_of(*AUDITED)),
+    ]
+    return [*routes, openapi, swagger]
+
+
+def _audited(route: Route) -> Route:
+    is_act = route.kind == "unary" and route.method != "GET" and route.name not in _NO_ACTS
+    return msgspec.structs.replace(route, is_audited=is_act)
 
 
 def _document(master: Master) -> Reply:

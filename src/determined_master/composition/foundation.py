@@ -20,6 +20,7 @@ from determined_master.services.logs.policies import LogPolicyMatcher
 from determined_master.services.logs.searches import CONNECTIONS, SLICE_S, LogSearches
 from determined_master.services.logs.task_logs import TaskLogs
 from determined_master.services.updates.changes import EntityChanges
+from determined_master.services.updates.live.news import LiveNews
 from determined_master.services.updates.streams import STREAMING, EntityStreams
 from determined_master.services.webhooks.deliveries import Deliveries, signing_key
 from determined_master.services.webhooks.log_triggers import LogTriggers
@@ -50,7 +51,9 @@ class Foundation:
     logs: TaskLogs
     deliveries: Deliveries
     log_triggers: LogTriggers
+    changes: EntityChanges
     streams: EntityStreams
+    news: LiveNews
     reports: AgentReports
     tokens: TaskTokens
     facts: MasterFacts
@@ -86,7 +89,8 @@ def build_foundation(
         lambda: engine.epoch is not None,
     )
     log_triggers = LogTriggers(db, deliveries.wake)
-    logs = TaskLogs(db, [policies, log_triggers], searches)
+    changes, news = EntityChanges(partial(connect, address)), LiveNews()
+    logs = TaskLogs(db, [policies, log_triggers], searches, news.lines)
     return Foundation(
         settings=settings,
         cluster=cluster,
@@ -94,15 +98,17 @@ def build_foundation(
         trigger_planning=trigger_planning,
         engine=engine,
         live=live,
-        identities=Identities(db, has_roles=settings.security.authz.has_roles),
+        identities=Identities(db, news, has_roles=settings.security.authz.has_roles),
         policies=policies,
         searches=searches,
         logs=logs,
         deliveries=deliveries,
         log_triggers=log_triggers,
+        changes=changes,
+        news=news,
         streams=EntityStreams(
             db,
-            EntityChanges(partial(connect, address)),
+            changes,
             is_enabled=STREAMING in settings.feature_switches,
         ),
         reports=AgentReports(engine, live, logs, trigger_planning),
@@ -121,4 +127,5 @@ def _facts(settings: Settings, cluster: Cluster) -> MasterFacts:
         feature_switches=settings.feature_switches,
         shows_roles=authz.shows_roles,
         is_queue_strict=authz.strict_job_queue_control,
+        has_custom_logo=settings.ui_customization.logo_paths is not None,
     )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Listeners:
-    """Keeps the live allocations, and notifies log followers when a task has ended."""
+    """Keeps the live allocations, and notifies log followers and the live channel."""
 
     def __init__(self, base: Foundation, proxies: Proxies) -> None:
         self._live = base.live
@@ -33,6 +33,7 @@ class Listeners:
         self._tokens = base.tokens
         self._deliveries = base.deliveries
         self._proxies = proxies
+        self._news = base.news
         self._feed = base.engine.feed
 
     def listen(self) -> None:
@@ -45,24 +46,36 @@ class Listeners:
 
     def _on_allocation(self, change: Changed[Allocation]) -> None:
         self._live.changed(change.state, change.version)
-        self._logs.notify(change.state.request.task_id)
+        request = change.state.request
+        self._logs.notify(request.task_id)
+        if request.trial_id is not None:
+            self._news.trial(request.trial_id, request.experiment_id)
+        if request.experiment_id is not None:
+            self._news.experiment(request.experiment_id)
+        else:
+            self._news.task(request.task_id)
+        self._news.agents(container.agent_id for container in change.state.containers)
         if change.state.state == "TERMINATED":
             self._identities.forget_allocation(change.id)
             self._identities.forget_token(self._tokens.user_token(change.id))
             self._proxies.ended(change.id, change.state.request.task_id)
 
     def _on_experiment(self, change: Changed[Experiment]) -> None:
+        self._news.experiment(change.state.id, change.state.state)
         if change.state.state in WATCHED_STATES:
             self._deliveries.wake()
 
     def _on_trial(self, change: Changed[Trial]) -> None:
+        self._news.trial(change.state.id, change.state.experiment_id)
         if change.state.state in TERMINAL:  # its task has ended: its logs may be complete
             self._logs.notify(change.state.task_id)
 
     def _on_generic_task(self, change: Changed[GenericTask]) -> None:
+        self._news.task(change.id)
         if change.state.state in TERMINAL:
             self._logs.notify(change.id)
 
     def _on_interactive_task(self, change: Changed[InteractiveTask]) -> None:
+        self._news.task(change.id)
         if change.state.state == "OVER":
             self._logs.notify(change.id)

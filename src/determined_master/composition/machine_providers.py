@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from determined_master.backends.aws.provider import AwsMachines
-from determined_master.backends.aws.spot import SpotMachines
 from determined_master.backends.gcp.provider import GcpMachines
 from determined_master.ports import MachineSite
 
 if TYPE_CHECKING:
     from determined_master.ports import MachineProvider
-    from determined_master.settings.aws import AwsProvider
     from determined_master.settings.master import Settings
     from determined_master.store.cluster.bootstrap import Cluster
 
@@ -21,12 +19,7 @@ MakeProvider = Callable[[Any, MachineSite], "MachineProvider"]
 """Takes the provider's settings and the facts of the master; opens no connection yet."""
 
 
-def aws_machines(settings: AwsProvider, site: MachineSite) -> MachineProvider:
-    """Machines of AWS, at their usual price or as spot ones."""
-    return (SpotMachines if settings.spot else AwsMachines)(settings, site)
-
-
-MACHINE_PROVIDERS: dict[str, MakeProvider] = {"aws": aws_machines, "gcp": GcpMachines}
+MACHINE_PROVIDERS: dict[str, MakeProvider] = {"aws": AwsMachines, "gcp": GcpMachines}
 """By `provider.type`; `settings.providers.PROVIDERS` has the options of each."""
 
 

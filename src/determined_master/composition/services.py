@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from determined_master.api.updates.live_views import Views
 from determined_master.backends.buckets.object_storage import ObjectStorage
 from determined_master.ports import AgentSockets
 from determined_master.services.access.access_tokens import AccessTokens, Lives
@@ -16,11 +19,13 @@ from determined_master.services.access.users import Users
 from determined_master.services.catalog import Services
 from determined_master.services.checkpoints.files import CheckpointFiles
 from determined_master.services.checkpoints.service import Checkpoints
+from determined_master.services.cluster.agent_history import AgentHistories
 from determined_master.services.cluster.agent_switches import AgentSwitches
 from determined_master.services.cluster.agents import Agents
 from determined_master.services.cluster.master import Master
 from determined_master.services.cluster.messages import ClusterMessages
 from determined_master.services.cluster.usage import Usage
+from determined_master.services.cluster.web_ui import WebUi
 from determined_master.services.configs.defaults import cluster_priorities, storage_access
 from determined_master.services.configs.policies import ConfigPolicies
 from determined_master.services.configs.templates import Templates
@@ -29,6 +34,7 @@ from determined_master.services.experiments.bulk import ExperimentBulk
 from determined_master.services.experiments.continuations import Continuations
 from determined_master.services.experiments.detached import Detached
 from determined_master.services.experiments.edits import ExperimentEdits
+from determined_master.services.experiments.importance import HpImportances
 from determined_master.services.experiments.lists import ExperimentLists
 from determined_master.services.experiments.model_files import ModelFiles
 from determined_master.services.experiments.pages import ExperimentPages
@@ -39,19 +45,32 @@ from determined_master.services.experiments.service import Experiments
 from determined_master.services.experiments.stories import Stories
 from determined_master.services.experiments.trial_sources import TrialSources
 from determined_master.services.experiments.trials import Trials
+from determined_master.services.history.acts import Acts
+from determined_master.services.history.events import Events
+from determined_master.services.kept_answers import AnswerMemory
+from determined_master.services.logs.live_lines import LiveLines
+from determined_master.services.metrics.charts import Charts
 from determined_master.services.metrics.series import SeriesReads
 from determined_master.services.metrics.service import Metrics
 from determined_master.services.metrics.system_metrics import SystemMetrics
 from determined_master.services.models.service import Models
 from determined_master.services.models.versions import ModelVersions
+from determined_master.services.page_data import PageData
+from determined_master.services.queue.activity import Activity
 from determined_master.services.queue.job_changes import JobChanges
+from determined_master.services.queue.overview import Overview
+from determined_master.services.queue.what_if import WhatIf
 from determined_master.services.search.previews import SearchPreviews
 from determined_master.services.tasks.allocations import Allocations
 from determined_master.services.tasks.control import TaskControl
+from determined_master.services.tasks.generic_lists import GenericLists
 from determined_master.services.tasks.service import Tasks
 from determined_master.services.tasks.tensorboards import Tensorboards
+from determined_master.services.updates.live.hub import ClusterFacts, LiveUpdates
 from determined_master.services.webhooks.service import Webhooks
+from determined_master.services.workspaces.links import Links
 from determined_master.services.workspaces.moves import Moves
+from determined_master.services.workspaces.pages import ProjectPages
 from determined_master.services.workspaces.project_columns import ProjectColumns
 from determined_master.services.workspaces.projects import Projects
 from determined_master.services.workspaces.service import Workspaces
@@ -70,9 +89,10 @@ def make_services(
 ) -> Services:
     """The services of a master, each registered by its type."""
     db, engine = base.db, base.engine
-    trials = Trials(engine, db, base.live, work.flusher.summaries)
+    trials = Trials(engine, db, base.live, work.flusher.summaries, base.news)
     experiments = Experiments(engine, db, work.configs, queues.pools)
-    lists, tasks = ExperimentLists(db), Tasks(db)
+    memory = AnswerMemory()
+    lists, tasks = ExperimentLists(db, memory), Tasks(db)
     guard = Guard(db, has_roles=base.settings.security.authz.has_roles)
     allocations = Allocations(engine, db, base.live)
     detached, samples = Detached(engine, db), SystemMetrics(db)
@@ -85,25 +105,25 @@ def make_services(
         TrialSources(db, guard),
         *_machines(base, backends, guard),
         *_work(db, work),
+        *_for_web_ui(base, work, memory),
+        *_rendered(db, work, memory),
         roles,
         Master(base.facts, db, base.settings.masked),
         ClusterMessages(db),
         experiments,
-        ExperimentPages(db),
         ModelFiles(experiments),
         lists,
         ExperimentSearch(db, lists, trials),
-        Runs(db, base.live),
+        Runs(db, base.live, memory),
         RunBulk(db),
         ProjectColumns(db),
-        SeriesReads(db, work.flusher.points, work.flusher.summaries),
         ExperimentEdits(db, work.checkpoint_gc, queues.terms, queues.pools),
         ExperimentBulk(db),
         Continuations(engine, db, work.configs, queues.bindings),
         trials,
         detached,
         samples,
-        Metrics(engine, db, work.flusher, samples, detached.note_report),
+        Metrics(engine, db, work.flusher, samples, detached.note_report, base.news),
         base.logs,
         tasks,
         TaskControl(
@@ -112,18 +132,38 @@ def make_services(
         Templates(db),
         ConfigPolicies(db, cluster_priorities(base.settings)),
         allocations,
-        Workspaces(db, queues.bindings, work.deletions, roles, backends.namespaces),
+        Workspaces(db, queues.bindings, work.deletions, roles, backends.namespaces, work.layers),
         Projects(db, work.deletions, Moves(queues.bindings, queues.pools)),
         ProjectVisits(db),
         Webhooks(db, base.deliveries, base.log_triggers, base.settings.webhooks.networks()),
-        Stories(db),
-        Harness(),
-        Usage(db),
         base.live,
         base.streams,
+        _live_updates(base, backends, queues, guard),
     )
     services.add(AgentSockets, backends.admission)
+    services.add(Views, Views(trials, experiments, services[Agents], base.live))
+    services.add(PageData, _page_data(services))
     return services
+
+
+def _page_data(services: Services) -> PageData:
+    return PageData(
+        services[Master],
+        services[ClusterMessages],
+        services[Users],
+        services[Roles],
+        services[Workspaces],
+    )
+
+
+def _live_updates(
+    base: Foundation, backends: MasterBackends, queues: Queues, guard: Guard
+) -> LiveUpdates:
+    """The live channel, which shares the notifications of rows with the streams."""
+    cluster = ClusterFacts(backends.runner.agents, lambda: queues.pools.names)
+    return LiveUpdates(
+        base.db, guard, base.changes, base.news, LiveLines(base.db), base.live, cluster
+    )
 
 
 def _people(base: Foundation, passwords: Passwords) -> tuple[object, ...]:
@@ -151,12 +191,14 @@ def _queues(base: Foundation, backends: MasterBackends, queues: Queues) -> tuple
         JobChanges(*parts, is_strict=is_strict),
         queues.terms,
         queues.job_why,
+        Overview(base.db, queues.queue),
+        WhatIf(base.db, queues.pools),
     )
 
 
 def _kept(base: Foundation, work: Work) -> tuple[object, ...]:
     """The services of checkpoints, and of the models made of them."""
-    db, checkpoints = base.db, Checkpoints(base.db)
+    db, checkpoints = base.db, Checkpoints(base.db, base.news)
     access = storage_access(base.settings, work.layers)
     return (
         checkpoints,
@@ -168,7 +210,7 @@ def _kept(base: Foundation, work: Work) -> tuple[object, ...]:
 
 
 def _work(db: Database, work: Work) -> tuple[object, ...]:
-    """The services of tasks other than trials, of logs and of searches."""
+    """The services of tasks other than trials, of logs, searches, stories and usage."""
     return (
         work.generic,
         work.interactive,
@@ -176,7 +218,30 @@ def _work(db: Database, work: Work) -> tuple[object, ...]:
         work.retention,
         work.proxies,
         SearchPreviews(work.layers),
+        Stories(db),
+        Harness(),
+        Usage(db),
     )
+
+
+def _for_web_ui(base: Foundation, work: Work, memory: AnswerMemory) -> tuple[object, ...]:
+    """The services that only the web UI uses."""
+    db = base.db
+    logos = base.settings.ui_customization.logo_paths
+    files = WebUi(
+        base.settings.root,
+        base.settings.proxy.address,
+        None if logos is None else msgspec.structs.asdict(logos),
+    )
+    charts = Charts(db, work.flusher.points, memory)
+    pages = (ProjectPages(db), Links(db), GenericLists(db), Events(db), Acts(db), Activity(db))
+    return files, charts, HpImportances(db), *pages
+
+
+def _rendered(db: Database, work: Work, memory: AnswerMemory) -> tuple[object, ...]:
+    """Services that keep rendered answers."""
+    series = SeriesReads(db, work.flusher.points, work.flusher.summaries, memory)
+    return ExperimentPages(db, memory), series
 
 
 def _machines(base: Foundation, backends: MasterBackends, guard: Guard) -> tuple[object, ...]:
@@ -184,4 +249,5 @@ def _machines(base: Foundation, backends: MasterBackends, guard: Guard) -> tuple
     return (
         Agents(backends.runner, base.live, base.cluster.join_token, guard),
         AgentSwitches(base.engine, base.db, backends.runner, base.live, base.trigger_planning),
+        AgentHistories(base.db, guard, backends.runner.agents),
     )

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import json
-import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from determined_master import clock
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.schedule.frames import FrameHistory
-from determined_master.domain.schedule.plan import Plan
-from determined_master.domain.schedule.simulate import SimResult, SimTask, agents_of, simulate
-from determined_master.domain.schedule.view import AgentView, PoolView, Rules
-from determined_master.domain.schedule.workload import Recorded, generate, record_of
+from determined_master.domain.schedule.simulation.outcomes import (
+    PolicyOutcome,
+    decisions_since,
+    outcome_of,
+    parse_agents,
+    parse_policy,
+    recorded_outcome,
+    shape_of,
+)
+from determined_master.domain.schedule.simulation.simulate import SimTask, agents_of, simulate
+from determined_master.domain.schedule.simulation.workload import generate, record_of
+from determined_master.domain.schedule.view import AgentView, Rules
 from determined_master.pools.recorder import read_frame
 from determined_master.store.queue import plan_frames
 
@@ -39,21 +46,6 @@ COLUMNS = (
 )
 
 
-class PolicyOutcome(msgspec.Struct, frozen=True):
-    """One policy's outcome; times in seconds."""
-
-    policy: str
-    tasks: int
-    ended: int
-    wait_mean_s: float
-    wait_p50_s: float
-    wait_p95_s: float
-    wait_max_s: float
-    utilisation: float
-    preemptions: int
-    makespan_s: float
-
-
 async def run_recorded(options: SimulateOptions, conn: Conn) -> str:
     """Replay the recording of a pool.
 
@@ -72,15 +64,15 @@ async def run_recorded(options: SimulateOptions, conn: Conn) -> str:
             f"{text or 'nothing'}"
         )
     film = FrameHistory()
-    recorded = record_of(_since(film, (read_frame(row) for row in rows), since))
+    recorded = record_of(decisions_since(film, (read_frame(row) for row in rows), since))
     if recorded is None or not recorded.tasks:
         raise NotFound(f"no task ran in pool {options.pool!r} in that time: nothing to simulate")
     agents = _agents(options, recorded.agents)
-    lines = [_as_recorded(recorded), *_lines(options, recorded.tasks, agents, recorded.rules)]
+    lines = [recorded_outcome(recorded), *_lines(options, recorded.tasks, agents, recorded.rules)]
     head = (
         f"{len(recorded.tasks)} tasks recorded of pool {options.pool} in "
         f"{_span(recorded.span_s)}, {recorded.unfinished} of them unfinished: simulated up to "
-        f"the end of the recording; {_shape(agents)}"
+        f"the end of the recording; {shape_of(agents)}"
     )
     return _report(options, head, lines)
 
@@ -90,50 +82,8 @@ def run_generated(options: SimulateOptions) -> str:
     agents = _agents(options, agents_of([(4, 8)]))
     slots = sum(a.slots for a in agents)
     tasks = generate(options.generate, slots, Random(options.seed))
-    head = f"{len(tasks)} generated tasks (seed {options.seed}); {_shape(agents)}"
+    head = f"{len(tasks)} generated tasks (seed {options.seed}); {shape_of(agents)}"
     return _report(options, head, _lines(options, tasks, agents, Rules()))
-
-
-def parse_policy(text: str, base: Rules) -> Rules:
-    """`priority+preemption+worst`: words joined by plus signs, over the rules of the pool.
-
-    Raises:
-        InvalidArgument: an unknown word.
-    """
-    rules = base
-    for word in text.split("+"):
-        match word:
-            case "recorded":
-                pass
-            case "priority" | "fair_share":
-                rules = msgspec.structs.replace(rules, type=word, preemption=False)
-            case "preemption":
-                rules = msgspec.structs.replace(rules, preemption=True)
-            case "best" | "worst":
-                rules = msgspec.structs.replace(rules, fitting=word)
-            case "heterogeneous":
-                rules = msgspec.structs.replace(rules, is_heterogeneous=True)
-            case _:
-                raise InvalidArgument(
-                    f"policy {text!r}: {word!r} is none of recorded, priority, fair_share, "
-                    "preemption, best, worst, heterogeneous"
-                )
-    return rules
-
-
-def parse_agents(text: str) -> list[tuple[int, int]]:
-    """`4x8,2x4`: four agents of 8 slots and two of 4.
-
-    Raises:
-        InvalidArgument: it has another form.
-    """
-    groups = []
-    for part in text.split(","):
-        count, _, slots = part.partition("x")
-        if not (count.isdecimal() and slots.isdecimal()) or not 1 <= int(count) <= 100_000:
-            raise InvalidArgument(f"agents {text!r}: the form is COUNTxSLOTS, as in 4x8,2x4")
-        groups.append((int(count), int(slots)))
-    return groups
 
 
 def _lines(
@@ -147,61 +97,11 @@ def _lines(
         rules = parse_policy(name, base)
         if options.gang_patience_s is not None:
             rules = msgspec.structs.replace(rules, gang_patience_s=options.gang_patience_s)
-        yield _line(name, simulate(tasks, agents, rules, tick_s=options.tick_s))
-
-
-def _line(name: str, result: SimResult) -> PolicyOutcome:
-    return PolicyOutcome(
-        name,
-        len(result.tasks),
-        sum(t.ended_s is not None for t in result.tasks),
-        *_waits([t.waited_s for t in result.tasks]),
-        result.utilisation,
-        len(result.preemptions),
-        result.makespan_s,
-    )
-
-
-def _as_recorded(recorded: Recorded) -> PolicyOutcome:
-    count = len(recorded.tasks)
-    return PolicyOutcome(
-        "(as it was)",
-        count,
-        count - min(count, recorded.unfinished),
-        *_waits(list(recorded.waited_s.values())),
-        recorded.utilisation,
-        recorded.preemptions,
-        recorded.span_s,
-    )
-
-
-def _waits(waits: list[float]) -> tuple[float, float, float, float]:
-    ordered = sorted(waits)
-    if not ordered:
-        return 0.0, 0.0, 0.0, 0.0
-    p95 = ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))]
-    return statistics.fmean(ordered), statistics.median(ordered), p95, ordered[-1]
+        yield outcome_of(name, simulate(tasks, agents, rules, tick_s=options.tick_s))
 
 
 def _agents(options: SimulateOptions, default: Sequence[AgentView]) -> list[AgentView]:
     return agents_of(parse_agents(options.agents)) if options.agents else list(default)
-
-
-def _since(
-    film: FrameHistory, frames: Iterable[Any], since: datetime
-) -> Iterator[tuple[PoolView, Plan]]:
-    """The decisions from then on; earlier ones only build the state."""
-    before: tuple[PoolView, Plan] | None = None
-    for frame in frames:
-        decision = film.play(frame)
-        if frame.at < since:
-            before = decision
-            continue
-        if before is not None:
-            view, _ = before
-            yield msgspec.structs.replace(view, now=since), Plan()
-            before = None
-        yield decision
 
 
 def _report(options: SimulateOptions, head: str, lines: Iterable[PolicyOutcome]) -> str:
@@ -241,13 +141,6 @@ def _span(seconds: float) -> str:
     if seconds < 7200:
         return f"{seconds / 60:.1f} min"
     return f"{seconds / 3600:.1f} h"
-
-
-def _shape(agents: Sequence[AgentView]) -> str:
-    counts: dict[int, int] = {}
-    for agent in agents:
-        counts[agent.slots] = counts.get(agent.slots, 0) + 1
-    return "agents: " + ", ".join(f"{n} x {size} slots" for size, n in sorted(counts.items()))
 
 
 def _instant(text: str) -> datetime | None:

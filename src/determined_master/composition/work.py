@@ -52,7 +52,7 @@ def build_work(base: Foundation, queues: Queues) -> Work:
         configs=ExperimentConfigs(db, layers),
         generic=GenericTasks(engine, db, layers, queues.pools),
         interactive=_interactive_tasks(base, queues, layers, proxies.visits),
-        flusher=Flusher(db),
+        flusher=Flusher(db, base.news),
         checkpoint_gc=CheckpointGc(engine, db),
         deletions=ProjectDeletions(engine, db),
         retention=LogRetention(db, kept.log_retention_days, kept.schedule),

@@ -36,7 +36,7 @@ ORDER_LIFE = timedelta(minutes=10)
 UNSEEN_HOLD = timedelta(minutes=10)
 """How long a machine that was started and never listed counts as a machine."""
 NOTE_EVERY = timedelta(seconds=30)
-ACTIVE = ("pending", "starting", "running")
+ACTIVE = ("starting", "running")
 
 
 class Fleet:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from determined_master.store.db import Conn, Database
 
 log = logging.getLogger(__name__)
-THERE = ("pending", "starting", "running", "stopping")
+THERE = ("starting", "running", "stopping")
 """States that are recorded; usage reports omit requests that were not granted."""
 
 

@@ -19,6 +19,15 @@ class TrialSource(msgspec.Struct, frozen=True, kw_only=True):
     model_version: int | None = None
 
 
+class Registration(msgspec.Struct, frozen=True, kw_only=True):
+    """A checkpoint is this version of a model; `name` is the version's own."""
+
+    model_id: int
+    model_name: str
+    version: int
+    name: str
+
+
 class ModelRow(msgspec.Struct, frozen=True, kw_only=True):
     """One model as lists and pages show it."""
 

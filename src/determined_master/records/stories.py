@@ -29,4 +29,4 @@ class StoryLine:
         return self.at, self.kind, self.id, self.version
 
 
-ThingWithStory = Literal["experiment", "trial", "allocation"]
+ThingWithStory = Literal["experiment", "trial", "allocation", "task"]

@@ -51,6 +51,28 @@ class InteractiveRow(ListedTask, frozen=True, kw_only=True):
         return typed_task(self.config)
 
 
+class ListedGenericTask(msgspec.Struct, frozen=True, kw_only=True):
+    """One generic task as lists show it."""
+
+    id: str
+    job_id: str
+    name: str
+    state: str
+    reason: str
+    user_id: int
+    workspace_id: int | None
+    project_id: int | None
+    resource_pool: str
+    slots: int
+    parent_id: str | None
+    forked_from: str | None
+    no_pause: bool
+    started_at: datetime
+    ended_at: datetime | None
+    allocation_state: str | None
+    """Of its last run; None while nothing is requested yet."""
+
+
 class TaskQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Which of them a list shows, in which order, and which part of them."""
 

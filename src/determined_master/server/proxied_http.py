@@ -44,6 +44,8 @@ class ProxyingHttp(LimitedHttp):
             if len(self._kept) > MAX_KEPT_BYTES:
                 self.flow.pause_reading()
             return
+        if self.was_refused:  # over TLS, bytes still come after the answer
+            return
         self._unset_keepalive_if_required()
         self.received(len(data))
         try:

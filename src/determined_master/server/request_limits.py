@@ -34,6 +34,8 @@ _unfinished: Counter[str] = Counter()
 class LimitedHttp(CoalescingHttp):
     """uvicorn's protocol with limits on incomplete requests."""
 
+    was_refused = False
+    """Whether a limit has ended the connection."""
     _is_in_head = True
     _head_bytes = 0
     _served: object = None
@@ -147,6 +149,12 @@ class LimitedHttp(CoalescingHttp):
 
     def _refuse_head(self) -> None:
         self._end_wait()
+        client = ":".join(map(str, self.client or ("unknown",)))
+        log.info(
+            "the head of a request is larger than %d bytes",
+            MAX_HEAD_BYTES,
+            extra={"client": client},
+        )
         text = (
             f"the head of the request is larger than {MAX_HEAD_BYTES} bytes: send fewer or "
             "shorter headers, and long parameters in the body"
@@ -154,6 +162,7 @@ class LimitedHttp(CoalescingHttp):
         self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, text)
 
     def _refuse(self, status: HTTPStatus, text: str) -> None:
+        self.was_refused = True
         body = json.dumps({"message": text}).encode() + b"\n"
         self.transport.write(
             b"HTTP/1.1 %d %s\r\ncontent-type: application/json; charset=UTF-8\r\n"

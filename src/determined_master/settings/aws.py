@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.machines.aws_instances import SLOTS
-from determined_master.settings.provider import Provider
+from determined_master.settings.provider import Provider, check_agent_image
 
 Struct = msgspec.Struct
 ON_DEMAND_PRICE = "OnDemand"
@@ -87,6 +87,7 @@ class AwsProvider(Provider, frozen=True, kw_only=True):
 
 def check_aws(aws: AwsProvider, at: str, report: ProblemReport) -> None:
     """Report values that AWS would refuse, or that leave the machines' type unknown."""
+    check_agent_image(aws, at, report)
     if not aws.image_id:
         text = (
             "is required: name an image of the region that has Docker, as ami-0abc…; Amazon's "

@@ -9,13 +9,13 @@ from urllib.parse import urlsplit
 
 from determined_master.domain.access.roles import ROLES
 from determined_master.domain.config.schema.problems import ProblemReport
-from determined_master.domain.config.sections.storage import MASTER_STORAGE
 from determined_master.domain.cron import parse_cron
 from determined_master.domain.task.limits import LIMITS
 from determined_master.server.tls import BadCertificate, server_context
 from determined_master.settings.managers import check_managers
 from determined_master.settings.pools import ResourceManager
 from determined_master.settings.reader import Duration
+from determined_master.settings.storage import check_storage
 
 if TYPE_CHECKING:
     from determined_master.settings.master import Settings
@@ -24,10 +24,9 @@ if TYPE_CHECKING:
 
 MAX_RETENTION_DAYS = 32767
 AUTHZ_TYPES = ("basic", "rbac")
+LOGO_ENDINGS = (".svg", ".png", ".jpg", ".jpeg", ".gif", ".webp")
 
 UNUSED: Mapping[tuple[str, ...], str] = {
-    ("cache", "cache_dir"): "the master keeps no files in a cache",
-    ("ui_customization",): "there is no web UI yet",
     ("security", "authz", "fallback"): "security.authz.type alone decides",
     ("task_container_defaults", "nccl_port_range"): "NCCL uses ports that the system chooses",
 }
@@ -175,7 +174,7 @@ def _check_pools(settings: Settings, report: ProblemReport) -> None:
 
 
 def _check_others(settings: Settings, report: ProblemReport) -> None:
-    MASTER_STORAGE.find_gaps(settings.checkpoint_storage, "root.checkpoint_storage", report)
+    check_storage(settings, report)
     _check_proxy(settings, report)
     _check_webhooks(settings.webhooks, report)
     _check_limits(settings, report)
@@ -192,6 +191,10 @@ def _check_others(settings: Settings, report: ProblemReport) -> None:
         path = getattr(logos, name)
         if not path or not os.path.isfile(path):
             text = f"there is no file {path!r}; all four logos are needed"
+            report.problem(f"root.ui_customization.logo_paths.{name}", text)
+        elif not path.lower().endswith(LOGO_ENDINGS):
+            endings = ", ".join(LOGO_ENDINGS)
+            text = f"must be an image file that ends in {endings} but found {path!r}"
             report.problem(f"root.ui_customization.logo_paths.{name}", text)
 
 

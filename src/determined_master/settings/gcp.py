@@ -10,8 +10,8 @@ from msgspec import Meta
 
 from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.schema.values import type_name
-from determined_master.domain.machines.gcp_types import gpu_problem, machine_type_problem
-from determined_master.settings.provider import Provider
+from determined_master.domain.machines.gcp_machines import gpu_problem, machine_type_problem
+from determined_master.settings.provider import Provider, check_agent_image
 from determined_master.settings.reader import Seconds
 
 Struct = msgspec.Struct
@@ -42,8 +42,8 @@ class GcpServiceAccount(Struct, frozen=True, kw_only=True):
 
 class GcpInstanceType(Struct, frozen=True, kw_only=True):
     machine_type: Annotated[
-        str, Meta(description="For example n1-standard-8 or custom-8-16384.")
-    ] = "n1-standard-32"
+        str, Meta(description="Required. For example n1-standard-8 or custom-8-16384.")
+    ] = ""
     gpu_type: Annotated[str, Meta(description="For example nvidia-tesla-t4; empty for none.")] = (
         "nvidia-tesla-t4"
     )
@@ -66,10 +66,10 @@ class GcpProvider(Provider, frozen=True, kw_only=True):
     boot_disk_source_image: Annotated[
         str,
         Meta(
-            description="Image that machines boot: one with Docker and curl and, for GPUs, "
-            "NVIDIA's driver and container toolkit."
+            description="Required. Image that machines boot: one with Docker and curl and, for "
+            "GPUs, NVIDIA's driver and container toolkit."
         ),
-    ] = "projects/determined-ai/global/images/det-environments-0736b6d"
+    ] = ""
     boot_disk_type: Annotated[str, Meta(description="Only its last part matters.")] = "pd-standard"
     labels: Annotated[dict[str, Any], Meta(description="Custom labels.")] = msgspec.field(
         default_factory=dict
@@ -105,10 +105,23 @@ class GcpProvider(Provider, frozen=True, kw_only=True):
 def check_gcp(gcp: GcpProvider, at: str, report: ProblemReport) -> None:
     """Report values that GCP would refuse."""
     kind = gcp.instance_type
-    if problem := machine_type_problem(kind.machine_type):
+    check_agent_image(gcp, at, report)
+    if not gcp.boot_disk_source_image:
+        text = (
+            "is required: name an image that has Docker and, for GPUs, NVIDIA's driver, as "
+            "projects/PROJECT/global/images/IMAGE; Google's deep learning images have both"
+        )
+        report.problem(f"{at}.boot_disk_source_image", text)
+    if not kind.machine_type:
+        text = (
+            "is required: name a machine type, as n1-standard-8, and its GPUs (gpu_type and "
+            f"gpu_num; they are {kind.gpu_num} x {kind.gpu_type or 'none'} now)"
+        )
+        report.problem(f"{at}.instance_type.machine_type", text)
+    elif problem := machine_type_problem(kind.machine_type):
         report.problem(f"{at}.instance_type.machine_type", problem)
-    key, problem = gpu_problem(kind.gpu_type, kind.gpu_num)
-    if problem:
+    key, problem = gpu_problem(kind.machine_type, kind.gpu_type, kind.gpu_num)
+    if problem and kind.machine_type:
         report.problem(f"{at}.instance_type.{key}", problem)
     net = gcp.network_interface
     if bool(net.network) != bool(net.subnetwork):

@@ -69,7 +69,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     port: Annotated[
         int, Meta(ge=0, le=65535, description="Port to listen on. Default: 8080, with TLS 8443.")
     ] = 0
-    root: Annotated[str, Meta(description="Has no effect yet: there is no web interface.")] = ""
+    root: Annotated[
+        str,
+        Meta(
+            description="A directory whose folder `webui` holds the web UI. Without it, or "
+            "without an index.html in that folder, the web UI of the package is served."
+        ),
+    ] = ""
     cluster_name: Annotated[str, Meta(description="Name of this cluster for people.")] = ""
     db: Database = Database()
     security: Security = Security()
@@ -275,8 +281,8 @@ def _resolve(settings: Settings, env: Mapping[str, str], is_root: bool) -> Setti
     cache = settings.cache
     if not cache.cache_dir:
         home = Path(env.get("XDG_CACHE_HOME") or Path(env.get("HOME", "~")) / ".cache")
-        place = Path("/var/cache") if is_root else home.expanduser()
-        cache = Cache(cache_dir=str(place / "determined"))
+        place = (Path("/var/cache") if is_root else home.expanduser()) / "determined"
+        cache = Cache(cache_dir=str(place if db.host else Path(db.data_dir).parent / "cache"))
     security = settings.security
     security = replace(
         security,
@@ -290,7 +296,7 @@ def _resolve(settings: Settings, env: Mapping[str, str], is_root: bool) -> Setti
     storage = settings.checkpoint_storage
     if storage is None and not db.host:
         place = Path(db.data_dir).parent / "checkpoints"
-        storage = {"type": "shared_fs", "host_path": str(place)}
+        storage = {"type": "shared_fs", "host_path": str(place), "create": True}
     return replace(
         resolve_managers(settings),
         port=settings.port or (8443 if security.tls.cert else 8080),

@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Meta
 
-from determined_master import __version__
 from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.settings.reader import Seconds
 
@@ -44,8 +43,9 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
         Meta(description="Script that runs in the agent's container before the agent."),
     ] = ""
     agent_docker_image: Annotated[
-        str, Meta(description="Image of the agent. Default: the image of this version.")
-    ] = f"determinedai/determined-agent:{__version__}"
+        str,
+        Meta(description="Required. Image of the agent; `deploy/build-image agent` builds one."),
+    ] = ""
     agent_docker_network: Annotated[
         str, Meta(description="Docker's network of the agent's container.")
     ] = "default"
@@ -87,7 +87,6 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _NEEDED = {
-    "agent_docker_image": "image that agents run in",
     "agent_docker_network": "network of Docker's that agents are in",
     "agent_docker_runtime": "runtime of Docker's that runs agents",
 }
@@ -124,6 +123,16 @@ def split_master_url(url: str) -> MasterUrl:
     if port == 0:
         raise ValueError(f'"{url}" must have a number from 1 to 65535 as its port')
     return MasterUrl(parts.scheme, parts.hostname or "", port or 0)
+
+
+def check_agent_image(provider: Provider, at: str, report: ProblemReport) -> None:
+    """Report a missing image: a machine of a cloud would be paid for and never join."""
+    if not provider.agent_docker_image:
+        text = (
+            "is required: no image is published for this version; build one (deploy/build-image "
+            "agent NAME), push it to a registry that the machines reach, and name it"
+        )
+        report.problem(f"{at}.agent_docker_image", text)
 
 
 def check_common(provider: Provider, at: str, report: ProblemReport) -> None:

@@ -68,14 +68,15 @@ class LogSettings(Struct, frozen=True, kw_only=True):
 
 
 class Cache(Struct, frozen=True, kw_only=True):
-    """The cache directory; its files may be deleted."""
+    """The cache directory; its files may be deleted while no master runs."""
 
     cache_dir: Annotated[
         str,
         Meta(
             description=(
-                "Not used in this version. Default: $XDG_CACHE_HOME/determined, for "
-                "root /var/cache/determined."
+                "Directory of large request bodies while they are incomplete; it needs a disk, "
+                "not memory. Default: cache beside db.data_dir; with a database of yours "
+                "$XDG_CACHE_HOME/determined, for root /var/cache/determined."
             )
         ),
     ] = ""
@@ -154,10 +155,18 @@ class WebhookSettings(Struct, frozen=True, kw_only=True):
 class LogoPaths(Struct, frozen=True, kw_only=True):
     """Image files of a custom logo; all four or none."""
 
-    dark_horizontal: str = ""
-    dark_vertical: str = ""
-    light_horizontal: str = ""
-    light_vertical: str = ""
+    dark_horizontal: Annotated[
+        str, Meta(description="Image file of the logo for the dark theme, wide.")
+    ] = ""
+    dark_vertical: Annotated[
+        str, Meta(description="The same for narrow places, such as the collapsed side bar.")
+    ] = ""
+    light_horizontal: Annotated[
+        str, Meta(description="Image file of the logo for the light theme, wide.")
+    ] = ""
+    light_vertical: Annotated[
+        str, Meta(description="The same for narrow places, such as the collapsed side bar.")
+    ] = ""
 
 
 class UiCustomization(Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ import asyncpg
 
 from determined_master import clock
 from determined_master.store import journal
-from determined_master.store.access import sessions
+from determined_master.store.access import acts, sessions
 from determined_master.store.connection_errors import DATABASE_ERRORS
 from determined_master.store.db import Database
 from determined_master.store.experiments import experiments
@@ -24,6 +24,8 @@ REPEATABLE_FOR = timedelta(days=7)
 """How long the answer to a request with an idempotency key is kept."""
 ORPHANS_AT_ONCE = 100
 ENDED_SESSIONS_FOR = timedelta(days=30)
+ACTS_FOR = timedelta(days=400)
+"""How long acts of users on the cluster are kept."""
 
 
 async def maintain_tables(db: Database) -> None:
@@ -47,6 +49,7 @@ async def sweep(db: Database) -> None:
         await task_logs.ensure_partitions(conn, now.date())
         await experiments.delete_answers(conn, now - REPEATABLE_FOR)
         await sessions.delete_expired(conn, now - ENDED_SESSIONS_FOR)
+        await acts.delete_old(conn, now - ACTS_FOR)
         month = (now.date().replace(day=1) - timedelta(days=1)).replace(day=1)
         await journal.delete_gone_experiments(conn, month)
         for name in await journal.delete_empty_months(conn, month):

@@ -254,6 +254,27 @@ async def test_a_container_that_its_agent_does_not_know_is_lost_and_not_counted(
     assert b"agent a1 was lost: it came back without it" in log.body
 
 
+@covers("scheduling-and-provisioning d.4.ended_away")
+async def test_output_of_a_container_that_ended_while_its_agent_was_away_is_waited_for(
+    world: World, pool: Database
+) -> None:
+    await scene.running(world)
+    [agent] = world.services[Agents]._backend.agents()
+    names = world.names
+    ended = ContainerReport(names["container_id"], names["allocation_id"], "TERMINATED")
+    others = ContainerReport(str(entropy.new_uuid()), names["allocation_id"], "TERMINATED")
+    reports = reports_of(world)
+    await reports.agent_joined(agent, (ended, others))
+
+    async def cursors() -> list[tuple[str, str, bool]]:
+        rows = await pool.fetch("SELECT container_id, task_id, is_complete FROM log_cursors")
+        return [(str(r["container_id"]), r["task_id"], r["is_complete"]) for r in rows]
+
+    assert await cursors() == [(names["container_id"], names["task_id"], False)]
+    await reports.agent_lost("a1", "it did not come back")
+    assert await cursors() == [(names["container_id"], names["task_id"], True)]
+
+
 @covers("scheduling-and-provisioning d.3.not_back d.3.not_counted")
 async def test_runs_on_a_lost_agent_are_lost_and_not_counted(
     world: World,

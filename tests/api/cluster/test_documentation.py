@@ -10,6 +10,7 @@ from tests.api.client import Client
 
 PAGES = Path(__file__).parents[3] / "docs"
 LINK = re.compile(r'href="(/docs/[^"]*)"')
+PICTURE = re.compile(r'<img src="([^"]*)" alt="([^"]+)"')
 
 
 async def test_the_tutorial_is_the_first_page(anonymous: Client) -> None:
@@ -37,8 +38,28 @@ async def test_every_page_is_shown_and_its_links_lead_to_pages(anonymous: Client
             assert not anchor or f'id="{anchor}"' in shown[target], (page, link)
 
 
+async def test_the_pictures_of_a_page_come_from_the_master(anonymous: Client) -> None:
+    page = await anonymous("GET", "/docs/web-ui")
+    shown = PICTURE.findall(page.body.decode())
+    assert len(shown) >= 5
+    for address, _ in shown:
+        answer = await anonymous("GET", address)
+        assert (answer.status, answer.headers["content-type"]) == (200, "image/png")
+        assert answer.body.startswith(b"\x89PNG")
+    assert "img-src 'self'" in page.headers["content-security-policy"]
+
+
 @pytest.mark.parametrize(
-    "name", ["nothing", "../README", "..%2FREADME", "%2Fetc%2Fpasswd", "a//b"]
+    "name",
+    [
+        "pictures/none.png",
+        "../src/x.png",
+        "nothing",
+        "../README",
+        "..%2FREADME",
+        "%2Fetc%2Fpasswd",
+        "a//b",
+    ],
 )
 async def test_nothing_but_pages_is_shown(anonymous: Client, name: str) -> None:
     answer = await anonymous("GET", f"/docs/{name}")

@@ -201,6 +201,24 @@ async def test_a_registered_checkpoint_is_never_deleted(world: World) -> None:
     assert version["checkpoint"]["state"] == "STATE_COMPLETED"
 
 
+async def test_a_checkpoint_names_the_versions_that_it_is(world: World) -> None:
+    await scene.ended(world)
+    uuid = world.names["uuid"]
+    path = f"/api/ui/v1/checkpoints/{uuid}/registrations"
+    admin = world.clients["admin"]
+    assert (await admin("GET", path)).json() == {"registrations": []}
+    for name in ("first", "second"):
+        await create(world, name)
+        body = {"checkpointUuid": uuid, "name": f"alias of {name}"}
+        await send(world, "POST", f"/models/{name}/versions", body)
+    found = (await admin("GET", path)).json()["registrations"]
+    shown = [(each["modelName"], each["version"], each["name"]) for each in found]
+    assert shown == [("first", 1, "alias of first"), ("second", 1, "alias of second")]
+    nowhere = path.replace(uuid, "00000000-0000-0000-0000-000000000000")
+    answer = await admin("GET", nowhere)
+    assert (answer.status, "not found" in answer.text) == (404, True)
+
+
 async def test_trials_that_use_a_version_are_found_by_it(world: World) -> None:
     await cases_models.registered(world)
     uuid, trial_id = world.names["uuid"], int(world.names["trial_id"])

@@ -68,8 +68,12 @@ class Socket:
         return frame
 
     async def synchronized(self) -> list[dict[str, Any]]:
-        """The frames of one subscription, without the first and the last."""
-        first = await self.frame()
+        """The frames of one subscription, without the first and the last.
+
+        Changes for the subscription before it may still be on their way: they come first.
+        """
+        while "complete" not in (first := await self.frame()):
+            pass
         assert first["complete"] is False
         found = []
         while (frame := await self.frame()) != {**first, "complete": True}:

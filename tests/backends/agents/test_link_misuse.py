@@ -23,6 +23,7 @@ from determined_wire.agent_link import (
     FromMaster,
     LogBatch,
     LogSpan,
+    MachineEnding,
     MasterAck,
     Ping,
     Refused,
@@ -89,6 +90,35 @@ async def test_a_repeated_message_is_acknowledged_and_handled_once(listener: Lis
                 assert await agent.hear() == MasterAck(change.number)
         change = ContainerChanged(2, ContainerReport("c", "a", "TERMINATED"))
     assert [n for _, n, _ in events.changes] == [1, 2]
+
+
+async def test_an_agent_whose_machine_ends_gets_no_more_work(listener: Listener) -> None:
+    assert listener.backend is not None
+    events = listener.backend._events
+    assert isinstance(events, Recorder)
+
+    def is_draining() -> bool:
+        assert listener.backend is not None
+        [agent] = listener.backend.agents()
+        return agent.is_draining
+
+    async with dial(listener) as socket:
+        agent = Agent(socket)
+        await agent.say(hello())
+        assert isinstance(await agent.hear(), Welcome)
+        await agent.say(MachineEnding("two\nminutes " + "x" * 1000))
+        await agent.say(ContainerChanged(1, ContainerReport("c", "a", "RUNNING")))
+        assert await agent.hear() == MasterAck(1)
+    [(name, boot, reason)] = events.ending
+    assert (name, boot) == ("agent-1", "boot-1")
+    assert reason.startswith("two minutes xxx")
+    assert len(reason) == 300
+    assert is_draining()
+    async with dial(listener) as socket:
+        agent = Agent(socket)
+        await agent.say(hello(boot_id="another machine of this name"))
+        assert isinstance(await agent.hear(), Welcome)
+        assert not is_draining()
 
 
 async def test_a_new_boot_numbers_its_messages_again(listener: Listener) -> None:

@@ -83,6 +83,7 @@ async def test_machines_are_asked_for_by_one_call(
     assert script.startswith("#!/bin/bash\n")
     assert "--env DET_MASTER_HOST=det.example" in script
     assert "--env DET_SLOT_TYPE=cuda" in script
+    assert "--env DET_MACHINE_CLOUD=aws" in script
 
 
 @covers("scheduling-and-provisioning c.7.tags c.7.name c.7.tag")

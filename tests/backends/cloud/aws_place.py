@@ -10,7 +10,6 @@ from tests.backends.cloud.ec2_server import IMAGE, Ec2Server
 
 from determined_master.backends.aws.ec2 import Ec2
 from determined_master.backends.aws.provider import AwsMachines
-from determined_master.backends.aws.spot import SpotMachines
 from determined_master.backends.cloud.metadata import AwsMetadata
 from determined_master.settings.aws import AwsProvider
 
@@ -30,8 +29,6 @@ def settings(**changes: Any) -> AwsProvider:
 class AwsPlace(CloudPlace):
     """A pool of one test; moto keeps its instances, so each test has tags of its own."""
 
-    kind: type[AwsMachines] = AwsMachines
-
     def __init__(self, server: Ec2Server, metadata_url: str, **changes: Any) -> None:
         self.server = server
         self._metadata_url = metadata_url
@@ -40,7 +37,7 @@ class AwsPlace(CloudPlace):
 
     def make(self, pool: str, **options: Any) -> AwsMachines:
         """A provider of a pool of this test's master."""
-        return self.kind(
+        return AwsMachines(
             settings(**self._changes),
             site(pool),
             metadata=AwsMetadata(self._metadata_url),
@@ -53,12 +50,7 @@ class AwsPlace(CloudPlace):
 
 
 class SpotPlace(AwsPlace):
-    """The same with spot requests, none of which is fulfilled by itself."""
-
-    kind = SpotMachines
+    """The same with spot instances."""
 
     def __init__(self, server: Ec2Server, metadata_url: str, **changes: Any) -> None:
         super().__init__(server, metadata_url, spot=True, **changes)
-
-    async def stop_machine(self, machine_id: str) -> None:
-        self.server.say(machine_id, "canceled-before-fulfillment", "cancelled")

@@ -1,7 +1,7 @@
 """EC2 on loopback: moto, which is made to do what AWS does where it does something else.
 
-AWS starts up to MaxCount instances, refuses what it has no room for, and lets spot requests wait;
-moto starts MinCount, has room for everything, and fulfils a spot request in the same instant.
+AWS starts up to MaxCount instances and refuses what it has no room for; moto starts MinCount and
+has room for everything.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from io import BytesIO
 from typing import Any
 from urllib.parse import parse_qsl
@@ -18,7 +17,6 @@ import pytest
 from moto.ec2.exceptions import EC2ClientError
 from moto.ec2.models import ec2_backends
 from moto.ec2.models.instances import Instance
-from moto.ec2.models.spot_requests import SpotInstanceRequest, SpotRequestBackend
 from moto.ec2.responses.instances import InstanceResponse
 from moto.moto_server.werkzeug_app import (
     DomainDispatcherApplication,
@@ -49,10 +47,6 @@ class Ec2Server:
         """How many more instances can be started."""
         self.refusals: dict[str, tuple[str, str]] = {}
         """By action: code and message of the error that it is answered with."""
-        self.spot_begins_after: datetime | None = None
-        """Requests must not begin before; None takes any."""
-        self.unlisted: set[str] = set()
-        """Requests that AWS does not show yet."""
         self._stop = contextlib.ExitStack()
 
     def calls(self, action: str) -> list[dict[str, str]]:
@@ -62,22 +56,6 @@ class Ec2Server:
     def instance(self, id: str, region: str = "us-west-2") -> Any:
         """moto's own object."""
         return ec2_backends[ACCOUNT][region].get_instance(id)
-
-    def spot_request(self, id: str, region: str = "us-west-2") -> Any:
-        """moto's own object."""
-        return ec2_backends[ACCOUNT][region].spot_instance_requests[id]
-
-    def fulfil(self, id: str) -> str:
-        """A spot request gets its instance; the instance's id."""
-        request = self.spot_request(id)
-        request.instance = request.really_launch()
-        self.say(id, "fulfilled", "active")
-        return str(request.instance.id)
-
-    def say(self, id: str, status: str, state: str = "open", message: str = "") -> None:
-        """A spot request has another status."""
-        request = self.spot_request(id)
-        request.state, request._status_code, request.status_message = state, status, message
 
     def stop(self) -> None:
         """Nobody is reached any more."""
@@ -132,7 +110,6 @@ def ec2_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ec2Server]:
         monkeypatch.delenv(name, raising=False)
     server = Ec2Server()
     _start_up_to_the_maximum(server, monkeypatch)
-    _let_requests_wait(server, monkeypatch)
     server.start()
     yield server
     server.stop()
@@ -155,56 +132,3 @@ def _start_up_to_the_maximum(server: Ec2Server, monkeypatch: pytest.MonkeyPatch)
         return terminate(self, *args, **kwargs)
 
     monkeypatch.setattr(Instance, "terminate", end)
-
-
-def _let_requests_wait(server: Ec2Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    make, launch = SpotInstanceRequest.__init__, SpotInstanceRequest.launch_instance
-
-    def made(self: Any, *args: Any, **kwargs: Any) -> None:
-        make(self, *args, **kwargs)
-        self.state, self._status_code = "open", "pending-evaluation"
-        self.made_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
-        self.really_launch = lambda: launch(self)
-
-    monkeypatch.setattr(SpotInstanceRequest, "__init__", made)
-    monkeypatch.setattr(SpotInstanceRequest, "launch_instance", lambda self: None)
-    waiting = property(lambda self: self.instance and self.instance.id)
-    monkeypatch.setattr(SpotInstanceRequest, "instance_id", waiting)
-    monkeypatch.setattr(SpotInstanceRequest, "create_time", property(lambda self: self.made_at))
-    status = property(lambda self: self._status_code)
-    monkeypatch.setattr(SpotInstanceRequest, "status_code", status, raising=False)
-    ask, describe = (
-        SpotRequestBackend.request_spot_instances,
-        SpotRequestBackend.describe_spot_instance_requests,
-    )
-
-    def request(self: Any, *args: Any, **kwargs: Any) -> Any:
-        earliest = server.spot_begins_after
-        if earliest is not None and _instant(kwargs["valid_from"]) <= earliest:
-            raise EC2ClientError("InvalidTime", "The start time must be in the future")
-        return ask(self, *args, **{**kwargs, "count": server.count_to_start(kwargs["count"])})
-
-    def shown(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return [r for r in describe(self, *args, **kwargs) if r.id not in server.unlisted]
-
-    def cancel(self: Any, request_ids: list[str]) -> list[Any]:
-        for id in request_ids:
-            if id not in self.spot_instance_requests:
-                text = f"The spot instance request ID '{id}' does not exist"
-                raise EC2ClientError("InvalidSpotInstanceRequestID.NotFound", text)
-        found = [self.spot_instance_requests[id] for id in request_ids]
-        for one in found:
-            is_running = one.instance is not None
-            one.state = "cancelled"
-            one._status_code = "request-canceled-and-instance-running" if is_running else "x"
-        return found
-
-    monkeypatch.setattr(SpotRequestBackend, "request_spot_instances", request)
-    monkeypatch.setattr(SpotRequestBackend, "describe_spot_instance_requests", shown)
-    monkeypatch.setattr(SpotRequestBackend, "cancel_spot_instance_requests", cancel)
-
-
-def _instant(given: Any) -> datetime:
-    if isinstance(given, str):
-        given = datetime.fromisoformat(given)
-    return given if given.tzinfo else given.replace(tzinfo=UTC)

@@ -12,7 +12,9 @@ from determined_master.backends.cloud.metadata import GcpMetadata
 from determined_master.backends.gcp.compute import Compute
 from determined_master.backends.gcp.provider import GcpMachines
 from determined_master.ports import MachineProvider
-from determined_master.settings.gcp import GcpProvider
+from determined_master.settings.gcp import GcpInstanceType, GcpProvider
+
+IMAGE = "projects/lab/global/images/docker"
 
 
 class GcpPlace(CloudPlace):
@@ -22,7 +24,14 @@ class GcpPlace(CloudPlace):
         self.server = server
         self._metadata_url = metadata_url
         self._settings = GcpProvider(
-            type="gcp", **{"master_url": "http://det.example:8080", **changes}
+            type="gcp",
+            **{
+                "master_url": "http://det.example:8080",
+                "agent_docker_image": "registry.example/agent:1",
+                "boot_disk_source_image": IMAGE,
+                "instance_type": GcpInstanceType(machine_type="n1-standard-32"),
+                **changes,
+            },
         )
         self.provider: MachineProvider = self.make("gpus")
 

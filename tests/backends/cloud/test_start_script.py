@@ -190,12 +190,38 @@ def test_a_container_that_docker_refuses_is_reported(machine: Machine) -> None:
 
 
 @covers("scheduling-and-provisioning c.4.again")
+def test_a_pull_that_fails_is_repeated(machine: Machine) -> None:
+    tries = machine.directory / "tries"
+    machine.stub(
+        "docker",
+        f'case "$1" in image) exit 1 ;; pull) echo x >>{tries}; '
+        f'[ "$(wc -l <{tries})" -ge 3 ] ;; esac',
+    )
+    done = machine.run(start_script(boot()))
+    assert done.returncode == 0, done.stderr
+    assert machine.calls("sleep") == [["2"], ["4"]]
+    assert machine.container().image == "lab/agent:2"
+
+
+def test_an_image_that_cannot_be_pulled_is_reported(machine: Machine) -> None:
+    machine.stub("docker", 'case "$1" in image | pull) exit 1 ;; esac')
+    done = machine.run(start_script(boot()))
+    assert done.returncode == 1
+    assert "the agent's image cannot be pulled: see provider.agent_docker_image" in done.stderr
+    assert [call for call in machine.calls("docker") if call[0] == "run"] == []
+
+
+def test_an_image_that_the_machine_has_is_not_pulled(machine: Machine) -> None:
+    assert machine.run(start_script(boot())).returncode == 0
+    assert [call for call in machine.calls("docker") if call[0] == "pull"] == []
+
+
 def test_a_machine_that_starts_again_replaces_the_agents_container(machine: Machine) -> None:
     machine.stub("docker", 'case "$1" in rm) exit 1 ;; esac')
     for _ in range(2):
         assert machine.run(start_script(boot())).returncode == 0
     acts = [call[0] for call in machine.calls("docker")]
-    assert acts == ["version", "rm", "run"] * 2
+    assert acts == ["version", "rm", "image", "run"] * 2
     assert ["rm", "--force", "determined-agent"] in machine.calls("docker")
 
 

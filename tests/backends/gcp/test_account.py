@@ -16,7 +16,7 @@ from urllib.parse import parse_qs
 import pytest
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
-from tests.backends.aws.test_spot import Hours
+from tests.backends.cloud.hours import Hours
 from tests.backends.cloud.http_servers import Quiet, serving
 from tests.backends.cloud.metadata_server import ON_GCP, gcp_metadata
 from tests.covers import covers

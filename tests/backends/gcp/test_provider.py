@@ -6,9 +6,9 @@ import logging
 from datetime import timedelta
 
 import pytest
-from tests.backends.aws.test_spot import Hours
 from tests.backends.cloud.gcp_place import GcpPlace
 from tests.backends.cloud.gcp_server import Fault, GcpServer
+from tests.backends.cloud.hours import Hours
 from tests.backends.cloud.metadata_server import gcp_metadata
 from tests.contracts.machine_provider_contract import (
     MachineProviderContract,

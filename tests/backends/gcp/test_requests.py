@@ -6,7 +6,7 @@ import uuid
 from typing import Any
 
 import pytest
-from tests.backends.cloud.gcp_place import launched
+from tests.backends.cloud.gcp_place import IMAGE, launched
 from tests.backends.cloud.gcp_server import GcpServer
 from tests.backends.cloud.metadata_server import ON_GCP, gcp_metadata
 from tests.covers import covers
@@ -36,7 +36,7 @@ async def test_machines_are_asked_for_by_one_call(
     [disk] = kind["disks"]
     assert (disk["boot"], disk["autoDelete"]) == (True, True)
     assert disk["initializeParams"] == {
-        "sourceImage": "projects/determined-ai/global/images/det-environments-0736b6d",
+        "sourceImage": IMAGE,
         "diskSizeGb": "200",
         "diskType": "pd-standard",
     }
@@ -161,6 +161,7 @@ async def test_a_machine_gets_its_slots_and_log_driver(
     script = body["instanceProperties"]["metadata"]["items"][0]["value"]
     assert "--log-driver gcplogs" in script
     assert "--env DET_SLOT_TYPE=cpu" in script
+    assert "--env DET_MACHINE_CLOUD=gcp" in script
     assert "--gpus" not in script
     assert "guestAccelerators" not in body["instanceProperties"]
 

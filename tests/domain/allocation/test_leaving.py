@@ -148,11 +148,28 @@ def test_a_kill_said_again_signals_again() -> None:
     assert step(state, KILL) == (state, [alloc.SignalContainer("c-a", "a")])
 
 
-def test_a_kill_outranks_what_happened_before() -> None:
+def test_a_kill_outranks_a_request_to_exit() -> None:
     asked, _ = run(PAUSE, alloc.PreemptAcknowledged(), KILL, exited("a", 0), state=running())
     assert asked.outcome.kind == "killed"
-    failing, _ = run(exited("a", 1), KILL, exited("b", 137), state=running("a", "b"))
-    assert failing.outcome.kind == "killed"
+
+
+def test_a_kill_does_not_hide_that_a_container_failed_before() -> None:
+    failing, effects = run(exited("a", 3), KILL, exited("b", 137), state=running("a", "b"))
+    assert (failing.outcome.kind, failing.outcome.exit_code) == ("failed", 3)
+    assert "allocation failed: " in failing.outcome.message
+    assert log_of(effects)[-1][0] == "ERROR"
+
+
+def test_a_failure_after_a_kill_is_its_consequence() -> None:
+    killed, _ = run(KILL, exited("a", 3), exited("b", 137), state=running("a", "b"))
+    assert killed.outcome.kind == "killed"
+
+
+def test_a_kill_hides_the_loss_of_an_agent() -> None:
+    gone = alloc.ContainerFailure(type="agent_failed", message="agent a was lost")
+    lost = alloc.AgentLost(agent_id="a", container_ids=("c-a",), failure=gone)
+    state, _ = run(lost, KILL, exited("b", 137), state=running("a", "b"))
+    assert state.outcome.kind == "killed"
 
 
 def test_a_kill_takes_back_the_time_to_leave() -> None:

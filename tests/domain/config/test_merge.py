@@ -131,6 +131,16 @@ def test_storage_of_the_user_wins_over_workspace_over_cluster() -> None:
     assert gcs["checkpoint_storage"]["save_trial_best"] == 4
 
 
+def test_only_the_directory_that_may_be_created_is_created() -> None:
+    workspace = {"type": "shared_fs", "host_path": "/w", "create": True}
+    both = layers(workspace_checkpoint_storage=workspace)
+    same = build(both, checkpoint_storage={"save_trial_latest": 9}).config["checkpoint_storage"]
+    assert (same["host_path"], same["create"]) == ("/w", True)
+    user = {"type": "shared_fs", "host_path": "/mistyped"}
+    other = build(both, checkpoint_storage=user).config["checkpoint_storage"]
+    assert (other["host_path"], "create" in other) == ("/mistyped", False)
+
+
 @covers("experiment-config 18.azure 14.azure")
 def test_azure_credentials_are_taken_from_one_side() -> None:
     cluster = {"type": "azure", "container": "c", "connection_string": "s"}

@@ -84,27 +84,6 @@ def test_there_are_at_least_as_many_as_the_minimum_says() -> None:
     assert look(idle("a"), idle("b"), idle("c"), min_machines=2).launch == 0
 
 
-@covers(f"{E} c.2.pending")
-def test_a_request_that_is_not_granted_yet_counts_as_a_machine_that_starts() -> None:
-    old = Seen(machine=machine("r", state="pending", is_spot=True), agent="away")
-    decided = look(old, desired=1)
-    assert (decided.launch, decided.machines, decided.starting) == (0, 1, 1)
-
-
-@covers(f"{E} c.2.given_up")
-def test_a_request_that_is_not_granted_is_taken_back_when_nothing_waits_any_more() -> None:
-    older, newer = (
-        Seen(
-            machine=machine(f"r{age}", state="pending", launched_at=T0 - age * MINUTE),
-            agent="away",
-        )
-        for age in (2, 1)
-    )
-    assert gone(look(older, newer, desired=1)) == {}
-    assert set(gone(look(older, newer, starting()))) == {"r1", "r2"}
-    assert set(gone(look(older, newer, min_machines=1))) == {"r1"}
-
-
 @covers(f"{E} c.2.idle c.2.long_idle")
 def test_a_machine_that_is_idle_for_too_long_goes() -> None:
     first = look(idle())
@@ -212,8 +191,7 @@ def test_unlisted_machines_that_may_cost_count_towards_the_maximum() -> None:
 
 
 @covers(f"{E} c.2.too_many")
-def test_above_the_maximum_go_requests_then_idle_then_away_then_the_newest() -> None:
-    request = Seen(machine=machine("request", state="pending"), agent="away")
+def test_above_the_maximum_go_idle_then_away_then_the_newest() -> None:
     all_of_them = [
         busy(),
         starting("young", MINUTE),
@@ -221,13 +199,12 @@ def test_above_the_maximum_go_requests_then_idle_then_away_then_the_newest() -> 
         away(),
         idle("longer"),
         idle("idle"),
-        request,
     ]
     clocks = Clocks({"longer": T0 - MINUTE})
-    order = ["request", "longer", "idle", "away", "younger", "young"]
-    for most in range(1, 7):
+    order = ["longer", "idle", "away", "younger", "young"]
+    for most in range(1, 6):
         decided = look(*all_of_them, clocks=clocks, max_machines=most, desired=9)
-        assert list(gone(decided)) == order[: 7 - most]
+        assert list(gone(decided)) == order[: 6 - most]
         assert set(gone(decided).values()) == {"more machines than the maximum"}
         assert decided.launch == 0
 
@@ -238,7 +215,7 @@ def test_a_machine_on_which_anything_runs_stays_above_the_maximum() -> None:
 
 
 STATES = st.sampled_from(
-    ["pending", "starting", "running", "running", "stopping", "stopped", "terminating", "unknown"]
+    ["starting", "running", "running", "stopping", "stopped", "terminating", "unknown"]
 )
 
 
@@ -270,7 +247,7 @@ def test_no_pool_ends_a_busy_machine_or_exceeds_its_limits(pool: Any, random: Ra
         s.machine.id for s in seen if s.machine.state == "stopped"
     }, "no machine that is busy is ever ended"
 
-    counted = [s for s in seen if s.machine.state in ("pending", "starting", "running")]
+    counted = [s for s in seen if s.machine.state in ("starting", "running")]
     left = [s for s in counted if s.machine.id not in ended]
     assert len(counted) + decided.launch <= max(limits.max_machines, len(counted))
     room = limits.max_machines - len(counted)

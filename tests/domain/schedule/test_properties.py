@@ -16,7 +16,7 @@ from determined_master.domain.schedule.fitting import Demand, fit
 from determined_master.domain.schedule.jobs import jobs_of
 from determined_master.domain.schedule.ordering import rank
 from determined_master.domain.schedule.planner import plan
-from determined_master.domain.schedule.simulate import SimTask, agents_of, simulate
+from determined_master.domain.schedule.simulation.simulate import SimTask, agents_of, simulate
 from determined_master.domain.schedule.view import PoolView, Rules
 
 # A history takes milliseconds to play: making a failing one smaller takes minutes.

@@ -63,6 +63,12 @@ def test_a_shared_directory_is_mounted_at_its_fixed_place(propagation: str) -> N
     storage = {"type": "shared_fs", "host_path": "/nfs", "propagation": propagation}
     completed = build(checkpoint_storage=storage).config["checkpoint_storage"]
     assert shared_directory(completed) == HostMount(
-        host_path="/nfs", container_path="/determined_shared_fs", propagation=propagation
+        host_path="/nfs",
+        container_path="/determined_shared_fs",
+        propagation=propagation,
+        if_missing="fail",
     )
+    created = shared_directory({**completed, "create": True})
+    assert created is not None
+    assert created.if_missing == "create"
     assert shared_directory({"type": "s3", "bucket": "b"}) is None

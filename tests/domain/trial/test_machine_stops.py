@@ -85,9 +85,17 @@ def test_a_kill_said_again_is_ordered_again() -> None:
         assert [type(e) for e in effects] == [t.KillAllocation]
 
 
-def test_a_killed_trial_is_canceled_however_its_run_met_the_kill() -> None:
-    for kind in ("killed", "failed", "completed", "lost"):
-        assert run(t.TrialKilled(), ended(kind), state=active())[0].state == "CANCELED"
+@pytest.mark.parametrize("kind", ["killed", "completed", "lost", "refused"])
+def test_a_killed_trial_whose_run_did_not_fail_is_canceled(kind) -> None:
+    state, effects = run(t.TrialKilled(), ended(kind), state=active())
+    assert state.state == "CANCELED"
+    assert reports(effects) == ["user_canceled"]
+
+
+def test_a_trial_that_is_killed_after_its_run_failed_has_erred() -> None:
+    state, effects = run(t.TrialKilled(), ended("failed"), state=active())
+    assert (state.state, state.restarts) == ("ERROR", 0)
+    assert reports(effects) == ["errored"]
 
 
 def test_a_canceled_trial_that_crashes_has_erred() -> None:

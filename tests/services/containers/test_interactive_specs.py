@@ -115,7 +115,12 @@ def test_a_tensorboard_shows_sources_of_several_storages() -> None:
         return LogSource(experiment_id=experiment, trial_id=trial, config=config)
 
     here = {"type": "shared_fs", "host_path": "/here"}
-    there = {"type": "shared_fs", "host_path": "/there", "propagation": "rshared"}
+    there = {
+        "type": "shared_fs",
+        "host_path": "/there",
+        "propagation": "rshared",
+        "create": True,
+    }
     bucket = {"type": "s3", "bucket": "b", "secret_key": "hush"}
     spec = build(
         "tensorboard",
@@ -144,6 +149,7 @@ def test_a_tensorboard_shows_sources_of_several_storages() -> None:
         ("/here", root, True, "rprivate"),
         ("/there", f"{root}_1", True, "rshared"),
     ]
+    assert [m.if_missing for m in spec.mounts] == ["fail", "create"]
     environment = spec.environment
     assert (environment["OF"], environment["OF_2"], environment["OF_9"]) == ("last", "yes", "yes")
     assert (environment["TENSORBOARD_PORT"], environment["TF_CPP_MIN_LOG_LEVEL"]) == ("2600", "3")

@@ -3,44 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 import pytest
+from tests.services.metrics.reports import AT, FACTS, report
 
 from determined_master.domain.errors import AlreadyExists, DetError, InvalidArgument, NotFound
 from determined_master.services.metrics import flush as metric_flush
 from determined_master.services.metrics import summaries as metric_summaries
 from determined_master.services.metrics.flush import Flusher
-from determined_master.services.metrics.reports import MetricReport, TrialFacts
+from determined_master.services.metrics.reports import MetricReport
 from determined_master.services.metrics.summaries import Summaries
 from determined_master.store.connection_errors import DATABASE_ERRORS
 from determined_master.store.db import Database
 from determined_master.store.metrics import metrics as rows
 
 pytestmark = pytest.mark.slow
-
-AT = datetime(2026, 1, 2, tzinfo=UTC)
-FACTS = TrialFacts(
-    experiment_id=1,
-    request_id="00000000-0000-4000-8000-000000000001",
-    searcher_metric="accuracy",
-    smaller_is_better=False,
-    wants_validations=False,
-)
-
-
-def report(steps: int, run_id: int = 1, group: str = "validation", **metrics: Any) -> MetricReport:
-    return MetricReport(
-        trial_id=1,
-        run_id=run_id,
-        group=group,
-        steps=steps,
-        reported_at=AT,
-        metrics=metrics or {"accuracy": steps / 10},
-    )
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[tuple[Any, ...]]:
@@ -54,35 +33,6 @@ def counted(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[tupl
 
     monkeypatch.setattr(owner, name, counting)
     return calls
-
-
-@pytest.fixture
-async def flusher(pool: Database) -> AsyncIterator[Flusher]:
-    await pool.execute(
-        "INSERT INTO users (username, active, modified_at) VALUES ('ann', true, now())"
-    )
-    await pool.execute("INSERT INTO workspaces (name, user_id) VALUES ('w', 1)")
-    await pool.execute(
-        "INSERT INTO projects (workspace_id, name, key, user_id) VALUES (1, 'p', 'P', 1)"
-    )
-    await pool.execute(
-        "INSERT INTO experiments (job_id, user_id, workspace_id, project_id, state, name, config,"
-        " original_config, seed, searcher_type, searcher_metric, smaller_is_better,"
-        " resource_pool, started_at) VALUES (gen_random_uuid(), 1, 1, 1, 'ACTIVE', 'e', '{}', '',"
-        " 0, 'single', 'accuracy', false, 'default', $1)",
-        AT,
-    )
-    await pool.execute(
-        "INSERT INTO trials (experiment_id, request_id, task_id, state, hparams, seed, run_id,"
-        " started_at) VALUES (1, $1, '1.t', 'ACTIVE', '{}', 0, 1, $2)",
-        FACTS.request_id,
-        AT,
-    )
-    made = Flusher(pool)
-    running = asyncio.create_task(made.run())
-    yield made
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
 
 
 async def trial(pool: Database) -> dict[str, Any]:

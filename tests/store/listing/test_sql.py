@@ -15,6 +15,7 @@ from determined_master.domain.listing.filters import Condition, Filter, Group, S
 from determined_master.store.db import Database
 from determined_master.store.experiments.run_lists import RUNS
 from determined_master.store.listing.page import ListQuery, find_page
+from determined_master.store.listing.sql import Composed
 
 pytestmark = pytest.mark.slow
 
@@ -209,3 +210,23 @@ def in_order(rows: list[Row], sort: Sort) -> list[int]:
     having.sort(key=lambda row: (value(row), row["id"]), reverse=sort.is_descending)
     without.sort(key=lambda row: row["id"], reverse=sort.is_descending)
     return [row["id"] for row in (*having, *without)]
+
+
+@pytest.mark.parametrize(
+    ("value", "cast"), [(7, "int8"), (7.0, "int8"), (7.5, "float8"), (1e300, "float8")]
+)
+@pytest.mark.parametrize("column", ["id", "experimentId", "projectId"])
+def test_whole_numbers_are_found_by_the_index_of_a_key(
+    column: str, value: float, cast: str
+) -> None:
+    composed = Composed(RUNS, {})
+    composed.add_tree(Group("and", (Condition(column, "=", "NUMBER", value),)))
+    assert composed.where().endswith(f"= $1::{cast}))")
+    assert (composed.values, type(composed.values[0]) is int) == ([value], cast == "int8")
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
+def test_numbers_that_are_not_finite_are_compared_as_doubles(value: float) -> None:
+    composed = Composed(RUNS, {})
+    composed.add_tree(Group("and", (Condition("id", "<", "NUMBER", value),)))
+    assert composed.where().endswith("< $1::float8))")

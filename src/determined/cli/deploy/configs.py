@@ -61,7 +61,8 @@ def of_master(cluster: layout.ClusterLayout, options: MasterOptions) -> Dict[str
         given = merged(place, read(options.config_path))
     if not _section(given, "db").get("host"):
         config["db"] = {"data_dir": str(cluster.database)}
-    if given.get("checkpoint_storage") is None:
+    own = _section(given, "checkpoint_storage").get("host_path") == str(cluster.checkpoints)
+    if own or given.get("checkpoint_storage") is None:
         storage = pathlib.Path(options.storage_path or cluster.checkpoints).absolute()
         _make_storage(cluster, storage, options.account)
         config["checkpoint_storage"] = {"type": "shared_fs", "host_path": str(storage)}

@@ -113,6 +113,8 @@ def _check(name: str, uid: int, gid: int) -> None:
     if reason is not None:
         raise errors.CliError(
             f"the account '{name}' cannot run Determined with {sys.executable} "
-            f"({''.join(reason)}): install it where all accounts can read it, for example below "
-            "/opt"
+            f"({''.join(reason)}): install it where all accounts can read it, with a Python that "
+            "they can read too: /usr/bin/python3 -m venv /opt/determined && "
+            "/opt/determined/bin/pip install 'determined[master,agent]'; then start the cluster "
+            "with /opt/determined/bin/det"
         )

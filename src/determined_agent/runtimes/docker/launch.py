@@ -16,8 +16,9 @@ from typing import Any
 import msgspec
 
 from determined_agent import clock
-from determined_agent.container.environment import SHARED_FS_DIR, ContainerStart
+from determined_agent.container.environment import ContainerStart
 from determined_agent.devices.rocm_nodes import DeviceNodeError, rocm_nodes
+from determined_agent.runtimes import storage_mounts
 from determined_agent.runtimes.base import LaunchFailed
 from determined_agent.runtimes.docker.api import (
     DockerApi,
@@ -41,7 +42,7 @@ from determined_agent.runtimes.harness import locate_harness
 from determined_agent.runtimes.image_forms import ImageFormError, daemon_image
 from determined_agent.runtimes.task_files import make_dirs
 from determined_agent.settings.options import Settings
-from determined_wire.agent_link import Address, ContainerState, Failure, TaskUser
+from determined_wire.agent_link import Address, ContainerState, Failure, Mount, TaskUser
 
 DIRECTORY_LABEL = f"{LABEL}directory"
 """The agent directory that a container belongs to: agents of one machine may share an id."""
@@ -161,8 +162,25 @@ class Launcher:
             raise
 
     async def _create(self, start: ContainerStart) -> str:
+        """Create it. Raises ValueError if the directory of its storage is missing.
+
+        The daemon decides that: this agent may run in a container without that directory.
+        """
+        try:
+            return await self._create_with_mounts(start)
+        except DockerApiError as error:
+            missing = [m for m in start.spec.mounts if m.if_missing and _is_missing(m, error)]
+            if not missing:
+                raise
+            if any(m.if_missing != "skip" for m in missing):
+                raise ValueError(storage_mounts.missing_text(missing[0])) from error
+        mounts = tuple(m for m in start.spec.mounts if m not in missing)
+        spec = msgspec.structs.replace(start.spec, mounts=mounts)
+        return await self._create(msgspec.structs.replace(start, spec=spec))
+
+    async def _create_with_mounts(self, start: ContainerStart) -> str:
         for mount in start.spec.mounts:
-            if mount.container_path == SHARED_FS_DIR and os.geteuid() == 0:
+            if storage_mounts.is_created(mount) and os.geteuid() == 0:
                 _make_storage(mount.host_path, start.spec.user)
         body = create_body(start, self._settings, self._harness, await _render_nodes(start))
         body["Labels"][DIRECTORY_LABEL] = str(self._root)
@@ -223,6 +241,13 @@ class Launcher:
                 pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
             else:
                 return
+
+
+def _is_missing(mount: Mount, error: DockerApiError) -> bool:
+    """Whether Docker or Podman refuses a container because a mounted directory is missing."""
+    text = str(error).lower()
+    is_refusal = "does not exist" in text or "no such file or directory" in text
+    return is_refusal and mount.host_path.lower() in text
 
 
 def _make_storage(path: str, user: TaskUser) -> None:

@@ -1,7 +1,7 @@
-"""Limits the number of processes of a task by a cgroup of its own.
+"""Limits the processes and the memory of a task by cgroups of its own.
 
-If no cgroup can be created, the shim falls back to RLIMIT_NPROC, which counts all processes of the
-task's user together and does not apply to root.
+If none for processes can be created, the shim falls back to RLIMIT_NPROC, which counts all
+processes of the task's user together and does not apply to root.
 """
 
 from __future__ import annotations
@@ -10,34 +10,68 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+
 _PREFIX = "determined-"
+_FILES = {"pids": ("pids.max",), "memory": ("memory.max", "memory.limit_in_bytes")}
+"""By controller: the files of its limit, that of the unified hierarchy first."""
 
 
-def make_cgroup(container_id: str, limit: int) -> str:
-    """Create a task's cgroup of at most `limit` processes and threads; 0 for no limit.
+class GroupLimits(msgspec.Struct, frozen=True):
+    """The limits of a task; 0 for none."""
+
+    pids: int = 0
+    """Processes and threads."""
+    memory: int = 0
+    """Bytes, without those of swap."""
+
+    def of(self, controller: str) -> int:
+        """The limit that a controller enforces."""
+        return self.pids if controller == "pids" else self.memory
+
+
+def make_cgroups(container_id: str, limits: GroupLimits) -> list[str]:
+    """Create a task's cgroups.
 
     Returns:
-        Its directory; empty if there is no limit or no cgroup can be created.
+        Their directories: one for all limits, or one for each in older kernels' hierarchies. A
+        limit that cannot be set has none.
     """
-    if not limit:
-        return ""
-    for parent in _parents():
+    found: list[str] = []
+    for controller, files in _FILES.items():
+        limit = limits.of(controller)
+        if limit:
+            made = _make(container_id, controller, files, limit)
+            found += [made] if made and made not in found else []
+    return found
+
+
+def _make(container_id: str, controller: str, files: tuple[str, ...], limit: int) -> str:
+    for parent in _parents(controller):
         path = parent / f"{_PREFIX}{container_id}"
+        existed = path.exists()
         try:
             path.mkdir(exist_ok=True)
-            (path / "pids.max").write_text(f"{limit}\n")
+            file = next((path / name for name in files if (path / name).exists()), path / files[0])
+            file.write_text(f"{limit}\n")
         except OSError:
-            with contextlib.suppress(OSError):
-                path.rmdir()
+            if not existed:
+                with contextlib.suppress(OSError):
+                    path.rmdir()
             continue
         return str(path)
     return ""
 
 
+def has_memory_limit(group: str) -> bool:
+    """Whether a cgroup is one that limits memory."""
+    return any(Path(group, name).exists() for name in _FILES["memory"])
+
+
 def cgroup_members(container_id: str) -> list[int]:
     """Return the processes in a task's cgroup, regardless of their parents and environment."""
     found: list[int] = []
-    for parent in _parents():
+    for parent in _all_parents():
         with contextlib.suppress(OSError):  # it was never created
             text = (parent / f"{_PREFIX}{container_id}" / "cgroup.procs").read_text()
             found += [int(pid) for pid in text.split() if pid != "0"]
@@ -46,21 +80,25 @@ def cgroup_members(container_id: str) -> list[int]:
 
 def remove_cgroup(container_id: str) -> None:
     """Remove a task's cgroup, which must be empty."""
-    for parent in _parents():
+    for parent in _all_parents():
         with contextlib.suppress(OSError):  # it was never created
             (parent / f"{_PREFIX}{container_id}").rmdir()
 
 
-def _parents() -> Iterator[Path]:
+def _all_parents() -> list[Path]:
+    return list(dict.fromkeys(parent for name in _FILES for parent in _parents(name)))
+
+
+def _parents(controller: str) -> Iterator[Path]:
     """Yield the cgroups below which one for a task may be created, best first."""
     own = _current_cgroups()
     for kind, options, mounted in _hierarchies():
-        if kind == "cgroup" and "pids" in options and "pids" in own:
-            yield mounted / own["pids"]
+        if kind == "cgroup" and controller in options and controller in own:
+            yield mounted / own[controller]
         elif kind == "cgroup2" and "" in own:
             here = mounted / own[""]
             # A group that holds processes cannot delegate controllers: then a sibling is used.
-            yield from (g for g in (here, here.parent) if _delegates_pids(g))
+            yield from (g for g in (here, here.parent) if _delegates(g, controller))
 
 
 def _current_cgroups() -> dict[str, str]:
@@ -89,8 +127,8 @@ def _hierarchies() -> list[tuple[str, list[str], Path]]:
     ]
 
 
-def _delegates_pids(group: Path) -> bool:
+def _delegates(group: Path, controller: str) -> bool:
     try:
-        return "pids" in (group / "cgroup.subtree_control").read_text().split()
+        return controller in (group / "cgroup.subtree_control").read_text().split()
     except OSError:
         return False

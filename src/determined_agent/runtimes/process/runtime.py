@@ -6,6 +6,7 @@ It provides no isolation. Linux only: it needs /proc, pidfd and the child subrea
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import pwd
 import sys
@@ -17,22 +18,35 @@ import msgspec
 from determined_agent import clock
 from determined_agent.container.directory import ContainerDirectory, ContainerRecord, Exit
 from determined_agent.container.environment import (
-    SHARED_FS_DIR,
     ContainerStart,
     HostEnvironment,
     ignored_options,
     process_environment,
     to_host_path,
 )
+from determined_agent.runtimes import storage_mounts
 from determined_agent.runtimes.base import LaunchFailed, RuntimeUnavailable
 from determined_agent.runtimes.harness import interpreter, link_harness
-from determined_agent.runtimes.process.cgroups import make_cgroup, remove_cgroup
+from determined_agent.runtimes.process.cgroups import (
+    GroupLimits,
+    has_memory_limit,
+    make_cgroups,
+    remove_cgroup,
+)
+from determined_agent.runtimes.process.isolation import (
+    agent_directories,
+    find_obstacle,
+    kept_directories,
+)
 from determined_agent.runtimes.process.shim_process import ShimProcess, find_shim, start_shim
 from determined_agent.runtimes.task_files import make_dirs, make_run_dir, put_file
 from determined_agent.settings.options import Settings
 from determined_agent.shim.child import MAGIC
+from determined_agent.shim.isolation import SHARED
 from determined_agent.shim.spool import NOTE, SpoolWriter
 from determined_wire.agent_link import ContainerState, Failure, TaskUser
+
+log = logging.getLogger(__name__)
 
 _START_S = 30.0
 """A shim that has not started its task by then is considered hung."""
@@ -64,12 +78,22 @@ class ProcessRuntime:
         self._root = root
         self._has_gpus = has_gpus
         self._host: HostEnvironment | None = None
+        self._unisolated: str | None = None
+        """Why tasks cannot be isolated here; None before the first one that should be."""
+        self._told_memory = False
 
     async def check(self) -> None:
         if sys.platform != "linux" or not hasattr(os, "pidfd_open"):
             raise RuntimeUnavailable(
                 "container_runtime 'process' needs Linux 5.3 or later, this is "
                 f"{sys.platform}: run the agent on such a machine"
+            )
+        if os.getuid() != 0:
+            log.info("tasks run as the account of this agent", extra={"uid": os.getuid()})
+        else:
+            log.warning(
+                "this agent runs as root: tasks run as their agent user or the master's "
+                "security.default_task, and as root where neither names an account"
             )
 
     async def launch(
@@ -145,17 +169,19 @@ class ProcessRuntime:
             if path != file.path:
                 owner = None if file.is_root_owned else user
                 put_file(path, file.content, file.mode, owner)
-        for mount in spec.mounts:
-            if mount.container_path == SHARED_FS_DIR:
-                make_dirs(mount.host_path, 0o755, user)
+        mounts = tuple(m for m in spec.mounts if storage_mounts.prepare(m, user))
+        start = msgspec.structs.replace(start, spec=msgspec.structs.replace(spec, mounts=mounts))
         command = self._command(directory, start, user)
         uid, gid = (user.uid, user.gid) if user else (0, 0)
         limit = self._settings.container_pids_limit
-        group = make_cgroup(start.container_id, limit)
+        group = "\n".join(self._make_cgroups(start.container_id))
         numbers = (uid, gid, self._settings.log_spool_bytes, limit, int(command.is_relay))
         variables = (f"{name}={value}" for name, value in command.env.items())
         size = str(len(command.argv))
-        fields = [command.cwd, *map(str, numbers), group, size, *command.argv, *variables]
+        private, kept = self._isolation(directory, start, command, user)
+        isolation = [private, str(len(kept)), *kept]
+        fields = [command.cwd, *map(str, numbers), group, *isolation]
+        fields += [size, *command.argv, *variables]
         if any("\0" in field for field in fields):
             raise ValueError("a NUL in an argument or an environment variable of the task")
         encoded = [field.encode("utf-8", "surrogateescape") for field in fields]
@@ -173,6 +199,43 @@ class ProcessRuntime:
         if not argv:
             raise ValueError("the container's entry point is empty")
         return TaskCommand(cwd=cwd, argv=argv, env=env)
+
+    def _make_cgroups(self, container_id: str) -> list[str]:
+        limits = GroupLimits(
+            pids=self._settings.container_pids_limit, memory=self._settings.container_memory_limit
+        )
+        made = make_cgroups(container_id, limits)
+        is_limited = any(has_memory_limit(group) for group in made)
+        if limits.memory and not is_limited and not self._told_memory:
+            self._told_memory = True
+            log.warning("container_memory_limit has no effect: no cgroup can be made for it")
+        return made
+
+    def _isolation(
+        self,
+        directory: ContainerDirectory,
+        start: ContainerStart,
+        command: TaskCommand,
+        user: TaskUser | None,
+    ) -> tuple[str, list[str]]:
+        """The directory of a task's own temporary directories, and those of the machine it keeps.
+
+        A task of the agent's own account can read everything of the agent, so it gets none.
+        """
+        if user is None or command.is_relay or not self._settings.process_isolation:
+            return "", []
+        if self._unisolated is None:
+            self._unisolated = find_obstacle()
+        if self._unisolated:
+            return "", []
+        private = directory.path / "private"
+        for number in range(len(SHARED)):
+            own = private / str(number)
+            own.mkdir(parents=True, exist_ok=True)
+            own.chmod(0o1777)
+        given = [str(directory.run_dir), command.cwd, str(self._root / "pythonpath")]
+        given += [mount.host_path for mount in start.spec.mounts]
+        return str(private), kept_directories([*given, *agent_directories(self._root)])
 
     def _host_facts(self, user: TaskUser | None, work_dir: str) -> HostEnvironment:
         """The machine as a task sees it; an account without a home has the work directory."""

@@ -1,4 +1,4 @@
-"""The page on which a person signs in: a plain form that needs no scripts."""
+"""The login that needs no scripts: a plain form."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from urllib.parse import parse_qs, quote
 
 from determined_master.api.access.auth import open_session, set_login_cookie
 from determined_master.api.http.access import SIGNED_IN
+from determined_master.api.http.prefix import path_prefix
 from determined_master.api.http.routes import Call, Reply, plain_route
 from determined_master.domain.errors import DetError
 from determined_master.services.access.auth import Auth
 
 MAX_FORM_BYTES = 10_000
+FORM_ADDRESS = "/det/login?form=1"
+"""Of the form, also where `/det/login` is a page with scripts."""
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; margin: 0; color: #1b1f24; background: #f6f7f9; }
 main { max-width: 20rem; margin: 12vh auto; padding: 2rem; background: #fff;
@@ -43,38 +46,52 @@ _HEADERS = (
 )
 
 
-@plain_route("GET", "/det/login", access=SIGNED_IN, public=True)
-async def login_page(call: Call) -> Reply:
+def login_form(call: Call) -> Reply:
     """The form; `redirect` names the page that a person came from."""
-    return _page(_form(_target(call), "", ""))
+    return _page(_form(call, "", ""))
+
+
+def form_address(call: Call) -> str:
+    """The address of the form that leads back to the same page."""
+    target = login_target(call)
+    address = path_prefix(call.http) + FORM_ADDRESS
+    return address + (f"&redirect={quote(target, safe='/')}" if target else "")
 
 
 @plain_route("POST", "/det/login", access=SIGNED_IN, public=True)
 async def submit_login(call: Call, auth: Auth) -> Reply:
     """Sign in and lead back, or show the form again with the reason."""
-    target = _target(call)
+    target = login_target(call)
     form = parse_qs(call.body[:MAX_FORM_BYTES].decode(errors="replace"), keep_blank_values=True)
     username = form.get("username", [""])[0]
     try:
         opened = await open_session(call, auth, username, form.get("password", [""])[0], False)
     except DetError as error:
-        return _page(_form(target, username, error.text), status=401)
+        return _page(_form(call, username, error.text), status=401)
     set_login_cookie(call, opened)
     if target:
-        return Reply(status=303, headers=(("location", target), *_HEADERS))
+        return Reply(status=303, headers=(("location", _behind_proxy(call, target)), *_HEADERS))
     name = html.escape(opened.user.username)
     return _page(f"<h1>Signed in</h1><p>You are signed in as {name}.</p>")
 
 
-def _target(call: Call) -> str:
+def login_target(call: Call) -> str:
     """The page to return to: of this master only; empty for none."""
     target = parse_qs(call.http.query).get("redirect", [""])[0]
     is_own = target.startswith("/") and not target.startswith(("//", "/\\"))
     return target if is_own and target.isprintable() and target.isascii() else ""
 
 
-def _form(target: str, username: str, fault: str) -> str:
-    action = f"/det/login?redirect={quote(target, safe='/')}" if target else "/det/login"
+def _behind_proxy(call: Call, target: str) -> str:
+    """The address of a page of the master as the browser knows it."""
+    prefix = path_prefix(call.http)
+    return target if target.startswith(f"{prefix}/") else prefix + target
+
+
+def _form(call: Call, username: str, fault: str) -> str:
+    target = login_target(call)
+    query = f"?redirect={quote(target, safe='/')}" if target else ""
+    action = f"{path_prefix(call.http)}/det/login{query}"
     error = f'<p class="error" role="alert">{html.escape(fault)}</p>' if fault else ""
     return f"""<h1>Sign in to Determined</h1>{error}
 <form method="post" action="{html.escape(action)}">

@@ -15,10 +15,17 @@ from determined_master.api.http.access import FILTERED, IN_SERVICE, SIGNED_IN, o
 from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import pagination
 from determined_master.domain.access.roles import ROLES
+from determined_master.domain.access.rules import Caller
 from determined_master.records.access import AssignmentRow
 from determined_master.services.access.roles import Roles
 from determined_wire.rest import roles as wire
 from determined_wire.rest.types.rbac import Role
+
+
+async def permissions_message(caller: Caller, roles: Roles) -> wire.GetPermissionsSummaryResponse:
+    """Permissions of a caller, by place."""
+    found = await roles.summary(caller)
+    return wire.GetPermissionsSummaryResponse(roles=_roles(found), assignments=summaries(found))
 
 
 @route("GET", "/api/v1/permissions/summary", access=SIGNED_IN)
@@ -26,8 +33,7 @@ async def get_permissions_summary(
     call: Call, request: wire.GetPermissionsSummaryRequest, roles: Roles
 ) -> wire.GetPermissionsSummaryResponse:
     """The caller's permissions, by place."""
-    found = await roles.summary(call.caller)
-    return wire.GetPermissionsSummaryResponse(roles=_roles(found), assignments=summaries(found))
+    return await permissions_message(call.caller, roles)
 
 
 @route("GET", "/api/v1/roles/workspace/{workspace_id}", access=on("workspace", "workspace_id"))

@@ -8,6 +8,7 @@ from determined_master.api.access.user_shapes import change_of, change_of_new, u
 from determined_master.api.http.access import IN_SERVICE, SIGNED_IN, of_task
 from determined_master.api.http.routes import Call, plain_route, route
 from determined_master.api.shapes import pagination
+from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import InvalidArgument
 from determined_master.records.access import UserFilter, UserRow
 from determined_master.services.access.users import ListOrder, UserChange, Users
@@ -142,10 +143,7 @@ async def get_user_setting(
     call: Call, request: GetUserSettingRequest, users: Users
 ) -> GetUserSettingResponse:
     """The caller's settings of the web interface."""
-    stored = await users.settings(call.caller)
-    return GetUserSettingResponse(
-        settings=[UserWebSetting(key=k, storage_path=p, value=v) for k, p, v in stored]
-    )
+    return await settings_message(call.caller, users)
 
 
 @route("POST", "/api/v1/users/setting", access=SIGNED_IN)
@@ -178,6 +176,14 @@ async def plain_users(call: Call, users: Users) -> list[dict[str, Any]]:
     """All users, as older clients read them."""
     found, _ = await users.list_all(call.caller, UserFilter(), ListOrder())
     return [_plain_user(row) for row in found]
+
+
+async def settings_message(caller: Caller, users: Users) -> GetUserSettingResponse:
+    """The caller's settings of the web interface, as their route answers."""
+    stored = await users.settings(caller)
+    return GetUserSettingResponse(
+        settings=[UserWebSetting(key=k, storage_path=p, value=v) for k, p, v in stored]
+    )
 
 
 def _plain_user(row: UserRow) -> dict[str, Any]:

@@ -240,6 +240,12 @@ def _summary(
     )
 
 
+def agent_text(agent: AgentSnapshot, agents: Agents) -> bytes:
+    """The JSON of an agent for those who see all tasks."""
+    seen = _agent(agent, agents.containers_on(agent.id))
+    return encode(_with_rest(seen, agents.backoff_of(agent.id)))
+
+
 def _agent(
     agent: AgentSnapshot, held: Held, *, with_slots: bool = True, with_containers: bool = True
 ) -> Agent:

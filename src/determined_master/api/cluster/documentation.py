@@ -36,18 +36,20 @@ pre { overflow-x: auto; padding: .75rem 1rem; background: #f3f5f8; border-radius
 code { font: .875em ui-monospace, monospace; }
 :not(pre) > code { padding: .1em .3em; background: #f3f5f8; border-radius: 3px; }
 table { display: block; overflow-x: auto; border-collapse: collapse; }
+img { max-width: 100%; height: auto; border: 1px solid #d5d9e0; border-radius: 6px; }
 th, td { padding: .35rem .75rem; text-align: left; vertical-align: top;
          border-bottom: 1px solid #d5d9e0; }
 @media (prefers-color-scheme: dark) {
   body { color: #e6e8eb; background: #14171b; } a { color: #8ab4f8; }
-  pre, :not(pre) > code { background: #1f242b; } th, td { border-color: #333a44; }
+  pre, :not(pre) > code { background: #1f242b; } th, td, img { border-color: #333a44; }
 }
 """
 _HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 _HEADERS = (
     (
         "content-security-policy",
-        f"default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none'; frame-ancestors 'none'",
+        f"default-src 'none'; style-src 'sha256-{_HASH}'; img-src 'self'; base-uri 'none'; "
+        "frame-ancestors 'none'",
     ),
     ("cache-control", "public, max-age=300"),
 )
@@ -61,8 +63,13 @@ async def docs_start(call: Call) -> Reply:
 
 @plain_route("GET", "/docs/{page*}", access=SIGNED_IN, public=True)
 async def docs_page(call: Call) -> Reply:
-    """One page by its name, with or without `.md`."""
-    return await _answer(call.parameters["page"].removesuffix(".md"))
+    """One page by its name, with or without `.md`, or one of the pages' pictures."""
+    name = call.parameters["page"]
+    picture = _pictures().get(name)
+    if picture is not None:
+        body = await asyncio.to_thread(picture.read_bytes)
+        return Reply(body, content_type="image/png", headers=_HEADERS)
+    return await _answer(name.removesuffix(".md"))
 
 
 async def _answer(name: str) -> Reply:
@@ -72,12 +79,22 @@ async def _answer(name: str) -> Reply:
     return Reply(body, content_type="text/html; charset=utf-8", headers=_HEADERS)
 
 
+def _root() -> Path:
+    """The files of the wheel, in a clone those of the repository."""
+    packed = PACKAGE / "documentation"
+    return packed if packed.is_dir() else PACKAGE.parents[1] / "docs"
+
+
 @cache
 def _pages() -> dict[str, Path]:
-    """Files by name: those of the wheel, in a clone those of the repository."""
-    packed = PACKAGE / "documentation"
-    root = packed if packed.is_dir() else PACKAGE.parents[1] / "docs"
+    root = _root()
     return {path.relative_to(root).with_suffix("").as_posix(): path for path in root.rglob("*.md")}
+
+
+@cache
+def _pictures() -> dict[str, Path]:
+    root = _root()
+    return {path.relative_to(root).as_posix(): path for path in root.rglob("*.png")}
 
 
 @cache
@@ -90,6 +107,9 @@ def _rendered(name: str) -> bytes:
             if child.type == "link_open":
                 target = _link(name, str(child.attrs.pop("href")))
                 child.attrs.update({"href": target} if target else {})
+            elif child.type == "image":
+                picture = _normal(PurePosixPath(name).parent / str(child.attrs["src"]))
+                child.attrs["src"] = f"/docs/{picture}" if picture in _pictures() else ""
     for opened, title in pairwise(tokens):
         if opened.type == "heading_open":
             opened.attrSet("id", _anchor(title.content))

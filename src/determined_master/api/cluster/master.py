@@ -7,6 +7,7 @@ from typing import Any
 
 from determined_master.api.cluster.messages import shown_message
 from determined_master.api.http.access import IN_SERVICE, SIGNED_IN
+from determined_master.api.http.prefix import HEADER, path_prefix
 from determined_master.api.http.routes import (
     ANONYMOUS,
     Call,
@@ -34,19 +35,6 @@ from determined_wire.rest.master import (
 from determined_wire.rest.types.log import LogEntry, LogLevel
 
 LEVELS = {level.name.removeprefix("LOG_LEVEL_"): level for level in LogLevel}
-HTML = "text/html; charset=UTF-8"
-PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head><meta charset="utf-8"><title>Determined</title></head>
-<body>
-<h1>Determined {version}</h1>
-<p>This master has no web interface yet. Its API:
-<a href="/api/v1/openapi.json">OpenAPI document</a>,
-<a href="/info">facts</a>, <a href="/health">health</a>.</p>
-<p>On the command line: <code>det -m {address} user login</code></p>
-</body>
-</html>
-"""
 
 
 @route("GET", "/api/v1/master", access=SIGNED_IN, public=True)
@@ -54,6 +42,11 @@ async def get_master(
     call: Call, request: GetMasterRequest, master: Master, cluster_messages: ClusterMessages
 ) -> GetMasterResponse:
     """What clients need to know before they log in."""
+    return await master_message(master, cluster_messages)
+
+
+async def master_message(master: Master, cluster_messages: ClusterMessages) -> GetMasterResponse:
+    """The facts that everybody may know, with the message that is shown now."""
     facts = master.facts
     return GetMasterResponse(
         version=facts.version,
@@ -64,6 +57,7 @@ async def get_master(
         feature_switches=facts.feature_switches,
         user_management_enabled=True,
         rbac_enabled=facts.shows_roles,
+        has_custom_logo=facts.has_custom_logo,
         strict_job_queue_control=facts.is_queue_strict,
         cluster_message=shown_message(await cluster_messages.current()),
     )
@@ -163,13 +157,6 @@ async def health(call: Call, master: Master) -> Any:
 
 @plain_route("GET", "/", access=SIGNED_IN, public=True)
 async def root(call: Call) -> Reply:
-    """Send browsers to the web interface."""
-    return Reply(status=301, headers=(("location", "/det"),))
-
-
-@plain_route("GET", "/det/{path**}", access=SIGNED_IN, public=True)
-async def page(call: Call, master: Master) -> Reply:
-    """A page that names the API, at every address of the web interface."""
-    address = f"{'https' if call.http.is_secure else 'http'}://HOST:PORT"
-    text = PAGE.format(version=master.facts.version, address=address)
-    return Reply(text.encode(), content_type=HTML)
+    """Send browsers to the web UI."""
+    headers = (("location", f"{path_prefix(call.http)}/det"), ("vary", HEADER))
+    return Reply(status=301, headers=headers)

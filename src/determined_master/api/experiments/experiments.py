@@ -350,6 +350,16 @@ async def full_experiment(
     )
 
 
+def live_text(row: ExperimentRow, live: LiveAllocations) -> bytes:
+    """The JSON of an experiment without what never changes, or depends on who reads it."""
+    state = _shown(row.id, row.state, live)
+    size = row.model_definition_size
+    members = to_json(_experiment(row, state=state, model_definition_size=size))
+    for name in ("config", "originalConfig", "hyperparameters", "trialIds"):
+        members.pop(name, None)
+    return msgspec.json.encode(members)
+
+
 def in_list(
     listed: ListItem, rendered: Rendered, with_best: bool, live: LiveAllocations
 ) -> Experiment:

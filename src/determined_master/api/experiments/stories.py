@@ -9,6 +9,7 @@ from determined_master.api.http.access import on
 from determined_master.api.http.routes import Call, route
 from determined_master.records.stories import StoryLine, ThingWithStory
 from determined_master.services.experiments.stories import Stories, request_of
+from determined_master.services.experiments.story_texts import short_text
 from determined_wire import own
 from determined_wire.rest.types.shared import Pagination
 
@@ -44,7 +45,7 @@ async def _story(
         call.caller, kind, request.id, offset=request.offset, limit=request.limit
     )
     return own.GetStoryResponse(
-        lines=[_line(line, story.trials) for line in story.lines],
+        lines=[_line(line, story.trials, request.is_verbose) for line in story.lines],
         pagination=Pagination(
             offset=request.offset,
             limit=request.limit,
@@ -56,7 +57,8 @@ async def _story(
     )
 
 
-def _line(line: StoryLine, trials: Mapping[str, int]) -> own.StoryLine:
+def _line(line: StoryLine, trials: Mapping[str, int], is_verbose: bool) -> own.StoryLine:
+    trial_id = trials.get(request_of(line), 0)
     detail: dict[str, Any] = {k: v for k, v in line.event.items() if k != "event"}
     return own.StoryLine(
         at=line.at,
@@ -66,5 +68,6 @@ def _line(line: StoryLine, trials: Mapping[str, int]) -> own.StoryLine:
         event=str(line.event.get("event", "")),
         detail=detail,
         effects=[str(effect.get("effect", effect)) for effect in line.effects],
-        trial_id=trials.get(request_of(line), 0),
+        trial_id=trial_id,
+        text=short_text(line, trial_id, is_verbose=is_verbose),
     )

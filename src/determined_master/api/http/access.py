@@ -5,7 +5,8 @@
 
 `access` holds where roles decide (`security.authz.type: rbac`). `task` says that the token of a
 task may call the route, and what of the request must be of that task. `public=True` needs no
-token. `authenticates=True`: the function itself checks a credential that is no user's token.
+token; with `knows_session=True` it gets the caller of a valid session all the same.
+`authenticates=True`: the function itself checks a credential that is no user's token.
 """
 
 from __future__ import annotations

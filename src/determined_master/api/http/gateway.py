@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from determined_master.api.http.access import find_foreign
-from determined_master.api.http.bodies import read_body
+from determined_master.api.http.bodies import Bodies
 from determined_master.api.http.errors import gateway_body, status_of, stream_body
 from determined_master.api.http.exchange import (
     GZIP_FROM_BYTES,
@@ -73,17 +73,22 @@ class GatewayRoute:
         self._rule = route.task
 
     async def read(
-        self, http: Http, values: tuple[str, ...], receive: Receive, threads: Executor
+        self,
+        http: Http,
+        values: tuple[str, ...],
+        receive: Receive,
+        bodies: Bodies,
+        threads: Executor,
     ) -> Message:
         """Build the request from path, query and body; the path wins over the body.
 
         Raises:
             InvalidArgument: a part of it cannot be read, or it has too many values.
-            TooLarge, ResourceExhausted: as `read_body`.
+            TooLarge, ResourceExhausted, Unavailable: as `Bodies.read`.
         """
         body = b""
         if self._body:
-            body = await read_body(receive, http, is_large=self.route.has_large_body)
+            body = await bodies.read(receive, http, is_large=self.route.has_large_body)
         message = self._decode_at_once(body) if len(body) < THREAD_FROM_BYTES else None
         if message is None:
             loop = asyncio.get_running_loop()

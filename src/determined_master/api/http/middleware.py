@@ -8,6 +8,7 @@ from urllib.parse import quote
 import msgspec
 
 from determined_master.api.http.exchange import Http
+from determined_master.api.http.prefix import path_prefix
 from determined_master.api.http.reauthorization import Visit
 from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import PermissionDenied, Unauthenticated
@@ -71,9 +72,9 @@ class Entry(msgspec.Struct, frozen=True):
 class SignIn(Unauthenticated):
     """A person can sign in and return to where this was raised."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, prefix: str = "") -> None:
         super().__init__("sign in first")
-        self.location = f"/det/login?redirect={quote(path, safe='/:')}"
+        self.location = f"{prefix}/det/login?redirect={prefix}{quote(path, safe='/:')}"
 
 
 async def admit_to_service(
@@ -119,7 +120,8 @@ async def admit_to_service(
             http.token = token
             return Entry(caller, spent)
     if found or "text/html" in http.header("accept"):
-        raise SignIn(http.raw_path.decode("latin-1") + (f"?{http.query}" if http.query else ""))
+        path = http.raw_path.decode("latin-1") + (f"?{http.query}" if http.query else "")
+        raise SignIn(path, path_prefix(http))
     raise Unauthenticated("token missing")
 
 

@@ -75,11 +75,17 @@ def _operation(route: Route, body: str, schemas: dict[str, Any]) -> dict[str, An
     operation: dict[str, Any] = {
         "operationId": route.name,
         "summary": (route.handler.__doc__ or "").split("\n")[0],
-        "tags": [route.path.split("/")[3] if route.path.startswith("/api/v1/") else "plain"],
+        "tags": [_tag(route.path)],
         "security": [] if route.is_public else [{"token": []}],
         "parameters": [_parameter(route, name) for name in names],
         "responses": {"200": {"description": "done"}},
     }
+    operation["parameters"] += [
+        {"name": name, "in": "query", "schema": SCALARS["string"]} for name in route.query
+    ]
+    if route.produces:
+        content = {route.produces: {"schema": SCALARS["string"]}}
+        operation["responses"] = {"200": {"description": "done", "content": content}}
     if route.request is not None and not body:
         operation["parameters"] += _query(route.request, set(names))
     if route.request is not None and body:
@@ -99,6 +105,12 @@ def _operation(route: Route, body: str, schemas: dict[str, Any]) -> dict[str, An
             },
         }
     return operation
+
+
+def _tag(path: str) -> str:
+    if path.startswith("/api/ui/v1/"):
+        return "ui"
+    return path.split("/")[3] if path.startswith("/api/v1/") else "plain"
 
 
 def _parameter(route: Route, name: str) -> dict[str, Any]:

@@ -39,6 +39,8 @@ PAGE_HEADERS: tuple[Header, ...] = (
     (b"referrer-policy", b"same-origin"),
 )
 """Of our own pages."""
+NOT_MODIFIED = 304
+"""Its answer has no body and no policy: the client keeps those of the page in its cache."""
 
 _encoder = msgspec.json.Encoder()
 
@@ -75,12 +77,17 @@ async def send_answer(send: Send, receive: Receive, http: Http, answer: Any) -> 
     headers = [
         (b"content-type", answer.content_type.encode()),
         *SECURITY_HEADERS,
-        *(PAGE_HEADERS if answer.content_type.startswith("text/html") else ()),
-        *((name.encode(), value.encode()) for name, value in answer.headers),
+        *_own_headers(answer),
         *http.set_headers,
     ]
-    if isinstance(answer.body, bytes):
-        await send_body(send, answer.status, headers, answer.body)
+    if answer.status == NOT_MODIFIED:
+        await send({"type": "http.response.start", "status": NOT_MODIFIED, "headers": headers})
+        await send({"type": "http.response.body", "body": b""})
+    elif isinstance(answer.body, bytes):
+        headers.append((b"content-length", b"%d" % len(answer.body)))
+        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        body = b"" if http.method == "HEAD" else answer.body
+        await send({"type": "http.response.body", "body": body})
     else:
         try:
             await while_connected(receive, _send_pieces(send, answer.status, headers, answer.body))
@@ -98,6 +105,18 @@ async def send_text_error(
 ) -> None:
     """Answer with an error that has no class of its own."""
     await send_body(send, status, (*HEADERS, *added), plain_body(text))
+
+
+def _own_headers(answer: Reply) -> list[Header]:
+    """The answer's headers, on pages also those of `PAGE_HEADERS` that it does not set.
+
+    Browsers enforce every policy that they get: a page with its own must not get a second one.
+    """
+    own = [(name.encode(), value.encode()) for name, value in answer.headers]
+    is_page = answer.content_type.startswith("text/html") and answer.status != NOT_MODIFIED
+    names = {name for name, _ in own}
+    added = [header for header in PAGE_HEADERS if header[0] not in names] if is_page else []
+    return [*added, *own]
 
 
 async def _send_pieces(

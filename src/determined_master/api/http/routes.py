@@ -94,6 +94,8 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     """The permissions that a caller needs with roles."""
     is_public: bool = False
     """Whether it needs no token."""
+    knows_session: bool = False
+    """Whether a public route gets the caller of a valid session instead of `ANONYMOUS`."""
     authenticates: bool = False
     """Whether the function itself authenticates its caller, and not by a user's token."""
     has_large_body: bool = False
@@ -106,8 +108,14 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     """Types of the services that the function takes as its last parameters."""
     given: tuple[Any, ...] = ()
     """These services; set by `bind`."""
+    query: tuple[str, ...] = ()
+    """Names of a plain route's parameters in the query, each a text; for its documentation."""
+    produces: str = ""
+    """The content type of a plain route's answer, if it is none of JSON."""
     body: str = ""
     """Our own routes only: `*` when the body is read. Others go by the public API's list."""
+    is_audited: bool = False
+    """Whether each successful call is stored as an act of its caller."""
 
     @property
     def name(self) -> str:
@@ -128,6 +136,7 @@ class Declared(TypedDict, total=False):
 
     access: Required[Rule | Need]
     public: bool
+    knows_session: bool
     authenticates: bool
     large_body: bool
     task: TaskRule
@@ -168,12 +177,18 @@ def stream_route(
 
 
 def plain_route(
-    method: str, path: str, **options: Unpack[Declared]
+    method: str,
+    path: str,
+    *,
+    query: tuple[str, ...] = (),
+    produces: str = "",
+    **options: Unpack[Declared],
 ) -> Callable[[Callable[Concatenate[Call, ...], Awaitable[Any]]], Route]:
     """Declare any other route: it returns what msgspec writes as JSON, or a `Reply`."""
 
     def declare(handler: Callable[Concatenate[Call, ...], Awaitable[Any]]) -> Route:
-        return _declared("plain", method, path, handler, options)
+        route = _declared("plain", method, path, handler, options)
+        return msgspec.structs.replace(route, query=query, produces=produces)
 
     return declare
 
@@ -232,6 +247,7 @@ def _declared(
         handler=handler,
         access=rule_of(options["access"]),
         is_public=options.get("public", False),
+        knows_session=options.get("knows_session", False),
         authenticates=options.get("authenticates", False),
         has_large_body=options.get("large_body", False),
         task=options.get("task"),

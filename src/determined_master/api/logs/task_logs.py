@@ -146,23 +146,25 @@ async def task_logs(
     await tasks.get(call.caller, request.task_id)
     wanted = _filter(request, tuple(request.allocation_ids))
     async for page in _pages(call, [request.task_id], wanted, request, task_logs):
-        yield [
-            task_wire.TaskLogsResponse(
-                id=str(row.id),
-                timestamp=row.logged_at,
-                message=_message(row),
-                level=WIRE_LEVELS[row.level],
-                task_id=row.task_id,
-                allocation_id=row.allocation_id,
-                agent_id=row.agent_id,
-                container_id=row.container_id,
-                rank_id=row.rank_id,
-                log=row.log,
-                source=row.source,
-                stdtype=row.stdtype,
-            )
-            for row in page
-        ]
+        yield [task_line(row) for row in page]
+
+
+def task_line(row: LogRow) -> task_wire.TaskLogsResponse:
+    """A line as its task shows it."""
+    return task_wire.TaskLogsResponse(
+        id=str(row.id),
+        timestamp=row.logged_at,
+        message=_message(row),
+        level=WIRE_LEVELS[row.level],
+        task_id=row.task_id,
+        allocation_id=row.allocation_id,
+        agent_id=row.agent_id,
+        container_id=row.container_id,
+        rank_id=row.rank_id,
+        log=row.log,
+        source=row.source,
+        stdtype=row.stdtype,
+    )
 
 
 @stream_route(

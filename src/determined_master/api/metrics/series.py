@@ -35,7 +35,7 @@ async def compare_trials(
 ) -> wire.CompareTrialsResponse:
     """Series of metrics of several trials, in a bounded number of points that keeps spikes."""
     part = Range(request.start_batches, request.end_batches, request.max_datapoints)
-    found = await series.compare(call.caller, request.trial_ids, _metrics(request), part, _points)
+    found = await series.compare(call.caller, request.trial_ids, _metrics(request), part, _texts)
     return wire.CompareTrialsResponse(trials=[_comparable(one) for one in found])
 
 
@@ -59,11 +59,11 @@ async def get_validation_history(
 
 def data_points(points: Sequence[PointRow]) -> Sequence[DataPoint]:
     """Points as charts read them; as text, since there may be thousands."""
-    return ready_list(DataPoint, _points(points))
+    return ready_list(DataPoint, msgspec.json.encode([_point(p) for p in points]))
 
 
-def _points(points: Sequence[PointRow]) -> bytes:
-    return msgspec.json.encode([_point(p) for p in points])
+def _texts(points: Sequence[PointRow]) -> list[bytes]:
+    return [_ENCODER.encode(_point(p)) for p in points]
 
 
 def one_metric(name: str, type_: MetricType, group: str) -> MetricName:
@@ -112,6 +112,9 @@ def _comparable(series: TrialSeries) -> wire.ComparableTrial:
         for group, points in series.groups
     ]
     return wire.ComparableTrial(trial=trial, metrics=metrics)
+
+
+_ENCODER = msgspec.json.Encoder()
 
 
 class _Point(msgspec.Struct, omit_defaults=True):

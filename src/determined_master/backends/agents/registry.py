@@ -60,11 +60,19 @@ class KnownAgent:
         """Number of the last message of that boot that is committed."""
         self.clock_ahead_us = 0
         """Subtracted from the times of its tasks' lines."""
+        self.is_ending = False
+        """Its cloud takes the machine of that boot back."""
+
+    @property
+    def shown(self) -> AgentSnapshot:
+        """Its snapshot as others see it: a machine that ends soon drains."""
+        return replace(self.snapshot, is_draining=True) if self.is_ending else self.snapshot
 
     def joined(self, hello: Hello, address: str) -> None:
         """Adopt the agent's description of itself; a new boot numbers its messages again."""
         if hello.boot_id != self.boot_id:
             self.boot_id, self.received = hello.boot_id, 0
+            self.is_ending = False
         self.snapshot = replace(
             self.snapshot,
             pool=hello.resource_pool,
@@ -97,7 +105,7 @@ class Registry:
 
     def snapshots(self) -> Sequence[AgentSnapshot]:
         """All agents that are connected or may still reconnect."""
-        return [agent.snapshot for agent in self._agents.values()]
+        return [agent.shown for agent in self._agents.values()]
 
     def find(self, agent_id: str) -> KnownAgent | None:
         return self._agents.get(agent_id)

@@ -22,6 +22,7 @@ from determined_wire.agent_link import (
     FromMaster,
     Hello,
     LogBatch,
+    MachineEnding,
     MasterAck,
     Ping,
     Pong,
@@ -30,6 +31,7 @@ from determined_wire.agent_link import (
 log = logging.getLogger(__name__)
 
 MAX_QUEUED_CHANGES = 256
+MAX_REASON = 300
 _TRIES = 6
 _FIRST_PAUSE_S = 0.1
 _STALL_S = 2.0
@@ -70,6 +72,8 @@ class Session:
         self._has_received = asyncio.Event()
         self._stop = asyncio.Event()
         self._reason = ""
+        self._is_ending = False
+        """The end of the machine was announced on this connection."""
 
     async def serve(self, send_orders_after: int) -> None:
         """Serve the connection; return when it has ended.
@@ -138,6 +142,8 @@ class Session:
                     intake.put(by_our_clock(message, self._agent.clock_ahead_us))
                 case ContainerChanged():
                     await self._changes.put(message)
+                case MachineEnding(reason=reason):
+                    await self._end_work(reason)
                 case AgentAck(number=number):
                     self._agent.orders.acknowledge(number)
                 case Pong():
@@ -146,6 +152,19 @@ class Session:
                     raise Malformed("a second hello on one connection")
                 case _:
                     assert_never(message)
+
+    async def _end_work(self, reason: str) -> None:
+        """Let the agent's work save itself, and give it no more: its machine ends soon."""
+        agent = self._agent
+        if self._is_ending:
+            return
+        self._is_ending = agent.is_ending = True
+        text = " ".join(reason.split())[:MAX_REASON] or "its cloud gives no reason"
+        log.warning("a machine is taken back", extra={"agent": agent.snapshot.id, "reason": text})
+        try:
+            await self._events.machine_ending(agent.snapshot, agent.boot_id, text)
+        except Exception:  # the agent announces it again on its next connection
+            log.exception("a machine's end was not stored", extra={"agent": agent.snapshot.id})
 
     async def _next(self) -> FromAgent:
         """The next message; the session ends when none comes in time."""

@@ -12,8 +12,8 @@ from determined_master.ports import LaunchFailed, ProviderFailed
 
 ROOM = "InsufficientInstanceCapacity"
 _UNDECIDED = (
-    # The token's first request was accepted and its answer lost. This request differs from it, for
-    # example in the start time of a spot request. The machines of the first will be listed.
+    # The token's first request was accepted and its answer lost. This request differs from it
+    # because the settings have changed. The machines of the first will be listed.
     "IdempotentParameterMismatch",
     "InternalError",
     "InternalFailure",
@@ -22,7 +22,7 @@ _UNDECIDED = (
     "Unavailable",
 )
 """Answers that do not tell which machines were, or will be, started."""
-_GONE = ("InvalidInstanceID.NotFound", "InvalidSpotInstanceRequestID.NotFound")
+_GONE = "InvalidInstanceID.NotFound"
 _REMEDIES = {
     ROOM: "try another zone, type of instance, or wait",
     "SpotMaxPriceTooLow": "raise provider.spot_max_price, or leave it out",
@@ -80,26 +80,9 @@ class Ec2:
             pages = self._client.get_paginator("describe_instances").paginate(Filters=filters)
             return [i for page in pages for r in page["Reservations"] for i in r["Instances"]]
 
-    def spot_requests(self, filters: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """All spot requests that match the filters. Raises Refused, ProviderFailed."""
-        with errors("describe_spot_instance_requests"):
-            pager = self._client.get_paginator("describe_spot_instance_requests")
-            pages = pager.paginate(Filters=filters)
-            return [r for page in pages for r in page["SpotInstanceRequests"]]
-
     def end_instances(self, ids: Sequence[str]) -> None:
         """Terminate; missing machines are no error. Raises Refused, ProviderFailed."""
         each(ids, lambda some: self.call("terminate_instances", InstanceIds=some))
-
-    def cancel_requests(self, ids: Sequence[str]) -> None:
-        """Cancel spot requests, ignoring those that do not exist.
-
-        Raises Refused, ProviderFailed.
-        """
-        each(
-            ids,
-            lambda some: self.call("cancel_spot_instance_requests", SpotInstanceRequestIds=some),
-        )
 
     def close(self) -> None:
         self._client.close()
@@ -120,7 +103,7 @@ def each(ids: Sequence[str], act: Callable[[list[str]], object]) -> None:
     try:
         act(list(ids))
     except Ec2Refused as error:
-        if error.code not in _GONE:
+        if error.code != _GONE:
             raise
         if len(ids) > 1:
             for one in ids:

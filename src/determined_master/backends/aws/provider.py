@@ -1,4 +1,4 @@
-"""On-demand machines of AWS: EC2 instances of one pool, identified by their tags."""
+"""Machines of AWS, spot or not: EC2 instances of one pool, identified by their tags."""
 
 from __future__ import annotations
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterable, Mapping
-from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -105,6 +103,7 @@ def run_instances(terms: Ec2Terms, count: int, token: str) -> dict[str, Any]:
     """Parameters of RunInstances: one instance at least, `count` at most."""
     return {
         **_machine(terms),
+        **_market(terms.aws),
         "MinCount": 1,
         "MaxCount": count,
         "ClientToken": token,
@@ -115,35 +114,37 @@ def run_instances(terms: Ec2Terms, count: int, token: str) -> dict[str, Any]:
             "HttpTokens": "required",
             "HttpPutResponseHopLimit": 2,
         },
-        "TagSpecifications": [{"ResourceType": "instance", "Tags": tags(terms, token)}],
-    }
-
-
-def request_spot(terms: Ec2Terms, count: int, token: str, valid_from: datetime) -> dict[str, Any]:
-    """Parameters of RequestSpotInstances: requests for one instance each, fulfilled once."""
-    script = base64.b64encode(terms.script.encode()).decode()
-    price = terms.aws.spot_max_price
-    return {
-        "InstanceCount": count,
-        "Type": "one-time",
-        "InstanceInterruptionBehavior": "terminate",
-        "ClientToken": token,
-        "ValidFrom": valid_from,
-        "LaunchSpecification": {**_machine(terms), "UserData": script},
         "TagSpecifications": [
-            {"ResourceType": "spot-instances-request", "Tags": tags(terms, token)}
+            {"ResourceType": kind, "Tags": tags(terms, token)} for kind in _tagged(terms.aws)
         ],
-        **({} if price == ON_DEMAND_PRICE else {"SpotPrice": price}),
     }
 
 
-def machine_of(instance: Mapping[str, Any], *, is_spot: bool = False) -> Machine:
+def _tagged(aws: AwsProvider) -> Iterable[str]:
+    """What a launch makes: tags find who pays for a disk, too."""
+    return ("instance", "volume", *(("spot-instances-request",) if aws.spot else ()))
+
+
+def _market(aws: AwsProvider) -> dict[str, Any]:
+    """Spot instances are bought like others: AWS refuses at once where it has none to sell."""
+    if not aws.spot:
+        return {}
+    price = aws.spot_max_price
+    options = {
+        "SpotInstanceType": "one-time",
+        "InstanceInterruptionBehavior": "terminate",
+        **({} if price == ON_DEMAND_PRICE else {"MaxPrice": price}),
+    }
+    return {"InstanceMarketOptions": {"MarketType": "spot", "SpotOptions": options}}
+
+
+def machine_of(instance: Mapping[str, Any]) -> Machine:
     return Machine(
         id=instance["InstanceId"],
         agent_name=instance["InstanceId"],
         state=STATES.get(instance["State"]["Name"], "unknown"),
         launched_at=instance["LaunchTime"],
-        is_spot=is_spot,
+        is_spot=instance.get("InstanceLifecycle") == "spot",
     )
 
 

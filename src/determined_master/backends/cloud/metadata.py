@@ -53,7 +53,7 @@ class AwsMetadata:
         token = f"$({_CURL} --request PUT --header '{age}' {self._of_machines}/latest/api/token)"
         shown = f'--header "X-aws-ec2-metadata-token: {token}"'
         ask = f"{_CURL} {shown} {self._of_machines}/latest/meta-data"
-        return Identity(agent_id=f"{ask}/instance-id", address=f"{ask}/local-ipv4")
+        return Identity(f"{ask}/instance-id", f"{ask}/local-ipv4", "aws")
 
 
 class GcpMetadata:
@@ -78,7 +78,7 @@ class GcpMetadata:
     def identity(self) -> Identity:
         """Commands that print the identity of a Compute Engine machine."""
         ask = f"{_CURL} --header 'Metadata-Flavor: Google' {self._of_machines}/instance"
-        return Identity(agent_id=f"{ask}/name", address=f"{ask}/network-interfaces/0/ip")
+        return Identity(f"{ask}/name", f"{ask}/network-interfaces/0/ip", "gcp")
 
 
 def _ask(url: str, headers: Mapping[str, str] = _NOTHING, method: str = "GET") -> str:

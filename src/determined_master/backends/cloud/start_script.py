@@ -30,6 +30,8 @@ class Identity(msgspec.Struct, frozen=True):
     """The id by which the cloud lists the machine; it connects agents with machines."""
     address: str
     """The address at which the cluster's other machines reach it."""
+    cloud: str = ""
+    """Whose metadata service announces the end of a machine: `aws`, `gcp`, or none."""
 
 
 class Boot(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,6 +109,15 @@ for path in /sbin/shutdown /run/systemd/system /run/dbus/system_bus_socket; do
     fi
 done
 """
+_PULL = """
+pause=2
+until docker image inspect {image} >/dev/null 2>&1 || docker pull --quiet {image} >/dev/null; do
+    [ "$pause" -le 32 ] ||
+        fail "the agent's image cannot be pulled: see provider.agent_docker_image"
+    sleep "$pause"
+    pause=$((pause * 2))
+done
+"""
 _RUN = """
 docker run --detach \\
 {arguments} \\
@@ -131,6 +142,7 @@ def start_script(boot: Boot) -> str:
     identity = boot.identity
     parts.append(_IDENTITY.format(agent_id=identity.agent_id, address=identity.address))
     parts.append(_DOCKER)
+    parts.append(_PULL.format(image=shlex.quote(boot.image)))
     arguments = " \\\n".join(f"    {line}" for line in _arguments(boot))
     parts.append(_RUN.format(arguments=arguments, image=shlex.quote(boot.image)))
     return "".join(parts)
@@ -156,6 +168,8 @@ def _variables(boot: Boot) -> Iterator[tuple[str, str]]:
     yield "DET_MASTER_PORT", str(boot.master_port)
     yield "DET_RESOURCE_POOL", shlex.quote(boot.resource_pool)
     yield "DET_SLOT_TYPE", boot.slot_type
+    if boot.identity.cloud:
+        yield "DET_MACHINE_CLOUD", boot.identity.cloud
     yield "DET_AGENT_RECONNECT_ATTEMPTS", str(boot.reconnect_attempts)
     yield "DET_AGENT_RECONNECT_BACKOFF", str(boot.reconnect_backoff_s)
     if boot.join_token:

@@ -21,7 +21,7 @@ from determined_master.backends.gcp.account import GoogleAccount
 from determined_master.backends.gcp.compute import Compute, ComputeRefused, problems
 from determined_master.backends.gcp.operations import Operations, log_outcome
 from determined_master.backends.gcp.requests import ComputeTerms
-from determined_master.domain.machines.gcp_types import machine_names
+from determined_master.domain.machines.gcp_names import machine_names
 from determined_master.domain.machines.scaling import Machine, MachineType
 from determined_master.ports import LaunchFailed, MachineSite, ProviderFailed
 from determined_master.settings.gcp import LAUNCH_LABEL, GcpProvider

@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 
 from determined_master.backends.cloud.start_script import SlotType
-from determined_master.domain.machines.gcp_types import accelerator, label_value, min_cpu_platform
+from determined_master.domain.machines.gcp_machines import accelerator, min_cpu_platform
+from determined_master.domain.machines.gcp_names import label_value
 from determined_master.domain.machines.scaling import Machine, MachineState, MachineType
 from determined_master.ports import MachineSite
 from determined_master.settings.gcp import LAUNCH_LABEL, POOL_LABEL, GcpProvider
@@ -109,14 +110,14 @@ def properties(terms: ComputeTerms, token: str) -> dict[str, Any]:
         {"key": "startup-script", "value": terms.script},
         {"key": "determined-master-address", "value": terms.master_address},
     ]
-    metadata = base.get("metadata", {})
+    metadata, platform = base.get("metadata", {}), min_cpu_platform(kind.machine_type)
     found: dict[str, Any] = {
         **base,
         "machineType": kind.machine_type,
         "labels": labels,
         "metadata": {**metadata, "items": [*items, *metadata.get("items", ())]},
         "disks": [_boot_disk(gcp), *base.get("disks", ())],
-        "minCpuPlatform": min_cpu_platform(kind.machine_type),
+        **({"minCpuPlatform": platform} if platform else {}),
         "scheduling": {
             **base.get("scheduling", {}),
             "onHostMaintenance": "TERMINATE",

@@ -111,12 +111,13 @@ class KubernetesBackend(NamespaceCalls):
         self._nodes.set_switches(switches)
 
     async def start_container(self, order: StartOrder) -> None:
-        """Create a container's Secret and pod, once even if it is ordered repeatedly.
+        """Create a container's pod and its Secret, once even if it is ordered repeatedly.
 
-        A refusal of Kubernetes ends the container with the reason. Raises NotConnected.
+        The pod waits for its Secret. A refusal of Kubernetes ends the container with the reason.
+        Raises NotConnected.
         """
         self._check(order.agent_id)
-        if order.container_id in self._pods:
+        if self._pods.has_begun(order.container_id):
             return
         try:
             priority = order.pod.priority if order.pod is not None else None
@@ -128,24 +129,18 @@ class KubernetesBackend(NamespaceCalls):
             return
         except KubernetesUnreachable as error:
             raise NotConnected(f"Kubernetes: {error}") from error
-        base = f"/api/v1/namespaces/{objects.namespace}"
         try:
-            await self._create(f"{base}/secrets", objects.secret)
-            made = await self._create(f"{base}/pods", objects.pod)
+            await self._create_both(order.container_id, objects)
         except KubernetesUnreachable as error:
             raise NotConnected(f"Kubernetes: {error}") from error
         except KubernetesRefused as error:
             if "exceeded quota" in str(error):
                 await self._note_quota(order, str(error))
                 raise NotConnected(f"Kubernetes: {error}") from error
-            await self._remove(f"{base}/secrets/{objects.name}")
             await self._refuse(order, _refusal(error, objects.namespace))
-            return
-        if made is None:
-            made = await self._api.call("GET", f"{base}/pods/{objects.name}")
-        found = observe(made, clock.now())
-        if found is not None:
-            self._pods.note(found, made)
+            pod = self._pods.find(order.container_id)
+            if pod is not None:
+                await self._remove(pod)
 
     async def signal_container(
         self, agent_id: str, container_id: str, signal: int, allocation_id: str = ""
@@ -178,6 +173,22 @@ class KubernetesBackend(NamespaceCalls):
     def pod_of(self, container_id: str) -> Observed | None:
         return self._pods.find(container_id)
 
+    async def _create_both(self, container_id: str, objects: manifest.Objects) -> None:
+        """Create the pod, unless it exists, and its Secret. Raises Unreachable, Refused."""
+        base = f"/api/v1/namespaces/{objects.namespace}"
+        known = self._pods.find(container_id)
+        if known is not None:
+            uid = known.uid
+        else:
+            made = await self._create(f"{base}/pods", objects.pod)
+            if made is None:
+                made = await self._api.call("GET", f"{base}/pods/{objects.name}")
+            uid = str(made["metadata"]["uid"])
+            found = observe(made, clock.now())
+            if found is not None:
+                self._pods.note(found, made)
+        await self._create(f"{base}/secrets", objects.secret_of(uid))
+
     async def _create(self, path: str, body: manifest.Json) -> manifest.Json | None:
         """The created object; None when it exists already."""
         try:
@@ -187,11 +198,11 @@ class KubernetesBackend(NamespaceCalls):
                 return None
             raise
 
-    async def _remove(self, path: str) -> None:
+    async def _remove(self, pod: Observed) -> None:
         try:
-            await self._api.call("DELETE", path)
+            await self._pods.delete(pod, grace_s=0)
         except (KubernetesRefused, KubernetesUnreachable) as error:
-            log.warning("an object remains until the next sweep: %s", error)
+            log.warning("a pod remains: %s", error, extra={"pod": pod.name})
 
     async def _set_deadline(self, namespace: str, name: str) -> None:
         path = f"/api/v1/namespaces/{namespace}/pods/{name}"

@@ -1,4 +1,4 @@
-"""Splits a user's `environment.pod_spec` into its parts. PURE.
+"""Splits a user's `environment.pod_spec` into its parts, and limits a pod's rights. PURE.
 
 The layers (task, pool, cluster) were merged with the configuration; here the result is combined
 with the platform's own pod. Source: helm-and-kubernetes 8 to 10.
@@ -6,12 +6,16 @@ with the platform's own pod. Source: helm-and-kubernetes 8 to 10.
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from determined_master.backends.kubernetes import names
+from determined_master.domain.checkpoints.access import is_below
+from determined_master.domain.task.pod_keys import camel
+from determined_wire.agent_link import ContainerSpec, Mount, TaskUser
 
 Json = dict[str, Any]
 
@@ -74,27 +78,38 @@ def with_node(affinity: Mapping[str, Any] | None, node: str) -> Json:
     return found
 
 
-_FREE = frozenset(
-    ("labels", "annotations", "matchLabels", "nodeSelector", "requests", "limits", "data")
-)
-"""Maps with keys that users choose."""
+def without_root(spec: Json, user: TaskUser) -> None:
+    """Give no container of a pod's spec root, nor a way to it, in place.
+
+    An image can name any account, so the pod names one. Containers of the admin's pod may have an
+    account and privileges of their own; the limits refuse those of users.
+    """
+    account: Json = {"runAsNonRoot": True}
+    if user.uid:
+        account.update(runAsUser=user.uid, runAsGroup=user.gid)
+    given = spec.get("securityContext") or {}
+    spec["securityContext"] = {**account, **given, "runAsNonRoot": True}
+    for part in ("containers", "initContainers"):
+        spec[part] = [_without_escalation(container) for container in spec[part]]
 
 
-def camel(value: Any) -> Any:
-    """The keys of an object as Kubernetes spells them; keys of free maps stay unchanged."""
-    if isinstance(value, Mapping):
-        return {
-            _camel(str(key)): item
-            if str(key) in _FREE or _camel(str(key)) in _FREE
-            # names that users choose keep their spelling
-            else camel(item)
-            for key, item in value.items()
-        }
-    if isinstance(value, (list, tuple)):
-        return [camel(item) for item in value]
-    return value
+def _without_escalation(container: Json) -> Json:
+    context = container.get("securityContext") or {}
+    added = (context.get("capabilities") or {}).get("add") or ()
+    if context.get("privileged") or {"SYS_ADMIN", "CAP_SYS_ADMIN"} & set(added):
+        return container  # Kubernetes refuses the combination
+    return {**container, "securityContext": {"allowPrivilegeEscalation": False, **context}}
 
 
-def _camel(key: str) -> str:
-    first, *others = key.split("_")
-    return first + "".join(part.capitalize() for part in others)
+def host_path_of(mount: Mount, spec: ContainerSpec) -> tuple[str, str]:
+    """The directory of the machine that becomes the volume of a mount, and the path below it.
+
+    The kubelet follows links in the path of a volume, but not out of a volume. A user may have
+    made the directories below an allowed one, so the allowed one is the volume.
+    """
+    path = posixpath.normpath(mount.host_path)
+    roots = [root for root in spec.host_roots or () if is_below(path, root)]
+    if not roots:
+        return mount.host_path, ""
+    root = min(map(posixpath.normpath, roots), key=len)
+    return root, "" if root == path else posixpath.relpath(path, root)

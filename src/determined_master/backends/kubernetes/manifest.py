@@ -21,7 +21,13 @@ from determined_master.backends.kubernetes.files import (
     root_files,
     user_archive,
 )
-from determined_master.backends.kubernetes.layers import UserPod, split_user_pod, with_node
+from determined_master.backends.kubernetes.layers import (
+    UserPod,
+    host_path_of,
+    split_user_pod,
+    with_node,
+    without_root,
+)
 from determined_master.backends.kubernetes.options import RESOURCE_OF, ClusterOptions
 from determined_master.domain.config.sections.pod_spec import secret_of_a_task
 from determined_master.ports import PodTerms, StartOrder
@@ -45,6 +51,15 @@ class Objects(msgspec.Struct, frozen=True):
     namespace: str
     pod: Json
     secret: Json
+
+    def secret_of(self, uid: str) -> Json:
+        """The Secret as a part of the pod: Kubernetes deletes it with the pod.
+
+        So the master needs no right to list, read or delete Secrets.
+        """
+        owner = {"apiVersion": "v1", "kind": "Pod", "name": self.name, "uid": uid}
+        meta = {**self.secret["metadata"], "ownerReferences": [owner]}
+        return {**self.secret, "metadata": meta}
 
 
 class Extras(msgspec.Struct, frozen=True):
@@ -209,7 +224,7 @@ def _pod_spec(
         "volumes": [*own.volumes, *_volumes(spec, secret, owned_by_root)],
     }
     if not spec.allow_root:
-        found["securityContext"] = {**(found.get("securityContext") or {}), "runAsNonRoot": True}
+        without_root(found, spec.user)
     found.setdefault("enableServiceLinks", False)
     found.setdefault("automountServiceAccountToken", False)
     if extras.priority_class:
@@ -311,7 +326,7 @@ def _volumes(spec: ContainerSpec, secret: str, owned_by_root: list[RootFile]) ->
         items = [{"key": f.key, "path": f.key, "mode": f.mode} for f in owned_by_root]
         found.append({"name": "root-volume", "secret": {"secretName": secret, "items": items}})
     found += [
-        {"name": f"det-host-volume-{n}", "hostPath": {"path": mount.host_path}}
+        {"name": f"det-host-volume-{n}", "hostPath": {"path": host_path_of(mount, spec)[0]}}
         for n, mount in enumerate(spec.mounts)
     ]
     return found
@@ -339,6 +354,9 @@ def _host_mount(n: int, mount: Mount, spec: ContainerSpec) -> Json:
         "mountPath": target,
         "readOnly": mount.read_only,
     }
+    below = host_path_of(mount, spec)[1]
+    if below:
+        found["subPath"] = below
     if mount.propagation in _FOLDERS:
         found["mountPropagation"] = _FOLDERS[mount.propagation]
     return found

@@ -12,12 +12,12 @@ from typing import Any
 
 import msgspec
 
-from determined_master.backends.kubernetes.layers import camel
 from determined_master.backends.kubernetes.options import (
     RESOURCE_OF,
     ClusterOptions,
     PoolPods,
 )
+from determined_master.domain.task.pod_keys import camel
 from determined_wire.agent_link import Device
 
 Json = Mapping[str, Any]

@@ -73,7 +73,5 @@ class Times(msgspec.Struct, frozen=True, kw_only=True):
     """How long the end of a pod is held back for its last output, which is stored first."""
     flush_s: float = 0.25
     """How long a line of output waits for others at most."""
-    sweep_s: float = 60.0
-    """Between searches for leftovers."""
     grace_s: int = 15
     """Between a pod's termination signal and its kill."""

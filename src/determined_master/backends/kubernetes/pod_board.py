@@ -68,6 +68,13 @@ class PodBoard:
         entry = self._entries.get(container_id)
         return None if entry is None or entry.is_gone else entry.seen
 
+    def has_begun(self, container_id: str) -> bool:
+        """Whether a container has been started, or has ended."""
+        entry = self._entries.get(container_id)
+        if entry is None:
+            return False
+        return entry.is_gone or entry.seen.has_output or entry.report.state == "TERMINATED"
+
     def find_uid(self, uid: str) -> Observed | None:
         return next((e.seen for e in self._entries.values() if e.seen.uid == uid), None)
 
@@ -86,9 +93,6 @@ class PodBoard:
             if entry.report.state != "TERMINATED":
                 found.setdefault(entry.seen.node, set()).update(entry.seen.slot_ids)
         return found
-
-    def names(self) -> set[tuple[str, str]]:
-        return {(e.seen.namespace, e.seen.name) for e in self._entries.values() if not e.is_gone}
 
     def replace_all(self, items: Iterable[Json]) -> None:
         """All existing pods: others are deleted."""
@@ -147,7 +151,12 @@ class PodBoard:
     async def delete(self, pod: Observed, *, grace_s: int | None = None) -> None:
         """Delete a pod; a missing one is no error. Raises Unreachable."""
         query = {} if grace_s is None else {"gracePeriodSeconds": str(grace_s)}
-        await self._delete(f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}", query)
+        path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}"
+        try:
+            await self._api.call("DELETE", path, query=query)
+        except KubernetesRefused as error:
+            if error.status != 404:
+                raise
 
     async def abandon(self, node: str) -> None:
         """Delete the pods of a lost node; nobody waits for them any more."""
@@ -261,16 +270,13 @@ class PodBoard:
             log.exception("the end of an output was not stored", extra={"pod": entry.seen.name})
 
     async def _remove(self, entry: _Entry) -> None:
-        """Delete its pod and its Secret, once its log is copied."""
+        """Delete its pod, once its log is copied. Kubernetes deletes the Secret that it owns."""
         pause_s = self._times.pause_s
         if entry.copier is not None:
             await asyncio.gather(entry.copier, return_exceptions=True)
-        base = f"/api/v1/namespaces/{entry.seen.namespace}"
-        while True:
+        while not entry.is_gone:
             try:
-                if not entry.is_gone:
-                    await self.delete(entry.seen)
-                await self._delete(f"{base}/secrets/{entry.seen.name}", {})
+                await self.delete(entry.seen)
                 break
             except (KubernetesUnreachable, KubernetesRefused) as error:
                 log.warning("a pod is not deleted: %s", error, extra={"pod": entry.seen.name})
@@ -284,13 +290,6 @@ class PodBoard:
         container_id = entry.report.container_id
         if self._entries.get(container_id) is entry:
             del self._entries[container_id]
-
-    async def _delete(self, path: str, query: dict[str, str]) -> None:
-        try:
-            await self._api.call("DELETE", path, query=query)
-        except KubernetesRefused as error:
-            if error.status != 404:
-                raise
 
 
 def _observed(items: Iterable[Json]) -> Iterable[tuple[Observed, Json]]:

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from datetime import datetime, timedelta
 
 from determined_master import clock
 from determined_master.backends.kubernetes import event_lines, names
@@ -20,7 +19,7 @@ from determined_master.backends.kubernetes.client import (
 from determined_master.backends.kubernetes.node_board import NodeBoard
 from determined_master.backends.kubernetes.options import ClusterOptions, Times
 from determined_master.backends.kubernetes.pod_board import PodBoard
-from determined_master.backends.kubernetes.pod_state import instant, observe
+from determined_master.backends.kubernetes.pod_state import observe
 from determined_master.backends.kubernetes.watch import (
     ObjectChanged,
     ObjectsListed,
@@ -35,8 +34,6 @@ log = logging.getLogger(__name__)
 TICK_S = 1.0
 FOREIGN_S = 15.0
 """Between updates of the usage by others."""
-LEFT_BEHIND = timedelta(minutes=5)
-"""A Secret without a pod is removed when it is older."""
 _MAX_UNMATCHED = 1000
 
 
@@ -95,7 +92,6 @@ class Presence:
                 lambda: self._follow("events", "/api/v1/events", pods_only, self._on_events),
                 lambda: self._every(FOREIGN_S, self._read_foreign_usage),
                 lambda: self._every(TICK_S, self._tick),
-                lambda: self._every(self._times.sweep_s, self._sweep),
             ):
                 group.create_task(_forever(work, self._times))
 
@@ -210,22 +206,6 @@ class Presence:
         others, _ = await list_all(self._api, "/api/v1/pods", query)
         self._nodes.set_foreign(others)
 
-    async def _sweep(self) -> None:
-        """Remove Secrets whose pod was never created or is deleted."""
-        query = {"labelSelector": f"{names.CLUSTER}={self._options.cluster_id}"}
-        found, _ = await list_all(self._api, "/api/v1/secrets", query)
-        kept = self._pods.names()
-        for secret in found:
-            meta = secret.get("metadata") or {}
-            where = str(meta.get("namespace")), str(meta.get("name"))
-            if where in kept or not _is_old(instant(meta.get("creationTimestamp"))):
-                continue
-            container = (meta.get("labels") or {}).get(names.CONTAINER_ID)
-            node = str((meta.get("annotations") or {}).get(names.NODE) or "")
-            if container not in self._events.wanted(node):
-                path = f"/api/v1/namespaces/{where[0]}/secrets/{where[1]}"
-                await self._api.call("DELETE", path)
-
     async def _on_events(self, change: ObjectsListed | ObjectChanged) -> None:
         items = change.items if isinstance(change, ObjectsListed) else [change.item]
         if isinstance(change, ObjectChanged) and change.kind == "DELETED":
@@ -272,10 +252,6 @@ class Presence:
                 at=event_lines.happened_at(event),
             )
         )
-
-
-def _is_old(at: datetime | None) -> bool:
-    return at is not None and clock.now() - at > LEFT_BEHIND
 
 
 async def _forever(work: Callable[[], Awaitable[None]], times: Times) -> None:

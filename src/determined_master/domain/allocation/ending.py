@@ -137,16 +137,21 @@ def _signals(allocation: Allocation) -> list[AllocationEffect]:
 def _outcome(allocation: Allocation) -> AllocationOutcome:
     """How an allocation whose containers have all ended has ended.
 
-    A kill on request hides everything else. A kill that only replaces an exit (not ready for the
+    A kill on request hides everything but a failure of the task that came before it: the other
+    containers were ending for that failure. A kill that only replaces an exit (not ready for the
     request, or too slow) does not hide that all containers exited with code 0: their work is done.
     An acknowledged request to exit hides a later failure.
+
+    Source: task-contract 1.8, "kill" and "exit status precedence".
     """
     workers = [c for c in allocation.containers if not c.is_daemon] or allocation.containers
     is_clean = all(c.failure is None and c.exit_code == 0 for c in workers)
     cause, failure = allocation.kill_cause, allocation.failure
     code = next((c.exit_code for c in workers if c.exit_code), 0 if is_clean else None)
     text = texts.describe(failure)
-    if cause == "request" or (cause == "leave" and not is_clean):
+    if (cause == "request" and not _failed_first(allocation)) or (
+        cause == "leave" and not is_clean
+    ):
         message = "allocation killed after all resources exited: resources were killed"
         return AllocationOutcome(kind="killed", message=message, exit_code=code)
     if allocation.is_preempt_acknowledged:
@@ -161,6 +166,14 @@ def _outcome(allocation: Allocation) -> AllocationOutcome:
         )
     message = f"allocation stopped early after all resources exited: {text}"
     return AllocationOutcome(kind="completed", message=message, exit_code=0)
+
+
+def _failed_first(allocation: Allocation) -> bool:
+    """Whether it failed by its own fault. Containers that end after a kill record no failure."""
+    failure = allocation.failure
+    if failure is None or allocation.is_preempt_acknowledged:
+        return False
+    return failure.type not in TRANSIENT
 
 
 def _finish(allocation: Allocation, outcome: AllocationOutcome) -> Step:

@@ -98,12 +98,13 @@ TASK_CONTAINER_DEFAULTS = Object(
         "allowed_capabilities": Field(
             CAPABILITIES,
             doc=(
-                "Capabilities that tasks may add; unset: all. If it is set, their pods are not "
-                "privileged and share no namespace of the machine."
+                "Capabilities that tasks may add; unset: all. If this or another of these limits "
+                "is set, pod specs may have only harmless keys."
             ),
         ),
         "allowed_devices": Field(
-            ListOf(Text(absolute)), doc="Devices that tasks may add; unset: all."
+            ListOf(Text(absolute)),
+            doc="Devices that tasks may add, and no resources of device plugins; unset: all.",
         ),
         "allow_root": Field(Boolean(), doc="Whether tasks may run as uid 0; unset: they may."),
         "kubernetes": Field(Object({"max_slots_per_pod": Field(Integer(at_least=0))})),
@@ -144,6 +145,16 @@ def check_limits(config: Mapping[str, Any], layers: ConfigLayers, report: Proble
     if limits.is_set:
         for at, text in limits.faults(needs_of(typed_containers(config))):
             report.problem(f"{ROOT}.{at}", text)
+
+
+def find_storage_fault(storage: Mapping[str, Any], layers: ConfigLayers) -> str | None:
+    """Why no experiment in any pool may use a checkpoint storage; None if one may."""
+    needs = list(needs_of(typed_containers({"checkpoint_storage": storage})))
+    faults = [
+        limits_of(container_defaults(layers, pool), layers.checkpoint_storage).faults(needs)
+        for pool in layers.pools or ("",)
+    ]
+    return faults[0][0][1] if all(faults) else None
 
 
 def chosen_pool(

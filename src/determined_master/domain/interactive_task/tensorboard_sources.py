@@ -11,10 +11,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from determined_master.domain.task import spec as task_spec
 from determined_master.domain.task.containers import (
     SHARED_FS_DIR,
+    HostMount,
     shared_directory,
     typed_containers,
 )
@@ -63,15 +65,18 @@ def variables(sources: Sequence[LogSource], device_type: str) -> dict[str, str]:
     return found
 
 
-def storage_mounts(sources: Sequence[LogSource]) -> list[tuple[str, str, str]]:
-    """The mounts of shared_fs storages: host path, container path, propagation."""
-    propagations: dict[str, str] = {}
+def storage_mounts(sources: Sequence[LogSource]) -> list[HostMount]:
+    """The mounts of shared_fs storages."""
+    found: dict[str, HostMount] = {}
     for source in sorted(sources, key=_order):
         mount = shared_directory(_storage(source))
         if mount is not None:
-            propagations.setdefault(mount.host_path, mount.propagation)
+            found.setdefault(mount.host_path, mount)
     roots = _roots(sources)
-    return [(host, roots[host], propagation) for host, propagation in propagations.items()]
+    return [
+        replace(mount, container_path=roots[host], is_read_only=True)
+        for host, mount in found.items()
+    ]
 
 
 def _roots(sources: Sequence[LogSource]) -> dict[str, str]:

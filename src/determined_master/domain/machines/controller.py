@@ -236,12 +236,12 @@ def _larger(waiting: Sequence[RequestView], slots: int) -> tuple[str, ...]:
 
 
 def _refuse(state: ControllerState, tasks: Mapping[str, str], now: datetime) -> Step:
-    failure = current_failure(state, now)
-    if failure is None:
+    if current_failure(state, now) is None:
         return state, []
+    # The provider's own text names accounts, roles and networks, and every user may read this one.
     reason = (
         f"no machine could be started for resource pool {state.config.pool}, which has "
-        f"{state.decided.machines}: {failure}"
+        f"{state.decided.machines}; the master's log has the provider's reason, for admins"
     )
     actions: list[Action] = []
     refused = set(state.refused_tasks)

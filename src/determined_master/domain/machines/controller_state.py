@@ -17,7 +17,7 @@ from determined_master.domain.machines.scaling import Clocks, Limits, Machine, S
 from determined_master.domain.machines.status import MachineStatus
 from determined_master.domain.schedule.view import Size
 
-ACTIVE = ("pending", "starting", "running")
+ACTIVE = ("starting", "running")
 NOTHING = Scaling(launch=0, endings=(), clocks=Clocks(), machines=0, starting=0, idle=0)
 
 
@@ -79,7 +79,7 @@ def status_of(
         for m in state.machines
         if m.state in ACTIVE
         and m.agent_name not in connected
-        and (m.state == "pending" or now - m.launched_at < limits.max_starting)
+        and now - m.launched_at < limits.max_starting
     ]
     until = None
     if errors is not None and current_failure(state, now) is not None:

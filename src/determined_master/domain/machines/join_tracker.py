@@ -108,7 +108,7 @@ def _is_lost(
 def _is_tried(tracker: JoinTracker, machine: Machine) -> bool:
     """Whether a machine was launched after the last pause, and its agent may still join."""
     rest_at = tracker.unresponsive.at
-    may_come = machine.state == "pending" or machine.id in tracker.awaited
+    may_come = machine.id in tracker.awaited
     return may_come and rest_at is not None and machine.launched_at > rest_at
 
 

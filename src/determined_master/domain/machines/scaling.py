@@ -8,10 +8,7 @@ from typing import Literal
 
 import msgspec
 
-MachineState = Literal[
-    "pending", "starting", "running", "stopping", "stopped", "terminating", "unknown"
-]
-"""`pending`: requested and not granted yet, such as a request for a spot machine."""
+MachineState = Literal["starting", "running", "stopping", "stopped", "terminating", "unknown"]
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,7 +136,7 @@ def scale(
     count = sum(len(groups[name]) for name in COUNTED)
     soon = [s for s in groups["away"] if _age(later.away_since, s, now) <= limits.return_wait]
     ready = [s for s in groups["idle"] if s.is_wanted]
-    starting = len(groups["pending"]) + len(groups["starting"])
+    starting = len(groups["starting"])
     lowest, highest = limits.min_machines - left, limits.max_machines - count - held
     launch = min(max(desired - starting - len(soon) - len(ready), lowest), highest)
     return Scaling(
@@ -152,7 +149,7 @@ def scale(
     )
 
 
-COUNTED = ("pending", "starting", "away", "idle", "busy")
+COUNTED = ("starting", "away", "idle", "busy")
 _Groups = dict[str, list[Seen]]
 
 
@@ -167,19 +164,17 @@ def _group_of(seen: Seen, limits: Limits, now: datetime) -> str:
     machine = seen.machine
     if machine.state == "stopped":
         return "stopped"
-    if machine.state not in ("pending", "starting", "running"):
+    if machine.state not in ("starting", "running"):
         return "leaving"
     if seen.agent != "away":
         return seen.agent
-    if machine.state == "pending":
-        return "pending"
     return "starting" if now - machine.launched_at < limits.max_starting else "away"
 
 
 def _continue(groups: _Groups, clocks: Clocks, now: datetime) -> Clocks:
     """The clocks of machines that are still idle or away continue; those of others start."""
     idle, away = ([s.machine.id for s in groups[name]] for name in ("idle", "away"))
-    unseen = {s.machine.id for name in ("pending", "starting", "away") for s in groups[name]}
+    unseen = {s.machine.id for name in ("starting", "away") for s in groups[name]}
     before = {id: since for id, since in clocks.idle_since.items() if id in unseen}
     return Clocks(
         idle_since=before | {id: clocks.idle_since.get(id, now) for id in idle},
@@ -204,14 +199,11 @@ def _endings(
         if is_long and one not in kept and left > limits.min_machines:
             endings.append(Ending(one.machine, "long idle"))
             left -= 1
-    for name in ("pending", "starting"):
-        groups[name].sort(key=lambda s: (s.machine.launched_at, s.machine.id), reverse=True)
-    needless = 0 if desired else max(0, left - limits.min_machines)
-    for one in groups["pending"][:needless]:
-        endings.append(Ending(one.machine, "not granted yet, and nothing waits any more"))
-        left -= 1
+    youngest = sorted(
+        groups["starting"], key=lambda s: (s.machine.launched_at, s.machine.id), reverse=True
+    )
     gone = {ending.machine.id for ending in endings}
-    spare = [*groups["pending"], *idle, *away, *groups["starting"]]
+    spare = [*idle, *away, *youngest]
     for one in [s for s in spare if s.machine.id not in gone]:
         if left <= limits.max_machines:
             break

@@ -133,7 +133,8 @@ def _full(demand: Demand, agents: Sequence[AgentView]) -> str:
             "(max_aux_containers_per_agent)"
         )
     free, hole = free_slots(usable)
-    text = f"waits for {count(demand.slots)}, of which {free} are free now"
+    verb = "is" if free == 1 else "are"
+    text = f"waits for {count(demand.slots)}, of which {free} {verb} free now"
     if free < demand.slots:
         return text
     if demand.is_single_node or demand.slots <= max(a.slots for a in usable):

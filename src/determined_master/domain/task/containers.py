@@ -6,7 +6,7 @@ Source: task-contract 2.5, 2.8.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -31,6 +31,8 @@ class HostMount(msgspec.Struct, frozen=True, kw_only=True):
     container_path: str
     is_read_only: bool = False
     propagation: str = "rprivate"
+    if_missing: Literal["", "create", "fail", "skip"] = ""
+    """For a storage: how an agent without the directory acts. Empty for other directories."""
 
 
 class ContainerConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,7 +111,17 @@ def shared_directory(storage: Mapping[str, Any]) -> HostMount | None:
         host_path=storage["host_path"],
         container_path=SHARED_FS_DIR,
         propagation=storage.get("propagation") or "rprivate",
+        if_missing="create" if storage.get("create") else "fail",
     )
+
+
+def without_missing_storage(config: ContainerConfig) -> ContainerConfig:
+    """The container, which also starts where the directory of its storage is missing."""
+    shared = config.shared_directory
+    if shared is None:
+        return config
+    optional = msgspec.structs.replace(shared, if_missing="skip")
+    return msgspec.structs.replace(config, shared_directory=optional)
 
 
 def _mount(given: Mapping[str, Any]) -> HostMount:

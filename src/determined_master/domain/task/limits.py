@@ -7,33 +7,32 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from determined_master.domain.checkpoints.access import is_below
 from determined_master.domain.task.containers import ContainerConfig, typed_containers
+from determined_master.domain.task.pod_parts import (
+    Kind,
+    MachinePart,
+    capability_name,
+    needs_of_pod,
+)
 
 LIMITS = ("allowed_host_paths", "allowed_capabilities", "allowed_devices", "allow_root")
 """Keys of `task_container_defaults`."""
-_LIMIT_OF = {
+_LIMIT_OF: dict[Kind, str] = {
     "host_path": "allowed_host_paths",
+    "volume": "allowed_host_paths",
+    "storage": "allowed_host_paths",
     "device": "allowed_devices",
     "capability": "allowed_capabilities",
-    "machine": "allowed_capabilities",
+    "account": "allow_root",
+    "rights": "allow_root",
     "root": "allow_root",
 }
-
-
-class MachinePart(msgspec.Struct, frozen=True):
-    """A part of the machine that a container asks for."""
-
-    kind: Literal["host_path", "device", "capability", "machine", "root"]
-    value: str
-    at: str = ""
-    """The key of the configuration."""
-    container: str = ""
-    """The container of a pod spec that asks for it, as JSON."""
+"""The limit that decides; every limit forbids the kinds that are not here."""
 
 
 class ContainerLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +43,7 @@ class ContainerLimits(msgspec.Struct, frozen=True, kw_only=True):
     allowed_devices: Sequence[str] | None = None
     allow_root: bool | None = None
     own: frozenset[tuple[str, str, str]] = frozenset()
-    """Kinds, values and containers that the admin's own defaults ask for."""
+    """Kinds, values and wholes that the admin's own defaults ask for."""
 
     @property
     def is_set(self) -> bool:
@@ -70,16 +69,21 @@ class ContainerLimits(msgspec.Struct, frozen=True, kw_only=True):
         ]
 
     def _allows(self, need: MachinePart) -> bool:
-        if need.kind == "root":
+        limit = _LIMIT_OF.get(need.kind)
+        if limit == "allow_root":
             return self.allow_root is not False
-        allowed: Sequence[str] | None = getattr(self, _LIMIT_OF[need.kind])
+        if limit is None:
+            return False
+        allowed: Sequence[str] | None = getattr(self, limit)
         if allowed is None:
             return True
         if need.kind == "host_path":
             return any(is_below(need.value, path) for path in allowed)
+        if need.kind == "volume":
+            return need.value in map(posixpath.normpath, allowed)
         if need.kind == "capability":
             return need.value in {capability_name(name) for name in allowed}
-        return need.value in allowed
+        return need.kind == "device" and need.value in allowed
 
     def _remedy(self, need: MachinePart) -> str:
         if need.kind == "root":
@@ -88,26 +92,33 @@ class ContainerLimits(msgspec.Struct, frozen=True, kw_only=True):
                 "ask an admin to set security.default_task or "
                 "task_container_defaults.allow_root"
             )
-        allowed = ", ".join(getattr(self, _LIMIT_OF[need.kind]) or ()) or "nothing"
-        return f"task_container_defaults.{_LIMIT_OF[need.kind]} allows {allowed}"
+        limit = _LIMIT_OF.get(need.kind)
+        if need.kind in ("storage", "account", "rights") or limit is None:
+            because = f"task_container_defaults.{limit}" if limit else "task_container_defaults"
+            return (
+                f"{because} forbids it; remove it, or ask an admin to add it to "
+                "task_container_defaults.cpu_pod_spec or gpu_pod_spec"
+            )
+        allowed = ", ".join(getattr(self, limit) or ()) or "nothing"
+        way = "; mount one of these and name the rest in subPath" if need.kind == "volume" else ""
+        return f"task_container_defaults.{limit} allows {allowed}{way}"
 
 
-_TEXTS = {
+_TEXTS: dict[Kind, str] = {
     "host_path": "the directory {} of the machine is not allowed",
+    "volume": "the directory {} of the machine as a volume is not allowed",
+    "storage": "the volume {} is not allowed",
     "device": "the device {} is not allowed",
     "capability": "the capability {} is not allowed",
     "machine": "{} is not allowed",
+    "account": "{} is not allowed",
+    "rights": "{} is not allowed",
     "root": "{} as root (uid 0) is not allowed",
 }
 
 
 def _key(need: MachinePart) -> tuple[str, str, str]:
-    return need.kind, need.value, need.container
-
-
-def capability_name(name: str) -> str:
-    """The name without its prefix, in capitals."""
-    return name.upper().removeprefix("CAP_")
+    return need.kind, need.value, need.whole
 
 
 def limits_of(
@@ -151,44 +162,3 @@ def needs_of(config: ContainerConfig) -> Iterator[MachinePart]:
     for name in config.add_capabilities:
         yield MachinePart("capability", capability_name(name), "environment.add_capabilities")
     yield from needs_of_pod(config.pod_spec)
-
-
-def needs_of_pod(pod: Mapping[str, Any] | None) -> Iterator[MachinePart]:
-    """The parts that a pod spec asks for, in snake case or in camel case."""
-    at = "environment.pod_spec"
-    spec = _get(pod, "spec")
-    for key in ("hostPID", "hostIPC", "hostNetwork"):
-        if _get(spec, key) or _get(spec, f"host_{key[4:].lower()}"):
-            yield MachinePart("machine", key, f"{at}.spec.{key}")
-    for volume in _items(_get(spec, "volumes")):
-        path = _get(_get(volume, "hostPath"), "path")
-        if path is not None:
-            yield MachinePart("host_path", posixpath.normpath(str(path)), f"{at}.spec.volumes")
-    yield from _needs_of_security(_get(spec, "securityContext"), f"{at}.spec.securityContext")
-    for key in ("containers", "initContainers", "ephemeralContainers"):
-        for container in _items(_get(spec, key)):
-            context = _get(container, "securityContext")
-            whole = msgspec.json.encode(container, order="deterministic").decode()
-            for need in _needs_of_security(context, f"{at}.spec.{key}"):
-                yield msgspec.structs.replace(need, container=whole)
-
-
-def _needs_of_security(context: Any, at: str) -> Iterator[MachinePart]:
-    if _get(context, "privileged"):
-        yield MachinePart("machine", "privileged", at)
-    for name in _items(_get(_get(context, "capabilities"), "add")):
-        yield MachinePart("capability", capability_name(str(name)), at)
-    if _get(context, "runAsUser") == 0 or _get(context, "runAsNonRoot") is False:
-        yield MachinePart("root", "a container", at)
-
-
-def _get(value: Any, key: str) -> Any:
-    """The value of a key in camel case, or in snake case."""
-    if not isinstance(value, Mapping):
-        return None
-    snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in key)
-    return value[key] if key in value else value.get(snake)
-
-
-def _items(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, (list, tuple)) else []

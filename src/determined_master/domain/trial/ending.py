@@ -1,11 +1,12 @@
 """The next step of a trial when one of its runs ends.
 
 Source: task-contract 1.6. Two of its rules follow the users' intent: the loss of an agent never
-counts against a trial, even while the trial stops; and a killed trial ends CANCELED no matter how
-its run ended. A third rule has a limit: a start that fails because of the agent does not
-count as a restart, but twenty such failures in a row end the trial. Agents back off after each
-failure (`pools/agent_backoff.py`), so this takes more than an hour on a machine where nothing
-starts.
+counts against a trial, even while the trial stops; and a killed trial ends CANCELED if its run
+completed or its request was refused. It ends ERROR if its run had failed before the kill reached
+it (`domain/allocation/ending.py`). A third rule has a limit: a start that fails because of the
+agent does not count as a restart, but twenty such failures in a row end the trial. Agents back off
+after each failure (`pools/agent_backoff.py`), so this takes more than an hour on a machine where
+nothing starts.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ def allocation_ended(state: Trial, outcome: AllocationOutcome) -> Step:
         after, effects = close_stopped(idle)
         return after, [CancelTimer(EARLY_EXIT_TIMER), *effects]
     if state.state in SEVERITY:
-        is_failure = outcome.kind in ("failed", "refused") and state.state != "STOPPING_KILLED"
+        was_killed = state.state == "STOPPING_KILLED"
+        is_failure = outcome.kind == "failed" or (outcome.kind == "refused" and not was_killed)
         return close(idle, "ERROR", reason=outcome.message) if is_failure else close_stopped(idle)
     match outcome.kind:
         case "completed":

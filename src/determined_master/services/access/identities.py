@@ -8,6 +8,7 @@ stays unseen. A change made through this process is seen at once, because its co
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Protocol
 
 import msgspec
 
@@ -36,6 +37,18 @@ class TokenIdentity(msgspec.Struct, frozen=True):
     stale_at: float
 
 
+class PermissionWatcher(Protocol):
+    """Hears of changes at once; neither function may block."""
+
+    def permissions(self, user_id: int | None = None) -> None:
+        """The permissions of this user have changed, or of any user."""
+        ...
+
+    def session_ended(self) -> None:
+        """A token is good no longer."""
+        ...
+
+
 class Identities:
     """An `Authenticator` over the tables of sessions and allocations.
 
@@ -43,8 +56,12 @@ class Identities:
     and kept as long, so a request costs no more queries than without roles.
     """
 
-    def __init__(self, db: Database, *, has_roles: bool = False) -> None:
+    def __init__(
+        self, db: Database, watcher: PermissionWatcher | None = None, *, has_roles: bool = False
+    ) -> None:
+        """`watcher` hears when tokens or rights may be good no longer."""
         self._db = db
+        self._watcher = watcher
         self._has_roles = has_roles
         self._known: dict[bytes, TokenIdentity] = {}
         self._users: dict[int, TokenIdentity] = {}
@@ -78,6 +95,8 @@ class Identities:
         for digest, known in list(self._known.items()):
             if known.user.id == user_id:
                 del self._known[digest]
+        if self._watcher is not None:
+            self._watcher.permissions(user_id)
 
     def forget_rights(self) -> None:
         """Roles or groups were changed: whom that concerns is not asked, it happens seldom."""
@@ -85,11 +104,15 @@ class Identities:
             self._changes += 1
             self._known.clear()
             self._users.clear()
+            if self._watcher is not None:
+                self._watcher.permissions()
 
     def forget_token(self, token: str) -> None:
         """A session was ended."""
         self._changes += 1
         self._known.pop(token_hash(token), None)
+        if self._watcher is not None:
+            self._watcher.session_ended()
 
     def forget_allocation(self, allocation_id: str) -> None:
         """An allocation has ended: its token dies with it."""

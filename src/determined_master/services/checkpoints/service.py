@@ -22,6 +22,7 @@ from determined_master.domain.ids import checked_uuid
 from determined_master.records.checkpoints import CheckpointRow
 from determined_master.records.stories import ThingWithStory
 from determined_master.services.models.registered import check_unregistered
+from determined_master.services.updates.live.news import LiveNews
 from determined_master.store.checkpoints import checkpoints as rows
 from determined_master.store.checkpoints import gc as collections
 from determined_master.store.experiments import lookups
@@ -54,8 +55,10 @@ class CheckpointReport(msgspec.Struct, frozen=True, kw_only=True):
 class Checkpoints:
     """Checkpoints of all trials."""
 
-    def __init__(self, db: asyncpg.Pool) -> None:
+    def __init__(self, db: asyncpg.Pool, news: LiveNews | None = None) -> None:
+        """`news` gets the trials that save."""
         self._db = db
+        self._news = news or LiveNews()
 
     async def report(self, caller: Caller, report: CheckpointReport) -> None:
         """Store a checkpoint's record; a repeated report changes nothing.
@@ -97,6 +100,8 @@ class Checkpoints:
                 storage_id=report.storage_id,
             )
             await rows.insert_checkpoint(conn, new)
+        if owner.trial_id is not None:
+            self._news.trial(owner.trial_id, owner.experiment_id)
 
     async def get(self, caller: Caller, uuid: str) -> CheckpointRow:
         """One checkpoint; a task sees its experiment's and the one its trial starts from."""

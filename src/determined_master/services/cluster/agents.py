@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from determined_master.aggregates.allocations import ALLOCATION
 from determined_master.domain.access import rules as access
 from determined_master.domain.allocation import messages as alloc
-from determined_master.domain.errors import NotFound
+from determined_master.domain.errors import DetError, NotFound
 from determined_master.domain.ids import AllocationId
 from determined_master.engine.causes import AgentReported, Cause, FoundEnded, Occurrence
 
@@ -52,16 +52,19 @@ class AgentReports:
         self._logs = logs
         self._trigger_planning = trigger_planning
         self._held: OrderedDict[tuple[str, str, str, str], bool] = OrderedDict()
+        self._expected: dict[str, set[str]] = {}
+        """By agent: containers that have ended and whose last line is still to come."""
 
     async def agent_joined(
         self, agent: AgentSnapshot, containers: tuple[ContainerReport, ...]
     ) -> tuple[str, ...]:
         """Record the agent's containers; missing ones are lost."""
         reported = {c.container_id: c for c in containers}
-        for report in containers:
-            if report.state == "TERMINATED":
-                cause = FoundEnded(agent.id, report.container_id)
-                await self._post(agent.id, report, cause)
+        ended = [report for report in containers if report.state == "TERMINATED"]
+        await self._expect_output(agent.id, ended)
+        for report in ended:
+            cause = FoundEnded(agent.id, report.container_id)
+            await self._post(agent.id, report, cause)
         keep: list[str] = []
         for allocation, expected in self._live.on_agent(agent.id):
             keep += [c.id for c in expected]
@@ -86,6 +89,8 @@ class AgentReports:
 
     async def agent_lost(self, agent_id: str, reason: str) -> None:
         """All that ran there is lost; its allocations start again elsewhere."""
+        if expected := self._expected.pop(agent_id, None):
+            await self._logs.give_up(list(expected))
         for allocation, held in self._live.on_agent(agent_id):
             await self._lose(agent_id, allocation.id, tuple(c.id for c in held), reason)
 
@@ -94,6 +99,21 @@ class AgentReports:
     ) -> None:
         """A container has reached a state."""
         await self._post(agent_id, report, AgentReported(agent_id, boot_id, number))
+
+    async def machine_ending(self, agent: AgentSnapshot, boot_id: str, reason: str) -> None:
+        """Preempt the work there that can save itself; it starts again elsewhere, uncounted."""
+        event = alloc.PreemptRequested(reason=f"its machine is taken back: {reason}")
+        cause = Occurrence("machine ending", f"{agent.id}:{boot_id}")
+        for allocation, _ in list(self._live.on_agent(agent.id)):
+            if not allocation.request.is_preemptible:
+                continue
+            try:
+                await self._engine.post(
+                    ALLOCATION, AllocationId(allocation.id), event, cause=cause
+                )
+            except DetError as error:  # it has ended meanwhile: the others still need their time
+                log.info("not preempted: %s", error, extra={"allocation": allocation.id})
+        self._trigger_planning(agent.pool)
 
     async def store_logs(self, agent_id: str, batch: LogBatch) -> int:
         """Store lines; returns the number of the last one stored.
@@ -106,7 +126,10 @@ class AgentReports:
                 extra={"agent": agent_id, "container": batch.container_id, "task": batch.task_id},
             )
             return batch.first_seq + len(batch.text.split("\n")) - 1
-        return await self._logs.store_batch(agent_id, batch)
+        stored = await self._logs.store_batch(agent_id, batch)
+        if batch.is_last:
+            self._expected.get(agent_id, set()).discard(batch.container_id)
+        return stored
 
     async def stored_output(self, task_id: str, container_id: str) -> StoredOutput:
         """How much of a container's output is stored."""
@@ -115,6 +138,17 @@ class AgentReports:
     async def note(self, note: TaskNote) -> None:
         """Write a line of the backend's own into the log of a task; one with a key once."""
         await self._logs.note(note)
+
+    async def _expect_output(self, agent_id: str, ended: Sequence[ContainerReport]) -> None:
+        """Let followers wait for the output of containers that ended without a connection.
+
+        Such an end is reported before the output, of which no line may be stored yet.
+        """
+        for report in ended:
+            live = self._live.find(report.allocation_id)
+            if live is not None and _has(agent_id, live, report.container_id):
+                await self._logs.expect(report.container_id, live.request.task_id)
+                self._expected.setdefault(agent_id, set()).add(report.container_id)
 
     async def _is_holder(self, agent_id: str, batch: LogBatch) -> bool:
         """Whether a batch is of a container that the agent holds, or held until it ended."""
@@ -180,9 +214,13 @@ class AgentReports:
 
 def _holds(agent_id: str, allocation: alloc.Allocation, batch: LogBatch) -> bool:
     """Whether the batch is of a container of this allocation on this agent."""
-    return batch.task_id == allocation.request.task_id and any(
-        c.id == batch.container_id and c.agent_id == agent_id for c in allocation.containers
+    return batch.task_id == allocation.request.task_id and _has(
+        agent_id, allocation, batch.container_id
     )
+
+
+def _has(agent_id: str, allocation: alloc.Allocation, container_id: str) -> bool:
+    return any(c.id == container_id and c.agent_id == agent_id for c in allocation.containers)
 
 
 class Join:

@@ -38,6 +38,7 @@ class MasterFacts(msgspec.Struct, frozen=True):
     """Whether clients show roles and their assignments."""
     is_queue_strict: bool = False
     """Whether changing places in the job queue needs a permission of its own."""
+    has_custom_logo: bool = False
 
 
 class Health(msgspec.Struct, frozen=True):

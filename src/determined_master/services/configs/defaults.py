@@ -132,7 +132,9 @@ def task_defaults(settings: Settings) -> TaskDefaults:
     """The container defaults besides an experiment's configuration."""
     user = settings.security.default_task
     cluster = settings.task_container_defaults
+    storage = settings.checkpoint_storage or {}
     return TaskDefaults(
+        created_storage=storage.get("host_path", "") if storage.get("create") else "",
         user=TaskUser(user=user.user, uid=user.uid, group=user.group, gid=user.gid),
         containers=_container_defaults({}, cluster, settings.checkpoint_storage),
         pools={

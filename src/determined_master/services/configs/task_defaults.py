@@ -41,6 +41,8 @@ class TaskDefaults(msgspec.Struct, frozen=True, kw_only=True):
     reserved_ports: frozenset[int] = frozenset()
     master_cert_file: str = ""
     """Certificates that the master serves HTTPS with; empty without."""
+    created_storage: str = ""
+    """Directory of the cluster's own storage, if agents create it."""
     ssh_key_type: str = "ED25519"
     rsa_bits: int = 0
 

@@ -181,10 +181,8 @@ def _notebook_files(task: TaskToStart, secrets: TaskSecrets) -> tuple[link.File,
 
 def _mounts(task: TaskToStart, config: ContainerConfig) -> list[link.Mount]:
     found = mounts(config)
-    found += [
-        link.Mount(host, path, read_only=True, propagation=propagation)
-        for host, path, propagation in tensorboard_sources.storage_mounts(task.sources)
-    ]
+    stored = tensorboard_sources.storage_mounts(task.sources)
+    found += [link.Mount(*msgspec.structs.astuple(mount)) for mount in stored]
     return found
 
 

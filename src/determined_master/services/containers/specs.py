@@ -12,9 +12,14 @@ from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.errors import FailedPrecondition
 from determined_master.domain.task import gang_ports
 from determined_master.domain.task import spec as task_spec
-from determined_master.domain.task.containers import ContainerConfig, typed_containers
+from determined_master.domain.task.containers import (
+    ContainerConfig,
+    typed_containers,
+    without_missing_storage,
+)
 from determined_master.domain.task.kinds import TASK_KINDS
-from determined_master.domain.task.limits import MachinePart, needs_of
+from determined_master.domain.task.limits import needs_of
+from determined_master.domain.task.pod_parts import MachinePart
 from determined_master.records.experiments import ExperimentRow
 from determined_master.services.access.task_tokens import TaskTokens
 from determined_master.services.configs.task_defaults import TaskDefaults
@@ -30,6 +35,7 @@ from determined_master.services.containers.options import (
     TaskProgram,
     container_options,
     mounts,
+    with_storage_of_cluster,
 )
 from determined_master.store.checkpoints import checkpoints
 from determined_master.store.checkpoints import gc as collections
@@ -94,6 +100,17 @@ class ContainerSpecs:
         """
         if not containers:
             return []
+        created = self._defaults.created_storage
+        specs = await self._build_all(state, containers, device_types, hosts)
+        return [with_storage_of_cluster(spec, created) for spec in specs]
+
+    async def _build_all(
+        self,
+        state: alloc.Allocation,
+        containers: Sequence[alloc.StartContainer],
+        device_types: Sequence[str],
+        hosts: Mapping[str, frozenset[str]],
+    ) -> list[link.ContainerSpec]:
         group = TASK_KINDS[state.request.task_type].group
         if group == "checkpoint_gc":
             return [await self._build_collection(state, container) for container in containers]
@@ -199,6 +216,8 @@ class ContainerSpecs:
         environment = self._cluster.identity(state, container, experiment.username)
         config = typed_containers({**experiment.config, "checkpoint_storage": row.storage})
         self._check(state, config, user)
+        if not row.uuids:  # a storage that was never there has no TensorBoard files either
+            config = without_missing_storage(config)
         environment.update(config.variables_of("cpu"))
         spec = link.ContainerSpec(
             task_id=row.task_id,

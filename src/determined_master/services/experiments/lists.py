@@ -10,7 +10,7 @@ import msgspec
 from determined_master.domain.access import rules as access
 from determined_master.domain.listing.paging import Page
 from determined_master.records.experiments import ExperimentQuery, ExperimentRow, ListItem
-from determined_master.services.kept_answers import KeptAnswers
+from determined_master.services.kept_answers import AnswerMemory, KeptAnswers
 from determined_master.store.experiments import experiments as rows
 from determined_master.store.experiments import lists
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
     from determined_master.store.db import Conn
 
-MAX_RENDERED_BYTES = 32 * 2**20
 RENDERED_AT_ONCE = 25
 """With 50 hyperparameters each takes 0.25 ms."""
 
@@ -48,9 +47,9 @@ class ExperimentLists:
     narrow query instead of fifty configurations.
     """
 
-    def __init__(self, db: asyncpg.Pool) -> None:
+    def __init__(self, db: asyncpg.Pool, memory: AnswerMemory) -> None:
         self._db = db
-        self._rendered: KeptAnswers[int, Rendered] = KeptAnswers(MAX_RENDERED_BYTES)
+        self._rendered: KeptAnswers[int, Rendered] = KeptAnswers(memory, "experiment")
 
     async def find(
         self,
@@ -100,5 +99,6 @@ class ExperimentLists:
             some = stale[start : start + RENDERED_AT_ONCE]
             for version, found in await rows.list_versioned(conn, some):
                 rendered = shown[found.id] = render(found)
-                known.keep(found.id, version, rendered, len(rendered.always))
+                size = len(rendered.always) + len(rendered.best_metric)
+                known.keep(found.id, version, rendered, size)
         return [(row, shown[row.id]) for row in listed if row.id in shown]

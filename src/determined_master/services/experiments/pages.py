@@ -9,7 +9,7 @@ import msgspec
 
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import NotFound
-from determined_master.services.kept_answers import KeptAnswers
+from determined_master.services.kept_answers import AnswerMemory, KeptAnswers
 from determined_master.store.experiments import experiments as rows
 
 if TYPE_CHECKING:
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from determined_master.domain.access.rules import Caller
     from determined_master.records.experiments import ExperimentVersion
-
-MAX_KEPT_BYTES = 32 * 2**20
 
 
 class ExperimentPage(msgspec.Struct, frozen=True):
@@ -32,9 +30,9 @@ class ExperimentPage(msgspec.Struct, frozen=True):
 class ExperimentPages:
     """Pages of experiments; each is kept until a row behind it changes."""
 
-    def __init__(self, db: asyncpg.Pool) -> None:
+    def __init__(self, db: asyncpg.Pool, memory: AnswerMemory) -> None:
         self._db = db
-        self._kept: KeptAnswers[tuple[int, bool], ExperimentPage] = KeptAnswers(MAX_KEPT_BYTES)
+        self._kept: KeptAnswers[tuple[int, bool], ExperimentPage] = KeptAnswers(memory, "page")
 
     async def find(
         self, caller: Caller, experiment_id: int, render: Callable[[], Awaitable[ExperimentPage]]

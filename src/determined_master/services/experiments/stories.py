@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,6 +14,7 @@ from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.engine import count_story, list_story
 from determined_master.records.stories import StoryLine
+from determined_master.services.experiments.story_texts import user_of
 from determined_master.store.experiments import lookups
 from determined_master.store.tasks import allocations
 
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 
 KINDS = ("experiment", "trial", "allocation")
 MAX_LINES = 1000
+DEFAULT_ITEMS = 200
 _REQUEST = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 """A request of a search, by which the search knows a trial."""
 
@@ -40,6 +44,20 @@ class Story(msgspec.Struct, frozen=True):
 def request_of(line: StoryLine) -> str:
     """The request of a search that an event is about; empty for none."""
     return str(line.event.get("request_id") or "")
+
+
+Cursor = tuple[datetime, str, str, int]
+
+
+class Items(msgspec.Struct, frozen=True):
+    """Lines of a story after some line."""
+
+    lines: Sequence[StoryLine]
+    has_more: bool
+    reason: str
+    trials: Mapping[str, int]
+    users: Mapping[str, str]
+    """Names of users by their ids, which causes name."""
 
 
 class Stories:
@@ -71,19 +89,78 @@ class Stories:
             total = await count_story(conn, aggregates)
             lines = await list_story(conn, aggregates, limit=offset + (limit or MAX_LINES))
             reason = await lookups.find_reason(conn, kind, id)
-            requests = {r for line in lines[offset:] if _REQUEST.fullmatch(r := request_of(line))}
-            requests |= set(_REQUEST.findall(reason))
-            trials: Mapping[str, int] = {}
-            if kind == "experiment" and requests:
-                trials = await lookups.list_trials_by_request(conn, int(id), sorted(requests))
+            trials = await self._trials(conn, kind, id, lines[offset:], reason)
+            shown = await _as_reported(conn, kind, id, lines[offset:])
         reason = _REQUEST.sub(lambda m: str(trials.get(m[0], m[0])), reason)
-        return Story(lines[offset:], total, reason, trials)
+        return Story(shown, total, reason, trials)
+
+    async def after(
+        self, caller: Caller, kind: ThingWithStory, id: str, cursor: Cursor | None, limit: int
+    ) -> Items:
+        """Lines in the order of time, after the one with this cursor; 0 for `DEFAULT_ITEMS`.
+
+        A trial's and a task's story has the allocations in it.
+
+        Raises:
+            NotFound: there is no such thing. InvalidArgument: the limit is out of bounds.
+        """
+        access.may(caller, "read", "task" if kind == "task" else "experiment")
+        if not 0 <= limit <= MAX_LINES:
+            raise InvalidArgument(
+                f"limit is {limit}: it must be 1 to {MAX_LINES}, or 0 for {DEFAULT_ITEMS}"
+            )
+        most = limit or DEFAULT_ITEMS
+        async with self._db.acquire() as conn:
+            if not await lookups.exists(conn, kind, id):
+                raise NotFound(f"{kind} '{id}' not found")
+            aggregates = await self._aggregates(conn, kind, id)
+            lines = await list_story(conn, aggregates, after=cursor, limit=most + 1)
+            reason = await lookups.find_reason(conn, kind, id)
+            trials = await self._trials(conn, kind, id, lines, reason)
+            user_ids = {int(u) for line in lines if (u := user_of(line)).isdecimal()}
+            users = await lookups.list_usernames(conn, sorted(user_ids))
+            shown = await _as_reported(conn, kind, id, lines[:most])
+        reason = _REQUEST.sub(lambda m: str(trials.get(m[0], m[0])), reason)
+        return Items(shown, len(lines) > most, reason, trials, users)
+
+    async def _trials(
+        self, conn: Conn, kind: ThingWithStory, id: str, lines: Sequence[StoryLine], reason: str
+    ) -> Mapping[str, int]:
+        """The trials of a search by the requests that lines and the reason name."""
+        requests = {r for line in lines if _REQUEST.fullmatch(r := request_of(line))}
+        requests |= set(_REQUEST.findall(reason))
+        if kind != "experiment" or not requests:
+            return {}
+        return await lookups.list_trials_by_request(conn, int(id), sorted(requests))
 
     async def _aggregates(
         self, conn: Conn, kind: ThingWithStory, id: str
     ) -> list[tuple[str, str]]:
+        if kind == "task":
+            found = await allocations.list_ids_of_task(conn, id)
+            trial_id = await lookups.find_trial_of_task(conn, id)
+            own = [("interactive", id), ("task", id)]
+            if trial_id is not None:
+                own = [("trial", str(trial_id))]
+            return [*own, *(("allocation", allocation_id) for allocation_id in found)]
         aggregates: list[tuple[str, str]] = [(kind, id)]
         if kind == "trial":
             found = await allocations.list_ids_of_trial(conn, id)
             aggregates += [("allocation", allocation_id) for allocation_id in found]
         return aggregates
+
+
+async def _as_reported(
+    conn: Conn, kind: ThingWithStory, id: str, lines: Sequence[StoryLine]
+) -> Sequence[StoryLine]:
+    """The same lines with metrics as trials report them, where events have their negatives."""
+    if kind != "experiment" or not await lookups.is_greater_better(conn, id):
+        return lines
+    return [_turned(line) for line in lines]
+
+
+def _turned(line: StoryLine) -> StoryLine:
+    metric = line.event.get("metric")
+    if line.event.get("event") != "validation_reported" or metric is None:
+        return line
+    return replace(line, event={**line.event, "metric": -metric})

@@ -19,6 +19,7 @@ from determined_master.records.checkpoints import CheckpointRow
 from determined_master.records.experiments import WorkloadKey
 from determined_master.records.metrics import StoredReport
 from determined_master.services.batch_loader import BatchLoader
+from determined_master.services.updates.live.news import LiveNews
 from determined_master.store.checkpoints import checkpoints
 from determined_master.store.experiments import lookups
 from determined_master.store.experiments import trials as rows
@@ -51,8 +52,15 @@ class Trials:
     """Trials of all experiments."""
 
     def __init__(
-        self, engine: Engine, db: asyncpg.Pool, live: LiveAllocations, summaries: Summaries
+        self,
+        engine: Engine,
+        db: asyncpg.Pool,
+        live: LiveAllocations,
+        summaries: Summaries,
+        news: LiveNews | None = None,
     ) -> None:
+        """`news` gets what the engine does not publish."""
+        self._news = news or LiveNews()
         self._engine = engine
         self._db = db
         self._live = live
@@ -125,12 +133,14 @@ class Trials:
             raise InvalidArgument(f"progress is {progress}: it must lie between 0 and 1")
         async with self._db.acquire() as conn:
             await rows.update_progress(conn, trial_id, progress)
+        self._news.trial(trial_id)
 
     async def report_status(self, caller: Caller, trial_id: int, text: str) -> None:
         """Store the status that the trial's code reports."""
         access.may(caller, "report", "task")
         async with self._db.acquire() as conn:
             await rows.update_runner_state(conn, trial_id, text[:MAX_STATUS_CHARACTERS])
+        self._news.trial(trial_id)
 
     async def metadata(self, caller: Caller, trial_id: int) -> dict[str, Any]:
         """The metadata that users have set on the run."""

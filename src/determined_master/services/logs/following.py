@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.services.logs.searches import LogSearches
+    from determined_master.services.logs.times import LogTimes
 
 PAGE = 1000
 LOOK_BACK_S = 1.0
@@ -35,17 +36,40 @@ class LinesAsked(msgspec.Struct, frozen=True):
     user_id: int
     task_ids: Sequence[str]
     wanted: LogFilter
+    times: LogTimes
 
     async def page(
         self, beyond: int | None, *, limit: int, newest_first: bool = False
     ) -> list[LogRow]:
         """The next lines after a number (before it, newest first)."""
+        spans = await self.times.spans(self.task_ids, self.wanted)
+        found: list[LogRow] = []
+        for low, high in reversed(spans) if newest_first else spans:
+            if newest_first:
+                start = _least(beyond, None if high is None else high + 1)
+                end = low + 1 if low else None
+                is_over = start is not None and start <= low + 1
+            else:
+                start = max(beyond or 0, low) or None
+                end = high
+                is_over = end is not None and start is not None and start >= end
+            if not is_over:
+                found += await self._between(start, end, limit - len(found), newest_first)
+            if len(found) >= limit:
+                break
+        return found
+
+    async def _between(
+        self, beyond: int | None, until: int | None, limit: int, newest_first: bool
+    ) -> list[LogRow]:
+        """The next lines from one number to another."""
         if self.wanted.search_text:
             return await self.searches.page(
                 self.user_id,
                 self.task_ids,
                 self.wanted,
                 beyond=beyond,
+                until=until,
                 limit=limit,
                 newest_first=newest_first,
             )
@@ -55,6 +79,7 @@ class LinesAsked(msgspec.Struct, frozen=True):
                 self.task_ids,
                 self.wanted,
                 beyond=beyond,
+                until=until,
                 limit=limit,
                 newest_first=newest_first,
             )
@@ -70,6 +95,12 @@ class LinesAsked(msgspec.Struct, frozen=True):
         """These lines."""
         async with self.db.acquire() as conn:
             return await rows.list_by_ids(conn, self.task_ids, ids)
+
+
+def _least(one: int | None, other: int | None) -> int | None:
+    """The lesser of two numbers that may not be there."""
+    given = [number for number in (one, other) if number is not None]
+    return min(given, default=None)
 
 
 class Follower:

@@ -66,6 +66,7 @@ class LogSearches:
         wanted: LogFilter,
         *,
         beyond: int | None = None,
+        until: int | None = None,
         limit: int,
         newest_first: bool = False,
     ) -> list[LogRow]:
@@ -80,16 +81,18 @@ class LogSearches:
         size: int = SLICE_LINES
         while True:
             async with self._turn(user_id) as conn:
-                until = await rows.find_slice_end(
+                end = await rows.find_slice_end(
                     conn, task_ids, beyond=beyond, size=size, newest_first=newest_first
                 )
+                is_last = end is None or _is_past(end, until, newest_first=newest_first)
+                end = until if is_last else end
                 try:
                     found += await rows.list_lines(
                         conn,
                         task_ids,
                         wanted,
                         beyond=beyond,
-                        until=until,
+                        until=end,
                         limit=limit - len(found),
                         newest_first=newest_first,
                     )
@@ -100,9 +103,9 @@ class LogSearches:
                     continue
                 except asyncpg.InvalidRegularExpressionError as error:
                     raise _invalid(wanted, str(error)) from error
-            if until is None or len(found) >= limit:
+            if is_last or len(found) >= limit:
                 return found
-            beyond = until
+            beyond = end
 
     async def ids(
         self, user_id: int, task_ids: Sequence[str], wanted: LogFilter, between: tuple[int, int]
@@ -135,6 +138,13 @@ class LogSearches:
             if self._pool is None:
                 self._pool = await self._open()
             return self._pool
+
+
+def _is_past(end: int, until: int | None, *, newest_first: bool) -> bool:
+    """Whether a slice reaches the last line that is asked for."""
+    if until is None:
+        return False
+    return end <= until if newest_first else end >= until
 
 
 def check_pattern(wanted: LogFilter) -> None:

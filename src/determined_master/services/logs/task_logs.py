@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -18,6 +18,7 @@ from determined_master.domain.log_lines import LEVEL_NUMBERS, split_prefix, stor
 from determined_master.ports import StoredOutput, TaskNote
 from determined_master.records.logs import LogFilter, LogRow
 from determined_master.services.logs.following import LOOK_BACK_S, PAGE, Follower, LinesAsked
+from determined_master.services.logs.times import LogTimes
 from determined_master.store.logs import task_logs as rows
 from determined_master.store.workspaces.places import find_workspaces
 
@@ -71,10 +72,14 @@ class TaskLogs:
         db: asyncpg.Pool,
         watchers: Sequence[LineWatcher],
         searches: LogSearches,
+        on_lines: Callable[[str], None] = lambda task_id: None,
     ) -> None:
+        """`on_lines` gets each task that may have new lines; it must not block."""
+        self._on_lines = on_lines
         self._db = db
         self._watchers = watchers
         self._searches = searches
+        self._times = LogTimes(db)
         self._news: dict[str, asyncio.Event] = {}
 
     async def store_batch(self, agent_id: str, batch: LogBatch) -> int:
@@ -130,6 +135,11 @@ class TaskLogs:
             await rows.copy_lines(conn, [row])
         self.notify(note.task_id)
 
+    async def expect(self, container_id: str, task_id: str) -> None:
+        """Expect lines of a container, though it may have ended: followers wait for the last."""
+        async with self._db.acquire() as conn:
+            await rows.lock_cursor(conn, container_id, task_id)
+
     async def give_up(self, container_ids: Sequence[str]) -> None:
         """Expect no further lines of containers whose agent is lost: nobody waits for them."""
         async with self._db.acquire() as conn:
@@ -161,8 +171,12 @@ class TaskLogs:
         await self._look_at(task_id, lines[0].agent_id, [line.log for line in lines])
         self.notify(task_id)
 
+    def _asked(self, caller: Caller, task_ids: Sequence[str], wanted: LogFilter) -> LinesAsked:
+        return LinesAsked(self._db, self._searches, caller.user_id, task_ids, wanted, self._times)
+
     def notify(self, task_id: str) -> None:
         """Wake those who follow a task."""
+        self._on_lines(task_id)
         event = self._news.pop(task_id, None)
         if event is not None:
             event.set()
@@ -181,7 +195,7 @@ class TaskLogs:
         beyond, left = None, limit
         while limit == 0 or left > 0:
             size = PAGE if limit == 0 else min(PAGE, left)
-            asked = LinesAsked(self._db, self._searches, caller.user_id, task_ids, wanted)
+            asked = self._asked(caller, task_ids, wanted)
             page = await asked.page(beyond, limit=size, newest_first=newest_first)
             if page:
                 yield page
@@ -194,7 +208,7 @@ class TaskLogs:
     ) -> AsyncIterator[list[LogRow]]:
         """Pages of lines as they come, until the tasks have ended and all of it is stored."""
         access.may(caller, "read", "task")
-        asked = LinesAsked(self._db, self._searches, caller.user_id, task_ids, wanted)
+        asked = self._asked(caller, task_ids, wanted)
         follower = Follower(asked)
         try:
             while True:

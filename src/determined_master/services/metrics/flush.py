@@ -17,6 +17,7 @@ from determined_master.services.metrics.reports import MetricReport, TrialFacts
 from determined_master.services.metrics.series_points import SeriesPoints
 from determined_master.services.metrics.storing import MetricStore
 from determined_master.services.metrics.summaries import WRITE_EVERY_S, Summaries
+from determined_master.services.updates.live.news import LiveNews
 from determined_master.store.connection_errors import DATABASE_ERRORS
 
 if TYPE_CHECKING:
@@ -40,8 +41,10 @@ Waiting = tuple[Sequence[MetricReport], TrialFacts, "asyncio.Future[Outcomes]"]
 class Flusher:
     """Gathers reports of all trials and stores them in few transactions."""
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Database, news: LiveNews | None = None) -> None:
+        """`news` gets each stored report."""
         self._db = db
+        self._news = news or LiveNews()
         self.summaries = Summaries(db)
         self.points = SeriesPoints(db)
         self.store = MetricStore(self.summaries, self.points)
@@ -100,6 +103,7 @@ class Flusher:
         except Exception as error:  # the loop must live on; each caller gets the error
             _fail(batch, error)
             return
+        self._publish(reports, outcomes)
         start = 0
         for group, _, answer in batch:
             if not answer.done():
@@ -129,6 +133,14 @@ class Flusher:
             self._forget(reports)
             raise
 
+    def _publish(
+        self, reports: Sequence[tuple[MetricReport, TrialFacts]], outcomes: Outcomes
+    ) -> None:
+        if self._news.is_watched:
+            for (report, facts), refusal in zip(reports, outcomes, strict=True):
+                if refusal is None:
+                    publish_report(self._news, report, facts)
+
     def _forget(self, reports: Sequence[tuple[MetricReport, TrialFacts]]) -> None:
         self.summaries.forget({report.trial_id for report, _ in reports})
 
@@ -137,6 +149,18 @@ class Flusher:
             with contextlib.suppress(*DATABASE_ERRORS):  # they are written a second later
                 await self.summaries.write_due()
             await asyncio.sleep(WRITE_EVERY_S / 2)
+
+
+def publish_report(news: LiveNews, report: MetricReport, facts: TrialFacts) -> None:
+    """Publish a stored report to those who watch."""
+    news.report(
+        report.trial_id,
+        facts.experiment_id,
+        report.group,
+        report.steps,
+        report.reported_at,
+        report.metrics,
+    )
 
 
 def _pieces(reports: Sequence[MetricReport]) -> list[Sequence[MetricReport]]:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument, NotFound
-from determined_master.domain.metrics.summary import SYSTEM_GROUPS
 from determined_master.records.metrics import MetricName, PointRow
-from determined_master.services.kept_answers import KeptAnswers
+from determined_master.services.metrics.kept_series import KeptSeries, Render
 from determined_master.store.experiments import lookups
 from determined_master.store.experiments import trials as trial_rows
 from determined_master.store.metrics import series as rows
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.domain.access.rules import Caller
+    from determined_master.services.kept_answers import AnswerMemory
     from determined_master.services.metrics.series_points import SeriesPoints
     from determined_master.services.metrics.summaries import Summaries
     from determined_master.store.db import Conn
@@ -33,7 +33,6 @@ MAX_POINTS = 1000
 MOST_POINTS = 10_000
 MAX_TRIALS = 100
 DEFAULT_SAMPLE = 25
-MAX_KEPT_BYTES = 64 * 2**20
 SHORTEST_PERIOD_S, LONGEST_PERIOD_S = 1, 3600
 
 
@@ -52,7 +51,6 @@ class TrialSeries(msgspec.Struct, frozen=True):
     groups: Sequence[tuple[str, bytes]]
 
 
-Render = Callable[[Sequence[PointRow]], bytes]
 Groups = Mapping[str, Sequence[str]]
 """Names of metrics by their group."""
 
@@ -83,11 +81,17 @@ class Sample(msgspec.Struct, frozen=True):
 class SeriesReads:
     """Series of all trials."""
 
-    def __init__(self, db: asyncpg.Pool, points: SeriesPoints, summaries: Summaries) -> None:
+    def __init__(
+        self,
+        db: asyncpg.Pool,
+        points: SeriesPoints,
+        summaries: Summaries,
+        memory: AnswerMemory,
+    ) -> None:
         self._db = db
         self._points = points
         self._summaries = summaries
-        self._kept: KeptAnswers[Hashable, list[tuple[str, bytes]]] = KeptAnswers(MAX_KEPT_BYTES)
+        self._kept = KeptSeries(db, points, memory)
 
     async def compare(
         self,
@@ -97,7 +101,7 @@ class SeriesReads:
         part: Range,
         render: Render,
     ) -> list[TrialSeries]:
-        """The series of several trials, by id; `render` writes points as JSON.
+        """The series of several trials, by id; `render` writes each point as JSON.
 
         Raises:
             InvalidArgument: no metric, or too many trials or points.
@@ -124,20 +128,11 @@ class SeriesReads:
     async def _series(
         self, row: trial_rows.ComparedTrial, groups: Groups, part: Range, render: Render
     ) -> list[tuple[str, bytes]]:
-        """The series of a trial; kept until one of its reports comes or changes."""
-        version = str(row.metrics_version)
-        key = (row.id, part, *((group, *names) for group, names in groups.items()))
-        series = self._kept.find(key, version)
-        if series is not None:
-            return series
-        series = []
-        for group, names in groups.items():
-            points = await self._points.find(_wanted(row.id, group, names, part))
-            if points:
-                series.append((group, render(points)))
-        if not SYSTEM_GROUPS & groups.keys():  # samples of the system leave the version as it is
-            self._kept.keep(key, version, series, sum(len(points) for _, points in series))
-        return series
+        found = [
+            (group, await self._kept.find(row, _wanted(row.id, group, names, part), render))
+            for group, names in groups.items()
+        ]
+        return [(group, points) for group, points in found if points]
 
     async def improvements(
         self, caller: Caller, experiment_id: int
@@ -271,7 +266,7 @@ def _wanted(trial_id: int, group: str, names: Sequence[str], part: Range) -> Ser
     return SeriesWanted(
         trial_id=trial_id,
         group=group,
-        names=names,
+        names=tuple(names),
         from_steps=part.first,
         to_steps=part.last or 2**31 - 1,
         max_points=part.max_points or MAX_POINTS,

@@ -10,12 +10,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 import msgspec
 
+from determined_master.domain.metrics.charts import Charted, Report, charts_of
 from determined_master.domain.metrics.extremes import (
     BLOCK_REPORTS,
     PART_REPORTS,
@@ -26,7 +27,7 @@ from determined_master.domain.metrics.extremes import (
 )
 from determined_master.records.metrics import PointRow
 from determined_master.store.connection_errors import DATABASE_ERRORS
-from determined_master.store.metrics import blocks
+from determined_master.store.metrics import blocks, charts
 from determined_master.store.metrics import series as rows
 from determined_master.store.metrics.blocks import Block, BlockEntry, NewEntry
 from determined_master.store.metrics.series import SeriesWanted
@@ -87,6 +88,11 @@ class SeriesPoints:
         The buckets are as many as `max_points` allows with two points for each metric in each,
         so no value that stands out is lost; the first and the last report are always there.
         """
+        points, is_whole = await self.read(wanted)
+        return thinned_points(points, wanted) if is_whole else points
+
+    async def read(self, wanted: SeriesWanted) -> tuple[list[PointRow], bool]:
+        """All reports of a short series, and True; the points of a long one, and False."""
         async with self._db.acquire() as conn:
             position = await blocks.find_last_id(conn, wanted.trial_id)
             late = await blocks.count_after(conn, wanted.trial_id, position, DUE + 1)
@@ -96,8 +102,8 @@ class SeriesPoints:
             series = await _read_entries(conn, wanted)
             is_long = any(series.count(name) > MAX_WHOLE for name in wanted.names)
             if is_long:
-                return await rows.list_points_at(conn, wanted, await _long(conn, series))
-            return _short(await rows.list_points(conn, wanted, MAX_WHOLE + 2 * DUE), wanted)
+                return await rows.list_points_at(conn, wanted, await _long(conn, series)), False
+            return await rows.list_points(conn, wanted, MAX_WHOLE + 2 * DUE), True
 
     async def _add_block(self, trial_id: int) -> bool | None:
         """Make the next block, if no other master does; None if there is none to make."""
@@ -106,10 +112,31 @@ class SeriesPoints:
             reports = await blocks.list_for_block(conn, trial_id, after)
         if len(reports) < BLOCK_REPORTS:
             return None
-        entries = await asyncio.to_thread(_entries_of, reports)
+        entries, charted = await asyncio.to_thread(_contents_of, reports)
         block = Block(trial_id, reports[-1].id, reports[0].id, len(reports))
         async with self._db.acquire() as conn, conn.transaction():
-            return await blocks.insert_block(conn, block, entries)
+            is_stored = await blocks.insert_block(conn, block, entries)
+            if is_stored:
+                await charts.insert_charts(conn, trial_id, block.last_id, charted)
+            return is_stored
+
+
+def thinned_points(points: list[PointRow], wanted: SeriesWanted) -> list[PointRow]:
+    """All reports of a short series, or its extremes if those are too many."""
+    steps = shown_steps([(p.steps, p.metrics) for p in points], wanted)
+    return points if steps is None else [p for p in points if p.steps in steps]
+
+
+def shown_steps(reports: Sequence[Values], wanted: SeriesWanted) -> set[int] | None:
+    """The steps of the extremes of a short series, and both ends; None if all points are shown."""
+    if len(reports) <= wanted.max_points:
+        return None
+    buckets = _buckets(wanted)
+    each = -(-len(reports) // buckets)
+    steps = {reports[0][0], reports[-1][0]}
+    for parts in extremes_of(reports, each).values():
+        steps |= thinned(parts, buckets)
+    return steps
 
 
 class _Series(msgspec.Struct, frozen=True):
@@ -149,11 +176,25 @@ async def _read_entries(conn: Conn, wanted: SeriesWanted) -> _Series:
     return series
 
 
-def _entries_of(reports: Sequence[blocks.RawReport]) -> list[NewEntry]:
+def _contents_of(
+    reports: Sequence[blocks.RawReport],
+) -> tuple[list[NewEntry], list[tuple[str, str, Charted]]]:
+    """What a block keeps: extremes, and the charts by group and metric."""
     groups: dict[str, list[Values]] = {}
+    timed: dict[str, list[Report]] = {}
     for report in reports:
         values = msgspec.json.decode(report.metrics)
         groups.setdefault(report.group, []).append((report.steps, values))
+        timed.setdefault(report.group, []).append((report.steps, report.at, values))
+    charted = [
+        (group, name, kept)
+        for group, of_group in timed.items()
+        for name, kept in charts_of(of_group).items()
+    ]
+    return _entries_of(groups), charted
+
+
+def _entries_of(groups: Mapping[str, Sequence[Values]]) -> list[NewEntry]:
     entries = []
     for group, values in groups.items():
         first, last = min(v[0] for v in values), max(v[0] for v in values)
@@ -164,17 +205,6 @@ def _entries_of(reports: Sequence[blocks.RawReport]) -> list[NewEntry]:
 
 def _buckets(wanted: SeriesWanted) -> int:
     return max(1, (wanted.max_points - 2) // (2 * len(wanted.names)))
-
-
-def _short(points: list[PointRow], wanted: SeriesWanted) -> list[PointRow]:
-    if len(points) <= wanted.max_points:
-        return points
-    buckets = _buckets(wanted)
-    each = -(-len(points) // buckets)
-    steps = {points[0].steps, points[-1].steps}
-    for parts in extremes_of([(p.steps, p.metrics) for p in points], each).values():
-        steps |= thinned(parts, buckets)
-    return [p for p in points if p.steps in steps]
 
 
 async def _long(conn: Conn, series: _Series) -> list[int]:

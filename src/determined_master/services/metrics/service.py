@@ -21,9 +21,10 @@ from determined_master.engine import Rows
 from determined_master.engine.causes import Occurrence
 from determined_master.records.metrics import StoredReport, SystemSample
 from determined_master.services.batch_loader import BatchLoader
-from determined_master.services.metrics.flush import Flusher
+from determined_master.services.metrics.flush import Flusher, publish_report
 from determined_master.services.metrics.reports import MetricReport, TrialFacts
 from determined_master.services.metrics.system_metrics import MAX_SAMPLES
+from determined_master.services.updates.live.news import LiveNews
 from determined_master.store.metrics import metrics as rows
 from determined_master.store.metrics import system_metrics
 
@@ -48,8 +49,14 @@ class Metrics:
         flusher: Flusher,
         samples: SystemMetrics,
         note_report: Callable[[int], Awaitable[None]],
+        news: LiveNews | None = None,
     ) -> None:
-        """`note_report` gets the ids of detached trials that report."""
+        """
+        Args:
+            note_report: gets the ids of detached trials that report.
+            news: gets each stored report.
+        """
+        self._news = news or LiveNews()
         self._samples = samples
         self._engine = engine
         self._db = db
@@ -226,6 +233,8 @@ class Metrics:
             raise
         if outcome.is_duplicate:
             await self._flusher.report(report, facts)  # settles equal, added or clashing values
+        else:
+            publish_report(self._news, report, facts)
 
 
 def _way(report: MetricReport, facts: TrialFacts) -> Literal["store", "sample", "alone"]:

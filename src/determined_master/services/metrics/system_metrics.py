@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument, NotFound
+from determined_master.records.metrics import SeriesLabel
 from determined_master.store.experiments import trials
 from determined_master.store.metrics import system_metrics as rows
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.domain.access.rules import Caller
-    from determined_master.records.metrics import SeriesLabel, SystemSample
+    from determined_master.records.metrics import SystemSample
 
 """Reports of these groups are samples when they have no steps."""
 MAX_SAMPLES = 10_000
@@ -86,39 +87,30 @@ class SystemMetrics:
             NotFound: there is no such trial.
         """
         access.may(caller, "read", "experiment")
-        after: dict[SeriesLabel, int] = {}
+        after: dict[str, int] = {}
         while True:
             is_over = await self._is_over(trial_id)
             async with self._db.acquire() as conn:
-                found = [s for s in await rows.list_series(conn, trial_id) if _fits(s, wanted)]
-            for label in found:
-                async for last, points in self._pages(trial_id, label, after.get(label, 0)):
-                    after[label] = last
-                    yield points
+                groups = await rows.list_groups(conn, trial_id)
+            for group in groups:
+                async for page in self._pages(trial_id, group, after.get(group, 0)):
+                    after[group] = page[-1].id
+                    for points in _points(page, wanted):
+                        yield points
             if is_over or not follow:
                 return
             await asyncio.sleep(FOLLOW_POLL_S)
 
     async def _pages(
-        self, trial_id: int, label: SeriesLabel, after: int
-    ) -> AsyncIterator[tuple[int, Points]]:
+        self, trial_id: int, group: str, after: int
+    ) -> AsyncIterator[list[SystemSample]]:
+        """Samples of a group: each is read once, however many series it has."""
         while True:
             async with self._db.acquire() as conn:
-                page = await rows.list_samples(
-                    conn, trial_id, label.metric_group, after=after, limit=PAGE
-                )
+                page = await rows.list_samples(conn, trial_id, group, after=after, limit=PAGE)
             if page:
                 after = page[-1].id
-                kept = [(s, v) for s in page if (v := _value(s, label)) is not None]
-                yield (
-                    after,
-                    Points(
-                        label,
-                        [value for _, value in kept],
-                        [sample.batch for sample, _ in kept],
-                        [sample.reported_at for sample, _ in kept],
-                    ),
-                )
+                yield page
             if len(page) < PAGE:
                 return
 
@@ -140,10 +132,42 @@ def _fits(label: SeriesLabel, wanted: SeriesLabel) -> bool:
     return all(not asked or asked == own for own, asked in pairs)
 
 
-def _value(sample: SystemSample, label: SeriesLabel) -> float | None:
-    found = sample.metrics.get(label.agent)
-    for key in (label.part, label.name):
-        if key:
-            found = found.get(key) if isinstance(found, dict) else None
-    is_number = isinstance(found, int | float) and not isinstance(found, bool)
-    return float(found) if is_number and found is not None else None
+def _points(page: Sequence[SystemSample], wanted: SeriesLabel) -> list[Points]:
+    """The values of a page by series, in the order of their labels."""
+    found: dict[SeriesLabel, list[tuple[SystemSample, float]]] = {}
+    for sample in page:
+        for agent, part, name, value in _leaves(sample):
+            label = SeriesLabel(
+                metric_group=sample.metric_group, agent=agent, part=part, name=name
+            )
+            if _fits(label, wanted):
+                found.setdefault(label, []).append((sample, value))
+    return [
+        Points(
+            label,
+            [value for _, value in points],
+            [sample.batch for sample, _ in points],
+            [sample.reported_at for sample, _ in points],
+        )
+        for label, points in sorted(found.items(), key=lambda item: _order(item[0]))
+    ]
+
+
+def _order(label: SeriesLabel) -> tuple[str, str, str]:
+    return label.agent, label.part, label.name
+
+
+def _leaves(sample: SystemSample) -> Iterator[tuple[str, str, str, float]]:
+    """The numbers of a sample: agent, part, name and value."""
+    for agent, metrics in sample.metrics.items():
+        for key, value in metrics.items() if isinstance(metrics, dict) else ():
+            if isinstance(value, dict):
+                yield from (
+                    (agent, key, name, float(v)) for name, v in value.items() if _is_number(v)
+                )
+            elif _is_number(value):
+                yield agent, "", key, float(value)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

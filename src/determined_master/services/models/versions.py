@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from determined_master.domain.access.rules import Caller
     from determined_master.records.checkpoints import CheckpointRow
-    from determined_master.records.models import ModelRow
+    from determined_master.records.models import ModelRow, Registration
     from determined_master.store.db import Conn
     from determined_master.store.models.versions import VersionRow
 
@@ -81,6 +81,18 @@ class ModelVersions:
             found = await rows.list_versions(conn, model.id, sort=sort, descending=descending)
             kept = await checkpoints.list_by_uuids(conn, [row.checkpoint for row in found])
         return model, [Version(row, model, kept[row.checkpoint]) for row in found]
+
+    async def list_of_checkpoint(self, caller: Caller, uuid: str) -> list[Registration]:
+        """The versions that a checkpoint is, of the models that the caller sees.
+
+        Raises:
+            NotFound: there is no such checkpoint. InvalidArgument: the UUID is none.
+        """
+        access.may(caller, "read", "experiment")
+        async with self._db.acquire() as conn:
+            if await checkpoints.find_checkpoint(conn, checked_uuid(uuid)) is None:
+                raise NotFound(f"checkpoint '{uuid}' not found")
+            return await rows.list_of_checkpoint(conn, uuid, among=access.visible(caller, "model"))
 
     async def register(
         self, caller: Caller, model_name: str, registration: VersionRequest

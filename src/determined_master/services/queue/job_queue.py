@@ -120,6 +120,17 @@ class JobQueue:
         kept = [_limited(caller, job) for job in found if not states or job.state in states]
         return kept[::-1] if descending else kept
 
+    async def list_of_user(self, caller: Caller) -> list[JobFacts]:
+        """The caller's own jobs that have requests, of all pools, as far as the caller sees them.
+
+        Each knows its place in its pool's queue.
+        """
+        access.may(caller, "read", "queue")
+        pools = {a.request.pool for a in self._live.values() if _is_shown(a)}
+        found = [job for pool in sorted(pools) for job in await self._jobs(pool)]
+        shown = [_limited(caller, job) for job in found if job.user_id == caller.user_id]
+        return [job for job in shown if not job.is_limited]
+
     async def find(self, job_id: str) -> JobFacts:
         """One job that has requests, or is an experiment or generic task that may have more.
 

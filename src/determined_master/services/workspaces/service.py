@@ -10,6 +10,7 @@ import msgspec
 
 from determined_master import clock
 from determined_master.domain.access import rules as access
+from determined_master.domain.config.layers import ConfigLayers, find_storage_fault
 from determined_master.domain.config.masking import keep_masked
 from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.sections.storage import STORAGE
@@ -68,8 +69,10 @@ class Workspaces:
         deletions: ProjectDeletions,
         roles: Roles,
         namespaces: WorkspaceNamespaces,
+        layers: ConfigLayers,
     ) -> None:
         self._namespaces = namespaces
+        self._layers = layers
         self._db = db
         self._roles = roles
         self._bindings = bindings
@@ -106,6 +109,7 @@ class Workspaces:
         """
         access.may(caller, "create", "workspace")
         values = _columns(msgspec.structs.replace(new, name=new.name or ""), None)
+        self._check_storage(values, None)
         if values.get("agent_user") is not None:
             access.may(caller, "assign", "workspace", refusal=ONLY_ADMINS_ASSIGN)
         async with self._db.acquire() as conn, conn.transaction():
@@ -170,6 +174,7 @@ class Workspaces:
                     "unarchive it first"
                 )
             values = _columns(changes, row)
+            self._check_storage(values, row)
             _check_agent(caller, values, row)
             await self._check_pools(conn, values, workspace_id)
             try:
@@ -221,6 +226,19 @@ class Workspaces:
                     f"workspace ({workspace_id}) is immutable and cannot be deleted"
                 )
         return await self._deletions.delete_workspace(caller, workspace_id)
+
+    def _check_storage(self, values: Mapping[str, Any], old: WorkspaceRow | None) -> None:
+        """Check that the admin's limits allow a new storage.
+
+        Raises:
+            InvalidArgument: no experiment could use it.
+        """
+        storage = values.get("checkpoint_storage")
+        if not storage or (old is not None and storage == old.checkpoint_storage):
+            return
+        fault = find_storage_fault(storage, self._layers)
+        if fault:
+            raise InvalidArgument(f"checkpoint_storage_config.host_path: {fault}")
 
     async def _check_pools(self, conn: Conn, values: Mapping[str, Any], workspace_id: int) -> None:
         available = await self._bindings.available(conn, workspace_id)

@@ -19,6 +19,25 @@ class AgentPresence(msgspec.Struct, frozen=True):
     since: datetime
 
 
+class AgentStay(msgspec.Struct, frozen=True):
+    """A time in which an agent was there with the same slots; it may still be."""
+
+    pool: str
+    slots: int
+    started_at: datetime
+    ended_at: datetime | None
+
+
+async def list_stays(conn: Conn, agent_id: str, since: datetime) -> list[AgentStay]:
+    """The stays of an agent that had not ended at an instant, by their begin."""
+    query = """
+        SELECT pool, slots, started_at, ended_at FROM agent_stays
+         WHERE agent_id = $1 AND (ended_at IS NULL OR ended_at > $2)
+         ORDER BY started_at, id LIMIT 1000
+    """
+    return [AgentStay(*row) for row in await conn.fetch(query, agent_id, since)]
+
+
 async def end_others(conn: Conn, here: Sequence[AgentPresence]) -> None:
     """End the stays of all but these, as they are, at the instant they were last seen."""
     query = """

@@ -11,6 +11,7 @@ _EXISTS: dict[ThingWithStory, str] = {
     "experiment": "SELECT EXISTS (SELECT FROM experiments WHERE id::text = $1)",
     "trial": "SELECT EXISTS (SELECT FROM trials WHERE id::text = $1)",
     "allocation": "SELECT EXISTS (SELECT FROM allocations WHERE id = $1)",
+    "task": "SELECT EXISTS (SELECT FROM tasks WHERE id = $1)",
 }
 
 
@@ -36,12 +37,32 @@ _REASONS: dict[ThingWithStory, str] = {
           FROM trials t JOIN experiments e ON e.id = t.experiment_id WHERE t.id::text = $1
     """,
     "allocation": "SELECT exit_reason FROM allocations WHERE id = $1",
+    "task": """SELECT exit_reason FROM allocations WHERE task_id = $1 AND ended_at IS NOT NULL
+                ORDER BY requested_at DESC, id DESC LIMIT 1""",
 }
 
 
 async def find_reason(conn: Conn, kind: ThingWithStory, id: str) -> str:
     """Why a thing is in its state; of a failed search, why its first failed trial did."""
     return str(await conn.fetchval(_REASONS[kind], id) or "")
+
+
+async def is_greater_better(conn: Conn, experiment_id: str) -> bool:
+    """Whether a search wants a great metric: events then have its negative."""
+    query = "SELECT NOT smaller_is_better FROM experiments WHERE id::text = $1"
+    return bool(await conn.fetchval(query, experiment_id))
+
+
+async def list_usernames(conn: Conn, user_ids: Sequence[int]) -> dict[str, str]:
+    """Names of users by their ids, as texts."""
+    query = "SELECT id::text, username FROM users WHERE id = ANY ($1::int[])"
+    return dict(await conn.fetch(query, user_ids)) if user_ids else {}
+
+
+async def find_trial_of_task(conn: Conn, task_id: str) -> int | None:
+    """The trial that a task runs."""
+    trial_id: int | None = await conn.fetchval("SELECT trial_id FROM tasks WHERE id = $1", task_id)
+    return trial_id
 
 
 async def list_trials_by_request(

@@ -56,6 +56,8 @@ class ComparedTrial(msgspec.Struct, frozen=True):
     hparams: dict[str, Any]
     metrics_version: int
     """Another number after each change of its reports, system metrics apart."""
+    series_rewrites: int
+    """Another number after each change of earlier reports."""
 
 
 class StoredTrial(msgspec.Struct, frozen=True, kw_only=True):
@@ -180,7 +182,8 @@ async def find_trial(conn: Conn, trial_id: int) -> TrialRow | None:
 async def list_compared(conn: Conn, trial_ids: Sequence[int]) -> dict[int, ComparedTrial]:
     """Those of the trials that exist, by id; their summaries, which may be long, are not read."""
     query = """
-        SELECT id, experiment_id, started_at, ended_at, state, restarts, hparams, metrics_version
+        SELECT id, experiment_id, started_at, ended_at, state, restarts, hparams, metrics_version,
+               series_rewrites
           FROM trials WHERE id = ANY ($1)
     """
     return {row["id"]: ComparedTrial(*row) for row in await conn.fetch(query, trial_ids)}

@@ -66,9 +66,8 @@ async def find_page(conn: Conn, table: TableSql, wanted: ListQuery) -> tuple[lis
     Raises:
         InvalidArgument: the offset lies before the first row, or the limit is negative.
     """
-    column_ids = await _find_column_ids(conn, table, wanted)
     async with planned_for_its_values(conn):
-        matches = _Matches(table, wanted, column_ids, await _look_up(conn, table, wanted))
+        matches = await find_matches(conn, table, wanted)
         quick = await _find_having(conn, matches)
         if quick is not None:
             return quick
@@ -79,12 +78,12 @@ async def find_page(conn: Conn, table: TableSql, wanted: ListQuery) -> tuple[lis
         if few is None:
             listed = matches.composed()
         else:
-            listed = Composed(table, column_ids)
+            listed = Composed(table, matches.column_ids)
             listed.add(f"{table.key} = ANY ({listed.add_value(few)}::int[])")
         return await _page_ids(conn, table, listed, wanted.sorts, page), page
 
 
-class _Matches(msgspec.Struct, frozen=True):
+class Matches(msgspec.Struct, frozen=True):
     """The query of a list, and the columns that were looked up for it."""
 
     table: TableSql
@@ -108,6 +107,14 @@ class _Matches(msgspec.Struct, frozen=True):
         return composed
 
 
+async def find_matches(
+    conn: Conn, table: TableSql, wanted: ListQuery, named: Sequence[str] = ()
+) -> Matches:
+    """The query of all that matches, which may also read the columns that are named."""
+    column_ids = await _find_column_ids(conn, table, wanted, named)
+    return Matches(table, wanted, column_ids, await _look_up(conn, table, wanted))
+
+
 async def _page_ids(
     conn: Conn, table: TableSql, listed: Composed, sorts: Sequence[Sort], page: Page
 ) -> list[int]:
@@ -118,7 +125,7 @@ async def _page_ids(
     return [row["id"] for row in await conn.fetch(query, *listed.values)]
 
 
-async def _count(conn: Conn, matches: _Matches) -> tuple[int, list[int] | None]:
+async def _count(conn: Conn, matches: Matches) -> tuple[int, list[int] | None]:
     """How many rows match; their ids, too, where they are so few that those say it best.
 
     Finding few rows may cost a look at all; it is then not done a second time for the page.
@@ -148,7 +155,7 @@ async def _read_total(conn: Conn, wanted: ListQuery, totals: str) -> int:
     return int(await conn.fetchval(query, wanted.project_id, seen))
 
 
-async def _find_having(conn: Conn, matches: _Matches) -> tuple[list[int], Page] | None:
+async def _find_having(conn: Conn, matches: Matches) -> tuple[list[int], Page] | None:
     """Runs of a project with a value, by id, read from an index; None where that is no way.
 
     It does not count archived rows, which must not be among them.
@@ -210,9 +217,15 @@ def _only_condition(node: Group | Condition) -> Condition | None:
     return node
 
 
-async def _find_column_ids(conn: Conn, table: TableSql, wanted: ListQuery) -> dict[str, list[int]]:
-    """Ids of the project's own columns that a filter or a sort names; several in all projects."""
+async def _find_column_ids(
+    conn: Conn, table: TableSql, wanted: ListQuery, named: Sequence[str]
+) -> dict[str, list[int]]:
+    """Ids of the project's own columns that are named, also by a filter or a sort.
+
+    A name has several in all projects.
+    """
     names = {c.column for c in _conditions(wanted.filter.root)} | {s.column for s in wanted.sorts}
+    names |= set(named)
     own = [name for name in names if name not in table.expressions]
     if not own:
         return {}

@@ -21,6 +21,9 @@ from determined_master.domain.states import SHOWN_WHEN_ACTIVE
 
 _ALIAS = re.compile(r"\b([a-z])\.")
 _ISO = "%Y-%m-%dT%H:%M:%S"
+_KEY = re.compile(r"[a-z]\.(id|experiment_id|project_id)")
+"""Columns of integers that have an index. An index finds an integer, but not a double."""
+_WHOLE = 2.0**53
 
 
 class TableSql(msgspec.Struct, frozen=True):
@@ -108,6 +111,29 @@ class Composed:
         where = self.where()
         return f"{where} ORDER BY {', '.join(keys)}"
 
+    def own(self, column: str) -> str:
+        """The expression of one of the table's own columns, with the joins that it needs."""
+        expression = self._table.expressions[column]
+        self._note(expression)
+        return expression
+
+    def own_value(self, column: str) -> tuple[str, str]:
+        """The number and the text of one of the project's own columns; one of them is null."""
+        alias = self._join_value(column)
+        return f"{alias}.number", f"{alias}.word"
+
+    def _join_value(self, column: str) -> str:
+        """The alias of a join with the values of one of the project's own columns."""
+        run = self._table.run_of_metric
+        self._note(run)
+        alias = f"sort{len(self._sort_joins)}"
+        ids = self.add_value(list(self._column_ids.get(column, ())))
+        self._sort_joins.append(
+            f"LEFT JOIN run_values {alias}"
+            f" ON {alias}.run_id = {run} AND {alias}.column_id = ANY ({ids}::int[])"
+        )
+        return alias
+
     def _joined(self) -> str:
         needed = [j for alias, j in self._table.joins.items() if alias in self._aliases]
         return " ".join([*needed, *self._sort_joins])
@@ -158,6 +184,14 @@ class Composed:
         operator = "<>" if condition.operator == "!=" else condition.operator
         match condition.type:
             case "NUMBER":
+                number = condition.value
+                if (
+                    isinstance(number, int | float)
+                    and _KEY.fullmatch(expression)
+                    and _is_whole(number)
+                ):
+                    self.values[-1] = int(number)
+                    return f"({expression} {operator} {placeholder}::int8)"
                 return f"({expression} {operator} {placeholder}::float8)"
             case "DATE":
                 return f"({expression} {operator} {placeholder}::timestamptz)"
@@ -218,14 +252,7 @@ class Composed:
             self._note(expression)
             known = columns_of("run" if self._table.name == "run" else "experiment")[column]
             return [f'({expression}) COLLATE "C"' if known.type == "TEXT" else expression]
-        run = self._table.run_of_metric
-        self._note(run)
-        alias = f"sort{len(self._sort_joins)}"
-        ids = self.add_value(list(self._column_ids.get(column, ())))
-        self._sort_joins.append(
-            f"LEFT JOIN run_values {alias}"
-            f" ON {alias}.run_id = {run} AND {alias}.column_id = ANY ({ids}::int[])"
-        )
+        run, alias = self._table.run_of_metric, self._join_value(column)
         metric = _metric_of(column)
         if metric is None:
             return [f"{alias}.number", f'{alias}.word COLLATE "C"']
@@ -246,6 +273,10 @@ def _empty(expression: str, type_: ColumnType) -> str:
     if type_ in ("NUMBER", "DATE"):
         return f"({expression} IS NULL)"
     return f"(coalesce({expression}, '') = '')"
+
+
+def _is_whole(value: float) -> bool:
+    return abs(value) < _WHOLE and value == int(value)
 
 
 def _stored_state(value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -144,10 +144,11 @@ async def list_lines(
              ORDER BY id {order} LIMIT {limit}) AS line
          ORDER BY line.id {order} LIMIT {limit}
     """
-    return [_row(row) for row in await conn.fetch(query, task_ids, *values)]
+    return [row_of(row) for row in await conn.fetch(query, task_ids, *values)]
 
 
-def _row(row: asyncpg.Record) -> LogRow:
+def row_of(row: Mapping[str, Any]) -> LogRow:
+    """A line as it was written, with its escapes taken back."""
     made = LogRow(**row)
     log = original(made.log)
     return made if log is made.log else msgspec.structs.replace(made, log=log)
@@ -193,7 +194,7 @@ async def list_by_ids(conn: Conn, task_ids: Sequence[str], ids: Sequence[int]) -
         SELECT id, {", ".join(COPY_COLUMNS)} FROM task_logs
          WHERE task_id = ANY ($1) AND id = ANY ($2) ORDER BY id
     """
-    return [_row(row) for row in await conn.fetch(query, task_ids, ids)]
+    return [row_of(row) for row in await conn.fetch(query, task_ids, ids)]
 
 
 async def list_fields(conn: Conn, task_ids: Sequence[str]) -> dict[str, list[Any]]:

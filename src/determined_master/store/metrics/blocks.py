@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 
 
 class RawReport(msgspec.Struct, frozen=True):
-    """A report as a block reads it; `metrics` is JSON."""
+    """A report as a block reads it; `metrics` is JSON, `at` is in unix seconds."""
 
     id: int
     group: str
     steps: int
     metrics: str
+    at: float
 
 
 class Block(msgspec.Struct, frozen=True):
@@ -74,7 +75,8 @@ async def count_after(conn: Conn, trial_id: int, after_id: int, most: int) -> in
 async def list_for_block(conn: Conn, trial_id: int, after_id: int) -> list[RawReport]:
     """The next reports of a trial that count, as many as a block has, by their ids."""
     query = f"""
-        SELECT id, metric_group, steps, metrics::text FROM metrics
+        SELECT id, metric_group, steps, metrics::text, extract(epoch FROM reported_at)::float8
+          FROM metrics
          WHERE trial_id = $1 AND id > $2 AND NOT archived
          ORDER BY id LIMIT {BLOCK_REPORTS}
     """
@@ -118,10 +120,15 @@ async def insert_block(conn: Conn, block: Block, entries: Sequence[NewEntry]) ->
 
 
 async def delete_blocks(conn: Conn, trial_id: int, from_id: int) -> None:
-    """Forget the block that holds a report, and all later ones; they are made again."""
-    for table in ("metric_extremes", "metric_blocks"):
+    """Forget the block that holds a report, and all later ones; they are made again.
+
+    Series of the trial that are kept in memory are read again, too.
+    """
+    for table in ("metric_charts", "metric_extremes", "metric_blocks"):
         query = f"DELETE FROM {table} WHERE trial_id = $1 AND last_id >= $2"
         await conn.execute(query, trial_id, from_id)
+    query = "UPDATE trials SET series_rewrites = series_rewrites + 1 WHERE id = $1"
+    await conn.execute(query, trial_id)
 
 
 async def list_entries(conn: Conn, trial_id: int, group: str, name: str) -> list[BlockEntry]:

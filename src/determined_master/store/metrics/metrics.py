@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 import asyncpg
 import msgspec
@@ -137,6 +138,26 @@ _STORE_KNOWN_TRAINING = f"""{_KNOWN}, written AS (
              WHERE t.id = n.id
         ) {_ALL_OR_NOTHING}"""
 """Without validations, which most reports are: no trial and no experiment has a new best."""
+_STORE_ONE_TRAINING = """
+        WITH known AS (
+            UPDATE trials
+               SET metrics_version = metrics_version + 1, total_batches = $4,
+                   last_activity_at = now()
+             WHERE id = $1 AND run_id = $2 AND metrics_version = $3
+         RETURNING id
+        ), stored AS (
+            INSERT INTO metrics (trial_id, metric_group, steps, run_id, reported_at, metrics,
+                                 batch_metrics, searcher_metric)
+            SELECT id, $5::text, $6::int, $7::int, $8::timestamptz, $9::text::jsonb,
+                   $10::text::jsonb, $11::float8
+              FROM known
+            ON CONFLICT DO NOTHING
+         RETURNING 1
+        )
+        -- a division by zero takes everything back
+        SELECT 1 / (SELECT count(*) FROM stored)
+"""
+"""One report, as a trial alone sends it: two thirds of the time, without sets and joins."""
 
 
 async def lock_trials(conn: Conn, trial_ids: Sequence[int]) -> dict[int, TrialLock]:
@@ -240,14 +261,22 @@ async def store_known(
         False when nothing was stored: a trial was not as known, or a report's key was taken.
     """
     has_validations = any(w.latest_steps is not None for w in writes)
-    query = _STORE_KNOWN if has_validations else _STORE_KNOWN_TRAINING
-    columns = [list(c) for c in zip(*map(msgspec.structs.astuple, writes), strict=True)]
-    columns += [list(c) for c in zip(*map(msgspec.structs.astuple, reports), strict=True)]
+    if len(reports) == 1 and not has_validations:
+        query, values = _STORE_ONE_TRAINING, _one_training(reports[0], writes[0])
+    else:
+        query = _STORE_KNOWN if has_validations else _STORE_KNOWN_TRAINING
+        values = [list(c) for c in zip(*map(msgspec.structs.astuple, writes), strict=True)]
+        values += [list(c) for c in zip(*map(msgspec.structs.astuple, reports), strict=True)]
     try:
-        await conn.execute(query, *columns)
+        await conn.execute(query, *values)
     except asyncpg.DivisionByZeroError:
         return False
     return True
+
+
+def _one_training(report: ReportRow, write: KnownWrite) -> list[Any]:
+    trial = (write.trial_id, write.run_id, write.version, write.total_batches)
+    return [*trial, *msgspec.structs.astuple(report)[1:]]
 
 
 async def archive_later_reports(

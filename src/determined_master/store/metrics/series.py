@@ -34,16 +34,20 @@ class ValueRow(msgspec.Struct, frozen=True):
     metrics: dict[str, Any]
 
 
-_WHERE = """
-    trial_id = $1 AND metric_group = $2 AND NOT archived AND id > $4 AND metrics ?| $3
-"""
+_WHERE = "trial_id = $1 AND metric_group = $2 AND NOT archived AND id > $4"
+_ONCE = """
+          CROSS JOIN LATERAL (SELECT r.metrics || '{}'::jsonb AS metrics OFFSET 0) m
+         WHERE m.metrics ?| $3"""
+"""Each operator unpacks a report of many metrics again (0.2 ms for 5,000): this does it once."""
 
 
 async def list_points(conn: Conn, wanted: SeriesWanted, limit: int) -> list[PointRow]:
     """The reports with any of the metrics, by steps; no more than `limit`."""
     query = f"""
-        SELECT {_columns(wanted, 7)} FROM metrics WHERE {_WHERE} AND steps BETWEEN $5 AND $6
-         ORDER BY steps, id LIMIT {limit:d}
+        SELECT {_columns(wanted, 7)}
+          FROM (SELECT * FROM metrics WHERE {_WHERE} AND steps BETWEEN $5 AND $6
+                 ORDER BY steps, id OFFSET 0) r {_ONCE}
+         ORDER BY r.steps, r.id LIMIT {limit:d}
     """
     steps = (wanted.from_steps, wanted.to_steps)
     return _points(await conn.fetch(query, *_values(wanted), *steps, *wanted.names), wanted.names)
@@ -52,10 +56,38 @@ async def list_points(conn: Conn, wanted: SeriesWanted, limit: int) -> list[Poin
 async def list_points_at(conn: Conn, wanted: SeriesWanted, steps: Sequence[int]) -> list[PointRow]:
     """The same for some steps within that range."""
     query = f"""
-        SELECT {_columns(wanted, 6)} FROM metrics WHERE {_WHERE} AND steps = ANY ($5::int[])
-         ORDER BY steps, id
+        SELECT {_columns(wanted, 6)}
+          FROM (SELECT * FROM metrics WHERE {_WHERE} AND steps = ANY ($5::int[])
+                OFFSET 0) r {_ONCE}
+         ORDER BY r.steps, r.id
     """
     return _points(await conn.fetch(query, *_values(wanted), steps, *wanted.names), wanted.names)
+
+
+async def list_added(
+    conn: Conn, wanted: SeriesWanted, limit: int
+) -> tuple[int, list[PointRow]] | None:
+    """The reports after one of them (`after_id`) by ids, and the trial's number of rewrites.
+
+    Both are of the same moment. None if the trial is gone. Only the index of ids can find them:
+    the one of steps would read the whole group.
+    """
+    query = f"""
+        SELECT added.*, t.series_rewrites
+          FROM trials t LEFT JOIN LATERAL (
+                SELECT {_columns(wanted, 7)}
+                  FROM (SELECT * FROM metrics
+                         WHERE trial_id = $1 AND metric_group || '' = $2 AND NOT archived
+                           AND id > $4 AND steps + 0 BETWEEN $5 AND $6
+                         ORDER BY id OFFSET 0) r {_ONCE}
+                 ORDER BY r.id LIMIT {limit:d}) added ON true
+         WHERE t.id = $1
+    """
+    steps = (wanted.from_steps, wanted.to_steps)
+    rows = await conn.fetch(query, *_values(wanted), *steps, *wanted.names)
+    if not rows:
+        return None
+    return rows[0][4], _points([row for row in rows if row[0] is not None], wanted.names)
 
 
 async def list_between(
@@ -65,13 +97,14 @@ async def list_between(
 
     Only the index of ids can find them: the one of steps would read the whole group.
     """
-    query = """
-        SELECT steps, (SELECT jsonb_object_agg(n, metrics->n) FROM unnest($3::text[]) n
-                        WHERE metrics ? n)
-          FROM metrics
-         WHERE trial_id = $1 AND metric_group || '' = $2 AND NOT archived AND id > $4
-           AND id <= $7 AND metrics ?| $3 AND steps + 0 BETWEEN $5 AND $6
-         ORDER BY id
+    query = f"""
+        SELECT r.steps, (SELECT jsonb_object_agg(n, m.metrics->n) FROM unnest($3::text[]) n
+                          WHERE m.metrics ? n)
+          FROM (SELECT * FROM metrics
+                 WHERE trial_id = $1 AND metric_group || '' = $2 AND NOT archived AND id > $4
+                   AND id <= $7 AND steps + 0 BETWEEN $5 AND $6
+                 ORDER BY id OFFSET 0) r {_ONCE}
+         ORDER BY r.id
     """
     steps = (wanted.from_steps, wanted.to_steps)
     after = msgspec.structs.replace(wanted, after_id=max(wanted.after_id, first_id - 1))
@@ -80,8 +113,9 @@ async def list_between(
 
 def _columns(wanted: SeriesWanted, first: int) -> str:
     """Columns of a point; names of metrics are parameters from `first` on."""
-    metrics = "".join(f", metrics->${n}" for n in range(first, first + len(wanted.names)))
-    return f"id, steps, reported_at, jsonb_build_array(metrics->'epoch'{metrics})::text"
+    metrics = "".join(f", m.metrics->${n}" for n in range(first, first + len(wanted.names)))
+    array = f"jsonb_build_array(m.metrics->'epoch'{metrics})"
+    return f"r.id, r.steps, r.reported_at, {array}::text AS metrics"
 
 
 def _points(rows: Sequence[Any], names: Sequence[str]) -> list[PointRow]:

@@ -33,6 +33,14 @@ async def list_samples(
     return [SystemSample(**row) for row in await conn.fetch(query, trial_id, group, after, limit)]
 
 
+async def list_groups(conn: Conn, trial_id: int) -> list[str]:
+    """The groups that a trial has samples of."""
+    query = """
+        SELECT DISTINCT metric_group FROM system_metrics WHERE trial_id = $1 ORDER BY metric_group
+    """
+    return [row["metric_group"] for row in await conn.fetch(query, trial_id)]
+
+
 async def list_series(conn: Conn, trial_id: int) -> list[SeriesLabel]:
     """Everything that was sampled in a trial, each once."""
     query = """

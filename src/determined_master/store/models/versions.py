@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from determined_master.records.models import Registration
 from determined_master.store.db import Conn
 
 
@@ -124,6 +125,20 @@ async def list_registered(conn: Conn, uuids: Sequence[str]) -> dict[str, tuple[s
     """
     rows = await conn.fetch(query, list(uuids))
     return {row["uuid"]: (row["name"], row["version"]) for row in rows}
+
+
+async def list_of_checkpoint(
+    conn: Conn, uuid: str, *, among: Sequence[int] | None
+) -> list[Registration]:
+    """The versions that a checkpoint is, of models of these workspaces or of all."""
+    query = """
+        SELECT m.id AS model_id, m.name AS model_name, v.version, v.name
+          FROM model_versions v JOIN models m ON m.id = v.model_id
+         WHERE v.checkpoint = $1 AND ($2::int[] IS NULL OR m.workspace_id = ANY ($2))
+         ORDER BY v.id
+    """
+    values = uuid, None if among is None else list(among)
+    return [Registration(**row) for row in await conn.fetch(query, *values)]
 
 
 async def lock_checkpoint(conn: Conn, uuid: str) -> tuple[str, bool] | None:

@@ -185,6 +185,12 @@ async def list_accelerators(conn: Conn, task_id: str) -> list[dict[str, Any]]:
     return [row["found"] for row in await conn.fetch(query, task_id)]
 
 
+async def list_ids_of_task(conn: Conn, task_id: str) -> list[str]:
+    """Ids of a task's allocations in the order of their requests."""
+    query = "SELECT id FROM allocations WHERE task_id = $1 ORDER BY requested_at, id"
+    return [row["id"] for row in await conn.fetch(query, task_id)]
+
+
 async def list_ids_of_trial(conn: Conn, trial_id: str) -> list[str]:
     """Ids of a trial's allocations in the order of their requests."""
     query = """

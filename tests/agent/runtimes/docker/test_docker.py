@@ -110,6 +110,21 @@ class TestWhatIsInside:
         assert end.exit_code == 0
         assert lines == ["True True", "b'\\x00\\x00'", "mine mine", "Read-only file system"]
 
+    async def test_a_missing_storage_fails_the_task_or_is_left_out(
+        self, driver: RuntimeDriver, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "mistyped"
+        mount = Mount(str(path), "/determined_shared_fs", if_missing="fail")
+        with pytest.raises(LaunchFailed, match=f"host_path {path} is not a") as caught:
+            await driver.launch(spec("pass", mounts=(mount,)))
+        assert caught.value.failure.type == "task_error"
+        optional = Mount(str(path), "/determined_shared_fs", if_missing="skip")
+        _, lines = await driver.run(
+            "import os", "print(os.path.exists('/determined_shared_fs'))", mounts=(optional,)
+        )
+        assert lines == ["False"]
+        assert not path.exists()
+
     @covers("experiment-config 12.hpc_images")
     async def test_an_image_name_may_have_a_transport_of_the_daemon(
         self, driver: RuntimeDriver

@@ -9,7 +9,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from tests.agent_link import processes_with, spec, until
@@ -19,7 +19,7 @@ from tests.covers import covers
 from determined_agent.container.directory import Exit
 from determined_agent.logs.spool_reader import Position, read_chunk
 from determined_agent.runtimes.base import LaunchFailed
-from determined_agent.runtimes.process.cgroups import make_cgroup, remove_cgroup
+from determined_agent.runtimes.process.cgroups import GroupLimits, make_cgroups, remove_cgroup
 from determined_agent.runtimes.process.runtime import ProcessRuntime
 from determined_agent.settings.options import Settings
 from determined_agent.shim.process_tree import descendants, kill_all
@@ -111,10 +111,12 @@ class TestTheMachineItRunsOn:
             await driver.launch(spec("pass", files=(file,)))
         assert not (tmp_path / "out").exists()
 
+    @pytest.mark.parametrize("if_missing", ["create", ""], ids=["create", "an older master"])
     async def test_the_shared_file_system_is_its_host_path(
-        self, driver: RuntimeDriver, tmp_path: Path
+        self, driver: RuntimeDriver, tmp_path: Path, if_missing: Literal["create", ""]
     ) -> None:
-        mount = Mount(str(tmp_path / "new" / "storage"), "/determined_shared_fs")
+        path = str(tmp_path / "new" / "storage")
+        mount = Mount(path, "/determined_shared_fs", if_missing=if_missing)
         _, lines = await driver.run(
             "import os",
             "path = os.environ['DET_SHARED_FS_PATH']",
@@ -122,6 +124,34 @@ class TestTheMachineItRunsOn:
             mounts=(mount,),
         )
         assert lines == [f"{mount.host_path} True"]
+
+    async def test_a_missing_storage_fails_the_task_and_is_not_created(
+        self, driver: RuntimeDriver, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "mistyped"
+        for place in ("/determined_shared_fs", "/determined_shared_fs_1"):
+            mount = Mount(str(path), place, if_missing="fail")
+            with pytest.raises(LaunchFailed, match=f"host_path {path} is not a") as caught:
+                await driver.launch(spec("pass", mounts=(mount,)))
+            assert caught.value.failure.type == "task_error"
+            assert "set checkpoint_storage.create to true" in caught.value.failure.message
+        assert not path.exists()
+
+    async def test_a_file_is_no_storage(self, driver: RuntimeDriver, tmp_path: Path) -> None:
+        (tmp_path / "file").touch()
+        mount = Mount(str(tmp_path / "file"), "/determined_shared_fs", if_missing="fail")
+        with pytest.raises(LaunchFailed, match="is not a directory of this agent"):
+            await driver.launch(spec("pass", mounts=(mount,)))
+
+    async def test_a_task_that_may_go_without_its_storage_runs_without_it(
+        self, driver: RuntimeDriver, tmp_path: Path
+    ) -> None:
+        mount = Mount(str(tmp_path / "gone"), "/determined_shared_fs", if_missing="skip")
+        _, lines = await driver.run(
+            "import os", "print(os.environ.get('DET_SHARED_FS_PATH'))", mounts=(mount,)
+        )
+        assert lines == ["None"]
+        assert not (tmp_path / "gone").exists()
 
     @covers("agent-config 5.logs")
     async def test_ignored_options_are_noted_once_in_the_log(self, driver: RuntimeDriver) -> None:
@@ -214,7 +244,7 @@ class TestWhatGoesWrong:
         self, driver: RuntimeDriver
     ) -> None:
         """A daemon in a session of its own, with no parent and nothing in its environment."""
-        if not make_cgroup("try", 1):
+        if not make_cgroups("try", GroupLimits(pids=1)):
             pytest.skip("no cgroup can be made here, by which such a process could be found")
         remove_cgroup("try")
         mark = f"LEFT_BEHIND_BY={os.getpid()}"
@@ -312,7 +342,8 @@ class TestWhatGoesWrong:
                 "except OSError as error: print(made, error)",
             )
         )
-        group = make_cgroup(directory.container_id, limit)
+        groups = make_cgroups(directory.container_id, GroupLimits(pids=limit))
+        group = "".join(groups)
         if os.getuid() == 0 and not group:
             pytest.skip("no cgroup can be made here, and nothing else bounds root's processes")
         handle = await driver.runtime.launch(directory, start, driver.states.append)
@@ -324,5 +355,5 @@ class TestWhatGoesWrong:
         assert int(line.split()[0]) < limit
         assert processes_with(f"DET_CONTAINER_ID={directory.container_id}") == []
         await driver.runtime.remove(directory.container_id)
-        assert make_cgroup(directory.container_id, 0) == ""
+        assert make_cgroups(directory.container_id, GroupLimits()) == []
         assert group not in glob.glob(f"{os.path.dirname(group)}/determined-*")

@@ -8,8 +8,13 @@ from typing import Any
 
 from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.schema.values import Anything, ValueType, expected
+from determined_master.domain.task.pod_keys import (
+    MAIN_CONTAINER,
+    camel,
+    camel_key,
+    find_key_given_twice,
+)
 
-CONTAINER = "determined-container"
 _OBJECT = re.compile(r"det-[0-9a-f]{8}-(.*-)?[0-9a-f]{12}")
 """Names of the pods and Secrets of tasks."""
 _OURS = frozenset(
@@ -41,31 +46,35 @@ class PodSpec(ValueType):
         if not isinstance(value, Mapping):
             report.problem(at, expected("object", value))
             return None
-        for key in ("name", "name_space", "nameSpace"):
-            if key in value:
+        twice = find_key_given_twice(value)
+        if twice:
+            report.problem(at, f"{twice} is given twice, in two spellings: remove one")
+        for key in value:
+            if camel_key(str(key)) in ("name", "nameSpace"):
                 report.problem(f"{at}.{key}", "is not configurable")
         name = secret_of_a_task(value)
         if name:
             report.problem(at, f"names {name}, which holds the secrets of another task")
-        spec = value.get("spec")
-        if isinstance(spec, Mapping):
-            self._check(spec, f"{at}.spec", report)
-        return Anything().read(value, at, report)
+        for key, spec in value.items():
+            if camel_key(str(key)) == "spec" and isinstance(spec, Mapping):
+                self._check(spec, f"{at}.spec", report)
+        return camel(Anything().read(value, at, report))
 
     def _check(self, spec: Mapping[str, Any], at: str, report: ProblemReport) -> None:
-        if spec.get("hostNetwork") or spec.get("host_network"):
+        given = {camel_key(str(key)): value for key, value in spec.items()}
+        if given.get("hostNetwork"):
             text = "is not configurable here: set task_container_defaults.network_mode"
             report.problem(f"{at}.hostNetwork", text)
-        containers = spec.get("containers")
+        containers = given.get("containers")
         for i, container in enumerate(containers if isinstance(containers, list) else ()):
-            if isinstance(container, Mapping) and container.get("name") == CONTAINER:
+            if isinstance(container, Mapping) and container.get("name") == MAIN_CONTAINER:
                 for key in container:
-                    if _camel(str(key)) in _OURS:
+                    if camel_key(str(key)) in _OURS:
                         where = f"{at}.containers[{i}].{key}"
-                        report.problem(where, f"is not configurable for {CONTAINER}")
+                        report.problem(where, f"is not configurable for {MAIN_CONTAINER}")
 
     def merge(self, high: Any, low: Any) -> Any:
-        return low if high is None else high if low is None else _strategic(high, low)
+        return _strategic(high, low)
 
     def json_schema(self) -> dict[str, Any]:
         return {"type": "object"}
@@ -93,15 +102,19 @@ def _texts(value: Any) -> Iterator[str]:
 def _strategic(high: Any, low: Any, section: str = "") -> Any:
     """Merge maps by key and the lists of `_KEYS` by item; replace anything else.
 
+    Null is unset: it does not remove what an admin's pod has.
+
     Args:
         section: key of both.
     """
+    if high is None or low is None:
+        return low if high is None else high
     if isinstance(high, Mapping) and isinstance(low, Mapping):
         return {
             key: _strategic(high[key], low[key], str(key)) if key in high and key in low else value
             for key, value in {**low, **high}.items()
         }
-    key = _KEYS.get(_camel(section))
+    key = _KEYS.get(camel_key(section))
     if key is None or not (_is_keyed(high, key) and _is_keyed(low, key)):
         return high
     lower = {item[key]: item for item in low}
@@ -126,11 +139,6 @@ def _is_keyed(value: Any, key: str) -> bool:
     return isinstance(value, list) and all(
         isinstance(item, Mapping) and isinstance(item.get(key), (str, int)) for item in value
     )
-
-
-def _camel(key: str) -> str:
-    first, *others = key.split("_")
-    return first + "".join(part.capitalize() for part in others)
 
 
 POD_SPEC = PodSpec()

@@ -11,7 +11,7 @@ import msgspec
 
 from determined_master.domain.config.schema.containers import Field, ListOf, Object, Rule, Tagged
 from determined_master.domain.config.schema.problems import ProblemReport
-from determined_master.domain.config.schema.values import Integer, Text
+from determined_master.domain.config.schema.values import Boolean, Integer, Text
 from determined_master.domain.errors import InvalidArgument
 
 
@@ -29,6 +29,7 @@ class SharedFs(KeepCounts, frozen=True, kw_only=True, tag_field="type", tag="sha
     host_path: str
     storage_path: str | None = None
     propagation: str = "rprivate"
+    create: bool = False
 
 
 class Directory(KeepCounts, frozen=True, kw_only=True, tag_field="type", tag="directory"):
@@ -144,6 +145,15 @@ class _StorageObject(Object):
         return super().complete({key: item for key, item in value.items() if key not in older})
 
 
+class _SharedFsObject(_StorageObject):
+    """Whether a directory may be created belongs to that directory."""
+
+    def merge(self, high: Any, low: Any) -> Any:
+        if high and low and high.get("host_path") not in (None, low.get("host_path")):
+            low = {key: value for key, value in low.items() if key != "create"}
+        return super().merge(high, low)
+
+
 class _AzureObject(_StorageObject):
     """Merges the three ways to log in as a unit: they only make sense together."""
 
@@ -175,14 +185,25 @@ STORAGE = Tagged(
     tag="type",
     common=COMMON,
     variants={
-        "shared_fs": _variant(
+        "shared_fs": _SharedFsObject(
             {
-                "host_path": Field(Text(_absolute), is_required=True, doc="Path on each agent."),
+                **COMMON,
+                **_OLDER,
+                "host_path": Field(
+                    Text(_absolute),
+                    is_required=True,
+                    doc="Directory on each agent. It must exist, or create must be set.",
+                ),
                 "storage_path": Field(Text(), doc="Directory in host_path."),
                 "propagation": Field(Text(), "rprivate", "Docker's mode of mount propagation."),
+                "create": Field(
+                    Boolean(),
+                    is_hidden_when_null=True,
+                    doc="Whether an agent without host_path creates it.",
+                ),
                 **{key: _ignored() for key in _OLDER_PATHS},
             },
-            _stays_below,
+            rules=(_stays_below,),
         ),
         "directory": _variant(
             {
@@ -219,6 +240,7 @@ STORAGE = Tagged(
 
 
 ALLOWED_ENDPOINTS = "allowed_endpoints"
+SHARED = "shared"
 _ALLOWED = Field(
     ListOf(Text()),
     is_hidden_when_null=True,
@@ -227,11 +249,23 @@ _ALLOWED = Field(
         "the master reads with its own credentials, as s3://BUCKET or gs://BUCKET."
     ),
 )
+_SHARED = Field(
+    Boolean(),
+    is_hidden_when_null=True,
+    doc="Whether host_path is one file system on all machines, also on those on demand.",
+)
 MASTER_STORAGE = Tagged(
     tag="type",
     common={**COMMON, ALLOWED_ENDPOINTS: _ALLOWED},
     variants={
-        name: replace(variant, fields={**variant.fields, ALLOWED_ENDPOINTS: _ALLOWED})
+        name: replace(
+            variant,
+            fields={
+                **variant.fields,
+                ALLOWED_ENDPOINTS: _ALLOWED,
+                **({SHARED: _SHARED} if name == "shared_fs" else {}),
+            },
+        )
         for name, variant in STORAGE.variants.items()
     },
     aliases={},
@@ -242,7 +276,8 @@ MASTER_STORAGE = Tagged(
 
 def storage_defaults(section: Mapping[str, Any]) -> dict[str, Any]:
     """The part of the master's section that applies to experiments."""
-    return {key: value for key, value in section.items() if key != ALLOWED_ENDPOINTS}
+    own = (ALLOWED_ENDPOINTS, SHARED, "create")
+    return {key: value for key, value in section.items() if key not in own}
 
 
 def checked_storage(config: Any) -> dict[str, Any]:

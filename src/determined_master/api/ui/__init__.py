@@ -1,0 +1,1 @@
+"""Routes for the web UI, below `/api/ui/v1`."""

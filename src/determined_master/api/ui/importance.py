@@ -1,0 +1,37 @@
+"""Routes of the importance of hyperparameters."""
+
+from __future__ import annotations
+
+from determined_master.api.http.access import on
+from determined_master.api.http.routes import Call, route
+from determined_master.services.experiments.importance import HpImportances
+from determined_wire.ui import importance as wire
+
+
+@route("GET", "/api/ui/v1/experiments/{id}/hp-importance", access=on("experiment", "id"))
+async def get_hp_importance(
+    call: Call, request: wire.GetHpImportanceRequest, importances: HpImportances
+) -> wire.GetHpImportanceResponse:
+    """How much each hyperparameter of an experiment matters for a metric."""
+    found = await importances.find(
+        call.caller, request.id, request.metric, request.group, request.smaller_is_better
+    )
+    return wire.GetHpImportanceResponse(
+        metric=found.metric,
+        group=found.group,
+        smaller_is_better=found.smaller_is_better,
+        n=found.used,
+        total=found.total,
+        warning=found.warning,
+        parameters=[
+            wire.HpImportanceEntry(
+                name=one.name,
+                kind=one.kind,
+                importance=one.importance,
+                correlation=one.correlation,
+                n=found.used,
+                values=one.values,
+            )
+            for one in found.parameters
+        ],
+    )

@@ -1,0 +1,66 @@
+"""Data that comes with the page, so that its first list waits for no other request.
+
+One JSON object: `master` as `GET /api/v1/master` answers. With a valid session also `user` as in
+`GET /api/v1/me`, `permissions` as `GET /api/v1/permissions/summary` answers, and the lists of
+`GET /api/v1/users/setting` (`settings`) and `GET /api/v1/workspaces` (`workspaces`). The page asks
+for a part that is missing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from determined_master.api.access.roles import permissions_message
+from determined_master.api.access.user_shapes import user_message
+from determined_master.api.access.users import settings_message
+from determined_master.api.cluster.master import master_message
+from determined_master.api.http.protojson import encode
+from determined_master.api.http.routes import ANONYMOUS, Call
+from determined_master.api.workspaces.workspaces import workspace_messages
+from determined_master.domain.access.rules import Caller
+from determined_master.services.page_data import PageData
+from determined_wire.proto import Message
+
+log = logging.getLogger(__name__)
+
+MAX_LIST_BYTES = 64 * 1024
+"""A longer list would delay the first paint; the page asks for it."""
+_ESCAPES = {
+    b"<": b"\\u003c",
+    b">": b"\\u003e",
+    b"&": b"\\u0026",
+    "\u2028".encode(): b"\\u2028",
+    "\u2029".encode(): b"\\u2029",
+}
+"""What could end the element, or be read as markup; all of it stands inside of JSON strings."""
+
+
+async def boot_json(call: Call, data: PageData) -> bytes:
+    """The data as JSON that is safe inside of an HTML element."""
+    parts = {b"master": encode(await master_message(data.master, data.messages))}
+    if call.caller is not ANONYMOUS:
+        parts |= await _of_caller(call.caller, data)
+    text = b"{%b}" % b",".join(b'"%b":%b' % part for part in parts.items())
+    for character, escape in _ESCAPES.items():
+        text = text.replace(character, escape)
+    return text
+
+
+async def _of_caller(caller: Caller, data: PageData) -> dict[bytes, bytes]:
+    try:
+        user = encode(user_message(await data.users.me(caller)))
+        permissions = encode(await permissions_message(caller, data.roles))
+        lists = {
+            b"settings": _list((await settings_message(caller, data.users)).settings),
+            b"workspaces": _list(await workspace_messages(caller, data.workspaces)),
+        }
+    except Exception as error:  # the page works without them, and asks for them
+        log.warning("the page of the web UI is sent without its user", exc_info=error)
+        return {}
+    short = {name: text for name, text in lists.items() if len(text) <= MAX_LIST_BYTES}
+    return {b"user": user, b"permissions": permissions, **short}
+
+
+def _list(messages: Sequence[Message]) -> bytes:
+    return b"[%b]" % b",".join(encode(message) for message in messages)

@@ -1,0 +1,1 @@
+"""Services of the cluster's history: what happened to all things, in one list."""

@@ -1,0 +1,73 @@
+"""Acts of users on the cluster itself: changes of users, roles, tokens, workspaces, settings."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from determined_master import clock
+from determined_master.domain.access import rules as access
+from determined_master.domain.errors import InvalidArgument
+from determined_master.records.acts import ActRow, NewAct
+from determined_master.store.access import acts as rows
+from determined_master.store.connection_errors import DATABASE_ERRORS
+
+if TYPE_CHECKING:
+    from determined_master.domain.access.rules import Caller
+    from determined_master.store.db import Database
+
+log = logging.getLogger(__name__)
+
+MAX_ACTS = 1000
+DEFAULT_ACTS = 200
+MAX_PATH = 500
+
+
+class Acts:
+    """Acts of all users."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def record(
+        self, user: tuple[int, str], operation: str, method: str, path: bytes
+    ) -> None:
+        """Store an act of a user (id, name) that has taken effect.
+
+        A database that does not answer is logged: the change is made, and the client must not
+        repeat it.
+        """
+        act = NewAct(
+            at=clock.now(),
+            user_id=user[0],
+            username=user[1],
+            operation=operation,
+            method=method,
+            path=path.decode("ascii", "replace")[:MAX_PATH],
+        )
+        try:
+            async with self._db.acquire() as conn:
+                await rows.insert_act(conn, act)
+        except DATABASE_ERRORS:
+            log.exception("an act is not stored", extra={"operation": operation})
+
+    async def list_acts(
+        self, caller: Caller, *, before: int, user_id: int, since: datetime | None, limit: int
+    ) -> Sequence[ActRow]:
+        """Acts, the newest first; for those who may configure the cluster.
+
+        Raises:
+            PermissionDenied: the caller may not.
+            InvalidArgument: the limit is out of bounds.
+        """
+        access.may(caller, "configure", "cluster")
+        if not 0 <= limit <= MAX_ACTS:
+            raise InvalidArgument(
+                f"limit is {limit}: it must be 1 to {MAX_ACTS}, or 0 for {DEFAULT_ACTS}"
+            )
+        async with self._db.acquire() as conn:
+            return await rows.list_acts(
+                conn, before=before, user_id=user_id, since=since, limit=limit or DEFAULT_ACTS
+            )

@@ -1,0 +1,254 @@
+"""Reads one trial's metrics of a group for charts: its reports, its blocks, or both."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from determined_master.domain.metrics import charts as domain
+from determined_master.domain.metrics.charts import ChartAxis, Columns
+from determined_master.records.metrics import MetricName
+from determined_master.services.metrics.chart_series import ReportRows, Series
+from determined_master.services.metrics.series_points import DUE
+from determined_master.store.metrics import blocks
+from determined_master.store.metrics import charts as rows
+from determined_master.store.metrics.charts import ChartBlock, RawRow, Reports
+
+if TYPE_CHECKING:
+    from determined_master.store.db import Conn, Database
+
+MAX_READ = 16_384
+"""So many reports are read one by one: that takes about 0.1 s."""
+LIMIT = MAX_READ + 2 * DUE
+INT_LOW, INT_HIGH = -(2**31), 2**31 - 1
+_NUMBERS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
+class ChartQuery(msgspec.Struct, frozen=True):
+    """An axis with its range, and most buckets of a series."""
+
+    axis: ChartAxis
+    buckets: int
+
+
+class Chart(msgspec.Struct, frozen=True, rename="camel"):
+    """One series as it is sent."""
+
+    trial_id: int
+    group: str
+    name: str
+    count: int
+    bucketed: bool
+    x: list[float]
+    last: list[float]
+    min: list[float]
+    max: list[float]
+    n: list[int]
+    time: list[float]
+    non_finite: list[dict[str, object]]
+    non_finite_count: int
+    without_x: int
+
+
+class ChartRead:
+    """One read of some metrics of a group of a trial."""
+
+    def __init__(
+        self, db: Database, reports: Reports, wanted: ChartQuery, *, has_blocks: bool
+    ) -> None:
+        self._db = db
+        self._reports = reports
+        self._axis = wanted.axis
+        self._buckets = wanted.buckets
+        self._has_blocks = has_blocks
+
+    async def read(self) -> dict[MetricName, bytes]:
+        """The series by metric."""
+        async with self._db.acquire() as conn:
+            whole = await self._read_rows(conn)
+            if whole is None:
+                return {
+                    MetricName(self._reports.group, name): await self._long(conn, name)
+                    for name in self._reports.names
+                }
+        return await asyncio.to_thread(self._from_rows, whole)
+
+    async def _read_rows(self, conn: Conn) -> list[RawRow] | None:
+        """All reports in the range, unless they are too many."""
+        # First, so that a block that is made in between leaves no gap.
+        found: list[ChartBlock] = []
+        last_id = 0
+        if self._has_blocks:
+            last_id = await blocks.find_last_id(conn, self._reports.trial_id)
+            found = await rows.list_blocks(conn, self._reports, self._axis)
+        counts: dict[str, int] = {}
+        for block in found:
+            counts[block.name] = counts.get(block.name, 0) + block.reports
+        if max(counts.values(), default=0) > MAX_READ:
+            return None
+        read = []
+        for wanted in self._parts_to_read(found, last_id):
+            read += await rows.list_reports(conn, wanted, self._axis, LIMIT)
+        return read if len(read) < LIMIT else None
+
+    def _parts_to_read(self, found: Sequence[ChartBlock], last_id: int) -> list[Reports]:
+        """The reports in the range, by what an index can find."""
+        change = msgspec.structs.replace
+        match self._axis.name:
+            case "batches":
+                low = _to_int(self._axis.low, up=True)
+                high = _to_int(self._axis.high, up=False)
+                return [change(self._reports, from_steps=low, to_steps=high)]
+            case "time" if last_id:
+                late = change(self._reports, after_id=last_id)
+                if not found:
+                    return [late]
+                low, high = min(b.first_steps for b in found), max(b.last_steps for b in found)
+                within = change(self._reports, from_steps=low, to_steps=high, up_to_id=last_id)
+                return [within, late]
+            case _:
+                return [self._reports]
+
+    def _from_rows(self, read: Sequence[RawRow]) -> dict[MetricName, bytes]:
+        values = msgspec.json.decode(f"[{','.join([row.values for row in read])}]")
+        keys, *metrics = (
+            zip(*values, strict=True) if values else [()] * (1 + len(self._reports.names))
+        )
+        shared = ReportRows(self._places(read, keys), [row.at for row in read], self._axis)
+        found = {}
+        for name, of_metric in zip(self._reports.names, metrics, strict=True):
+            columns = shared.columns(list(of_metric), self._buckets)
+            if columns is not None:
+                text = self._encode(name, columns, [], 0, 0)
+            else:
+                series = Series()
+                series.add(shared, of_metric, self._axis)
+                text = self._render(name, series)
+            found[MetricName(self._reports.group, name)] = text
+        return found
+
+    def _places(self, read: Sequence[RawRow], keys: Sequence[object]) -> list[float | None]:
+        """The places of reports on the axis; None where it has none."""
+        match self._axis.name:
+            case "batches":
+                return [row.steps for row in read]
+            case "time":
+                return [row.at for row in read]
+            case _:
+                numbers = [domain.read_number(key) for key in keys]
+                return [n if n is not None and math.isfinite(n) else None for n in numbers]
+
+    async def _long(self, conn: Conn, name: str) -> bytes:
+        """A long series: from its blocks where they lie in a row, else from its reports."""
+        reports = msgspec.structs.replace(self._reports, names=[name])
+        if self._axis.is_stored:
+            series = await self._from_blocks(conn, reports)
+            if series is not None:
+                return await asyncio.to_thread(self._render, name, series)
+        columns = await rows.find_buckets(conn, reports, self._axis, self._buckets)
+        count, unusual, without = await rows.find_unusual(conn, reports, self._axis)
+        return await asyncio.to_thread(self._encode, name, columns, unusual, count, without)
+
+    async def _from_blocks(self, conn: Conn, reports: Reports) -> Series | None:
+        # First, so that a block that is made in between leaves no gap.
+        last_id = await blocks.find_last_id(conn, reports.trial_id)
+        packed = await rows.list_packed(conn, reports, self._axis, last_id)
+        series, torn = await asyncio.to_thread(self._whole_parts, packed)
+        if len(torn) > 2:  # of parts in a row only the first and the last are torn
+            return None
+        read = [
+            row
+            for first, last in torn
+            for row in await rows.list_reports(
+                conn,
+                msgspec.structs.replace(
+                    reports, from_steps=first, to_steps=last, up_to_id=last_id
+                ),
+                self._axis,
+                MAX_READ,
+            )
+        ]
+        after = msgspec.structs.replace(reports, after_id=last_id)
+        late = await rows.list_reports(conn, after, self._axis, MAX_READ)
+        if len(read) >= MAX_READ or len(late) >= MAX_READ:
+            return None
+        return series if await asyncio.to_thread(self._join, series, read, late) else None
+
+    def _whole_parts(
+        self, packed: Sequence[tuple[bytes, bytes]]
+    ) -> tuple[Series, list[tuple[int, int]]]:
+        """The parts that lie in the range, and the steps of those that lie in it partly."""
+        parts, unusual = rows.unpack(packed)
+        by_time, low, high = self._axis.name == "time", self._axis.low, self._axis.high
+        series = Series()
+        torn: list[tuple[int, int]] = []
+        for steps, last_steps, n, least, most, value, at, last_at in parts:
+            first, last = (at, last_at) if by_time else (steps, last_steps)
+            if last < low or first > high:
+                continue
+            if first < low or last > high:
+                torn.append((steps, last_steps))
+            else:
+                series.spans.append((first, last, n, least, most, value, last_at))
+        for one in unusual:
+            x = one.at if by_time else one.steps
+            if low <= x <= high:
+                series.unusual.append((x, _NUMBERS[domain.WORDS[one.word]]))
+        return series, torn
+
+    def _join(self, series: Series, torn: Sequence[RawRow], late: Sequence[RawRow]) -> bool:
+        """Add reports to whole parts; whether all lie in a row."""
+        known = len(series.unusual)
+        self._add_rows(series, torn)
+        del series.unusual[known:]  # their blocks have them already
+        self._add_rows(series, late)
+        return series.join()
+
+    def _add_rows(self, series: Series, read: Sequence[RawRow]) -> None:
+        values = msgspec.json.decode(f"[{','.join([row.values for row in read])}]")
+        shared = ReportRows(self._places(read, []), [row.at for row in read], self._axis)
+        series.add(shared, [v[1] for v in values], self._axis)
+
+    def _render(self, name: str, series: Series) -> bytes:
+        series.unusual.sort(key=lambda one: one[0])
+        shown = series.unusual[: rows.MAX_UNUSUAL]
+        columns = series.columns(self._buckets)
+        return self._encode(name, columns, shown, len(series.unusual), series.without)
+
+    def _encode(
+        self,
+        name: str,
+        columns: Columns,
+        unusual: Sequence[tuple[float, float]],
+        unusual_count: int,
+        without: int,
+    ) -> bytes:
+        count, is_bucketed, x, last, low, high, n, at = columns
+        chart = Chart(
+            self._reports.trial_id,
+            self._reports.group,
+            name,
+            count,
+            is_bucketed,
+            x,
+            last,
+            low,
+            high,
+            n,
+            at,
+            [{"x": x, "value": domain.WORDS[domain.word_of(value)]} for x, value in unusual],
+            unusual_count,
+            without,
+        )
+        return msgspec.json.encode(chart)
+
+
+def _to_int(number: float, *, up: bool) -> int:
+    """The closest integer of the database within a range."""
+    if not INT_LOW <= number <= INT_HIGH:
+        return INT_LOW if number < INT_LOW else INT_HIGH
+    return math.ceil(number) if up else math.floor(number)

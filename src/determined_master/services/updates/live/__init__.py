@@ -1,0 +1,1 @@
+"""The live channel: topics that many viewers share, fed by changes in memory."""

@@ -1,0 +1,258 @@
+"""Rows of charts: parts of long series in blocks, and reports by any axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from determined_master.domain.metrics.charts import (
+    HIGHEST,
+    LOWEST,
+    ChartAxis,
+    Charted,
+    Columns,
+    Unusual,
+    pack_parts,
+    pack_unusual,
+    unpack_parts,
+    unpack_unusual,
+)
+
+if TYPE_CHECKING:
+    from determined_master.store.db import Conn
+
+MAX_UNUSUAL = 1000
+
+
+class ChartBlock(msgspec.Struct, frozen=True):
+    """A metric in a block, without its parts; `reports` counts the reports that have it."""
+
+    name: str
+    last_id: int
+    reports: int
+    first_steps: int
+    last_steps: int
+
+
+class RawRow(msgspec.Struct, frozen=True):
+    """A report: its steps, time (unix seconds), number and, as JSON, the axis and the metrics."""
+
+    id: int
+    steps: int
+    at: float
+    values: str
+
+
+class Reports(msgspec.Struct, frozen=True, kw_only=True):
+    """Which reports of a trial: a group, names of metrics, and a range."""
+
+    trial_id: int
+    group: str
+    names: Sequence[str]
+    from_steps: int = -(2**31)
+    to_steps: int = 2**31 - 1
+    after_id: int = 0
+    up_to_id: int = 2**63 - 1
+
+
+async def list_versions(conn: Conn, trial_ids: Sequence[int]) -> dict[int, int]:
+    """Those of the trials that exist, with a number that each report raises."""
+    query = "SELECT id, metrics_version FROM trials WHERE id = ANY ($1)"
+    return dict(await conn.fetch(query, trial_ids))
+
+
+async def list_positions(
+    conn: Conn, trial_ids: Sequence[int], most: int
+) -> dict[int, tuple[int, int]]:
+    """Of each trial the last report in a block, and how many came later, up to `most`."""
+    query = f"""
+        SELECT t.id, p.last_id, (SELECT count(*) FROM (
+                   SELECT FROM metrics m WHERE m.trial_id = t.id AND m.id > p.last_id
+                    ORDER BY m.id LIMIT {most:d}) late)
+          FROM unnest($1::int[]) AS t (id),
+               LATERAL (SELECT coalesce((SELECT last_id FROM metric_blocks b
+                                          WHERE b.trial_id = t.id
+                                          ORDER BY last_id DESC LIMIT 1), 0)) AS p (last_id)
+    """
+    return {row[0]: (row[1], row[2]) for row in await conn.fetch(query, list(trial_ids))}
+
+
+async def insert_charts(
+    conn: Conn, trial_id: int, last_id: int, charted: Sequence[tuple[str, str, Charted]]
+) -> None:
+    """Store what a block keeps of each group and metric; inside the caller's transaction."""
+    query = """
+        INSERT INTO metric_charts
+        SELECT $1, n.metric_group, n.name, $2, n.reports, n.first_steps, n.last_steps,
+               n.first_at, n.last_at, n.parts, n.unusual
+          FROM unnest($3::text[], $4::text[], $5::int[], $6::int[], $7::int[], $8::float8[],
+                      $9::float8[], $10::bytea[], $11::bytea[])
+            AS n (metric_group, name, reports, first_steps, last_steps, first_at, last_at, parts,
+                  unusual)
+    """
+    rows = [
+        (group, name, *kept[:5], pack_parts(kept.parts), pack_unusual(kept.unusual))
+        for group, name, kept in charted
+    ]
+    if rows:
+        await conn.execute(query, trial_id, last_id, *map(list, zip(*rows, strict=True)))
+
+
+async def list_blocks(conn: Conn, wanted: Reports, axis: ChartAxis) -> list[ChartBlock]:
+    """The blocks of some metrics that overlap a range of a stored axis, by metric, in order.
+
+    For any other axis: all of them.
+    """
+    query = f"""
+        SELECT name, last_id, reports, first_steps, last_steps FROM metric_charts
+         WHERE trial_id = $1 AND metric_group = $2 AND name = ANY ($3) {_overlap(axis)}
+         ORDER BY name, last_id
+    """
+    values = (wanted.trial_id, wanted.group, list(wanted.names), *_range(axis))
+    return [ChartBlock(*row) for row in await conn.fetch(query, *values)]
+
+
+async def list_packed(
+    conn: Conn, wanted: Reports, axis: ChartAxis, last_id: int
+) -> list[tuple[bytes, bytes]]:
+    """Parts and unusual values of one metric in these blocks, up to one of them, in order."""
+    query = f"""
+        SELECT parts, unusual FROM metric_charts
+         WHERE trial_id = $1 AND metric_group = $2 AND name = ANY ($3) {_overlap(axis)}
+           AND last_id <= $6
+         ORDER BY last_id
+    """
+    values = (wanted.trial_id, wanted.group, list(wanted.names), *_range(axis), last_id)
+    return [(row[0], row[1]) for row in await conn.fetch(query, *values)]
+
+
+def unpack(packed: Sequence[tuple[bytes, bytes]]) -> tuple[list[tuple[Any, ...]], list[Unusual]]:
+    """The parts and unusual values of several blocks, in their order."""
+    parts = [part for body, _ in packed for part in unpack_parts(body)]
+    return parts, [one for _, body in packed for one in unpack_unusual(body)]
+
+
+EPOCHS = "'epochs'"
+"""How the trainers name what the wire calls `epoch`: reports may have either."""
+
+
+async def list_reports(conn: Conn, wanted: Reports, axis: ChartAxis, limit: int) -> list[RawRow]:
+    """Reports with any of the metrics, by steps; no more than `limit`."""
+    names = "".join(f", metrics->${n}" for n in range(9, 9 + len(wanted.names)))
+    # After an id, only the index of ids finds them; else only that of steps.
+    steps, by = ("steps + 0", "id") if wanted.after_id else ("steps", "steps, id")
+    either = f"coalesce(metrics->$4, metrics->{EPOCHS})"
+    place = either if axis.name == "epochs" else "metrics->$4"
+    query = f"""
+        SELECT id, steps, extract(epoch FROM reported_at)::float8,
+               jsonb_build_array({place}{names})::text
+          FROM metrics
+         WHERE trial_id = $1 AND metric_group = $2 AND NOT archived AND id > $3 AND id <= $8
+           AND {steps} BETWEEN $5 AND $6 AND metrics ?| $7
+         ORDER BY {by} LIMIT {limit:d}
+    """
+    values: tuple[Any, ...] = (wanted.trial_id, wanted.group, wanted.after_id, _key(axis))
+    values += (wanted.from_steps, wanted.to_steps, list(wanted.names))
+    values += (wanted.up_to_id, *wanted.names)
+    return [RawRow(*row) for row in await conn.fetch(query, *values)]
+
+
+async def find_buckets(conn: Conn, wanted: Reports, axis: ChartAxis, buckets: int) -> Columns:
+    """Buckets of one metric by any axis, from its reports: about a second for a million.
+
+    Buckets have equal width.
+    """
+    query = f"""
+        WITH v AS MATERIALIZED (
+            SELECT x, y, at, id FROM ({_values(axis)}) s
+             WHERE x BETWEEN $5 AND $6 AND y - y = 0
+        ), r AS (SELECT min(x) AS low, max(x) AS high FROM v)
+        SELECT max(ARRAY[x, id::float8, y, at]) AS last, min(y), max(y), count(*)
+          FROM v, r
+         GROUP BY least(floor((x - r.low) * {buckets:d}
+                              / nullif(r.high - r.low, 0)), {buckets - 1:d})
+         ORDER BY 1
+    """
+    rows = await conn.fetch(query, *_arguments(wanted, axis))
+    last = [row[0] for row in rows]
+    columns = ([v[n] for v in last] for n in (0, 2))
+    low, high, n = ([row[i] for row in rows] for i in (1, 2, 3))
+    x, value = columns
+    return Columns(sum(n), True, x, value, low, high, n, [v[3] for v in last])
+
+
+async def find_unusual(
+    conn: Conn, wanted: Reports, axis: ChartAxis
+) -> tuple[int, list[tuple[float, float]], int]:
+    """Values of one metric that are not finite: how many, the first of them with their places.
+
+    Also how many values have no place on the axis.
+    """
+    query = f"""
+        WITH v AS MATERIALIZED (
+            SELECT x, y, id FROM ({_values(axis)}) s
+             WHERE y IS NOT NULL AND (x IS NULL OR y - y IS DISTINCT FROM 0)
+        )
+        SELECT (SELECT count(*) FROM v WHERE x BETWEEN $5 AND $6),
+               (SELECT count(*) FROM v WHERE x IS NULL),
+               ARRAY (SELECT ARRAY[x, y] FROM v WHERE x BETWEEN $5 AND $6
+                       ORDER BY x, id LIMIT {MAX_UNUSUAL})
+    """
+    count, without, found = await conn.fetchrow(query, *_arguments(wanted, axis))
+    return int(count), [(x, y) for x, y in found], int(without)
+
+
+def _values(axis: ChartAxis) -> str:
+    """Every value of the metric $3: its place, number, time and report."""
+    match axis.name:
+        case "batches":
+            x = "steps::float8"
+        case "time":
+            x = "extract(epoch FROM reported_at)::float8"
+        case "epochs":
+            x = _finite(f"coalesce({_number('$4')}, {_number(EPOCHS)})")
+        case _:
+            x = _finite(_number("$4"))
+    return f"""
+        SELECT {x} AS x, {_number("$3")} AS y, extract(epoch FROM reported_at)::float8 AS at, id
+          FROM metrics
+         WHERE trial_id = $1 AND metric_group = $2 AND NOT archived AND metrics ? $3
+           AND $4::text IS NOT NULL
+    """
+
+
+def _finite(number: str) -> str:
+    return f"nullif(nullif(nullif({number}, 'NaN'), 'Infinity'), '-Infinity')"
+
+
+def _number(key: str) -> str:
+    return f"""
+        CASE jsonb_typeof(metrics->{key})
+             WHEN 'number' THEN (metrics->{key})::float8
+             WHEN 'string' THEN CASE WHEN metrics->>{key} IN ('NaN', 'Infinity', '-Infinity')
+                                     THEN (metrics->>{key})::float8 END END
+    """
+
+
+def _arguments(wanted: Reports, axis: ChartAxis) -> tuple[Any, ...]:
+    return wanted.trial_id, wanted.group, wanted.names[0], _key(axis), axis.low, axis.high
+
+
+def _key(axis: ChartAxis) -> str:
+    return "epoch" if axis.name == "epochs" else axis.name.removeprefix("metric:")
+
+
+def _overlap(axis: ChartAxis) -> str:
+    match axis.name:
+        case "batches":
+            return "AND last_steps >= $4::float8 AND first_steps <= $5::float8"
+        case "time":
+            return "AND last_at >= $4::float8 AND first_at <= $5::float8"
+        case _:
+            return "AND $4::float8 <= $5::float8"
+
+
+def _range(axis: ChartAxis) -> tuple[float, float]:
+    return (axis.low, axis.high) if axis.is_stored else (LOWEST, HIGHEST)

@@ -1,0 +1,1 @@
+"""Messages of the routes for the web UI, below `/api/ui/v1`."""

@@ -1,0 +1,53 @@
+"""The client of 0.38.1 on a cluster with roles: a workspace that its user may not see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.compat.client import Client
+from tests.e2e.cluster import PASSWORD
+from tests.e2e.conftest import running
+
+pytestmark = [pytest.mark.compat, pytest.mark.slow, pytest.mark.xdist_group("compat")]
+
+SETTINGS = """\
+resource_pools: [{pool_name: default}, {pool_name: rig}]
+security: {authz: {type: rbac}}
+"""
+KINDS = ("commands", "notebooks", "shells", "tensorboards")
+
+
+@pytest.fixture(scope="module")
+def answers(python: Path) -> Iterator[dict[str, Any]]:
+    with running(agents=1, slots=1, settings=SETTINGS) as cluster:
+        client = Client(python, cluster.root / "home", cluster.address)
+        yield client.script("sdk_hidden.py", "determined", PASSWORD, PASSWORD)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_tasks_of_a_hidden_workspace_are_not_found(answers: dict[str, Any], kind: str) -> None:
+    status, text = answers["hidden"][kind]
+    assert (status, f"workspace '{answers['id']}' not found" in text) == (404, True), text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_hidden_workspace_is_answered_like_one_that_does_not_exist(
+    answers: dict[str, Any], kind: str
+) -> None:
+    status, text = answers["missing"][kind]
+    hidden = answers["hidden"][kind][1]
+    assert (status, text) == (404, hidden.replace(str(answers["id"]), "999999"))
+
+
+def test_a_list_of_all_workspaces_leaves_out_the_tasks_of_a_hidden_one(
+    answers: dict[str, Any],
+) -> None:
+    assert answers["any"] == [200, 0]
+
+
+def test_a_viewer_of_the_workspace_gets_its_tasks(answers: dict[str, Any]) -> None:
+    counts = {kind: count for kind, (_, count) in answers["seen"].items()}
+    assert counts == {"commands": 1, "notebooks": 0, "shells": 0, "tensorboards": 0}

@@ -1,0 +1,90 @@
+"""What makes a page usable for all, measured on the page as it is now.
+
+Each check returns a line for each defect.
+"""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page
+from tests.webui.axe import violations
+
+SIZES = ((1280, 720), (320, 800))
+NARROW = 320
+THEMES = ("light", "dark")
+THEMED = "(theme) => document.documentElement.dataset.theme === theme"
+PAINTED = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+TOO_WIDE = """() => {
+  const scrolls = (box) => getComputedStyle(box).overflowX !== "visible";
+  const found = [];
+  const frames = [document.scrollingElement, ...document.querySelectorAll("main, [role=dialog]")];
+  for (const frame of frames) {
+    if (frame.scrollWidth <= frame.clientWidth) continue;
+    const edge = frame.getBoundingClientRect().left + frame.clientWidth;
+    const culprits = [...frame.querySelectorAll("*")].filter((each) => {
+      if (each.getBoundingClientRect().right <= edge + 1) return false;
+      for (let box = each.parentElement; box && box !== frame; box = box.parentElement)
+        if (scrolls(box)) return false;
+      return true;
+    });
+    const name = (each) => `${each.tagName}.${each.className} "${each.textContent.slice(0, 40)}"`;
+    const names = culprits.slice(-3).map(name).join(", ");
+    found.push(`${frame.tagName} is ${frame.scrollWidth} px wide: ${names}`);
+  }
+  return found;
+}"""
+SMALL = """(least) => {
+  const found = [];
+  const controls = 'button, input:not([type="hidden"]), select, textarea, summary, '
+    + '[role="button"], [role="option"], [role^="menuitem"], [role="treeitem"]';
+  for (const each of document.querySelectorAll(controls)) {
+    if (!each.checkVisibility({ visibilityProperty: true })) continue;
+    if (each.closest("[aria-hidden=true], [inert]")) continue;
+    const boxes = [each, ...(each.labels ?? [])].map((box) => box.getBoundingClientRect());
+    const width = Math.max(...boxes.map((box) => box.width));
+    const height = Math.max(...boxes.map((box) => box.height));
+    if (width === 0 || (width >= least && height >= least)) continue;
+    const name = each.getAttribute("aria-label") || each.textContent || each.name;
+    found.push(`${each.tagName.toLowerCase()} "${name}" is ${width} by ${height} px`);
+  }
+  return found;
+}"""
+LEAST_PX = 24
+
+
+def defects(page: Page) -> list[str]:
+    """Violations of axe in both themes and sizes, small targets, and pages wider than the window.
+
+    In the second theme only the rules about colours run: themes are custom properties, so all
+    other rules see the same page. The page is left in the first size and theme.
+    """
+    found = []
+    for width, height in SIZES:
+        page.set_viewport_size({"width": width, "height": height})
+        for theme in THEMES:
+            show(page, theme)
+            at = f"{width} px, {theme}"
+            found += [f"{at}: {line}" for line in violations(page, theme != THEMES[0])]
+        found += [f"{width} px: {line}" for line in small(page)]
+        if width == NARROW:
+            found += [f"{width} px: {line}" for line in wide(page)]
+    width, height = SIZES[0]
+    page.set_viewport_size({"width": width, "height": height})
+    show(page, THEMES[0])
+    return found
+
+
+def small(page: Page) -> list[str]:
+    """Controls of less than 24 by 24 px; links in text are axe's to judge."""
+    return list(page.evaluate(SMALL, LEAST_PX))
+
+
+def wide(page: Page) -> list[str]:
+    """What would have to be scrolled in two directions."""
+    return list(page.evaluate(TOO_WIDE))
+
+
+def show(page: Page, theme: str) -> None:
+    """Wait until the page has a theme; the page follows the system's."""
+    page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+    page.wait_for_function(THEMED, arg=theme)
+    page.evaluate(PAINTED)

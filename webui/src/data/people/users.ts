@@ -1,0 +1,63 @@
+/** Users as an administrator changes them. */
+import { answer, api, type Schemas } from "@/api/client";
+
+import type { User } from "../session";
+
+export type { User };
+export type AgentUserGroup = Schemas["AgentUserGroup"];
+
+export interface UserDraft {
+  username: string;
+  displayName: string;
+  password: string;
+  admin: boolean;
+  remote: boolean;
+  agent: AgentUserGroup | undefined;
+}
+
+/** Why a password is too weak; the master itself does not check it. */
+export function weakness(password: string): string | undefined {
+  if (password.length < 8) return "A password has at least 8 characters.";
+  if (!/[a-z]/.test(password) || !/[A-Z]/.test(password) || !/\d/.test(password))
+    return "A password has a lower-case letter, an upper-case letter and a digit.";
+  return undefined;
+}
+
+export async function createUser(draft: UserDraft): Promise<User> {
+  const got = await answer(
+    api.POST("/api/v1/users", {
+      body: {
+        user: {
+          username: draft.username,
+          displayName: draft.displayName,
+          admin: draft.admin,
+          active: true,
+          remote: draft.remote,
+          ...(draft.agent ? { agentUserGroup: draft.agent } : {}),
+        },
+        ...(draft.remote ? {} : { password: draft.password, isHashed: false }),
+      },
+    }),
+  );
+  return got.user ?? {};
+}
+
+export async function patchUser(id: number, body: Schemas["PatchUser"]): Promise<void> {
+  await answer(api.PATCH("/api/v1/users/{user_id}", { params: { path: { user_id: id } }, body }));
+}
+
+/** The results of those that the master refused. */
+export async function setActive(ids: number[], active: boolean): Promise<string[]> {
+  const got = await answer(
+    api.PATCH("/api/v1/users", { body: { userIds: ids, activate: active } }),
+  );
+  return (got.results ?? []).flatMap((each) => (each.error ? [`user ${each.id}: ${each.error}`] : []));
+}
+
+export async function changeGroups(ids: number[], add: number[], remove: number[]): Promise<void> {
+  await answer(
+    api.PATCH("/api/v1/users/assignments", {
+      body: { userIds: ids, addGroups: add, removeGroups: remove },
+    }),
+  );
+}

@@ -1,0 +1,5 @@
+import { TokensView } from "./TokensView";
+
+export default function TokensTab() {
+  return <TokensView />;
+}

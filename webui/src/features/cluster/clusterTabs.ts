@@ -1,0 +1,7 @@
+import type { Tab } from "@/ui/layout/Page";
+
+export const clusterTabs: Tab[] = [
+  { label: "Overview", to: "/clusters", end: true },
+  { label: "Historical usage", to: "/clusters/historical-usage" },
+  { label: "Master log", to: "/clusters/logs" },
+];

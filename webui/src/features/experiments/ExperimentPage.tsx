@@ -1,0 +1,104 @@
+import { Outlet, useLocation, useParams } from "react-router";
+
+import { kindOf } from "@/data/experiments/acts";
+import { useExperiment, useTrials, type Experiment, type Trial } from "@/data/experiments/queries";
+import { isFinished } from "@/data/states";
+import { Page, type Tab } from "@/ui/layout/Page";
+import { PageQuery } from "@/ui/layout/PageQuery";
+import { StateBadge } from "@/ui/state/StateBadge";
+
+import { ExperimentActions } from "./ExperimentActions";
+import { HeaderFacts } from "./HeaderFacts";
+import { LastLine } from "./LastLine";
+
+export interface ExperimentContext {
+  experiment: Experiment;
+  /** The trial of a run; `undefined` for a search and before the first trial exists. */
+  trial: Trial | undefined;
+  trials: Trial[];
+}
+
+/** `/experiments/:id/:tab`: a run of one trial, or a search over many. */
+export default function ExperimentPage() {
+  const id = Number(useParams()["experimentId"]);
+  const query = useExperiment(id);
+  const done = isFinished(query.data?.experiment.state);
+  const trials = useTrials(id, done).data ?? [];
+  const isFlush = fillsThePage(useLocation().pathname);
+  return (
+    <PageQuery query={query} what={`experiment ${id}`} name={`Experiment ${id}`}>
+      {({ experiment, job }) => {
+        const kind = kindOf(experiment);
+        const context: ExperimentContext = {
+          experiment,
+          trials,
+          trial: kind === "run" ? trials[0] : undefined,
+        };
+        return (
+          <Page
+            name={`${experiment.name} (${kind} ${id})`}
+            title={experiment.name || `Experiment ${id}`}
+            crumbs={crumbsOf(experiment)}
+            badge={
+              <>
+                <StateBadge state={experiment.state} />
+                {experiment.archived && <StateBadge state="ended" label="Archived" />}
+                <HeaderFacts experiment={experiment} trials={trials} jobsAhead={job?.jobsAhead} />
+              </>
+            }
+            actions={<ExperimentActions experiment={experiment} trials={trials} trial={context.trial} />}
+            flush={isFlush}
+            tabs={tabsOf(experiment, kind)}
+          >
+            <Outlet context={context} />
+            {context.trial && !isFlush && <LastLine trial={context.trial} to={`/experiments/${id}/logs`} />}
+          </Page>
+        );
+      }}
+    </PageQuery>
+  );
+}
+
+/** Logs fill the page, without its padding. */
+export function fillsThePage(pathname: string): boolean {
+  return pathname.endsWith("/logs");
+}
+
+function crumbsOf(experiment: Experiment) {
+  return [
+    { label: experiment.workspaceName ?? "Workspace", to: `/workspaces/${experiment.workspaceId}` },
+    { label: experiment.projectName ?? "Project", to: `/projects/${experiment.projectId}` },
+    { label: `${kindOf(experiment) === "run" ? "Run" : "Search"} ${experiment.id}` },
+  ];
+}
+
+function tabsOf(experiment: Experiment, kind: "run" | "search"): Tab[] {
+  const base = `/experiments/${experiment.id}`;
+  const tab = (label: string, path: string) => ({ label, to: `${base}/${path}` });
+  const waits = !isFinished(experiment.state) && [tab("Why", "why")];
+  return kind === "run"
+    ? [
+        tab("Overview", "overview"),
+        tab("Metrics", "metrics"),
+        tab("Hyperparameters", "hyperparameters"),
+        tab("Checkpoints", "checkpoints"),
+        tab("Code", "code"),
+        tab("Profiler", "profiler"),
+        tab("Logs", "logs"),
+        tab("Story", "story"),
+        ...(waits || []),
+        tab("Notes", "notes"),
+      ]
+    : [
+        tab("Overview", "overview"),
+        tab("Metrics", "metrics"),
+        tab("Visualization", "visualization"),
+        tab("Trials", "trials"),
+        tab("Checkpoints", "checkpoints"),
+        tab("Code", "code"),
+        tab("Profiler", "profiler"),
+        tab("Story", "story"),
+        ...(waits || []),
+        tab("Notes", "notes"),
+      ];
+}

@@ -1,0 +1,21 @@
+import { describe, expect, it } from "vitest";
+
+import { newest } from "./LastLine";
+import { byValue } from "./tabs/VisualizationTab";
+
+describe("the last line of a log", () => {
+  it("is the last one that says something", () => {
+    const line = (id: string, text: string) => ({ id, text, time: undefined, level: undefined, rank: undefined });
+    expect(newest([line("1", "loss 0.5"), line("2", " \n")])?.id).toBe("1");
+    expect(newest([line("1", ""), line("2", "")])?.id).toBe("2");
+  });
+});
+
+describe("runs beside the parallel coordinates", () => {
+  it("stand in the order of the metric, those without one last", () => {
+    const run = (id: string, metric: number | undefined) => ({ id, label: id, hparams: {}, metric });
+    const runs = [run("1", undefined), run("2", 3), run("3", 1), run("4", NaN)];
+    expect(byValue(runs, true).map(({ id }) => id)).toEqual(["3", "2", "1", "4"]);
+    expect(byValue(runs, false).map(({ id }) => id)).toEqual(["2", "3", "1", "4"]);
+  });
+});

@@ -1,0 +1,140 @@
+import { useMemo, useState } from "react";
+import { Link, useNavigate } from "react-router";
+
+import { bestMetric, flatten, shown, smallerIsBetter } from "@/data/experiments/facts";
+import { useImportance } from "@/data/experiments/importance";
+import type { Trial } from "@/data/experiments/queries";
+import type { HpRun } from "@/ui/chart/hp/axis";
+import { variedNames } from "@/ui/chart/hp/axis";
+import { HeatMapChart, SliceCharts } from "@/ui/chart/hp/PairCharts";
+import { ParallelChart } from "@/ui/chart/hp/ParallelChart";
+import { HistoryChart, ImportanceChart } from "@/ui/chart/hp/SearchCharts";
+import { Empty, QueryView } from "@/ui/feedback/Feedback";
+import { Select } from "@/ui/field/Field";
+import { Card, PlainTable } from "@/ui/layout/Card";
+import { Num } from "@/ui/text/Num";
+
+import { useExperimentContext } from "../context";
+
+/** Results of a search by hyperparameter. */
+export default function VisualizationTab() {
+  const { experiment, trials } = useExperimentContext();
+  const navigate = useNavigate();
+  const metric = experiment.searcherMetric ?? "";
+  const runs = useMemo(() => hpRuns(trials, metric), [trials, metric]);
+  const small = smallerIsBetter(experiment.config);
+  const names = useMemo(() => variedNames(runs), [runs]);
+  if (!runs.some((run) => run.metric !== undefined))
+    return (
+      <Empty title="Nothing to draw yet">
+        The charts appear when runs of the search have reported {metric || "the searcher's metric"}.
+      </Empty>
+    );
+  const open = (id: string) => void navigate(`/experiments/${experiment.id}/trials/${id}/overview`);
+  const shared = { runs, metric, smallerIsBetter: small, onOpen: open };
+  return (
+    <div className="stack" style={{ gap: 16 }}>
+      <HistoryChart {...shared} />
+      <ImportanceView experimentId={experiment.id ?? 0} metric={metric} />
+      <ParallelView {...shared} experimentId={experiment.id ?? 0} names={names} />
+      <SliceCharts runs={runs} metric={metric} onOpen={open} />
+      {names.length > 1 && <PairView {...shared} names={names} />}
+    </div>
+  );
+}
+
+interface HpCharts {
+  runs: HpRun[];
+  metric: string;
+  smallerIsBetter: boolean;
+  onOpen(id: string): void;
+}
+
+function ImportanceView({ experimentId, metric }: { experimentId: number; metric: string }) {
+  const query = useImportance(experimentId);
+  return (
+    <QueryView query={query} what="the importance">
+      {({ parameters, n }) => (
+        <ImportanceChart
+          metric={metric}
+          count={n}
+          items={parameters.map((each) => ({ ...each, correlation: each.correlation ?? undefined }))}
+        />
+      )}
+    </QueryView>
+  );
+}
+
+/** A brush of the chart narrows the table below it. */
+function ParallelView({ experimentId, names, ...shared }: HpCharts & { experimentId: number; names: readonly string[] }) {
+  const { runs, metric, smallerIsBetter: small } = shared;
+  const [inside, setInside] = useState<ReadonlySet<string>>();
+  const [marked, setMarked] = useState<string>();
+  const sorted = useMemo(() => byValue(runs, small), [runs, small]);
+  const shownRuns = inside ? sorted.filter((run) => inside.has(run.id)) : sorted;
+  return (
+    <div className="stack">
+      <ParallelChart {...shared} highlight={marked} onHighlight={setMarked} onSelection={setInside} />
+      <Card flush>
+        <PlainTable label="Runs of the parallel coordinates" columns={["Run", metric, ...names]}>
+        {shownRuns.slice(0, MOST_ROWS).map((run) => (
+          <tr key={run.id} onMouseEnter={() => setMarked(run.id)} onMouseLeave={() => setMarked(undefined)}>
+            <td>
+              <Link to={`/experiments/${experimentId}/trials/${run.id}/overview`}>{run.id}</Link>
+            </td>
+            <td>
+              <Num value={run.metric} />
+            </td>
+            {names.map((name) => (
+              <td key={name} className="mono">
+                {shown(run.hparams[name])}
+              </td>
+            ))}
+          </tr>
+        ))}
+        </PlainTable>
+      </Card>
+      {shownRuns.length > MOST_ROWS && (
+        <p className="hint">
+          The best {MOST_ROWS} of {shownRuns.length} runs.
+        </p>
+      )}
+    </div>
+  );
+}
+
+const MOST_ROWS = 100;
+
+/** The best first; runs without a value last. */
+export function byValue(runs: readonly HpRun[], smallerIsBetter: boolean): HpRun[] {
+  const rank = ({ metric }: HpRun) =>
+    metric === undefined || Number.isNaN(metric) ? Infinity : smallerIsBetter ? metric : -metric;
+  return [...runs].sort((a, b) => rank(a) - rank(b) || Number(a.id) - Number(b.id));
+}
+
+function PairView({
+  names,
+  ...rest
+}: HpCharts & { names: readonly string[] }) {
+  const [x, setX] = useState(names[0] ?? "");
+  const [y, setY] = useState(names[1] ?? "");
+  return (
+    <div className="stack">
+      <div className="row">
+        <Select label="Horizontal axis of the pair" value={x} options={names} onValue={setX} />
+        <Select label="Vertical axis of the pair" value={y} options={names} onValue={setY} />
+      </div>
+      <HeatMapChart x={x} y={y} {...rest} />
+    </div>
+  );
+}
+
+/** Trials as the charts take them: dotted names, the best value of the searcher's metric. */
+export function hpRuns(trials: readonly Trial[], metric: string): HpRun[] {
+  return trials.map((trial) => ({
+    id: String(trial.id),
+    label: `run ${trial.id}`,
+    hparams: Object.fromEntries(flatten(trial.hparams)),
+    metric: bestMetric(trial, metric),
+  }));
+}

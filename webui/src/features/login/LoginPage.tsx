@@ -1,0 +1,79 @@
+import { useEffect, useState } from "react";
+import { Navigate, useNavigate, useSearchParams } from "react-router";
+
+import { BASE_PATH } from "@/api/client";
+import { useMaster } from "@/data/master";
+import { useSession } from "@/data/session";
+import { CopyButton } from "@/ui/text/Copy";
+import { ToastHost, toast } from "@/ui/feedback/toast";
+import { useDocumentTitle } from "@/ui/layout/Page";
+import { login as text } from "@/strings/shell";
+
+import styles from "./Login.module.css";
+import { Logo } from "./Logo";
+import { outsideTarget, safeTarget } from "./target";
+import { SignInForm } from "./SignInForm";
+
+/** `?redirect=` names the page to return to; `?cli=true` shows the token. */
+export default function LoginPage() {
+  const [query] = useSearchParams();
+  const { status } = useSession();
+  const master = useMaster();
+  const navigate = useNavigate();
+  const [token, setToken] = useState("");
+  const target = safeTarget(query.get("redirect"), BASE_PATH);
+  const outside = outsideTarget(query.get("redirect"), BASE_PATH);
+  const wantsToken = query.get("cli") === "true";
+  useDocumentTitle(text.title);
+  useAutomaticProvider(master.ssoProviders ?? [], query.get("hard_logout") === "true");
+  const isIn = status === "signed-in" && !wantsToken;
+  useEffect(() => {
+    if (isIn && outside) location.replace(outside);
+  }, [isIn, outside]);
+  if (isIn) return outside ? null : <Navigate to={target} replace />;
+  return (
+    <main className={styles.page}>
+      <div className={styles.card}>
+        <div className={styles.brand}>
+          <Logo orientation="vertical" heading />
+        </div>
+        {token ? (
+          <div className="stack">
+            <h2>{text.token}</h2>
+            <div className="row">
+              <code style={{ overflowWrap: "anywhere" }}>{token}</code>
+              <CopyButton text={token} label="Copy the token" />
+            </div>
+          </div>
+        ) : (
+          <SignInForm
+            onDone={(opened, emptyPassword) => {
+              if (emptyPassword) toast.info(text.emptyPassword);
+              if (wantsToken) setToken(opened);
+              else if (!outside) void navigate(target, { replace: true });
+            }}
+          />
+        )}
+        {(master.ssoProviders ?? []).map((provider) => (
+          <a key={provider.name} href={provider.ssoUrl}>
+            Sign in with {provider.name}
+          </a>
+        ))}
+        <a className="hint" href={`${BASE_PATH}/docs`}>
+          Documentation
+        </a>
+      </div>
+      <ToastHost />
+    </main>
+  );
+}
+
+function useAutomaticProvider(
+  providers: { ssoUrl?: string; alwaysRedirect?: boolean }[],
+  stopped: boolean,
+): void {
+  const forced = providers.find((each) => each.alwaysRedirect)?.ssoUrl;
+  useEffect(() => {
+    if (forced && !stopped) location.assign(forced);
+  }, [forced, stopped]);
+}

@@ -1,0 +1,67 @@
+import { useMemo } from "react";
+
+import { idOf } from "@/data/experiments/metricNames";
+import type { MetricId, SeriesAxis } from "@/data/series/types";
+import { useSeries } from "@/data/series/useSeries";
+import { chartSeries } from "@/ui/chart/fromSeries";
+import { LineChart } from "@/ui/chart/LineChart";
+import type { Range } from "@/ui/chart/types";
+import { ErrorNotice } from "@/ui/feedback/Feedback";
+import type { MenuEntry } from "@/ui/overlay/Menu";
+
+/** Buckets of a series: about one a pixel of the widest chart of the grid. */
+const BUCKETS = 800;
+/** Many lines hide each other, and each bucket keeps its extremes. */
+const MANY_LINES = 24;
+const BUCKETS_OF_MANY = 300;
+
+/** One metric of some runs. It reads its data while it is in view. */
+export function MetricChart({
+  metric,
+  trialIds,
+  liveIds,
+  x,
+  range,
+  height,
+  menu,
+  title,
+  empty,
+}: {
+  metric: MetricId;
+  trialIds: readonly number[];
+  liveIds: readonly number[];
+  x: SeriesAxis;
+  range: Range | undefined;
+  height: number;
+  menu?: readonly MenuEntry[];
+  /** The name of the metric by default. */
+  title?: string;
+  /** Why there is nothing to draw. */
+  empty?: string;
+}) {
+  const metrics = useMemo(() => [metric], [metric]);
+  const { series, isPending, error, refetch } = useSeries({
+    trialIds,
+    metrics,
+    x,
+    range,
+    buckets: trialIds.length > MANY_LINES ? BUCKETS_OF_MANY : BUCKETS,
+    liveTrialIds: liveIds,
+  });
+  const lines = useMemo(
+    () => chartSeries(series ?? [], (each) => `run ${each.trialId}`).filter((each) => each.count || each.nonFiniteCount),
+    [series],
+  );
+  if (error && !series) return <ErrorNotice error={error} onRetry={() => void refetch()} />;
+  return (
+    <LineChart
+      title={title ?? idOf(metric)}
+      series={lines}
+      x={x}
+      height={height}
+      loading={isPending}
+      {...(menu ? { menu } : {})}
+      {...(empty ? { empty } : {})}
+    />
+  );
+}

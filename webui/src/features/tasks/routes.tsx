@@ -1,0 +1,23 @@
+import type { RouteObject } from "react-router";
+
+const KINDS = ["command", "notebook", "shell", "tensorboard", "generic"];
+const TABS = ["logs", "story", "config"] as const;
+/** Only generic tasks start each other. */
+const TREE = "tree" as const;
+
+export const routes: RouteObject[] = [
+  { path: "tasks", lazy: async () => ({ Component: (await import("./TasksPage")).default }) },
+  {
+    path: "wait/:kind/:taskId",
+    lazy: async () => ({ Component: (await import("./WaitPage")).default }),
+  },
+  ...KINDS.flatMap((kind) =>
+    [...TABS, ...(kind === "generic" ? [TREE] : [])].map((tab) => ({
+      path: `${kind}/:taskId/${tab}`,
+      lazy: async () => {
+        const { default: TaskPage } = await import("./TaskPage");
+        return { Component: () => <TaskPage kind={kind} tab={tab} /> };
+      },
+    })),
+  ),
+];

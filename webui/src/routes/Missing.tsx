@@ -1,0 +1,16 @@
+import { useLocation } from "react-router";
+
+import { ButtonLink } from "@/ui/button/Button";
+import { Empty } from "@/ui/feedback/Feedback";
+import { Page } from "@/ui/layout/Page";
+
+export function Missing() {
+  const { pathname } = useLocation();
+  return (
+    <Page name="Not found">
+      <Empty title="There is no such page" action={<ButtonLink to="/dashboard">Home</ButtonLink>}>
+        Nothing is at {pathname}. The palette (Ctrl K) finds pages and runs by name.
+      </Empty>
+    </Page>
+  );
+}

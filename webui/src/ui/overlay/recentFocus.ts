@@ -1,0 +1,22 @@
+/**
+ * Elements that had the focus, the newest first: a dialog that closes gives it back to the first
+ * one that is still there. The entry of a menu that opened it is gone by then; the menu's button, or
+ * the table, comes next.
+ */
+const MOST = 12;
+
+let recent: HTMLElement[] = [];
+
+document.addEventListener("focusin", ({ target }) => {
+  if (target instanceof HTMLElement) recent = [target, ...recent.filter((each) => each !== target)].slice(0, MOST);
+});
+
+export function recentFocus(): readonly HTMLElement[] {
+  return recent;
+}
+
+/** Focuses the first that is still in the page, else the content of the page. */
+export function giveFocusTo(candidates: readonly HTMLElement[]): void {
+  const target = candidates.find((each) => each.isConnected && !each.closest("[role=menu]"));
+  (target ?? document.getElementById("main"))?.focus({ preventScroll: true });
+}
