@@ -27,14 +27,17 @@ def run(figures: Sequence[Figure], *, is_smoke: bool) -> int:
         1 when a figure could not be measured, or when one of a smoke run is worse than half
         as good as its target; else 0. A full run that misses a target is told by `ok`.
     """
-    failed = False
+    failures: list[str] = []
     with Shared() as shared:
         for figure in figures:
             line = _smoke_line(figure, shared) if is_smoke else _line(figure, shared)
             print(json.dumps(line), flush=True)
             is_told = "skipped" in line
-            failed |= "error" in line or (is_smoke and not is_told and not line["ok_smoke"])
-    return int(failed)
+            if "error" in line or (is_smoke and not is_told and not line["ok_smoke"]):
+                failures.append(json.dumps(line))
+    if failures:  # again, at the end: a reader of a long log starts there
+        print("these figures failed:", *failures, sep="\n", file=sys.stderr)
+    return int(bool(failures))
 
 
 class Shared:

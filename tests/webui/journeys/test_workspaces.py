@@ -80,6 +80,7 @@ def test_a_workspace_is_pinned_and_archived_and_both_are_undone(site: Site, admi
     expect(card_of(page, name)).not_to_contain_text("Archived")
     page.get_by_label("Archived").click()
     choose(page, name, "Archive")
+    expect(card_of(page, name)).to_be_hidden()  # the message of this act is there by now
     page.get_by_role("status").get_by_role("button", name="Undo").last.click()
     expect(card_of(page, name)).to_be_visible()
     assert not site.cluster.get(path)["workspace"]["archived"]
