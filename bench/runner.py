@@ -25,19 +25,37 @@ def run(figures: Sequence[Figure], *, is_smoke: bool) -> int:
 
     Returns:
         1 when a figure could not be measured, or when one of a smoke run is worse than half
-        as good as its target; else 0. A full run that misses a target is told by `ok`.
+        as good as its target, twice; else 0. A full run that misses a target is told by `ok`.
     """
-    failures: list[str] = []
+    lines = _measure(figures, is_smoke=is_smoke)
+    failed = [figure for figure in figures if not _is_good(lines[figure.name], is_smoke)]
+    if failed and is_smoke:
+        # Minutes later and on a cluster of their own: neither a neighbour of this machine nor
+        # what earlier figures left in the database is their subject.
+        print("again:", *(figure.name for figure in failed), file=sys.stderr)
+        lines = _measure(failed, is_smoke=True)
+    failures = [line for line in lines.values() if not _is_good(line, is_smoke)]
+    if failures:  # a reader of a long log begins at its end
+        print("these figures failed:", *map(json.dumps, failures), sep="\n", file=sys.stderr)
+    return int(bool(failures))
+
+
+def _measure(figures: Sequence[Figure], *, is_smoke: bool) -> dict[str, dict[str, Any]]:
+    """The line of each figure by its name; each is printed once it is there."""
+    lines: dict[str, dict[str, Any]] = {}
     with Shared() as shared:
         for figure in figures:
             line = _smoke_line(figure, shared) if is_smoke else _line(figure, shared)
+            lines[figure.name] = line
             print(json.dumps(line), flush=True)
-            is_told = "skipped" in line
-            if "error" in line or (is_smoke and not is_told and not line["ok_smoke"]):
-                failures.append(json.dumps(line))
-    if failures:  # again, at the end: a reader of a long log starts there
-        print("these figures failed:", *failures, sep="\n", file=sys.stderr)
-    return int(bool(failures))
+    return lines
+
+
+def _is_good(line: dict[str, Any], is_smoke: bool) -> bool:
+    """Whether a figure was measured or skipped, and in a smoke run is good enough."""
+    if "skipped" in line or not is_smoke:
+        return "error" not in line
+    return bool(line.get("ok_smoke"))
 
 
 class Shared:
@@ -70,7 +88,8 @@ def _smoke_line(figure: Figure, shared: Shared) -> dict[str, Any]:
         line = _line(figure, shared, is_smoke=True)
         if line.get("ok_smoke") or "skipped" in line or len(missed) == SMOKE_TRIES - 1:
             return {**line, "missed": missed} if missed else line
-        missed.append(line["value"])
+        others = [each["value"] for each in line.get("also", ())]
+        missed.append([line["value"], *others] if others else line["value"])
 
 
 def _line(figure: Figure, shared: Shared, *, is_smoke: bool = False) -> dict[str, Any]:

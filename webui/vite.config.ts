@@ -33,13 +33,22 @@ const GROUPS = [
       "api|strings|data/(session|boot|keys|live|master|preferences|settings|queryClient|states|now|format)|ui/(base|tokens|button|icons|text|feedback/(Feedback|toast)|state|field/Field|layout/(Page|Layout)|chart/plot/theme)|features/login/(Logo|SignInForm|Login\\.module)",
     ),
   },
+  // What opens, loaded when the page is drawn.
+  {
+    name: "overlay",
+    priority: 0,
+    test: among(
+      "radix-ui|@radix-ui|@floating-ui|aria-hidden|react-remove-scroll|react-remove-scroll-bar|react-style-singleton|use-callback-ref|use-sidecar|get-nonce|tslib",
+      "ui/overlay/(Menu|Popover|Dialog)Popup",
+    ),
+  },
   // The frame around every page, and lists.
   {
     name: "frame",
     priority: 1,
     test: among(
-      "@radix-ui|@floating-ui|aria-hidden|react-remove-scroll|react-remove-scroll-bar|react-style-singleton|use-callback-ref|use-sidecar|get-nonce|tslib|@tanstack/(react-virtual|virtual-core)",
-      "features/shell/(Shell|SideBar|Bars|BottomBar|navigation)|ui/(overlay/(Menu|Dialog|confirm|Popover|FormDialog)|layout|field|feedback/useAct|markdown/Markdown|table|query)|data/(permissions|workspaces|view|query)|features/runs/(?!routes)[A-Za-z]+|routes/prefetch",
+      "@tanstack/(react-virtual|virtual-core)",
+      "features/shell/(Shell|SideBar|Bars|BottomBar|navigation)|ui/(overlay/(Menu|Dialog|confirm|Popover|FormDialog|later|recentFocus)|layout|field|feedback/useAct|markdown/Markdown|table|query)|data/(permissions|workspaces|view|query)|features/runs/(?!routes)[A-Za-z]+|routes/prefetch",
     ),
   },
 ];

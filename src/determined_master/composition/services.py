@@ -142,17 +142,19 @@ def make_services(
     )
     services.add(AgentSockets, backends.admission)
     services.add(Views, Views(trials, experiments, services[Agents], base.live))
-    services.add(PageData, _page_data(services))
+    services.add(PageData, _page_data(services, guard))
     return services
 
 
-def _page_data(services: Services) -> PageData:
+def _page_data(services: Services, guard: Guard) -> PageData:
     return PageData(
         services[Master],
         services[ClusterMessages],
         services[Users],
         services[Roles],
         services[Workspaces],
+        services[Projects],
+        guard,
     )
 
 

@@ -195,6 +195,16 @@ async def test_a_queue_and_the_agents_are_reported_when_they_change(
         pass
 
 
+async def test_the_first_viewer_of_agents_misses_no_change(
+    world: World, socket: LiveSocket
+) -> None:
+    await scene.running(world)
+    await socket.subscribed("agents")
+    await ok(world.clients["admin"], "POST", "/api/v1/agents/a1/disable", {"drain": True})
+    [agent] = (await socket.frame_of("agents", "upsert"))["data"]["agents"]
+    assert (agent["id"], agent["draining"]) == ("a1", True)
+
+
 async def test_tasks_are_sent_in_short_and_to_their_owner(
     world: World, socket: LiveSocket
 ) -> None:

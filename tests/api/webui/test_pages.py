@@ -237,9 +237,32 @@ async def test_the_page_brings_what_the_api_says(browser: Client, served: Servic
         "workspaces": (await browser("GET", "/api/v1/workspaces", headers=headers)).json()[
             "workspaces"
         ],
+        "users": (await browser("GET", "/api/v1/users", headers=headers)).json()["users"],
+        "project": (await browser("GET", "/api/v1/projects/1", headers=headers)).json()["project"],
     }
     assert boot["workspaces"]
+    assert boot["users"]
     assert setting["settings"][0]["value"] in str(boot["settings"])
+
+
+@pytest.mark.parametrize(
+    "address", ["projects/999", "projects/0", "projects/01", "projects/1x", "projects/9999999999"]
+)
+async def test_an_address_of_no_project_brings_none(
+    browser: Client, served: Services, address: str
+) -> None:
+    boot = boot_of(await browser("GET", f"/det/{address}", headers=await session(served)))
+    assert "project" not in boot
+    assert boot["users"]
+
+
+async def test_many_users_are_asked_for(
+    browser: Client, served: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("determined_master.api.webui.boot.MAX_USERS", 1)
+    boot = boot_of(await browser("GET", "/det/", headers=await session(served)))
+    assert "users" not in boot
+    assert boot["user"]
 
 
 async def test_a_bearer_token_is_a_session_too(browser: Client, served: Services) -> None:
@@ -313,7 +336,7 @@ async def test_settings_too_long_for_the_page_are_asked_for(
     setting = {"settings": [{"key": "k", "storagePath": "p", "value": f'"{"x" * 70_000}"'}]}
     assert (await browser("POST", "/api/v1/users/setting", setting, headers=own)).status == 200
     boot = boot_of(await browser("GET", "/det/", headers=headers))
-    assert set(boot) == {"master", "user", "permissions", "workspaces"}
+    assert set(boot) == {"master", "user", "permissions", "workspaces", "users"}
 
 
 async def test_a_long_page_is_compressed(browser: Client, served: Services) -> None:

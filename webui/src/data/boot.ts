@@ -7,6 +7,10 @@ export interface Boot {
   permissions?: Schemas["GetPermissionsSummaryResponse"];
   settings?: Schemas["UserWebSetting"][];
   workspaces?: Schemas["Workspace"][];
+  /** All of them, unless they are many. */
+  users?: Schemas["User"][];
+  /** Of the address that the browser came with. */
+  project?: Schemas["Project"];
 }
 
 export function readBoot(): Boot {

@@ -10,6 +10,8 @@ describe("the answers that come with the page", () => {
     permissions: { roles: [] },
     settings: [{ key: "theme", storagePath: "webui/preferences", value: '"dark"' }],
     workspaces: [{ id: 1, name: "Uncategorized" }],
+    users: [{ id: 2, username: "ada" }],
+    project: { id: 7, name: "vision" },
   } as unknown as Parameters<typeof takeBoot>[1];
 
   it("need no request of their own", () => {
@@ -19,6 +21,8 @@ describe("the answers that come with the page", () => {
     expect(cache.getQueryData(keys.permissions())).toEqual(boot.permissions);
     expect(cache.getQueryData(keys.settings())).toEqual(boot.settings);
     expect(cache.getQueryData(keys.workspaces())).toEqual(boot.workspaces);
+    expect(cache.getQueryData(keys.users())).toEqual(boot.users);
+    expect(cache.getQueryData(keys.project(7))).toEqual(boot.project);
   });
 
   it("leave with the user whose answers they are", () => {

@@ -28,11 +28,13 @@ export const queryClient = new QueryClient({
  * The answers that came with the page. They are answers like others: signing in as another user
  * clears them.
  */
-export function takeBoot(cache: QueryClient, { master, permissions, settings, workspaces }: Boot): void {
+export function takeBoot(cache: QueryClient, { master, permissions, settings, workspaces, users, project }: Boot): void {
   if (master) cache.setQueryData(keys.master(), master);
   if (permissions) cache.setQueryData(keys.permissions(), permissions);
   if (settings) cache.setQueryData(keys.settings(), settings);
   if (workspaces) cache.setQueryData(keys.workspaces(), workspaces);
+  if (users) cache.setQueryData(keys.users(), users);
+  if (project?.id) cache.setQueryData(keys.project(project.id), project);
 }
 
 takeBoot(queryClient, boot);

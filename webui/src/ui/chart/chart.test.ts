@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 
 import { fileName } from "./export/download";
 import { dataTable, toCsv, toJson } from "./export/table";
@@ -7,7 +7,7 @@ import { spokenPoint, summaryOf } from "./math/summary";
 import { traceOf, withGaps, type Trace } from "./math/trace";
 import { DASHES, hueOf, stylesOf } from "./palette";
 import { edgeMarks, extremeColumns, extremesPath, linePath, toY, type Frame } from "./plot/paths";
-import { SvgPen } from "./plot/pen";
+import { Pieces, SvgPen } from "./plot/pen";
 import { ChartSync } from "./sync";
 import { hitOf, moved } from "./useChartKeys";
 
@@ -92,6 +92,27 @@ describe("paths", () => {
     const odd = { ...trace("a", [0, 50, 90], [5, 50, -5]), nonFinite: [{ x: 20, value: "NaN" }] };
     expect(edgeMarks(FRAME, odd, true).map(({ kind }) => kind)).toEqual(["nan", "up", "down"]);
     expect(edgeMarks(FRAME, odd, false).map(({ kind }) => kind)).toEqual(["nan"]);
+  });
+
+  it("stroke long lines in pieces, each from the end of the one before", () => {
+    type Call = ["M" | "L", number, number];
+    class Recorded {
+      readonly calls: Call[] = [];
+      moveTo = (x: number, y: number) => this.calls.push(["M", x, y]);
+      lineTo = (x: number, y: number) => this.calls.push(["L", x, y]);
+    }
+    vi.stubGlobal("Path2D", Recorded);
+    const strokes: Call[][] = [];
+    const pieces = new Pieces({ stroke: (path?: unknown) => strokes.push((path as Recorded).calls) }, 4);
+    pieces.moveTo(0, 0);
+    for (let x = 1; x <= 6; x++) pieces.lineTo(x, 0);
+    pieces.moveTo(8, 1);
+    pieces.lineTo(9, 1);
+    pieces.end();
+    pieces.end();
+    vi.unstubAllGlobals();
+    const ends = strokes.map((calls) => calls.map(([kind, x]) => `${kind}${x}`).join(" "));
+    expect(ends).toEqual(["M0 L1 L2 L3 L4", "M4 L5 L6 M8 L9"]);
   });
 
   it("are text without markup in SVG", () => {

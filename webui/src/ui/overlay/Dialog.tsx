@@ -1,9 +1,9 @@
-import { Dialog as Radix } from "radix-ui";
-import { useLayoutEffect, useRef, type CSSProperties, type ReactNode } from "react";
+import { Suspense, useLayoutEffect, useRef, useState, type ReactNode } from "react";
 
-import { IconButton } from "../button/Button";
-import styles from "./Overlay.module.css";
-import { giveFocusTo, recentFocus } from "./recentFocus";
+import { later } from "./later";
+import { recentFocus } from "./recentFocus";
+
+const DialogPopup = later(() => import("./DialogPopup"));
 
 export interface DialogProps {
   open: boolean;
@@ -22,62 +22,19 @@ export interface DialogProps {
 }
 
 /** A modal dialog. Focus moves in, is kept inside, and returns to the opener. */
-export function Dialog({
-  open,
-  onClose,
-  title,
-  description,
-  children,
-  footer,
-  width,
-  kind = "dialog",
-  closable = true,
-}: DialogProps) {
+export function Dialog(props: DialogProps) {
+  const { open } = props;
   const before = useRef<readonly HTMLElement[]>([]);
+  const [isWanted, setWanted] = useState(open);
+  if (open && !isWanted) setWanted(true);
   useLayoutEffect(() => {
     if (open) before.current = recentFocus();
   }, [open]);
-  const style = width ? ({ "--width": `${width}px` } as CSSProperties) : undefined;
   return (
-    <Radix.Root open={open} onOpenChange={(next) => !next && closable && onClose()}>
-      <Radix.Portal>
-        <Radix.Overlay className={styles.scrim} />
-        <Radix.Content
-          className={kind === "drawer" ? styles.drawer : styles.dialog}
-          style={style}
-          onCloseAutoFocus={(event) => {
-            // Radix gives the focus to its own trigger, and our dialogs have none.
-            event.preventDefault();
-            giveFocusTo(before.current);
-          }}
-          {...(description ? {} : { "aria-describedby": undefined })}
-          onEscapeKeyDown={(event) => {
-            // In an editor Escape closes its search or its list first.
-            if (editorTakes(event.target)) event.preventDefault();
-          }}
-        >
-          <div className={styles.head}>
-            <Radix.Title asChild>
-              <h2>{title}</h2>
-            </Radix.Title>
-            {closable && <IconButton icon="close" label="Close" onClick={onClose} />}
-          </div>
-          {description && (
-            <Radix.Description asChild>
-              <div className={styles.description}>{description}</div>
-            </Radix.Description>
-          )}
-          <div className={styles.body} tabIndex={-1}>
-            {children}
-          </div>
-          {footer && <div className={styles.foot}>{footer}</div>}
-        </Radix.Content>
-      </Radix.Portal>
-    </Radix.Root>
+    isWanted && (
+      <Suspense fallback={null}>
+        <DialogPopup {...props} before={before} />
+      </Suspense>
+    )
   );
-}
-
-function editorTakes(target: EventTarget | null): boolean {
-  const editor = (target as Element | null)?.closest?.(".cm-editor");
-  return Boolean(editor?.querySelector(".cm-search, .cm-tooltip-autocomplete"));
 }

@@ -1,9 +1,8 @@
-import { DropdownMenu } from "radix-ui";
-import type { ReactNode } from "react";
-import { Link } from "react-router";
+import { cloneElement, Suspense, useId, useRef, useState, type KeyboardEvent, type PointerEvent, type ReactElement } from "react";
 
-import { Icon, type IconName } from "../icons/Icon";
-import styles from "./Overlay.module.css";
+import type { ButtonProps } from "../button/Button";
+import type { IconName } from "../icons/Icon";
+import { later } from "./later";
 
 export interface MenuItem {
   label: string;
@@ -18,82 +17,63 @@ export interface MenuItem {
 
 export type MenuEntry = MenuItem | "separator" | { heading: string } | false | undefined;
 
+export const MenuPopup = later(() => import("./MenuPopup"));
+
 /** True when a person can do nothing there: the menu's button is left out. */
 export function isEmptyMenu(items: MenuEntry[]): boolean {
   return !items.some((each) => each && each !== "separator" && !("heading" in each));
 }
 
-/**
- * A menu of actions; `trigger` is a button. Falsy entries are left out.
- *
- * It is not modal: Radix would hide the page from assistive technology and leave it focusable.
- */
+/** A menu of actions; `trigger` is a button. Falsy entries are left out. */
 export function Menu({
   trigger,
   items,
   align = "end",
 }: {
-  trigger: ReactNode;
+  trigger: ReactElement<ButtonProps>;
   items: MenuEntry[];
   align?: "start" | "end";
 }) {
+  const [isOpen, setOpen] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  const id = useId();
+  const props: ButtonProps = {
+    id: `${id}-button`,
+    ref: button,
+    "aria-haspopup": "menu",
+    "aria-expanded": isOpen,
+    "aria-controls": isOpen ? id : undefined,
+    // Before the click, as menus of the system do, and before the open menu hears of it.
+    onPointerDown: (event: PointerEvent) => {
+      if (event.button !== 0 || event.ctrlKey) return;
+      setOpen(!isOpen);
+      // The menu takes the focus.
+      if (!isOpen) event.preventDefault();
+    },
+    onKeyDown: (event: KeyboardEvent) => {
+      if (!["Enter", " ", "ArrowDown"].includes(event.key)) return;
+      setOpen(event.key === "ArrowDown" || !isOpen);
+      event.preventDefault();
+    },
+  };
   return (
-    <DropdownMenu.Root modal={false}>
-      <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
-      <MenuContent items={items} align={align} />
-    </DropdownMenu.Root>
-  );
-}
-
-/** The open menu alone, for callers with a root of their own. */
-export function MenuContent({
-  items,
-  align,
-  onCloseAutoFocus,
-}: {
-  items: MenuEntry[];
-  align: "start" | "end";
-  onCloseAutoFocus?: (event: Event) => void;
-}) {
-  return (
-    <DropdownMenu.Portal>
-      <DropdownMenu.Content
-        className={styles.menu}
-        align={align}
-        sideOffset={4}
-        collisionPadding={8}
-        {...(onCloseAutoFocus ? { onCloseAutoFocus } : {})}
-      >
-        {items.map((entry, index) => (
-          <Entry key={index} entry={entry} />
-        ))}
-      </DropdownMenu.Content>
-    </DropdownMenu.Portal>
-  );
-}
-
-function Entry({ entry }: { entry: MenuEntry }) {
-  if (!entry) return null;
-  if (entry === "separator") return <DropdownMenu.Separator className={styles.separator} />;
-  if ("heading" in entry)
-    return <DropdownMenu.Label className={styles.label}>{entry.heading}</DropdownMenu.Label>;
-  const inner = (
     <>
-      {entry.icon && <Icon name={entry.icon} />}
-      <span>{entry.label}</span>
-      {entry.keys && <span className={styles.keys}>{entry.keys}</span>}
+      {cloneElement(trigger, props)}
+      {isOpen && (
+        <Suspense fallback={null}>
+          <MenuPopup
+            id={id}
+            labelledBy={`${id}-button`}
+            items={items}
+            align={align}
+            anchor={button}
+            onClose={() => setOpen(false)}
+            onClosed={(isLeft) => {
+              if (!isLeft) button.current?.focus();
+            }}
+          />
+        </Suspense>
+      )}
     </>
-  );
-  return (
-    <DropdownMenu.Item
-      className={styles.item}
-      data-danger={entry.danger}
-      disabled={Boolean(entry.disabledReason)}
-      title={entry.disabledReason}
-      onSelect={entry.onSelect}
-      asChild={Boolean(entry.to)}
-    >
-      {entry.to ? <Link to={entry.to}>{inner}</Link> : inner}
-    </DropdownMenu.Item>
   );
 }

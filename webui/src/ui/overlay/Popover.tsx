@@ -1,9 +1,11 @@
-import { Popover as Radix } from "radix-ui";
-import type { ReactNode } from "react";
+import { cloneElement, Suspense, useId, useRef, useState, type ReactElement, type ReactNode } from "react";
 
-import styles from "./Overlay.module.css";
+import type { ButtonProps } from "../button/Button";
+import { later } from "./later";
 
-/** Content beside its trigger; `label` names it for assistive technology. */
+const PopoverPopup = later(() => import("./PopoverPopup"));
+
+/** Content beside its trigger, a button; `label` names it for assistive technology. */
 export function Popover({
   trigger,
   label,
@@ -12,28 +14,38 @@ export function Popover({
   open,
   onOpenChange,
 }: {
-  trigger: ReactNode;
+  trigger: ReactElement<ButtonProps>;
   label: string;
   children: ReactNode;
   align?: "start" | "end";
   open?: boolean;
   onOpenChange?(open: boolean): void;
 }) {
-  const control = open === undefined ? {} : { open, ...(onOpenChange ? { onOpenChange } : {}) };
+  const [own, setOwn] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  const id = useId();
+  const isOpen = open ?? own;
+  const change = (next: boolean) => {
+    setOwn(next);
+    onOpenChange?.(next);
+  };
+  const props: ButtonProps = {
+    ref: button,
+    "aria-haspopup": "dialog",
+    "aria-expanded": isOpen,
+    "aria-controls": isOpen ? id : undefined,
+    onClick: () => change(!isOpen),
+  };
   return (
-    <Radix.Root {...control}>
-      <Radix.Trigger asChild>{trigger}</Radix.Trigger>
-      <Radix.Portal>
-        <Radix.Content
-          className={styles.popover}
-          aria-label={label}
-          align={align}
-          sideOffset={4}
-          collisionPadding={8}
-        >
-          {children}
-        </Radix.Content>
-      </Radix.Portal>
-    </Radix.Root>
+    <>
+      {cloneElement(trigger, props)}
+      {isOpen && (
+        <Suspense fallback={null}>
+          <PopoverPopup id={id} label={label} align={align} trigger={button} onClose={() => change(false)}>
+            {children}
+          </PopoverPopup>
+        </Suspense>
+      )}
+    </>
   );
 }

@@ -1,7 +1,6 @@
-import { DropdownMenu } from "radix-ui";
+import { Suspense, useMemo } from "react";
 
-import { MenuContent, type MenuEntry } from "../overlay/Menu";
-import styles from "./DataTable.module.css";
+import { MenuPopup, type MenuEntry } from "../overlay/Menu";
 
 export interface OpenMenu {
   items: MenuEntry[];
@@ -21,20 +20,10 @@ export function MenuAt({
   /** The menu is gone: now the focus can move. */
   onClosed(): void;
 }) {
-  const { left, top, width, height } = at;
+  const anchor = useMemo(() => ({ current: { getBoundingClientRect: () => at } }), [at]);
   return (
-    <DropdownMenu.Root open modal={false} onOpenChange={(open) => !open && onClose()}>
-      <DropdownMenu.Trigger asChild>
-        <span aria-hidden="true" className={styles.anchor} style={{ left, top, width, height }} />
-      </DropdownMenu.Trigger>
-      <MenuContent
-        items={items}
-        align="start"
-        onCloseAutoFocus={(event) => {
-          event.preventDefault();
-          onClosed();
-        }}
-      />
-    </DropdownMenu.Root>
+    <Suspense fallback={null}>
+      <MenuPopup items={items} align="start" anchor={anchor} onClose={onClose} onClosed={onClosed} />
+    </Suspense>
   );
 }

@@ -48,6 +48,11 @@ class ClusterTopics:
         self._states: OrderedDict[str, str] = OrderedDict()
         """Of experiments and tasks, as their owners were sent them."""
 
+    def note_agents(self) -> None:
+        """Begin to compare: who subscribes now is sent what changes from now on."""
+        if self._seen is None:
+            self._seen = {agent.id: agent for agent in self._agents()}
+
     async def flush(self, changes: Changes, views: LiveViews) -> None:
         """Publish what has changed."""
         self._flush_queues(changes)

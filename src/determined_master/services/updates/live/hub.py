@@ -196,6 +196,8 @@ class LiveUpdates:
             if channel.seq == seq:
                 break
         channel = self._channels.open(topic, audience)  # it may have been closed meanwhile
+        if topic.kind == "agents":
+            self._cluster.note_agents()
         for made in channel.opening(cursor, current):
             viewer.push(made)
         channel.viewers.add(viewer)
