@@ -30,7 +30,7 @@ const GROUPS = [
     priority: 2,
     test: among(
       "react|react-dom|scheduler|react-router|@tanstack/(react-query|query-core)|openapi-fetch",
-      "api|strings|data/(session|boot|keys|live|master|preferences|settings|queryClient|states|now|format)|ui/(base|tokens|button|icons|text|feedback/(Feedback|toast)|state|field/Field|layout/(Page|Layout)|chart/plot/theme)|features/login/(Logo|SignInForm|Login\\.module)",
+      "api|strings|data/(session|boot|keys|live|master|preferences|settings|queryClient|states|now|format)|ui/(later|base|tokens|button|icons|text|feedback/(Feedback|toast)|state|field/Field|layout/(Page|Layout)|chart/plot/theme)|features/login/(Logo|SignInForm|Login\\.module)",
     ),
   },
   // What opens, loaded when the page is drawn.
@@ -48,7 +48,7 @@ const GROUPS = [
     priority: 1,
     test: among(
       "@tanstack/(react-virtual|virtual-core)",
-      "features/shell/(Shell|SideBar|Bars|BottomBar|navigation)|ui/(overlay/(Menu|Dialog|confirm|Popover|FormDialog|later|recentFocus)|layout|field|feedback/useAct|markdown/Markdown|table|query)|data/(permissions|workspaces|view|query)|features/runs/(?!routes)[A-Za-z]+|routes/prefetch",
+      "features/shell/(Shell|SideBar|Bars|BottomBar|navigation)|ui/(overlay/(Menu|Dialog|confirm|Popover|FormDialog|recentFocus)|layout|field|feedback/useAct|markdown/Markdown|table|query)|data/(permissions|workspaces|view|query)|features/runs/(?!routes)[A-Za-z]+|routes/prefetch",
     ),
   },
 ];

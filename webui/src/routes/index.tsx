@@ -1,5 +1,4 @@
 /** All addresses below `/det`. A feature declares its own in `features/NAME/routes.tsx`. */
-import { lazy, Suspense } from "react";
 import { createBrowserRouter, Navigate, type RouteObject } from "react-router";
 
 import { BASE_PATH } from "@/api/client";
@@ -21,6 +20,7 @@ import { routes as tasks } from "@/features/tasks/routes";
 import { routes as templates } from "@/features/templates/routes";
 import { routes as webhooks } from "@/features/webhooks/routes";
 import { routes as workspaces } from "@/features/workspaces/routes";
+import { later } from "@/ui/later";
 
 import { legacy } from "./legacy";
 import { Missing } from "./Missing";
@@ -28,7 +28,7 @@ import { Opening } from "./Opening";
 import { RouteError } from "./RouteError";
 
 /** Not needed for the sign-in. It loads beside the page, which it does not wait for. */
-const Shell = lazy(async () => ({ default: (await import("@/features/shell/Shell")).Shell }));
+const Shell = later(async () => ({ default: (await import("@/features/shell/Shell")).Shell }));
 
 const behindSignIn: RouteObject[] = [
   ...home,
@@ -70,9 +70,7 @@ export const router = createBrowserRouter(
           children: [
             {
               element: (
-                <Suspense fallback={null}>
-                  <Shell />
-                </Suspense>
+                <Shell />
               ),
               children: [
                 { index: true, element: <Navigate to="/dashboard" replace /> },

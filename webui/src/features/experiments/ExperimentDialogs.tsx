@@ -1,7 +1,8 @@
-import { lazy, Suspense, type ComponentType } from "react";
+import type { ComponentType } from "react";
 import { useSearchParams } from "react-router";
 
 import type { Experiment, Trial } from "@/data/experiments/queries";
+import { later } from "@/ui/later";
 
 export type DialogName = "fork" | "branch" | "search" | "continue" | "tensorboard" | "edit" | "move" | "retain";
 
@@ -14,14 +15,14 @@ export interface ExperimentDialogProps {
 }
 
 const DIALOGS: Record<DialogName, ComponentType<ExperimentDialogProps>> = {
-  fork: lazy(() => import("./dialogs/ForkDialog")),
-  branch: lazy(() => import("./dialogs/BranchDialog")),
-  search: lazy(() => import("./dialogs/SearchDialog")),
-  continue: lazy(() => import("./dialogs/ContinueDialog")),
-  tensorboard: lazy(() => import("./dialogs/TensorBoardDialog")),
-  edit: lazy(() => import("./dialogs/EditDialog")),
-  move: lazy(() => import("./dialogs/MoveDialog")),
-  retain: lazy(() => import("./dialogs/RetainDialog")),
+  fork: later(() => import("./dialogs/ForkDialog")),
+  branch: later(() => import("./dialogs/BranchDialog")),
+  search: later(() => import("./dialogs/SearchDialog")),
+  continue: later(() => import("./dialogs/ContinueDialog")),
+  tensorboard: later(() => import("./dialogs/TensorBoardDialog")),
+  edit: later(() => import("./dialogs/EditDialog")),
+  move: later(() => import("./dialogs/MoveDialog")),
+  retain: later(() => import("./dialogs/RetainDialog")),
 };
 
 /** The dialog that `?dialog=` names; each is loaded when it is first opened. */
@@ -37,8 +38,6 @@ export function ExperimentDialogs(props: Omit<ExperimentDialogProps, "onClose">)
     setQuery(next, { replace: true });
   };
   return (
-    <Suspense fallback={null}>
-      <Dialog {...props} onClose={close} />
-    </Suspense>
+    <Dialog {...props} onClose={close} />
   );
 }

@@ -1,12 +1,12 @@
-import { lazy, Suspense } from "react";
 import { useSearchParams } from "react-router";
 
 import { useSettingsLoaded } from "@/data/settings";
+import { later } from "@/ui/later";
 
 import { LAUNCHES } from "./useLaunch";
 
-const LaunchDialog = lazy(() => import("./LaunchDialog"));
-const TensorBoardForm = lazy(() => import("./TensorBoardForm"));
+const LaunchDialog = later(() => import("./LaunchDialog"));
+const TensorBoardForm = later(() => import("./TensorBoardForm"));
 
 /** The dialog that `?launch=` names, over any page; loaded when it is first opened. */
 export function LaunchHost() {
@@ -20,9 +20,5 @@ export function LaunchHost() {
     next.delete("launch");
     setParams(next, { replace: true });
   };
-  return (
-    <Suspense fallback={null}>
-      {name === "tensorboard" ? <TensorBoardForm onClose={close} /> : <LaunchDialog key={name} kind={name} onClose={close} />}
-    </Suspense>
-  );
+  return name === "tensorboard" ? <TensorBoardForm onClose={close} /> : <LaunchDialog key={name} kind={name} onClose={close} />;
 }

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { lazy, useEffect } from "react";
+import { useEffect } from "react";
 import { Navigate, useLocation, useParams } from "react-router";
 
 import { answer, api, type Schemas } from "@/api/client";
@@ -8,11 +8,12 @@ import { projectQuery } from "@/data/projects";
 import { POLL_MS } from "@/data/queryClient";
 import { RunList } from "@/features/runs/RunList";
 import { Loading, NotFound, QueryView } from "@/ui/feedback/Feedback";
+import { later } from "@/ui/later";
 import { Page, type Tab } from "@/ui/layout/Page";
 
-const Notes = lazy(async () => ({ default: (await import("./Notes")).Notes }));
-
-const ProjectBoards = lazy(async () => ({ default: (await import("@/features/boards/ProjectBoards")).ProjectBoards }));
+const WAITING = { fallback: <Loading what="the page" /> };
+const Notes = later(async () => ({ default: (await import("./Notes")).Notes }), WAITING);
+const ProjectBoards = later(async () => ({ default: (await import("@/features/boards/ProjectBoards")).ProjectBoards }), WAITING);
 
 /** The page of a project: its runs, its searches, its notes. */
 export default function ProjectPage() {

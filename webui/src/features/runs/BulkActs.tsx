@@ -1,17 +1,18 @@
-import { lazy, Suspense, useState } from "react";
+import { useState } from "react";
 
 import { plural } from "@/data/format/numbers";
 import { useRights } from "@/data/permissions/permissions";
 import type { Table } from "@/data/query/fields";
 import { Button } from "@/ui/button/Button";
 import { toast } from "@/ui/feedback/toast";
+import { later } from "@/ui/later";
 import { Dialog } from "@/ui/overlay/Dialog";
 
 import { ACTS, perform, type Act, type ActId, type Result } from "./acts";
 import type { Item } from "./item";
 import styles from "./Runs.module.css";
 
-const MoveDialog = lazy(async () => ({ default: (await import("./MoveDialog")).MoveDialog }));
+const MoveDialog = later(async () => ({ default: (await import("./MoveDialog")).MoveDialog }));
 
 interface Plan {
   act: Act;
@@ -90,15 +91,13 @@ export function useBulkActs({
   const element = (
     <>
       {plan?.act.id === "move" && (
-        <Suspense fallback={null}>
-          <MoveDialog
-            projectId={projectId}
-            summary={summaryOf(plan, counted)}
-            disabledReason={plan.eligible.length === 0 ? "None of them can be moved." : undefined}
-            onClose={() => setPlan(undefined)}
-            onMove={(destination) => void execute(plan.act, plan.eligible, destination)}
-          />
-        </Suspense>
+        <MoveDialog
+          projectId={projectId}
+          summary={summaryOf(plan, counted)}
+          disabledReason={plan.eligible.length === 0 ? "None of them can be moved." : undefined}
+          onClose={() => setPlan(undefined)}
+          onMove={(destination) => void execute(plan.act, plan.eligible, destination)}
+        />
       )}
       {plan && plan.act.id !== "move" && (
         <Dialog

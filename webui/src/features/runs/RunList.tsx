@@ -1,6 +1,6 @@
 /** The list of runs or searches of a project: query, views, table, peek, acts on the selection. */
 import { useQuery } from "@tanstack/react-query";
-import { lazy, Suspense, useCallback, useMemo, useState } from "react";
+import { useCallback, useMemo, useState } from "react";
 import { useNavigate, useSearchParams } from "react-router";
 
 import { plural } from "@/data/format/numbers";
@@ -20,6 +20,7 @@ import { MAX_RUNS } from "@/features/compare/ids";
 import { Button } from "@/ui/button/Button";
 import { ErrorNotice, Loading } from "@/ui/feedback/Feedback";
 import { toast } from "@/ui/feedback/toast";
+import { later } from "@/ui/later";
 import { Menu } from "@/ui/overlay/Menu";
 import { QueryBar } from "@/ui/query/QueryBar";
 import { ColumnPicker } from "@/ui/table/ColumnPicker";
@@ -42,7 +43,7 @@ import { fetchItems, narrowed, ofSearch, useLiveItems } from "./source";
 import { boardSources, mayOpenBoard, startEntries } from "./starts";
 import { ViewsMenu } from "./ViewsMenu";
 
-const Peek = lazy(async () => ({ default: (await import("./Peek")).Peek }));
+const Peek = later(async () => ({ default: (await import("./Peek")).Peek }));
 
 const keyOf = (item: Item) => item.id;
 /** The other acts are in a menu. */
@@ -257,9 +258,7 @@ function Listing({ table, projectId, workspaceId, experimentId, columns: known, 
           </SelectionBar>
         </div>
         {peeked && (
-          <Suspense fallback={null}>
-            <Peek item={peeked} table={table} onClose={() => change({ peek: "" })} />
-          </Suspense>
+          <Peek item={peeked} table={table} onClose={() => change({ peek: "" })} />
         )}
       </div>
       {bulk.element}

@@ -1,4 +1,4 @@
-import { Suspense, useEffect, useRef } from "react";
+import { useEffect, useRef } from "react";
 import { Outlet, useLocation } from "react-router";
 
 import { useSetting } from "@/data/settings";
@@ -8,7 +8,6 @@ import { useTopic } from "@/data/live";
 import { ConfirmHost } from "@/ui/overlay/confirm";
 import { UnsavedHost } from "@/ui/overlay/unsaved";
 import { ToastHost } from "@/ui/feedback/toast";
-import { Loading } from "@/ui/feedback/Feedback";
 import { shell as text } from "@/strings/shell";
 import { LaunchHost } from "@/features/launch/LaunchHost";
 import { ExpiredDialog } from "@/features/login/ExpiredDialog";
@@ -61,9 +60,7 @@ export function Shell() {
       />
       {/* The path is that of the page shown, not of one whose code is on its way: tests wait for it. */}
       <main id="main" ref={main} className={styles.main} tabIndex={-1} data-path={pathname}>
-        <Suspense fallback={<Loading what="the page" />}>
-          <Outlet />
-        </Suspense>
+        <Outlet />
       </main>
       <BottomBar onFind={palette.open} />
       {palette.element}

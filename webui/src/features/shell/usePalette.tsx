@@ -1,15 +1,15 @@
-import { lazy, Suspense, useCallback, useState } from "react";
+import { useCallback, useState } from "react";
 
-const Palette = lazy(() => import("./Palette"));
+import { later } from "@/ui/later";
+
+const Palette = later(() => import("./Palette"));
 
 /** The command palette is loaded when it is first opened. */
 export function usePaletteHost() {
   const [isOpen, setOpen] = useState(false);
   const open = useCallback(() => setOpen(true), []);
   const element = isOpen ? (
-    <Suspense fallback={null}>
-      <Palette onClose={() => setOpen(false)} />
-    </Suspense>
+    <Palette onClose={() => setOpen(false)} />
   ) : null;
   return { open, element };
 }

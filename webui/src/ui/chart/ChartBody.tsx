@@ -1,6 +1,7 @@
 /** Plot, cursor, legend or table of a chart: all but its head. */
-import { lazy, Suspense, useCallback, useEffect, useId, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useId, useMemo, useRef, useState } from "react";
 
+import { later } from "../later";
 import styles from "./Chart.module.css";
 import { DataView } from "./DataView";
 import { Legend } from "./Legend";
@@ -18,7 +19,7 @@ import { KEYS_HELP, useChartKeys } from "./useChartKeys";
 import { useTraces } from "./useTraces";
 import { useWidth } from "./useWidth";
 
-const Plot = lazy(() => import("./plot/Plot"));
+const Plot = later(() => import("./plot/Plot"), { fallback: <div className={styles.nothing} data-loading /> });
 
 /** What the chart shows now, for exports. */
 export interface View {
@@ -171,9 +172,7 @@ function PlotArea({
       onBlur={keys.clear}
     >
       <div className={styles.canvas} role="img" aria-label={summary}>
-        <Suspense fallback={<div className={styles.nothing} data-loading />}>
-          <Plot {...{ state, sync, source, width, height, overlay, repaint, onPointer, onZoom }} />
-        </Suspense>
+        <Plot {...{ state, sync, source, width, height, overlay, repaint, onPointer, onZoom }} />
       </div>
       <Tooltip store={hover} axis={state.axis} width={width} />
       <span id={id} className="visually-hidden">

@@ -7,14 +7,16 @@
  *
  * In an editor Tab leaves it, as everywhere. Ctrl F searches.
  */
-import { lazy, Suspense, type CSSProperties, type ReactNode } from "react";
+import type { CSSProperties, ReactNode } from "react";
 
+import { later } from "../later";
 import type { Insertion } from "./Editing";
 import styles from "./Editor.module.css";
 import type { Marker } from "./markers";
 
-const Editing = lazy(async () => ({ default: (await import("./Editing")).Editing }));
-const Diffing = lazy(async () => ({ default: (await import("./Editing")).Diffing }));
+const WAITING = { fallback: <div className={styles.loading} role="status" aria-label="Loading the editor" /> };
+const Editing = later(async () => ({ default: (await import("./Editing")).Editing }), WAITING);
+const Diffing = later(async () => ({ default: (await import("./Editing")).Diffing }), WAITING);
 
 interface Box {
   label: string;
@@ -112,9 +114,7 @@ function Frame({ height, scrolls, children }: { height: number | "fill"; scrolls
   const style: CSSProperties = { height: height === "fill" ? "100%" : height };
   return (
     <div className={styles.frame} data-scrolls={scrolls} style={style}>
-      <Suspense fallback={<div className={styles.loading} role="status" aria-label="Loading the editor" />}>
-        {children}
-      </Suspense>
+      {children}
     </div>
   );
 }

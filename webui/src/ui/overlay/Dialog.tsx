@@ -1,9 +1,9 @@
-import { Suspense, useLayoutEffect, useRef, useState, type ReactNode } from "react";
+import { useLayoutEffect, useRef, useState, type ReactNode } from "react";
 
-import { later } from "./later";
+import { later } from "../later";
 import { recentFocus } from "./recentFocus";
 
-const DialogPopup = later(() => import("./DialogPopup"));
+const DialogPopup = later(() => import("./DialogPopup"), { soon: true });
 
 export interface DialogProps {
   open: boolean;
@@ -32,9 +32,7 @@ export function Dialog(props: DialogProps) {
   }, [open]);
   return (
     isWanted && (
-      <Suspense fallback={null}>
-        <DialogPopup {...props} before={before} />
-      </Suspense>
+      <DialogPopup {...props} before={before} />
     )
   );
 }

@@ -1,8 +1,8 @@
-import { cloneElement, Suspense, useId, useRef, useState, type KeyboardEvent, type PointerEvent, type ReactElement } from "react";
+import { cloneElement, useId, useRef, useState, type KeyboardEvent, type PointerEvent, type ReactElement } from "react";
 
 import type { ButtonProps } from "../button/Button";
 import type { IconName } from "../icons/Icon";
-import { later } from "./later";
+import { later } from "../later";
 
 export interface MenuItem {
   label: string;
@@ -17,7 +17,7 @@ export interface MenuItem {
 
 export type MenuEntry = MenuItem | "separator" | { heading: string } | false | undefined;
 
-export const MenuPopup = later(() => import("./MenuPopup"));
+export const MenuPopup = later(() => import("./MenuPopup"), { soon: true });
 
 /** True when a person can do nothing there: the menu's button is left out. */
 export function isEmptyMenu(items: MenuEntry[]): boolean {
@@ -60,19 +60,17 @@ export function Menu({
     <>
       {cloneElement(trigger, props)}
       {isOpen && (
-        <Suspense fallback={null}>
-          <MenuPopup
-            id={id}
-            labelledBy={`${id}-button`}
-            items={items}
-            align={align}
-            anchor={button}
-            onClose={() => setOpen(false)}
-            onClosed={(isLeft) => {
-              if (!isLeft) button.current?.focus();
-            }}
-          />
-        </Suspense>
+        <MenuPopup
+          id={id}
+          labelledBy={`${id}-button`}
+          items={items}
+          align={align}
+          anchor={button}
+          onClose={() => setOpen(false)}
+          onClosed={(isLeft) => {
+            if (!isLeft) button.current?.focus();
+          }}
+        />
       )}
     </>
   );

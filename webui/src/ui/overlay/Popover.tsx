@@ -1,9 +1,9 @@
-import { cloneElement, Suspense, useId, useRef, useState, type ReactElement, type ReactNode } from "react";
+import { cloneElement, useId, useRef, useState, type ReactElement, type ReactNode } from "react";
 
 import type { ButtonProps } from "../button/Button";
-import { later } from "./later";
+import { later } from "../later";
 
-const PopoverPopup = later(() => import("./PopoverPopup"));
+const PopoverPopup = later(() => import("./PopoverPopup"), { soon: true });
 
 /** Content beside its trigger, a button; `label` names it for assistive technology. */
 export function Popover({
@@ -40,11 +40,9 @@ export function Popover({
     <>
       {cloneElement(trigger, props)}
       {isOpen && (
-        <Suspense fallback={null}>
-          <PopoverPopup id={id} label={label} align={align} trigger={button} onClose={() => change(false)}>
-            {children}
-          </PopoverPopup>
-        </Suspense>
+        <PopoverPopup id={id} label={label} align={align} trigger={button} onClose={() => change(false)}>
+          {children}
+        </PopoverPopup>
       )}
     </>
   );

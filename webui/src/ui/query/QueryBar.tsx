@@ -3,7 +3,7 @@
  *
  * `value` is the query in force; a text with problems is not passed on.
  */
-import { lazy, Suspense, useEffect, useId, useMemo, useRef, useState, type KeyboardEvent } from "react";
+import { useEffect, useId, useMemo, useRef, useState, type KeyboardEvent } from "react";
 
 import { compileQuery } from "@/data/query/compile";
 import { complete, type KnownValues, type Proposal } from "@/data/query/complete";
@@ -14,10 +14,11 @@ import type { Surroundings } from "@/data/query/values";
 
 import { Button, IconButton } from "../button/Button";
 import { Icon } from "../icons/Icon";
+import { later } from "../later";
 import { Popover } from "../overlay/Popover";
 import styles from "./Query.module.css";
 
-const Builder = lazy(async () => ({ default: (await import("./Builder")).Builder }));
+const Builder = later(async () => ({ default: (await import("./Builder")).Builder }));
 const PAUSE_MS = 350;
 
 export function QueryBar({
@@ -57,10 +58,10 @@ export function QueryBar({
     sent.current = wanted;
     onValue(wanted);
   };
-  const later = useRef(send);
-  later.current = send;
+  const latest = useRef(send);
+  latest.current = send;
   useEffect(() => {
-    const timer = setTimeout(() => later.current(text), PAUSE_MS);
+    const timer = setTimeout(() => latest.current(text), PAUSE_MS);
     return () => clearTimeout(timer);
   }, [text]);
 
@@ -148,14 +149,12 @@ export function QueryBar({
             </Button>
           }
         >
-          <Suspense fallback={null}>
-            <Builder
-              root={parseQuery(text).root}
-              fields={fields}
-              known={known}
-              onRoot={(root) => setText(printQuery(root))}
-            />
-          </Suspense>
+          <Builder
+            root={parseQuery(text).root}
+            fields={fields}
+            known={known}
+            onRoot={(root) => setText(printQuery(root))}
+          />
         </Popover>
       </div>
       <ul id={`${id}-list`} role="listbox" aria-label="Proposals" className={styles.list} hidden={proposals.length === 0}>

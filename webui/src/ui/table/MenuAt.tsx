@@ -1,4 +1,4 @@
-import { Suspense, useMemo } from "react";
+import { useMemo } from "react";
 
 import { MenuPopup, type MenuEntry } from "../overlay/Menu";
 
@@ -22,8 +22,6 @@ export function MenuAt({
 }) {
   const anchor = useMemo(() => ({ current: { getBoundingClientRect: () => at } }), [at]);
   return (
-    <Suspense fallback={null}>
-      <MenuPopup items={items} align="start" anchor={anchor} onClose={onClose} onClosed={onClosed} />
-    </Suspense>
+    <MenuPopup items={items} align="start" anchor={anchor} onClose={onClose} onClosed={onClosed} />
   );
 }
