@@ -7,7 +7,7 @@ import { readSeries } from "./read";
 import type { MetricId, SeriesQuery, TrialSeries } from "./types";
 
 /** Metrics of one request: the first charts do not wait for all of them. */
-const MOST_TOGETHER = 6;
+const MOST_TOGETHER = 12;
 /** Buckets of one request, of all of its series. */
 const MOST_BUCKETS = 200_000;
 
