@@ -32,8 +32,8 @@ describe("charts that read together", () => {
   it("are split, so that the first ones do not wait for all", async () => {
     const read = vi.fn(answerOf);
     const reader = makeReader(read);
-    await Promise.all([..."abcdefgh"].map((name) => reader(query(name))));
-    expect(read.mock.calls.map(([asked]) => asked.metrics.length)).toEqual([6, 2]);
+    await Promise.all([..."abcdefghijklmn"].map((name) => reader(query(name))));
+    expect(read.mock.calls.map(([asked]) => asked.metrics.length)).toEqual([12, 2]);
   });
 
   it("with very many lines have a request each", async () => {
