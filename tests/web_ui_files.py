@@ -18,6 +18,7 @@ INDEX = """<!doctype html>
   <body><div id="root"></div></body>
 </html>
 """
+LOGIN = INDEX.replace("<title>Determined", "<title>Sign in").replace("index-1a2b", "login-1a2b")
 SCRIPT = b"document.getElementById('root').textContent = 'ready';\n" * 20
 STYLE = b"body { color: black }\n"
 ICON = b'<svg xmlns="http://www.w3.org/2000/svg"/>\n'
@@ -30,6 +31,7 @@ def write_web_ui(directory: Path) -> Path:
     assets = directory / "assets"
     assets.mkdir(parents=True)
     (directory / "index.html").write_text(INDEX)
+    (directory / "login.html").write_text(LOGIN)
     (directory / "favicon.svg").write_bytes(ICON)
     script = assets / "index-1a2b3c4d.js"
     script.write_bytes(SCRIPT)

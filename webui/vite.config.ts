@@ -29,8 +29,8 @@ const GROUPS = [
     name: "base",
     priority: 2,
     test: among(
-      "react|react-dom|scheduler|react-router|@tanstack/(react-query|query-core)|openapi-fetch",
-      "api|strings|data/(session|boot|keys|live|master|preferences|settings|queryClient|states|now|format)|ui/(later|base|tokens|button|icons|text|feedback/(Feedback|toast)|state|field/Field|layout/(Page|Layout)|chart/plot/theme)|features/login/(Logo|SignInForm|Login\\.module)",
+      "react|react-dom|scheduler|@tanstack/(react-query|query-core)|openapi-fetch",
+      "start|api|strings|data/(session|boot|keys|live|master|preferences|settings|queryClient|states|now|format)|ui/(later|nonce|base|tokens|button/Button|icons|text|feedback/(Feedback|toast)|state|field/Field|layout/useDocumentTitle|chart/plot/theme)|features/login/(LoginPage|target|emptyPassword|Logo|SignInForm|Login\\.module)",
     ),
   },
   // What opens, loaded when the page is drawn.
@@ -47,8 +47,8 @@ const GROUPS = [
     name: "frame",
     priority: 1,
     test: among(
-      "@tanstack/(react-virtual|virtual-core)",
-      "features/shell/(Shell|SideBar|Bars|BottomBar|navigation)|ui/(overlay/(Menu|Dialog|confirm|Popover|FormDialog|recentFocus)|layout|field|feedback/useAct|markdown/Markdown|table|query)|data/(permissions|workspaces|view|query)|features/runs/(?!routes)[A-Za-z]+|routes/prefetch",
+      "react-router|@tanstack/(react-virtual|virtual-core)",
+      "features/shell/(Shell|SideBar|Bars|BottomBar|navigation)|ui/(button/ButtonLink|overlay/(Menu|Dialog|confirm|Popover|FormDialog|recentFocus)|layout|field|feedback/useAct|markdown/Markdown|table|query)|data/(permissions|workspaces|view|query)|features/runs/(?!routes)[A-Za-z]+|routes/prefetch",
     ),
   },
 ];
@@ -65,7 +65,7 @@ export default defineConfig({
     // without the inline polyfill.
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
-    rolldownOptions: { output: { codeSplitting: { groups: GROUPS } } },
+    rolldownOptions: { input: ["index.html", "login.html"], output: { codeSplitting: { groups: GROUPS } } },
   },
   server: {
     proxy: Object.fromEntries(

@@ -23,6 +23,7 @@ from determined_master.services.access.identities import Identities
 from determined_master.services.access.passwords import Passwords
 from determined_master.services.access.users import UserChange, Users
 from determined_master.services.catalog import Services
+from determined_master.services.cluster.web_ui import WebUi
 from determined_master.settings.sections import LogoPaths, Proxy, UiCustomization
 from determined_master.store.db import Address, Database
 
@@ -205,6 +206,16 @@ async def test_only_scripts_of_the_page_run(browser: Client) -> None:
     assert f'<meta name="csp-nonce" content="{value}">' in text
     assert f'<style nonce="{value}">' in text
     assert f'<script nonce="{value}" type="module"' in text
+
+
+async def test_the_sign_in_is_a_page_of_its_own(browser: Client, served: Services) -> None:
+    page = (await browser("GET", "/det/login?redirect=/det/x")).body.decode()
+    assert "<title>Sign in</title>" in page
+    assert "login-1a2b3c4d.js" in page
+    assert (await browser("GET", "/det/login.html")).body.decode().count("<title>Determined") == 1
+    served[WebUi].login = served[WebUi].index  # as of a build without it
+    page = (await browser("GET", "/det/login")).body.decode()
+    assert "<title>Determined</title>" in page
 
 
 async def test_each_answer_has_a_nonce_of_its_own(browser: Client) -> None:

@@ -1,6 +1,6 @@
 import { useLocation } from "react-router";
 
-import { ButtonLink } from "@/ui/button/Button";
+import { ButtonLink } from "@/ui/button/ButtonLink";
 import { Empty } from "@/ui/feedback/Feedback";
 import { Page } from "@/ui/layout/Page";
 

@@ -59,7 +59,7 @@ export const router = createBrowserRouter(
       children: [
         {
           path: "login",
-          lazy: async () => ({ Component: (await import("@/features/login/LoginPage")).default }),
+          lazy: async () => ({ Component: (await import("@/features/login/LoginRoute")).default }),
         },
         {
           path: "logout",

@@ -102,7 +102,7 @@ async def get_login(call: Call, web_ui: WebUi, data: PageData) -> Reply:
     """The page of the web UI; with `form`, or without a web UI, a form that needs no scripts."""
     if not web_ui.is_installed or "form" in parse_qs(call.http.query, keep_blank_values=True):
         return login_form(call)
-    return await _index(call, web_ui, data)
+    return await _page(call, web_ui, web_ui.login, data)
 
 
 @plain_route("HEAD", "/det/login", access=SIGNED_IN, public=True, knows_session=True)
@@ -125,7 +125,7 @@ async def get_ui_page(call: Call, web_ui: WebUi, data: PageData) -> Reply:
     found = web_ui.find(call.parameters["path"])
     if found is not None:
         return _file(call, found, TEN_MINUTES)
-    return await _index(call, web_ui, data)
+    return await _page(call, web_ui, web_ui.index, data)
 
 
 @plain_route("HEAD", "/det/{path**}", access=SIGNED_IN, public=True, knows_session=True)
@@ -147,16 +147,14 @@ def _file(call: Call, file: StaticFile, cache_control: str) -> Reply:
     return Reply(body, 200, file.content_type, tuple(headers))
 
 
-async def _index(call: Call, web_ui: WebUi, data: PageData) -> Reply:
-    """The page with the caller's data. Its ETag leaves the nonce out.
+async def _page(call: Call, web_ui: WebUi, text: str, data: PageData) -> Reply:
+    """A page of the build with the caller's data. Its ETag leaves the nonce out.
 
     An answer 304 has no policy, so that the stored page keeps the one with its own nonce.
     """
     boot = await boot_json(call, data)
     form, prefix = form_address(call), path_prefix(call.http)
-    digest = hashlib.sha256(
-        b"\0".join((web_ui.index.encode(), boot, form.encode(), prefix.encode()))
-    )
+    digest = hashlib.sha256(b"\0".join((text.encode(), boot, form.encode(), prefix.encode())))
     etag = f'W/"{digest.hexdigest()[:32]}"'
     headers = [
         ("cache-control", "private, no-cache"),
@@ -166,7 +164,7 @@ async def _index(call: Call, web_ui: WebUi, data: PageData) -> Reply:
     if is_current(call.http.header("if-none-match"), etag):
         return Reply(b"", NOT_MODIFIED, HTML, tuple(headers))
     nonce = entropy.token()
-    body = _template(web_ui.index).filled(nonce, boot, form, prefix)
+    body = _template(text).filled(nonce, boot, form, prefix)
     if len(body) >= GZIP_FROM_BYTES and call.http.accepts_gzip:
         body = gzip.compress(body, 1)
         headers.append(("content-encoding", "gzip"))

@@ -14,6 +14,8 @@ log = logging.getLogger(__name__)
 PACKAGED = Path(__file__).parents[2] / "webui"
 """Where the build puts the files, and where a wheel carries them."""
 INDEX = "index.html"
+LOGIN = "login.html"
+"""The page of the sign-in alone, with half of the code; a build may lack it."""
 CODINGS = {"br": ".br", "gzip": ".gz"}
 """Content codings, the best first, and the endings of the files that hold them."""
 CONTENT_TYPES = {
@@ -67,8 +69,8 @@ class WebUi:
         self.service_address = service_address
         self._logos = {name: _logo(Path(path)) for name, path in (logos or {}).items()}
         self._files = dict(_read(self.directory))
-        index = self._files.pop(INDEX, None)
-        self.index = index.content.decode() if index is not None else ""
+        self.index = self._page(INDEX)
+        self.login = self._page(LOGIN) or self.index
 
     @property
     def is_installed(self) -> bool:
@@ -78,6 +80,11 @@ class WebUi:
     def find(self, name: str) -> StaticFile | None:
         """The file of a name such as `assets/index-1a2b.js`; None where there is none."""
         return self._files.get(name) if self.index else None
+
+    def _page(self, name: str) -> str:
+        """The text of a page, which is no file below `/det/`; empty where there is none."""
+        found = self._files.pop(name, None)
+        return found.content.decode() if found is not None else ""
 
     def find_logo(self, mode: str, orientation: str) -> StaticFile | None:
         """The cluster's own logo for a theme, `dark` or `light`, and a place; None without one."""

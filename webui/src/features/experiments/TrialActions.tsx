@@ -3,7 +3,8 @@ import { useSearchParams } from "react-router";
 import type { Experiment, Trial } from "@/data/experiments/queries";
 import { useRights } from "@/data/permissions/permissions";
 import { useTensorBoard } from "@/features/launch/useTensorBoard";
-import { ButtonLink, IconButton } from "@/ui/button/Button";
+import { IconButton } from "@/ui/button/Button";
+import { ButtonLink } from "@/ui/button/ButtonLink";
 import { isEmptyMenu, Menu, type MenuEntry } from "@/ui/overlay/Menu";
 
 import { ExperimentDialogs, type DialogName } from "./ExperimentDialogs";

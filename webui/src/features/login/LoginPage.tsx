@@ -1,25 +1,29 @@
 import { useEffect, useState } from "react";
-import { Navigate, useNavigate, useSearchParams } from "react-router";
 
 import { BASE_PATH } from "@/api/client";
 import { useMaster } from "@/data/master";
 import { useSession } from "@/data/session";
 import { CopyButton } from "@/ui/text/Copy";
-import { ToastHost, toast } from "@/ui/feedback/toast";
-import { useDocumentTitle } from "@/ui/layout/Page";
+import { ToastHost } from "@/ui/feedback/toast";
+import { useDocumentTitle } from "@/ui/layout/useDocumentTitle";
 import { login as text } from "@/strings/shell";
 
+import { keepNotice } from "./emptyPassword";
 import styles from "./Login.module.css";
 import { Logo } from "./Logo";
 import { outsideTarget, safeTarget } from "./target";
 import { SignInForm } from "./SignInForm";
 
-/** `?redirect=` names the page to return to; `?cli=true` shows the token. */
-export default function LoginPage() {
-  const [query] = useSearchParams();
+/**
+ * The sign-in. `search` is that of the address: `?redirect=` names the page to return to, and
+ * `?cli=true` shows the token. `go` leads to a path below `/det`.
+ *
+ * It knows no router: the page of the sign-in alone has none.
+ */
+export function LoginPage({ search, go }: { search: string; go(target: string): void }) {
+  const query = new URLSearchParams(search);
   const { status } = useSession();
   const master = useMaster();
-  const navigate = useNavigate();
   const [token, setToken] = useState("");
   const target = safeTarget(query.get("redirect"), BASE_PATH);
   const outside = outsideTarget(query.get("redirect"), BASE_PATH);
@@ -28,9 +32,11 @@ export default function LoginPage() {
   useAutomaticProvider(master.ssoProviders ?? [], query.get("hard_logout") === "true");
   const isIn = status === "signed-in" && !wantsToken;
   useEffect(() => {
-    if (isIn && outside) location.replace(outside);
-  }, [isIn, outside]);
-  if (isIn) return outside ? null : <Navigate to={target} replace />;
+    if (!isIn) return;
+    if (outside) location.replace(outside);
+    else go(target);
+  }, [isIn, outside, target, go]);
+  if (isIn) return null;
   return (
     <main className={styles.page}>
       <div className={styles.card}>
@@ -48,9 +54,8 @@ export default function LoginPage() {
         ) : (
           <SignInForm
             onDone={(opened, emptyPassword) => {
-              if (emptyPassword) toast.info(text.emptyPassword);
+              if (emptyPassword) keepNotice();
               if (wantsToken) setToken(opened);
-              else if (!outside) void navigate(target, { replace: true });
             }}
           />
         )}

@@ -11,6 +11,7 @@ import { ToastHost } from "@/ui/feedback/toast";
 import { shell as text } from "@/strings/shell";
 import { LaunchHost } from "@/features/launch/LaunchHost";
 import { ExpiredDialog } from "@/features/login/ExpiredDialog";
+import { useEmptyPasswordNotice } from "@/features/login/emptyPassword";
 
 import { Bars } from "./Bars";
 import { BottomBar } from "./BottomBar";
@@ -29,6 +30,7 @@ export function Shell() {
   const { user } = useSession();
   const { pathname } = useLocation();
   usePreferences();
+  useEmptyPasswordNotice();
   useTopic(user ? "me" : undefined, useMeFrames());
   useShortcuts({ palette: palette.open, toggleSideBar: () => void setCollapsed(!collapsed) });
   useEffect(() => {

@@ -5,7 +5,7 @@ import { isFinished, stateFamily } from "@/data/states";
 import { useTaskReady } from "@/data/taskReady";
 import { hasPage, useTasks, type InteractiveTask } from "@/data/tasks";
 import { WhyView } from "@/features/experiments/WhyView";
-import { ButtonLink } from "@/ui/button/Button";
+import { ButtonLink } from "@/ui/button/ButtonLink";
 import { Empty, Loading } from "@/ui/feedback/Feedback";
 import { Page } from "@/ui/layout/Page";
 import { MissingPage, PageQuery } from "@/ui/layout/PageQuery";

@@ -1,12 +1,11 @@
 import type { ButtonHTMLAttributes, ReactNode, Ref } from "react";
-import { Link, type LinkProps } from "react-router";
 
 import { Icon, type IconName } from "../icons/Icon";
 import styles from "./Button.module.css";
 
 type Look = "normal" | "primary" | "danger" | "quiet";
 
-interface Shape {
+export interface Shape {
   look?: Look;
   small?: boolean;
   icon?: IconName;
@@ -58,17 +57,7 @@ export function IconButton({
   );
 }
 
-/** A link that looks like a button. */
-export function ButtonLink({ look = "normal", small, icon, children, className, ...rest }: Shape & LinkProps) {
-  return (
-    <Link className={classOf({ look, small, icon, children }, className)} {...rest}>
-      {icon && <Icon name={icon} />}
-      {children}
-    </Link>
-  );
-}
-
-function classOf({ look, small, icon, children }: Shape, extra: string | undefined): string {
+export function classOf({ look, small, icon, children }: Shape, extra: string | undefined): string {
   return [
     styles.button,
     look !== "normal" && styles[look ?? "normal"],

@@ -3,6 +3,7 @@ import { NavLink, useLocation } from "react-router";
 import { Link } from "react-router";
 
 import styles from "./Layout.module.css";
+import { useDocumentTitle } from "./useDocumentTitle";
 
 export interface Crumb {
   label: string;
@@ -87,11 +88,6 @@ export function TabLinks({ tabs, label = "Sections" }: { tabs: Tab[]; label?: st
   );
 }
 
-export function useDocumentTitle(name: string): void {
-  useEffect(() => {
-    document.title = name ? `${name} · Determined` : "Determined";
-  }, [name]);
-}
 
 let firstPath: string | undefined;
 

@@ -1,0 +1,7 @@
+import { useEffect } from "react";
+
+export function useDocumentTitle(name: string): void {
+  useEffect(() => {
+    document.title = name ? `${name} · Determined` : "Determined";
+  }, [name]);
+}
