@@ -59,6 +59,7 @@ export function StoryList({ items }: { items: readonly StoryItem[] }) {
 }
 
 function Item({ item, before }: { item: StoryItem; before: StoryItem | undefined }) {
+  const text = splitAtTrial(sentence(item.text), item.trialId);
   const gap = before ? (Date.parse(item.at) - Date.parse(before.at)) / 1000 : 0;
   return (
     <li className={styles.item} data-level={item.level}>
@@ -71,16 +72,27 @@ function Item({ item, before }: { item: StoryItem; before: StoryItem | undefined
       </div>
       <div>
         {item.level !== "info" && <span className="visually-hidden">{item.level}: </span>}
-        <span style={{ overflowWrap: "anywhere" }}>{sentence(item.text)}</span>
-        {(item.cause || item.trialId > 0) && (
+        <span style={{ overflowWrap: "anywhere" }}>
+          {text.before}
+          {text.trial && <Link to={`/trials/${item.trialId}`}>{text.trial}</Link>}
+          {text.after}
+        </span>
+        {(item.cause || (item.trialId > 0 && !text.trial)) && (
           <div className="hint row" style={{ gap: 10 }}>
             {item.cause && <span>because of {item.cause}</span>}
-            {item.trialId > 0 && <Link to={`/trials/${item.trialId}`}>trial {item.trialId}</Link>}
+            {item.trialId > 0 && !text.trial && <Link to={`/trials/${item.trialId}`}>trial {item.trialId}</Link>}
           </div>
         )}
       </div>
     </li>
   );
+}
+
+/** The text around the words that name its trial; all of it is `before` where it names none. */
+export function splitAtTrial(text: string, trialId: number): { before: string; trial: string; after: string } {
+  const found = trialId > 0 ? new RegExp(`\\btrial ${trialId}\\b`, "i").exec(text) : null;
+  if (!found) return { before: text, trial: "", after: "" };
+  return { before: text.slice(0, found.index), trial: found[0], after: text.slice(found.index + found[0].length) };
 }
 
 export function passesLevel(item: StoryItem, level: Level): boolean {
