@@ -4,6 +4,9 @@ VENV := .venv
 TESTS ?=
 # Most tests wait for other processes: two workers a core finish sooner than one.
 WORKERS ?= 4
+# With AGAIN=1 the tests that fail run once more, one at a time: on a machine that others use, waits
+# may be too short. A test that fails twice fails the run; both failures are printed.
+AGAIN ?=
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TORCH_VENV := .venv-torch
@@ -36,11 +39,17 @@ web-ui-if-possible: $(STAMP)
 demo: $(STAMP) web-ui-if-possible  ## a local cluster and a search on real data
 	@$(BIN)/python examples/digits/demo.py
 
+PYTEST = $(BIN)/python -m pytest --dist loadgroup --no-loadscope-reorder -q
+# Arguments: workers, how many slow tests are listed, marks, paths.
+RUN_TESTS = $(PYTEST) -n $(1) --durations=$(2) --durations-min=5 -m "$(3)" $(4) \
+  $(if $(AGAIN),|| { echo "once more: what failed" && \
+  $(PYTEST) -n 1 -m "$(3)" --last-failed --last-failed-no-failures none $(4); })
+
 test: $(STAMP) web-ui-if-possible  ## all tests
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder -q --durations=20 --durations-min=5 -m "not browser" $(TESTS)
+	@$(call RUN_TESTS,$(WORKERS),20,not browser,$(TESTS))
 
 test-webui: $(STAMP) web-ui-if-possible  ## journeys of the web UI in a Chromium
-	@$(BIN)/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder -q --durations=10 --durations-min=5 -m browser $(or $(TESTS),tests/webui)
+	@$(call RUN_TESTS,3,10,browser,$(or $(TESTS),tests/webui))
 
 test-unprivileged:  ## the demo and all tests in a fresh clone, as a user made for it (needs root)
 	@tests/unprivileged.sh $(TESTS)

@@ -87,5 +87,5 @@ for account in root reader; do
   if [ "$account" = root ]; then home=/; fi
   echo "bare.sh: as $account"
   inside "$account" "$home" sh -c 'make demo && .venv/bin/det deploy local cluster-down --cluster-name demo'
-  inside "$account" "$home" make test TESTS="${tests[*]}"
+  inside "$account" "$home" make test TESTS="${tests[*]}" AGAIN="${AGAIN:-}"
 done

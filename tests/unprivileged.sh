@@ -66,7 +66,7 @@ if [ -n "$left" ]; then
   ps -u "$user" -o pid,args
   exit 1
 fi
-as_user make test PYTHON="$python" TESTS="$*"
+as_user make test PYTHON="$python" TESTS="$*" AGAIN="${AGAIN:-}"
 left=$(processes)
 if [ -n "$left" ]; then
   echo "unprivileged.sh: the tests left processes behind:"
