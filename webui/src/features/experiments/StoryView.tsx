@@ -74,7 +74,7 @@ function Item({ item, before }: { item: StoryItem; before: StoryItem | undefined
         {item.level !== "info" && <span className="visually-hidden">{item.level}: </span>}
         <span style={{ overflowWrap: "anywhere" }}>
           {text.before}
-          {text.trial && <Link to={`/trials/${item.trialId}`}>{text.trial}</Link>}
+          {text.trial && <Link className={styles.trial} to={`/trials/${item.trialId}`}>{text.trial}</Link>}
           {text.after}
         </span>
         {(item.cause || (item.trialId > 0 && !text.trial)) && (
