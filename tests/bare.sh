@@ -5,8 +5,8 @@
 # is named). The made root is kept where BARE_CACHE names a directory.
 set -euo pipefail
 source_root=$(cd "$(dirname "$0")/.." && pwd)
-default_tests=(tests/interactive tests/cli tests/agent tests/e2e/test_local_cluster.py
-  tests/e2e/test_life.py tests/e2e/test_tutorial.py)
+default_tests=(tests/interactive tests/cli/interactive tests/agent/runtimes
+  tests/e2e/test_local_cluster.py tests/e2e/test_life.py tests/e2e/test_tutorial.py)
 tests=("$@")
 if [ $# = 0 ]; then tests=("${default_tests[@]}"); fi
 if [ "$(id -u)" != 0 ] || ! command -v debootstrap unshare >/dev/null; then

@@ -163,6 +163,10 @@ def test_the_error_for_a_failed_master_has_the_end_of_its_log(
     until(lambda: supervisor_client.find_supervisor(cluster) is None)
 
 
+# The signal may come while a connection is being made: the socket is then left to the interpreter.
+@pytest.mark.filterwarnings(
+    "ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"
+)
 def test_an_interrupted_start_stops_all_processes(
     det: Det, cluster: layout.ClusterLayout, port: int, tmp_path: Path
 ) -> None:
