@@ -19,6 +19,8 @@ class MetadataService:
         self.address = address
         """`HOST:PORT`."""
         self.is_taken_back = False
+        self.is_at_risk = False
+        """AWS advises to leave the machine."""
         self.maintenance = "NONE"
         self.broken_answers = 0
         """So many next requests are answered with a 503."""
@@ -37,6 +39,11 @@ class MetadataService:
                 return 401, ""
             action = json.dumps({"action": "terminate", "time": AT})
             return (200, action) if self.is_taken_back else (404, "")
+        if path == "/latest/meta-data/events/recommendations/rebalance":
+            if headers.get("x-aws-ec2-metadata-token") != TOKEN:
+                return 401, ""
+            advice = json.dumps({"noticeTime": AT})
+            return (200, advice) if self.is_at_risk else (404, "")
         if headers.get("metadata-flavor") != "Google":
             return 403, ""
         if path == "/computeMetadata/v1/instance/preempted":

@@ -1,7 +1,8 @@
 """Notices of a cloud that it takes this machine back, read from its metadata service.
 
-AWS announces the end of a spot machine two minutes before, Google that of a preemptible one half a
-minute before; both while tasks can still save their work.
+AWS announces the end of a spot machine two minutes before, and often advises earlier to leave it.
+Google announces the end of a preemptible one half a minute before. Tasks can then still save their
+work.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import logging
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -34,6 +35,15 @@ class _InstanceAction(msgspec.Struct):
     time: str = ""
 
 
+class _Rebalance(msgspec.Struct, rename="camel"):
+    """An answer of `events/recommendations/rebalance`."""
+
+    notice_time: str = ""
+
+
+_Answer = TypeVar("_Answer", bound=msgspec.Struct)
+
+
 def find_aws_notice(url: str) -> str:
     """The notice of an EC2 machine, in words; empty without one.
 
@@ -44,14 +54,14 @@ def find_aws_notice(url: str) -> str:
     token = _ask(f"{url}/latest/api/token", age, method="PUT")
     shown = {"X-aws-ec2-metadata-token": token}
     found = _ask(f"{url}/latest/meta-data/spot/instance-action", shown)
-    if not found:
-        return ""
-    try:
-        action = msgspec.json.decode(found, type=_InstanceAction)
-    except msgspec.DecodeError:
-        action = _InstanceAction()
-    when = f" at {action.time}" if action.time else ""
-    return f"AWS will {action.action} this spot machine{when}"
+    if found:
+        action = _decoded(found, _InstanceAction())
+        return f"AWS will {action.action} this spot machine{_at(action.time)}"
+    found = _ask(f"{url}/latest/meta-data/events/recommendations/rebalance", shown)
+    if found:
+        since = _at(_decoded(found, _Rebalance()).notice_time)
+        return f"AWS advised{since} to leave this spot machine, which it will probably end soon"
+    return ""
 
 
 def find_gcp_notice(url: str) -> str:
@@ -99,6 +109,18 @@ async def watch(find: Callable[[], str], announce: Callable[[str], None], every_
                 announce(notice)
                 return
         await asyncio.sleep(every_s)
+
+
+def _decoded(text: str, default: _Answer) -> _Answer:
+    """An answer; the default for one that is malformed, which is a notice all the same."""
+    try:
+        return msgspec.json.decode(text, type=type(default))
+    except msgspec.DecodeError:
+        return default
+
+
+def _at(time: str) -> str:
+    return f" at {time}" if time else ""
 
 
 def _ask(url: str, headers: Mapping[str, str], method: str = "GET") -> str:

@@ -73,6 +73,8 @@ class AgentSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     is_enabled: bool = True
     is_draining: bool = False
     """Running containers continue, nothing new starts."""
+    is_ending: bool = False
+    """Its cloud takes the machine back, so that its tasks leave it."""
     account: str = ""
     """The user of all of its tasks; empty where each task has its own."""
     disabled_slots: frozenset[int] = frozenset()

@@ -45,6 +45,17 @@ def test_a_notice_is_read_as_the_cloud_gives_it(
     assert find() == said
 
 
+def test_the_advice_to_leave_comes_before_the_end(service: MetadataService) -> None:
+    find = finder("aws", service)
+    service.is_at_risk = True
+    assert (
+        find()
+        == f"AWS advised at {AT} to leave this spot machine, which it will probably end soon"
+    )
+    service.is_taken_back = True
+    assert find() == f"AWS will terminate this spot machine at {AT}"
+
+
 def test_a_machine_that_survives_its_maintenance_is_not_taken_back(
     service: MetadataService,
 ) -> None:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.covers import covers
 from tests.pools.test_live import snapshot
 from tests.provision.machine_world import World, started
@@ -67,6 +68,61 @@ async def test_a_gang_gets_all_of_its_machines_and_waits_for_the_last(
     assert state is not None
     assert len(state.containers) == 3
     assert len(world.machines) == 3
+
+
+async def test_a_machine_that_is_taken_back_is_replaced_before_its_work_has_left(
+    pool: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch, max_idle=MINUTE)
+    task = world.submit(slots=2, is_preemptible=True)
+    await world.tick()
+    world.join()
+    await world.tick()
+    world.agents = [replace(a, is_draining=True, is_ending=True) for a in world.agents]
+    await world.tick()
+    assert world.machines == ["default-1", "default-2"]
+    await world.tick()
+    assert world.machines == ["default-1", "default-2"], "it is asked for once"
+    world.join("default-2")
+    await world.tick()
+    assert world.machines == ["default-1", "default-2"], "it waits for the work"
+    world.end(task)
+    world.submit(slots=2)
+    await world.tick()
+    assert world.machines == ["default-1", "default-2"]
+
+
+async def test_work_that_cannot_leave_gets_no_second_machine(
+    pool: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch, max_idle=MINUTE)
+    world.submit(slots=2, is_preemptible=False)
+    await world.tick()
+    world.join()
+    await world.tick()
+    world.agents = [replace(a, is_draining=True, is_ending=True) for a in world.agents]
+    await world.tick()
+    assert world.machines == ["default-1"]
+
+
+async def test_a_free_machine_replaces_one_that_is_taken_back(
+    pool: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch, max_idle=10 * MINUTE)
+    world.submit(slots=2, is_preemptible=True)
+    other = world.submit(slots=2)
+    await world.tick()
+    world.join()
+    await world.tick()
+    world.end(other)
+    await world.tick()
+    state = next(s for s in world.live.values() if s.id != other)
+    [busy] = {c.agent_id for c in state.containers}
+    world.agents = [
+        replace(a, is_draining=True, is_ending=True) if a.id == busy else a for a in world.agents
+    ]
+    await world.tick()
+    assert len(world.machines) == 2
 
 
 async def test_an_agent_with_fewer_slots_than_its_machine_keeps_nobody_waiting(

@@ -22,7 +22,7 @@ from determined_master.domain.machines.demand import demand
 from determined_master.engine.causes import Occurrence
 from determined_master.engine.errors import NotLeader
 from determined_master.ports import ProviderFailed
-from determined_master.provision.observation import held_of, see, waiting_of
+from determined_master.provision.observation import held_of, returning_of, see, waiting_of
 from determined_master.store.connection_errors import DATABASE_ERRORS
 
 if TYPE_CHECKING:
@@ -161,9 +161,10 @@ class MachineLoop:
         self, machines: Sequence[Machine], decision: PoolDecision, waiting: Iterable[RequestView]
     ) -> observations.PoolObserved:
         agents, size = list(self._pool.agents()), self.state.config.size
+        returning = returning_of(decision, {a.id for a in agents if a.is_ending})
         return observations.PoolObserved(
             seen=tuple(see(machines, decision, agents, self._is_busy, size)),
-            desired=demand(waiting, held_of(decision), size),
+            desired=demand([*waiting, *returning], held_of(decision, returning), size),
             connected=frozenset(a.id for a in agents if a.is_connected),
             present=frozenset(a.id for a in agents),
             leaving={id: m.agent_name for id, m in self._fleet.leaving.items()},

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from determined_master.domain.machines.scaling import Machine, Seen
 from determined_master.domain.machines.wanted import WantedSlots
+from determined_master.domain.schedule.view import RequestView
 
 if TYPE_CHECKING:
-    from determined_master.domain.schedule.view import RequestView, Size
+    from determined_master.domain.schedule.view import Size
     from determined_master.pools.loop import PoolDecision
     from determined_master.ports import AgentSnapshot
 
@@ -20,11 +21,43 @@ def waiting_of(decision: PoolDecision) -> list[RequestView]:
     return [r for r in decision.view.pending if r.allocation_id not in started]
 
 
-def held_of(decision: PoolDecision) -> dict[str, int]:
-    """Slots of each job, including the starts of the last plan."""
-    held: dict[str, int] = {}
+def returning_of(decision: PoolDecision, ending: Container[str]) -> list[RequestView]:
+    """What will wait again: preemptible work on machines that their cloud takes back.
+
+    Work that fits into the slots that the last plan left free needs no new machine.
+
+    Args:
+        decision: the last one of the pool's scheduler.
+        ending: the agents of these machines.
+    """
+    free = sum(len(a.free_slots) for a in decision.view.agents if a.is_accepting)
+    free -= sum(len(slots) for start in decision.plan.starts for _, slots in start.placement)
+    found: list[RequestView] = []
     for running in decision.view.running:
-        held[running.job_id] = held.get(running.job_id, 0) + running.slots
+        if not running.is_preemptible or all(a not in ending for a, _ in running.slots_by_agent):
+            continue
+        if running.slots <= free:
+            free -= running.slots
+            continue
+        found.append(
+            RequestView(
+                allocation_id=running.allocation_id,
+                job_id=running.job_id,
+                slots=running.slots,
+                submitted_at=running.submitted_at,
+                max_slots=running.max_slots,
+            )
+        )
+    return found
+
+
+def held_of(decision: PoolDecision, returning: Iterable[RequestView] = ()) -> dict[str, int]:
+    """Slots of each job, including the starts of the last plan, without what will wait again."""
+    held: dict[str, int] = {}
+    leaving = {request.allocation_id for request in returning}
+    for running in decision.view.running:
+        if running.allocation_id not in leaving:
+            held[running.job_id] = held.get(running.job_id, 0) + running.slots
     started = {start.allocation_id for start in decision.plan.starts}
     for request in decision.view.pending:
         if request.allocation_id in started:

@@ -66,7 +66,11 @@ class KnownAgent:
     @property
     def shown(self) -> AgentSnapshot:
         """Its snapshot as others see it: a machine that ends soon drains."""
-        return replace(self.snapshot, is_draining=True) if self.is_ending else self.snapshot
+        return (
+            replace(self.snapshot, is_draining=True, is_ending=True)
+            if self.is_ending
+            else self.snapshot
+        )
 
     def joined(self, hello: Hello, address: str) -> None:
         """Adopt the agent's description of itself; a new boot numbers its messages again."""
