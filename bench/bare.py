@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 
 from bench.cluster import HOST, Cluster, free_port, until
+from bench.load.http_load import request_bytes
 from bench.peers import PROGRAMS
 from determined_master.store.embedded.answers import connection_options
 from determined_master.store.embedded.files import Layout
@@ -38,6 +39,11 @@ def bare_server(cluster: Cluster) -> Iterator[Cluster]:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+def moved_to(server: Cluster, request: bytes, path: str) -> bytes:
+    """The same body, to a path of the bare server."""
+    return request_bytes(server, "POST", path, request.partition(b"\r\n\r\n")[2])
 
 
 def _listens(port: int, process: subprocess.Popen[bytes]) -> bool:

@@ -25,12 +25,14 @@ def measure(cluster: Cluster, load: Load) -> Measured:
     sent = answered.requests * LINES
     if not sent <= stored <= sent + CONNECTIONS * LINES:
         raise RuntimeError(f"{sent} lines were answered, {stored} are stored")
-    return Measured([sent / answered.seconds], answered.facts())
+    alone = rows.copy_alone(cluster, "task_logs", "task_id = $1", task_id)
+    rate = sent / answered.seconds
+    return Measured([rate, rate / alone], {**answered.facts(), "copy_alone": round(alone)})
 
 
 FIGURE = Figure(
     name="log_post",
-    limits=[Limit("rate", "lines/s", 110_000.0)],
+    limits=[Limit("rate", "lines/s", 110_000.0), Limit("over_copy", "ratio", 0.5)],
     measure=measure,
     warm_up=True,
     full=Load(runs=3, seconds=5.0),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bench import experiments, log_lines, reports, rows
-from bench.bare import bare_server
+from bench.bare import bare_server, moved_to
 from bench.cluster import Cluster
 from bench.experiments import reporting_trials
 from bench.figure import Figure, Limit, Load, Measured
-from bench.load.http_load import request_bytes, send_each_once, send_in_turn
+from bench.load.http_load import send_each_once, send_in_turn
 
 MANY_METRICS = 100
 MOST_A_SECOND = 4000
@@ -41,7 +41,7 @@ def measure_lines(cluster: Cluster, load: Load) -> Measured:
     plain = [r for r in requests if rb"\ud" not in r]  # half a surrogate pair is not for it
     with bare_server(cluster) as server:
         bare = send_in_turn(
-            server, [_moved(server, r) for r in plain], LINE_CONNECTIONS, load.seconds
+            server, [moved_to(server, r, "/lines") for r in plain], LINE_CONNECTIONS, load.seconds
         )
     facts = {**answered.facts(), "bare": round(bare.rate * LINES)}
     return Measured([sent / answered.seconds, answered.rate / bare.rate], facts)
@@ -60,13 +60,9 @@ def _report(cluster: Cluster, load: Load, metrics: int) -> tuple[float, float, f
     if not answered.requests <= stored - before <= answered.requests + 1:
         raise RuntimeError(f"{answered.requests} were answered, {stored - before} are stored")
     with bare_server(cluster) as server:
-        moved = (_moved(server, request, "/report") for request in requests)
+        moved = (moved_to(server, request, "/report") for request in requests)
         bare = send_each_once(server, moved, 1, load.seconds)
     return answered.rate, answered.p99_ms, bare.rate
-
-
-def _moved(server: Cluster, request: bytes, path: str = "/lines") -> bytes:
-    return request_bytes(server, "POST", path, request.partition(b"\r\n\r\n")[2])
 
 
 REPORTS = Figure(

@@ -39,7 +39,8 @@ def check_counted(lines: list[str]) -> None:
     """Assert that each number occurs once, in order, up to the last line."""
     *numbers, last = lines
     assert last == "last"
-    assert numbers == [str(i) for i in range(len(numbers))]
+    wrong = [i for i, number in enumerate(numbers) if number != str(i)]
+    assert not wrong, f"line {wrong[0]} of: {numbers[max(0, wrong[0] - 3) : wrong[0] + 4]}"
 
 
 def inside(docker: Daemon) -> Path:
