@@ -134,7 +134,6 @@ def _web(chosen: settings.Settings, master: app.App) -> uvicorn.Config:
         proxy_headers=False,
         log_config=None,
         server_header=False,
-        date_header=False,
         ws_max_size=32 * 1024 * 1024,
         ws_ping_interval=15.0,
         ws_ping_timeout=60.0,

@@ -38,6 +38,21 @@ def test_a_submission_appears_and_changes_without_a_reload(site: Site, admin: An
     assert page.evaluate("window.isSamePage")
 
 
+@pytest.mark.parametrize("hours", [-5, 5])
+def test_a_wrong_clock_of_the_browser_changes_no_age(hours: int, site: Site, visit: Any) -> None:
+    place = new_place(site.cluster, "clock")
+    name = new_name("aged")
+    paused(site.cluster, place, name)
+    person = visit(site.address)
+    person.context.add_init_script(
+        f"const right = Date.now.bind(Date); Date.now = () => right() + {hours} * 3_600_000;"
+    )
+    page = person.goto("/dashboard")
+    table = page.get_by_role("region", name="Your last submissions")
+    row = table.get_by_role("row").filter(has_text=name)
+    expect(row).to_contain_text(re.compile(r"just now|\d+s ago"))
+
+
 def test_a_failure_is_listed_until_it_is_seen(site: Site, visit: Any) -> None:
     cluster = site.cluster
     place = new_place(cluster, "failures")

@@ -2,6 +2,7 @@
 import createClient from "openapi-fetch";
 
 import { basePath } from "./basePath";
+import { noteDate } from "./clock";
 import { ApiError, toApiError } from "./errors";
 import type { components, paths } from "./schema";
 
@@ -25,6 +26,17 @@ export const api = createClient<paths>({
   baseUrl: BASE_PATH || "/",
   credentials: "same-origin",
   querySerializer: { array: { style: "form", explode: true } },
+});
+
+const sentAt = new WeakMap<Request, number>();
+api.use({
+  onRequest({ request }) {
+    sentAt.set(request, Date.now());
+  },
+  onResponse({ request, response }) {
+    const at = sentAt.get(request);
+    if (at !== undefined) noteDate(response.headers, at);
+  },
 });
 
 interface Answer<T> {
@@ -68,6 +80,7 @@ export async function send(
   { body, signal, headers }: { body?: unknown; signal?: AbortSignal; headers?: HeadersInit } = {},
 ): Promise<Response> {
   let response: Response;
+  const begun = Date.now();
   try {
     response = await fetch(BASE_PATH + path, {
       method,
@@ -80,6 +93,7 @@ export async function send(
     if (cause instanceof DOMException && cause.name === "AbortError") throw cause;
     throw new ApiError(method, path, 0, "The master cannot be reached.", { cause });
   }
+  noteDate(response.headers, begun);
   if (response.ok) return response;
   const text = await response.text();
   let parsed: unknown = text;

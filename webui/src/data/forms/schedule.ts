@@ -1,4 +1,5 @@
 /** Times of a schedule: fields of the browser are in its zone, the wire is in UTC. */
+import { serverNow } from "@/api/clock";
 
 /** The value of a `datetime-local` field for an instant in milliseconds. */
 export function localOf(at: number): string {
@@ -18,7 +19,7 @@ export function durationOf(hours: string): string {
 /** Why a schedule cannot be sent; fields that do not apply are `undefined`. */
 export function scheduleRefusal(
   { start, end, hours }: { start: string | undefined; end: string | undefined; hours: string | undefined },
-  now = Date.now(),
+  now = serverNow(),
 ): string | undefined {
   const from = start === undefined ? now : Date.parse(start);
   if (Number.isNaN(from)) return "Choose when the message starts.";

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { max } from "d3-array";
 import { useSearchParams } from "react-router";
 
+import { serverNow } from "@/api/clock";
 import { answer, api, BASE_PATH } from "@/api/client";
 import { formatNumber } from "@/data/format/numbers";
 import { Select, Segments, TextField } from "@/ui/field/Field";
@@ -19,7 +20,7 @@ export default function UsagePage() {
   const [params, setParams] = useSearchParams();
   const period: Period = params.get("period") === "month" ? "month" : "day";
   const group = (params.get("by") ?? "total") as Group;
-  const fallback = rangeOf(period, Date.now());
+  const fallback = rangeOf(period, serverNow());
   const start = params.get("from") ?? fallback.start;
   const end = params.get("to") ?? fallback.end;
   const problem = rangeProblem(period, start, end);
@@ -76,7 +77,7 @@ export default function UsagePage() {
               { value: "day", label: "Days" },
               { value: "month", label: "Months" },
             ]}
-            onValue={(value) => change({ period: value, from: rangeOf(value, Date.now()).start, to: rangeOf(value, Date.now()).end })}
+            onValue={(value) => change({ period: value, from: rangeOf(value, serverNow()).start, to: rangeOf(value, serverNow()).end })}
           />
           <TextField label="From" type="date" value={start} onChange={(event) => change({ from: event.target.value })} />
           <TextField label="To" type="date" value={end} error={problem} onChange={(event) => change({ to: event.target.value })} />

@@ -2,6 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { useNavigate } from "react-router";
 
+import { serverNow } from "@/api/clock";
 import { eventsKey, readAllEvents, useEvents, useNewEvents, type ClusterEvent, type EventFilter, type Level } from "@/data/events";
 import { useParam } from "@/data/forms/param";
 import { plural } from "@/data/format/numbers";
@@ -62,7 +63,7 @@ export default function EventsPage() {
   const [words, setWords] = useParam("q", "");
   const users = useUsers().data ?? [];
   // A span is one of the time at which it was chosen: the list stands still until it is read again.
-  const [readAt, setReadAt] = useState(() => Date.now());
+  const [readAt, setReadAt] = useState(() => serverNow());
   const filter = useMemo<EventFilter>(
     () => ({ kind, userId: Number(user) || 0, actsOnly: whose === "acts", since: sinceOf(span, readAt) }),
     [kind, user, whose, span, readAt],
@@ -73,7 +74,7 @@ export default function EventsPage() {
   const fresh = useNewEvents(filter, loaded?.[0]?.cursor, query.isSuccess);
   const searchedTo = query.data?.pages.at(-1)?.searchedTo;
   const renew = () => {
-    setReadAt(Date.now());
+    setReadAt(serverNow());
     void cache.resetQueries({ queryKey: eventsKey });
   };
   const isNarrow = words !== "" || level !== "info";

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 
 import { live, useLiveStatus } from "@/data/live";
 import { useMaster } from "@/data/master";
-import { useNow } from "@/data/now";
+import { useLocalNow } from "@/data/now";
 import { queryClient } from "@/data/queryClient";
 import { Button } from "@/ui/button/Button";
 import { BASE_PATH } from "@/api/client";
@@ -28,7 +28,7 @@ export function Bars() {
 function ConnectionBar() {
   const { mode, heardAt, retryAt } = useLiveStatus();
   const down = mode === "reconnecting" || mode === "polling";
-  const now = useNow(1000);
+  const now = useLocalNow(1000);
   const health = useQuery({
     queryKey: ["health"],
     queryFn: async () => (await fetch(`${BASE_PATH}/api/v1/master`)).ok,

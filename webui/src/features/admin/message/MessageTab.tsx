@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
+import { serverNow } from "@/api/clock";
 import { answer, api, type Schemas } from "@/api/client";
 import { durationOf, isoOf, localOf, scheduleRefusal } from "@/data/forms/schedule";
 import { keys } from "@/data/keys";
@@ -54,7 +55,7 @@ function Current({ message }: { message: Message | null }) {
       undo: () => answer(api.PUT(PATH, { body: bodyOf(message) })),
       keys: [KEY, keys.master()],
     });
-  const ahead = message.startTime && Date.parse(message.startTime) > Date.now();
+  const ahead = message.startTime && Date.parse(message.startTime) > serverNow();
   return (
     <Card
       title={ahead ? "Scheduled" : "Now"}
@@ -89,10 +90,10 @@ function Editor({ message }: { message: Message | null }) {
   const { may } = useRights();
   const [text, setText] = useState(message?.message ?? "");
   const [starts, setStarts] = useState<"now" | "time">("now");
-  const [start, setStart] = useState(localOf(Date.now()));
+  const [start, setStart] = useState(localOf(serverNow()));
   const [until, setUntil] = useState<Until>("cleared");
   const [hours, setHours] = useState("2");
-  const [end, setEnd] = useState(localOf(Date.now() + 2 * 3_600_000));
+  const [end, setEnd] = useState(localOf(serverNow() + 2 * 3_600_000));
   if (!may("PERMISSION_TYPE_UPDATE_MASTER_CONFIG")) return null;
   const refusal =
     !text.trim()
@@ -109,7 +110,7 @@ function Editor({ message }: { message: Message | null }) {
           api.PUT(PATH, {
             body: {
               message: text.trim(),
-              startTime: starts === "now" ? new Date().toISOString() : isoOf(start),
+              startTime: starts === "now" ? new Date(serverNow()).toISOString() : isoOf(start),
               ...(until === "hours" ? { duration: durationOf(hours) } : {}),
               ...(until === "time" ? { endTime: isoOf(end) } : {}),
             },

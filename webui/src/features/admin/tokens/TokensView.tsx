@@ -1,5 +1,6 @@
 import { useMemo, useState } from "react";
 
+import { serverNow } from "@/api/clock";
 import { useParam } from "@/data/forms/param";
 import { plural } from "@/data/format/numbers";
 import { useNow } from "@/data/now";
@@ -76,7 +77,7 @@ function List({ tokens, withUser, mayCreate }: { tokens: Token[]; withUser: bool
       label: "Revoke …",
       icon: "trash",
       danger: true,
-      disabledReason: tokenState(token, Date.now()) === "valid" ? undefined : "It is not valid any more.",
+      disabledReason: tokenState(token, serverNow()) === "valid" ? undefined : "It is not valid any more.",
       onSelect: () => void revoke(token),
     },
   ];

@@ -1,6 +1,7 @@
 import { useMemo, useState } from "react";
 import { useLocation, useNavigate } from "react-router";
 
+import { serverNow } from "@/api/clock";
 import { trialLogs } from "@/data/logs/taskLogs";
 import { isFinished } from "@/data/states";
 import { Empty } from "@/ui/feedback/Feedback";
@@ -20,7 +21,7 @@ export default function LogsTab() {
   const task = trial?.taskId;
   // A run that ends while it is watched is followed to its last line.
   const [watched, setWatched] = useState<number>();
-  const isEnded = isFinished(trial?.state) && Date.parse(trial?.endTime ?? "") < Date.now() - LATE_MS;
+  const isEnded = isFinished(trial?.state) && Date.parse(trial?.endTime ?? "") < serverNow() - LATE_MS;
   const follows = !isEnded || watched === id;
   if (!isEnded && watched !== id) setWatched(id);
   const source = useMemo(
