@@ -6,6 +6,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC
+from email.utils import parsedate_to_datetime
 from socket import create_connection
 
 import pytest
@@ -78,6 +80,14 @@ def test_pages_are_got_through_the_master(served: Served) -> None:
     big = "x" * 3_000_000
     answer = served.cluster.session().post(f"/proxy/{served.pages}/up", data=big)
     assert answer.text == big.upper()
+
+
+def test_an_answer_has_one_date(served: Served) -> None:
+    session = served.cluster.session()
+    for path in (f"/proxy/{served.pages}/x", "/api/v1/me"):
+        dates = session.get(path).headers["Date"]
+        assert len(dates) == len("Thu, 26 Nov 2026 12:00:00 GMT"), dates
+        assert parsedate_to_datetime(dates).tzinfo is UTC
 
 
 def test_a_websocket_is_opened_through_the_master(served: Served) -> None:

@@ -113,6 +113,7 @@ def sent_back(headers: Iterable[Header], path: bytes) -> list[Header]:
         (name, value)
         for name, value in _of_the_message(headers)
         if name not in _OF_THE_ORIGIN
+        and name != b"date"  # the master's server adds its own
         # Else a script of the task could answer for the master's own pages, even after its end.
         and (name != _WORKER_SCOPE or _is_below(value, path))
         # Browsers send a cookie without a name as its value alone, which may look like another.
