@@ -21,6 +21,7 @@ from determined_master.api.http.exchange import (
     Scope,
     Send,
     send_body,
+    with_added,
 )
 from determined_master.api.http.gateway import GatewayRoute
 from determined_master.api.http.matching import Match, PathTable
@@ -343,9 +344,8 @@ async def _refuse_gateway(send: Send, http: Http, match: Match[Target] | None) -
         status, reason, text = 415, "Unimplemented", "send GET with its query in the address"
     else:
         status, reason, text = 405, "Unimplemented", f"{http.path} does not take {http.method}"
-    headers = gateway.HEADERS
-    if match is not None:
-        headers = (*headers, (b"allow", ", ".join(sorted(match.targets)).encode()))
+    allowed = [] if match is None else [(b"allow", ", ".join(sorted(match.targets)).encode())]
+    headers = with_added(gateway.HEADERS, allowed)
     code = 5 if status == 404 else 12
     body = route_body(code, reason, text)
     await send_body(send, status, headers, b"" if http.method == "HEAD" else body)

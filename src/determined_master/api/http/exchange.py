@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, MutableMapping, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from determined_master.api.http.reauthorization import AS_LONG_AS_THEY_LIKE, Stay
 from determined_master.api.upstream.connection import Header
 from determined_master.server.proxied_http import TAKEOVER
+from determined_master.server.whole_answers import FixedHeaders, send_whole
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -152,8 +153,10 @@ class Http:
         return ""
 
 
-async def send_body(send: Send, status: int, headers: Iterable[Header], body: bytes) -> None:
+async def send_body(send: Send, status: int, headers: Sequence[Header], body: bytes) -> None:
     """Send a complete answer."""
+    if type(headers) is FixedHeaders and send_whole(send, status, headers, body):
+        return
     await send(
         {
             "type": "http.response.start",
@@ -162,6 +165,11 @@ async def send_body(send: Send, status: int, headers: Iterable[Header], body: by
         }
     )
     await send({"type": "http.response.body", "body": body})
+
+
+def with_added(headers: FixedHeaders, added: Sequence[Header]) -> Sequence[Header]:
+    """The headers, with further ones of this answer alone."""
+    return (*headers, *added) if added else headers
 
 
 async def compress(body: bytes, threads: Executor) -> bytes:

@@ -22,6 +22,7 @@ from determined_master.api.http.exchange import (
     compress,
     send_body,
     while_connected,
+    with_added,
 )
 from determined_master.api.http.protojson import (
     PathParameter,
@@ -37,6 +38,7 @@ from determined_master.api.http.routes import Route
 from determined_master.api.upstream.connection import Header
 from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import DetError, NotFound, PermissionDenied
+from determined_master.server.whole_answers import FixedHeaders
 from determined_wire.proto import Endpoint, Message
 
 THREAD_FROM_BYTES = 1024 * 1024
@@ -47,15 +49,15 @@ WALK_THREAD_FROM_BYTES = 128 * 1024
 PRETTY_TO_BYTES = 4 * 1024 * 1024
 """A larger response is not indented: nobody reads it, and all others would wait."""
 
-HEADERS: tuple[Header, ...] = (
-    (b"content-type", b"application/json"),
-    (b"vary", b"Accept-Encoding"),
-    *SECURITY_HEADERS,
+HEADERS = FixedHeaders(
+    [
+        (b"content-type", b"application/json"),
+        (b"vary", b"Accept-Encoding"),
+        *SECURITY_HEADERS,
+    ]
 )
-OK_HEADERS: tuple[Header, ...] = (
-    *HEADERS,
-    (b"grpc-metadata-content-type", b"application/grpc"),
-)
+OK_HEADERS = FixedHeaders([*HEADERS, (b"grpc-metadata-content-type", b"application/grpc")])
+ZIPPED_HEADERS = FixedHeaders([*OK_HEADERS, (b"content-encoding", b"gzip")])
 
 
 class GatewayRoute:
@@ -141,12 +143,10 @@ async def send_message(send: Send, http: Http, message: Message, threads: Execut
     headers = OK_HEADERS
     if http.wants_pretty and len(body) <= PRETTY_TO_BYTES:
         body = msgspec.json.format(body, indent=4)
-    if http.set_headers:
-        headers = (*headers, *http.set_headers)
     if http.accepts_gzip and len(body) >= GZIP_FROM_BYTES:
         body = await compress(body, threads)
-        headers = (*headers, (b"content-encoding", b"gzip"))
-    await send_body(send, 200, headers, body)
+        headers = ZIPPED_HEADERS
+    await send_body(send, 200, with_added(headers, http.set_headers), body)
 
 
 async def send_error(send: Send, error: DetError, added: Sequence[Header] = ()) -> None:
@@ -155,7 +155,7 @@ async def send_error(send: Send, error: DetError, added: Sequence[Header] = ()) 
     The connection stays, and the server throws away what still comes of a body that is too
     large: most clients send all before they read, and would see a reset in place of the answer.
     """
-    await send_body(send, status_of(error), (*HEADERS, *added), gateway_body(error))
+    await send_body(send, status_of(error), with_added(HEADERS, added), gateway_body(error))
 
 
 async def stream_messages(

@@ -17,11 +17,13 @@ from determined_master.api.http.exchange import (
     Send,
     send_body,
     while_connected,
+    with_added,
 )
 from determined_master.api.http.protojson import check_marks
 from determined_master.api.http.routes import PLAIN_JSON, Call, Reply
 from determined_master.api.upstream.connection import Header
 from determined_master.domain.errors import DetError, InvalidArgument
+from determined_master.server.whole_answers import FixedHeaders
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -29,7 +31,7 @@ T = TypeVar("T")
 THREAD_FROM_BYTES = 1024 * 1024
 """Bodies from this size on are read outside the event loop."""
 
-HEADERS: tuple[Header, ...] = ((b"content-type", PLAIN_JSON.encode()), *SECURITY_HEADERS)
+HEADERS = FixedHeaders([(b"content-type", PLAIN_JSON.encode()), *SECURITY_HEADERS])
 
 PAGE_HEADERS: tuple[Header, ...] = (
     (
@@ -72,7 +74,7 @@ async def send_answer(send: Send, receive: Receive, http: Http, answer: Any) -> 
     """Answer with the result of a plain route: a `Reply`, or any JSON value."""
     if not isinstance(answer, Reply):
         body = _encoder.encode(answer) + b"\n"
-        await send_body(send, 200, (*HEADERS, *http.set_headers), body)
+        await send_body(send, 200, with_added(HEADERS, http.set_headers), body)
         return
     headers = [
         (b"content-type", answer.content_type.encode()),
@@ -104,7 +106,7 @@ async def send_text_error(
     send: Send, status: int, text: str, added: Sequence[Header] = ()
 ) -> None:
     """Answer with an error that has no class of its own."""
-    await send_body(send, status, (*HEADERS, *added), plain_body(text))
+    await send_body(send, status, with_added(HEADERS, added), plain_body(text))
 
 
 def _own_headers(answer: Reply) -> list[Header]:
