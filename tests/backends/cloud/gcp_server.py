@@ -1,6 +1,7 @@
 """An emulator of Compute Engine on loopback: instances and operations of any project and zone.
 
-It knows what the master asks for, checks it as GCP does, and refuses the rest.
+It knows what the master asks for, checks it as GCP does, and refuses the rest. Every call and
+every answer is compared with Google's discovery document; the fixture fails for what differs.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
+from tests.backends.cloud.discovery import answer_faults, method_of, request_faults
 from tests.backends.cloud.http_servers import Quiet, serving
 
 PAGE = 2
@@ -53,6 +55,8 @@ class GcpServer:
         self.problems: list[dict[str, str]] = []
         self.warnings: list[dict[str, str]] = []
         """What operations say in the end."""
+        self.differences: list[str] = []
+        """Where a call or an answer is not as the discovery document has it."""
         self._by_request: dict[str, str] = {}
         self._lock = threading.Lock()
         self._stop = contextlib.ExitStack()
@@ -102,19 +106,32 @@ class GcpServer:
         parts = urlsplit(target)
         query = {name: values[0] for name, values in parse_qs(parts.query).items()}
         self.calls.append((method, parts.path, json.loads(body) if body else query))
-        at = re.fullmatch(r"/projects/([^/]+)/zones/([^/]+)/(.+)", parts.path)
-        if at is None:
+        name = method_of(method, parts.path)
+        if not name:
+            self.differences.append(f"no method of the API: {method} {parts.path}")
             raise Fault(404, f"{parts.path} was not found")
+        sent = json.loads(body) if body else None
+        self.differences += request_faults(name, parts.path, query, sent)
+        answer = self._answer_to(method, parts.path, query, sent)
+        self.differences += answer_faults(name, answer)
+        return answer
+
+    def _answer_to(
+        self, method: str, path: str, query: dict[str, str], body: Any
+    ) -> dict[str, Any]:
+        at = re.fullmatch(r"/projects/([^/]+)/zones/([^/]+)/(.+)", path)
+        if at is None:
+            raise Fault(404, f"{path} was not found")
         match (method, *at[3].split("/")):
             case ("GET", "instances"):
                 return self._list(query)
             case ("POST", "instances", "bulkInsert"):
-                return self._insert(json.loads(body), query["requestId"])
+                return self._insert(body, query["requestId"])
             case ("DELETE", "instances", name):
                 return self._delete(unquote(name))
             case ("GET", "operations", name):
                 return self._poll(name)
-        raise Fault(404, f"{method} {parts.path} was not found")
+        raise Fault(404, f"{method} {path} was not found")
 
     def _list(self, query: dict[str, str]) -> dict[str, Any]:
         wanted = dict(_FILTER.findall(query["filter"]))
@@ -133,7 +150,7 @@ class GcpServer:
 
     def _insert(self, body: dict[str, Any], request_id: str) -> dict[str, Any]:
         if request_id in self._by_request:
-            return self.operations[self._by_request[request_id]]
+            return _shown(self.operations[self._by_request[request_id]])
         if self.refusal is not None:
             raise self.refusal
         properties, names = body["instanceProperties"], list(body["perInstanceProperties"])
@@ -192,7 +209,7 @@ class GcpServer:
             "polls": self.polls_until_done,
             "problems": problems,
         }
-        return self.operations[name]
+        return _shown(self.operations[name])
 
     def _poll(self, name: str) -> dict[str, Any]:
         operation = self.operations.get(name)
@@ -205,7 +222,12 @@ class GcpServer:
                 operation["error"] = {"errors": operation["problems"]}
             if self.warnings:
                 operation["warnings"] = self.warnings
-        return operation
+        return _shown(operation)
+
+
+def _shown(operation: dict[str, Any]) -> dict[str, Any]:
+    """An operation without what the emulator notes for itself."""
+    return {key: value for key, value in operation.items() if key not in ("polls", "problems")}
 
 
 @pytest.fixture
@@ -218,3 +240,4 @@ def gcp_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[GcpServer]:
     server.start()
     yield server
     server.stop()
+    assert server.differences == []

@@ -186,7 +186,7 @@ async def test_a_launch_that_takes_long_is_looked_after_until_its_end(
     monkeypatch.setattr(gcp_module, "LAUNCH_PATIENCE", timedelta(0))
     place.server.polls_until_done = 2
     place.server.problems = [{"code": "QUOTA_EXCEEDED", "message": "no more"}]
-    place.server.warnings = [{"code": "SOON", "message": "old image"}]
+    place.server.warnings = [{"code": "DEPRECATED_RESOURCE_USED", "message": "old image"}]
     await place.provider.open()
     machines = ids(await place.provider.launch(2, token()))
     with caplog.at_level(logging.INFO):
@@ -194,7 +194,7 @@ async def test_a_launch_that_takes_long_is_looked_after_until_its_end(
         assert "QUOTA_EXCEEDED" not in caplog.text
         await place.provider.list_machines()
         assert "a launch at GCP failed: QUOTA_EXCEEDED: no more" in caplog.text
-        assert "a launch at GCP: SOON: old image" in caplog.text
+        assert "a launch at GCP: DEPRECATED_RESOURCE_USED: old image" in caplog.text
         assert "of 1 operations of GCP 1 are done" in caplog.text
         polls = len(polled(place.server))
         await place.provider.list_machines()
