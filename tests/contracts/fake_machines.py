@@ -26,6 +26,8 @@ class FakeCloud:
     """Pool and count of each launch that started something."""
     room: int | None = None
     """How many more can be started; None for any number."""
+    calls: list[str] = field(default_factory=list)
+    """The name of each call, in their order."""
     is_reachable: bool = True
     is_lagging: bool = False
     """Whether new machines are not listed yet."""
@@ -89,16 +91,16 @@ class FakeMachines:
 
     async def open(self) -> None:
         """Nothing is to be found out."""
-        self._call()
+        self._call("open")
 
     async def list_machines(self) -> Sequence[Machine]:
         """What is there."""
-        self._call()
+        self._call("list")
         return self.cloud.listed(self._pool)
 
     async def launch(self, count: int, token: str) -> Sequence[Machine]:
         """Start some."""
-        self._call()
+        self._call("launch")
         made = self.cloud.launch(self._pool, count, token)
         if self.cloud.loses_answers:
             raise ProviderFailed("the answer was lost")
@@ -106,13 +108,14 @@ class FakeMachines:
 
     async def terminate(self, machine_ids: Sequence[str]) -> None:
         """End some."""
-        self._call()
+        self._call("terminate")
         machines = self.cloud.machines.setdefault(self._pool, [])
         machines[:] = [m for m in machines if m.id not in machine_ids]
 
     async def close(self) -> None:
         """There are no connections."""
 
-    def _call(self) -> None:
+    def _call(self, name: str) -> None:
+        self.cloud.calls.append(name)
         if not self.cloud.is_reachable:
             raise ProviderFailed("the cloud does not answer")

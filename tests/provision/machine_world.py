@@ -20,8 +20,9 @@ from determined_master.pools.live import LiveAllocations
 from determined_master.pools.loop import PoolConfig, PoolLoop
 from determined_master.ports import AgentSnapshot
 from determined_master.provision.fleet import Fleet
-from determined_master.provision.loop import MachineLoop, Scheduling
+from determined_master.provision.loop import MachineLoop
 from determined_master.provision.records import MachineRecords
+from determined_master.provision.scheduling import Scheduling
 from determined_master.store.db import Database
 
 SLOTS = 2

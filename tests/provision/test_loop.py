@@ -14,6 +14,7 @@ from tests.provision.machine_world import World, started
 
 from determined_master.ports import ProviderFailed
 from determined_master.provision import loop as subject
+from determined_master.provision.scheduling import Scheduling
 from determined_master.store.db import Database
 
 E = "scheduling-and-provisioning"
@@ -182,9 +183,9 @@ async def test_a_task_that_starts_just_before_a_machines_end_keeps_the_machine(
     assert world.pool._cordoned == frozenset()
 
 
-def replace_shut(world: World, shut: Any) -> subject.Scheduling:
+def replace_shut(world: World, shut: Any) -> Scheduling:
     before = world.loop._pool
-    return subject.Scheduling(before.engine, before.live, before.agents, before.decision, shut)
+    return Scheduling(before.engine, before.live, before.agents, before.decision, shut)
 
 
 async def test_nothing_starts_on_a_machine_that_is_on_its_way_out(

@@ -12,7 +12,7 @@ from tests.provision.machine_world import World, count_launches, started
 
 from determined_master.engine.errors import NotLeader
 from determined_master.ports import ProviderFailed
-from determined_master.provision import loop as subject
+from determined_master.provision.scheduling import Scheduling
 from determined_master.store.db import Database
 
 MINUTE = timedelta(minutes=1)
@@ -132,7 +132,7 @@ async def test_only_a_master_that_leads_looks_at_machines(
     world = World(pool, monkeypatch)
     engine: Any = Leads()
     before = world.loop._pool
-    world.loop._pool = subject.Scheduling(
+    world.loop._pool = Scheduling(
         engine, before.live, before.agents, before.decision, before.cordon
     )
     world.loop._tick_s = 0.01

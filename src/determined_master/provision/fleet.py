@@ -87,6 +87,14 @@ class Fleet:
         """Ids of machines that were started in the last minutes and never listed."""
         return frozenset(self._unseen)
 
+    def known(self) -> list[Machine]:
+        """The machines of the last `look`; those whose end was requested are `terminating`."""
+        known = (*self._listed, *(machine for machine, _ in self._new.values()))
+        return [
+            replace(m, state="terminating") if m.id in self._leaving and m.state in ACTIVE else m
+            for m in known
+        ]
+
     def _still_there(self) -> list[str]:
         return [m.id for m in self._listed if m.id in self._leaving and m.state in ACTIVE]
 
@@ -135,10 +143,7 @@ class Fleet:
         self._give_up(ids, now)
         known = (*listed, *(machine for machine, _ in self._new.values()))
         await self._note(known, now)
-        return [
-            replace(m, state="terminating") if m.id in self._leaving and m.state in ACTIVE else m
-            for m in known
-        ]
+        return self.known()
 
     def restart_waits(self, now: datetime) -> None:
         """Restart every wait now, because the clock was set."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Awaitable, Callable, Iterable
+from datetime import timedelta
 from typing import TYPE_CHECKING, assert_never
 
 from msgspec.structs import replace
@@ -19,6 +20,7 @@ from determined_master.domain.machines import observations
 from determined_master.domain.machines.controller import step
 from determined_master.domain.machines.controller_state import ScalingConfig, new_state
 from determined_master.domain.machines.demand import demand
+from determined_master.domain.machines.listing import ListingIntervals, is_listing_due
 from determined_master.engine.causes import Occurrence
 from determined_master.engine.errors import NotLeader
 from determined_master.ports import ProviderFailed
@@ -27,32 +29,19 @@ from determined_master.store.connection_errors import DATABASE_ERRORS
 
 if TYPE_CHECKING:
     from determined_master.domain.machines.observations import Action, Observation
-    from determined_master.domain.machines.scaling import Machine
     from determined_master.domain.machines.status import MachineStatus
     from determined_master.domain.schedule.view import RequestView
-    from determined_master.engine import Engine
-    from determined_master.pools.live import LiveAllocations
     from determined_master.pools.loop import PoolDecision
-    from determined_master.ports import AgentSnapshot
     from determined_master.provision.fleet import Fleet
+    from determined_master.provision.scheduling import Scheduling
 
 log = logging.getLogger(__name__)
 
 TICK_S = 5.0
+"""Between two ticks without a new plan, and between two listings while something is in flight."""
+LOOK_S = 1.0
+"""How long a new plan waits for the next tick."""
 LEVELS = {"info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
-
-
-@dataclass(frozen=True)
-class Scheduling:
-    """The parts of a pool that its loop needs."""
-
-    engine: Engine
-    live: LiveAllocations
-    agents: Callable[[], Iterable[AgentSnapshot]]
-    decision: Callable[[], PoolDecision | None]
-    """The last one of the pool's scheduler."""
-    cordon: Callable[[frozenset[str]], Awaitable[None]]
-    """Starts nothing new on these agents; returns once no start is in progress there."""
 
 
 class MachineLoop:
@@ -70,6 +59,10 @@ class MachineLoop:
         self._fleet = fleet
         self._pool = scheduling
         self._tick_s = tick_s
+        self._intervals = ListingIntervals(timedelta(seconds=tick_s))
+        self._planned: PoolDecision | None = None
+        """The scheduler's decision at the last tick."""
+        self._ticked_s = -math.inf
         self._jumps = clock.Jumps()
 
     @property
@@ -87,6 +80,7 @@ class MachineLoop:
             leaving=self._leaving_agents(), idle_since=self._fleet.idle_since
         )
         await self._advance(lead)
+        self._ticked_s = -math.inf
         self.state = replace(self.state, epoch=epoch)
 
     async def run(self) -> None:
@@ -98,10 +92,11 @@ class MachineLoop:
                 has_begun = False
                 while engine.epoch == epoch:
                     if has_begun:
-                        await self._try(self.tick)
+                        if self._is_tick_due():
+                            await self._try(self.tick)
                     elif self.state.epoch == epoch:
                         has_begun = await self._try(self._fleet.begin)
-                    await asyncio.sleep(self._tick_s)
+                    await asyncio.sleep(min(LOOK_S, self._tick_s))
         finally:
             await self._fleet.close()
 
@@ -135,35 +130,65 @@ class MachineLoop:
         if self._jumps.take():
             self._fleet.restart_waits(clock.now())
             await self._advance(observations.ClockJumped())
-        machines = await self._fleet.look()
-        await self._advance(observations.MachinesListed(self._fleet.unseen))
         decision = self._pool.decision()
+        waiting = () if decision is None else tuple(waiting_of(decision))
+        is_listed = await self._list_if_due(decision, waiting)
         if decision is None:
             return
-        waiting = tuple(waiting_of(decision))
-        await self._advance(self._observe(machines, decision, waiting))
+        await self._advance(self._observe(decision, waiting))
         unended: ProviderFailed | None = None
-        try:
-            await self._end()
-        except ProviderFailed as error:  # launches don't wait for machines that cannot be ended
-            unended = error
-        await self._advance(observations.LaunchDue(self._fleet.is_settled))
+        if is_listed:
+            unended = await self._end()
+            await self._advance(observations.LaunchDue(self._fleet.is_settled))
         done = observations.LaunchesDone(
             waiting=waiting,
-            connected=self._connected(),
+            connected=self._pool.connected(),
             fleet=self._fleet_view(),
         )
         await self._advance(done)
         if unended is not None:
             raise unended
 
+    def _is_tick_due(self) -> bool:
+        """Whether the scheduler has a new plan, or the last tick is long ago."""
+        now_s, decision = asyncio.get_running_loop().time(), self._pool.decision()
+        if decision is self._planned and now_s - self._ticked_s < self._tick_s:
+            return False
+        self._planned, self._ticked_s = decision, now_s
+        return True
+
+    async def _list_if_due(
+        self, decision: PoolDecision | None, waiting: Iterable[RequestView]
+    ) -> bool:
+        """List the machines if the last listing is not enough; whether it did.
+
+        Raises ProviderFailed, also for as long as a listing that failed is not repeated.
+        """
+        if decision is None:
+            is_due = self.state.listing.at is None
+        else:
+            pool = self._observe(decision, waiting)
+            is_due = is_listing_due(self.state, pool, clock.now(), self._intervals)
+        if not is_due:
+            if failure := self.state.listing.failure:
+                raise ProviderFailed(failure)
+            return False
+        try:
+            await self._fleet.look()
+        except ProviderFailed as error:
+            await self._advance(observations.MachinesListed(self._fleet.unseen, str(error)))
+            raise
+        await self._advance(observations.MachinesListed(self._fleet.unseen))
+        return True
+
     def _observe(
-        self, machines: Sequence[Machine], decision: PoolDecision, waiting: Iterable[RequestView]
+        self, decision: PoolDecision, waiting: Iterable[RequestView]
     ) -> observations.PoolObserved:
         agents, size = list(self._pool.agents()), self.state.config.size
         returning = returning_of(decision, {a.id for a in agents if a.is_ending})
+        machines = self._fleet.known()
         return observations.PoolObserved(
-            seen=tuple(see(machines, decision, agents, self._is_busy, size)),
+            seen=tuple(see(machines, decision, agents, self._pool.is_busy, size)),
             desired=demand([*waiting, *returning], held_of(decision, returning), size),
             connected=frozenset(a.id for a in agents if a.is_connected),
             present=frozenset(a.id for a in agents),
@@ -171,11 +196,19 @@ class MachineLoop:
             fleet=self._fleet_view(),
         )
 
-    async def _end(self) -> None:
-        """End machines, once nothing can start on their agents any more."""
-        busy = frozenset(name for name in self.state.cordoned if self._is_busy(name))
-        await self._advance(observations.AgentsCordoned(busy))
-        await self._advance(observations.MachinesEnded(self._leaving_agents()))
+    async def _end(self) -> ProviderFailed | None:
+        """End machines, once nothing can start on their agents any more.
+
+        Returns:
+            The provider's refusal: launches don't wait for machines that cannot be ended.
+        """
+        busy = frozenset(name for name in self.state.cordoned if self._pool.is_busy(name))
+        try:
+            await self._advance(observations.AgentsCordoned(busy))
+            await self._advance(observations.MachinesEnded(self._leaving_agents()))
+        except ProviderFailed as error:
+            return error
+        return None
 
     async def _advance(self, observation: Observation) -> None:
         self.state, actions = step(self.state, observation, clock.now())
@@ -243,12 +276,6 @@ class MachineLoop:
         if line.machines:
             extra["machines"] = list(line.machines)
         log.log(LEVELS[line.level], "%s", line.text, extra=extra)
-
-    def _is_busy(self, agent_name: str) -> bool:
-        return bool(self._pool.live.on_agent(agent_name))
-
-    def _connected(self) -> frozenset[str]:
-        return frozenset(a.id for a in self._pool.agents() if a.is_connected)
 
     def _leaving_agents(self) -> frozenset[str]:
         return frozenset(m.agent_name for m in self._fleet.leaving.values())

@@ -14,8 +14,9 @@ from determined_master.domain.machines.launch_backoff import LaunchRetryPolicy
 from determined_master.domain.machines.scaling import Limits
 from determined_master.domain.schedule.view import Size
 from determined_master.provision.fleet import Fleet
-from determined_master.provision.loop import MachineLoop, Scheduling
+from determined_master.provision.loop import MachineLoop
 from determined_master.provision.records import MachineRecords, forget_other_pools
+from determined_master.provision.scheduling import Scheduling
 
 if TYPE_CHECKING:
     from determined_master.domain.machines.scaling import MachineType

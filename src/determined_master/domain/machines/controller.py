@@ -1,7 +1,9 @@
 """Decides about the machines of one pool: a state and an observation give actions.
 
 One tick is a sequence of observations, each after the actions of the one before: MachinesListed,
-PoolObserved, AgentsCordoned, MachinesEnded, LaunchDue, LaunchesDone, and TickEnded.
+PoolObserved, AgentsCordoned, MachinesEnded, LaunchDue, LaunchesDone, and TickEnded. A tick without
+a listing (`listing.py`) starts and ends nothing: it leaves out the first, and the three in the
+middle.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from determined_master.domain.machines import observations
 from determined_master.domain.machines.controller_state import (
     ACTIVE,
     ControllerState,
+    Listing,
     current_failure,
     status_of,
 )
@@ -66,8 +69,8 @@ def step(state: ControllerState, observation: Observation, now: datetime) -> Ste
             return _begin_lead(state, observation)
         case observations.ClockJumped():
             return _restart_clocks(state, now)
-        case observations.MachinesListed(unlisted=unlisted):
-            return _note_unlisted(state, unlisted, now)
+        case observations.MachinesListed(unlisted=unlisted, failure=failure):
+            return _note_unlisted(replace(state, listing=Listing(now, failure)), unlisted, now)
         case observations.PoolObserved():
             return _decide(state, observation, now)
         case observations.AgentsCordoned(busy=busy):
@@ -96,6 +99,7 @@ def _begin_lead(state: ControllerState, lead: observations.LeadBegun) -> Step:
         clocks=Clocks(idle_since),
         joins=JoinTracker(joined=frozenset(idle_since)),
         backoff=LaunchBackoff(),
+        listing=Listing(),
     )
     names = lead.leaving | state.cordoned
     return replace(state, cordoned=names), [CordonAgents(names)] if names else []
@@ -112,6 +116,7 @@ def _restart_clocks(state: ControllerState, now: datetime) -> Step:
         clocks=Clocks(),
         joins=restart_pause(state.joins, now),
         backoff=LaunchBackoff(),
+        listing=Listing(),
     )
     return state, [WriteLog(level="warning", text="the clock has jumped")]
 

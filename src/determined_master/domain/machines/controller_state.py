@@ -30,6 +30,15 @@ class ScalingConfig(msgspec.Struct, frozen=True, kw_only=True):
     patience: LaunchRetryPolicy = LaunchRetryPolicy()
 
 
+class Listing(msgspec.Struct, frozen=True):
+    """The last request for the list of machines."""
+
+    at: datetime | None = None
+    """None for none by this leader, and after the clock was set."""
+    failure: str = ""
+    """The provider's own text; empty when it answered."""
+
+
 class ControllerState(msgspec.Struct, frozen=True, kw_only=True):
     """The complete memory of the controller of one pool."""
 
@@ -41,6 +50,7 @@ class ControllerState(msgspec.Struct, frozen=True, kw_only=True):
     clocks: Clocks = Clocks()
     joins: JoinTracker = JoinTracker()
     backoff: LaunchBackoff = LaunchBackoff()
+    listing: Listing = Listing()
     unlisted: frozenset[str] = frozenset()
     """Machines that were started and never listed, as of the last listing."""
     refused_tasks: frozenset[str] = frozenset()

@@ -37,6 +37,8 @@ class ClockJumped(msgspec.Struct, frozen=True):
 class MachinesListed(msgspec.Struct, frozen=True):
     unlisted: frozenset[str]
     """Machines that were started in the last minutes and never listed."""
+    failure: str = ""
+    """The provider's own text, if it did not give its list."""
 
 
 class PoolObserved(msgspec.Struct, frozen=True, kw_only=True):
