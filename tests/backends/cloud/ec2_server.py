@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import time
 from collections.abc import Iterator
 from io import BytesIO
 from typing import Any
@@ -27,6 +28,14 @@ from tests.backends.cloud.http_servers import stopped_at_the_end
 from werkzeug.serving import make_server
 
 ACCOUNT = "123456789012"
+ACCOUNT_VARIABLES = {
+    "AWS_ACCESS_KEY_ID": "testing",
+    "AWS_SECRET_ACCESS_KEY": "testing",
+    "AWS_CONFIG_FILE": "/dev/null",
+    "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
+    "AWS_EC2_METADATA_DISABLED": "true",
+}
+"""The environment of a program that calls this EC2."""
 IMAGE = "ami-760aaa0f"
 """One that moto has, with the disk /dev/xvda."""
 
@@ -43,6 +52,10 @@ class Ec2Server:
     def __init__(self) -> None:
         self.url = ""
         self.requests: list[dict[str, str]] = []
+        self.times_s: list[float] = []
+        """When each call came, by `time.monotonic`."""
+        self.launched: list[str] = []
+        """The ids of all instances, in the order of their launch."""
         self.room: int | None = None
         """How many more instances can be started."""
         self.refusals: dict[str, tuple[str, str]] = {}
@@ -69,6 +82,7 @@ class Ec2Server:
             body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
             environ["wsgi.input"] = BytesIO(body)
             call = dict(parse_qsl(body.decode(), keep_blank_values=True))
+            self.times_s.append(time.monotonic())
             self.requests.append(call)
             refusal = self.refusals.get(call.get("Action", ""))
             if refusal is None:
@@ -98,21 +112,24 @@ class Ec2Server:
 @pytest.fixture
 def ec2_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ec2Server]:
     """An EC2 without instances."""
-    for name, value in {
-        "AWS_ACCESS_KEY_ID": "testing",
-        "AWS_SECRET_ACCESS_KEY": "testing",
-        "AWS_CONFIG_FILE": "/dev/null",
-        "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
-        "AWS_EC2_METADATA_DISABLED": "true",
-    }.items():
+    for name, value in ACCOUNT_VARIABLES.items():
         monkeypatch.setenv(name, value)
     for name in ("AWS_DEFAULT_REGION", "AWS_REGION", "AWS_PROFILE", "AWS_ENDPOINT_URL_EC2"):
         monkeypatch.delenv(name, raising=False)
+    with running_ec2(monkeypatch) as server:
+        yield server
+
+
+@contextlib.contextmanager
+def running_ec2(patch: pytest.MonkeyPatch) -> Iterator[Ec2Server]:
+    """An EC2 that is gone at the end; moto is patched until then."""
     server = Ec2Server()
-    _start_up_to_the_maximum(server, monkeypatch)
+    _start_up_to_the_maximum(server, patch)
     server.start()
-    yield server
-    server.stop()
+    try:
+        yield server
+    finally:
+        server.stop()
 
 
 def _start_up_to_the_maximum(server: Ec2Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,6 +141,13 @@ def _start_up_to_the_maximum(server: Ec2Server, monkeypatch: pytest.MonkeyPatch)
         return server.count_to_start(int(given(self, "MaxCount")))
 
     monkeypatch.setattr(InstanceResponse, "_get_param", get_param)
+    begin = Instance.__init__
+
+    def launch(self: Any, *args: Any, **kwargs: Any) -> None:
+        begin(self, *args, **kwargs)
+        server.launched.append(self.id)
+
+    monkeypatch.setattr(Instance, "__init__", launch)
     terminate = Instance.terminate
 
     def end(self: Any, *args: Any, **kwargs: Any) -> Any:
