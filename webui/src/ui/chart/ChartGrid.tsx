@@ -24,8 +24,10 @@ const SIZES: Record<GridSize, { width: number; height: number }> = {
   M: { width: 420, height: 220 },
   L: { width: 720, height: 340 },
 };
-/** Charts of a section that are shown before one asks for the others. */
+/** Charts of a section that are shown before one asks for others. */
 const SHOWN = 60;
+/** How many more are shown then: a run may have 5,000 metrics. */
+const MORE = 240;
 /** Head and legend around the plot, until the chart was measured. */
 const AROUND = 80;
 
@@ -123,10 +125,11 @@ function SectionView({
   onOrder(ids: string[]): void;
   children: ChartGridProps["children"];
 }) {
-  const [all, setAll] = useState(false);
+  const [most, setMost] = useState(SHOWN);
   const [dragged, setDragged] = useState<string>();
   const { width, height } = SIZES[size];
-  const shown = all ? ids : ids.slice(0, SHOWN);
+  const shown = ids.slice(0, most);
+  const rest = ids.length - shown.length;
   const menuOf = (id: string, at: number): MenuEntry[] => [
     { heading: "Place in the section" },
     { label: "Move to the front", disabledReason: at === 0 ? "It is the first." : undefined, onSelect: () => onOrder(movedId(ids, id, 0)) },
@@ -172,9 +175,9 @@ function SectionView({
           ))}
         </div>
       )}
-      {open && shown.length < ids.length && (
-        <Button look="quiet" onClick={() => setAll(true)}>
-          Show {ids.length - shown.length} more
+      {open && rest > 0 && (
+        <Button look="quiet" onClick={() => setMost(most + MORE)}>
+          Show {Math.min(rest, MORE)} more of {ids.length}
         </Button>
       )}
     </section>
