@@ -54,6 +54,13 @@ class FakeKubelet:
         node["status"]["conditions"] = [condition]
         await self.server.store.put("nodes", node)
 
+    async def taint(self, name: str, *taints: Json) -> None:
+        """Give a node these taints, and no others."""
+        node = self.server.store.find("nodes", "", name)
+        assert node is not None
+        node["spec"]["taints"] = list(taints)
+        await self.server.store.put("nodes", node)
+
     async def stop(self) -> None:
         """Kill all pods, also those that are still prepared; nothing of them is left."""
         for task in self._tasks.values():

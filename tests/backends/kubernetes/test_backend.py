@@ -158,6 +158,43 @@ class TestOnAFakeCluster(KubernetesContract):
         await fake.set_ready("node-a", True)
         await world.until(lambda: any(a.is_connected for a in world.backend.agents()), "back")
 
+    @pytest.mark.parametrize("effect", ["NoSchedule", "NoExecute"])
+    async def test_a_taint_ends_nothing_by_itself_and_is_no_lost_node(
+        self, world: World, fake: FakeKubelet, effect: str
+    ) -> None:
+        await world.backend.close()
+        world.backend = world.new_backend(node_wait_s=0.5)
+        await world.open()
+        made, late = world.order("sleep 4; exit 3"), world.order("true")
+        await world.backend.start_container(made)
+        await world.state(made.container_id, "RUNNING")
+        await fake.taint("node-a", {"key": "k", "value": "v", "effect": effect})
+        await world.until(lambda: all(a.is_draining for a in world.backend.agents()), "a drain")
+        await world.backend.start_container(late)
+        failure = world.events.reports[late.container_id].failure
+        assert failure is not None
+        assert (failure.type, "got taints" in failure.message) == ("agent_error", True)
+        await world.state(made.container_id, "TERMINATED")
+        assert world.events.reports[made.container_id].exit_code == 3
+        await world.until(lambda: not world.backend.agents(), "a node that serves no pool")
+        assert world.events.lost == []
+        await fake.taint("node-a")
+        await world.until(lambda: any(a.is_connected for a in world.backend.agents()), "back")
+
+    async def test_a_tainted_nodes_pods_are_found_by_the_next_master(
+        self, world: World, fake: FakeKubelet
+    ) -> None:
+        made = world.order("sleep 4; exit 3")
+        await world.backend.start_container(made)
+        await world.state(made.container_id, "RUNNING")
+        await world.backend.close()
+        await fake.taint("node-a", {"key": "k", "value": "v", "effect": "NoSchedule"})
+        world.backend = world.new_backend(node_wait_s=0.5)
+        world.backend.open({"node-a": "default"}, 2)
+        await world.state(made.container_id, "TERMINATED")
+        assert world.events.reports[made.container_id].exit_code == 3
+        assert world.events.lost == []
+
     async def test_a_node_that_is_gone_is_lost_though_nobody_saw_it_go(self, world: World) -> None:
         await world.backend.close()
         world.backend = world.new_backend(node_wait_s=1.0)

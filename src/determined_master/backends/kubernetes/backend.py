@@ -116,9 +116,13 @@ class KubernetesBackend(NamespaceCalls):
         The pod waits for its Secret. A refusal of Kubernetes ends the container with the reason.
         Raises NotConnected.
         """
-        self._check(order.agent_id)
+        self._check_reachable()
         if self._pods.has_begun(order.container_id):
             return
+        if self._nodes.has_left(order.agent_id) and self._pods.find(order.container_id) is None:
+            await self._report_left(order)
+            return
+        self._check_ready(order.agent_id)
         try:
             priority = order.pod.priority if order.pod is not None else None
             name = await self._classes.ensure(priority)
@@ -223,6 +227,20 @@ class KubernetesBackend(NamespaceCalls):
         )
         await self._events.container_changed(order.agent_id, order.container_id, 4, report)
 
+    async def _report_left(self, order: StartOrder) -> None:
+        """Report that a container was planned for a node that serves no pool any more."""
+        text = (
+            f"node {order.agent_id} got taints or labels since the task was planned, and its pool "
+            "has it no longer: the task is planned again"
+        )
+        report = ContainerReport(
+            container_id=order.container_id,
+            allocation_id=order.allocation_id,
+            state="TERMINATED",
+            failure=Failure("agent_error", text),
+        )
+        await self._events.container_changed(order.agent_id, order.container_id, 4, report)
+
     async def _report_aborted(self, node: str, container_id: str, allocation_id: str) -> None:
         report = ContainerReport(
             container_id=container_id,
@@ -252,8 +270,7 @@ class KubernetesBackend(NamespaceCalls):
         if not self._presence.is_reachable:
             raise NotConnected("Kubernetes' API server is not reached")
 
-    def _check(self, node: str) -> None:
-        self._check_reachable()
+    def _check_ready(self, node: str) -> None:
         if not self._nodes.is_ready(node):
             raise NotConnected(f"node {node} is not ready")
 

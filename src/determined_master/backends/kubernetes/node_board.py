@@ -27,13 +27,18 @@ class NodeBoard:
         self._snapshots: dict[str, AgentSnapshot] = {}
         self._is_reachable = False
         self._ever: set[str] = set()
+        self._pools: dict[str, tuple[str, ...]] = {}
+        """The pools that each node served last."""
+        self._left: set[str] = set()
+        """Nodes that are ready and serve no pool any more: their taints or labels have changed."""
 
     def has(self, agent_id: str) -> bool:
         return agent_id in self._ever
 
-    def expect(self, agent_ids: Iterable[str]) -> None:
-        """Nodes with running pods, even if the nodes no longer exist."""
-        self._ever.update(agent_ids)
+    def expect(self, pools: Mapping[str, str]) -> None:
+        """Nodes with running pods and their pools, even if the nodes no longer exist."""
+        self._ever.update(pools)
+        self._pools.update({agent_id: (pool,) for agent_id, pool in pools.items()})
 
     def replace_all(self, items: Iterable[Json]) -> None:
         self._raw = {str(item["metadata"]["name"]): item for item in items}
@@ -82,11 +87,21 @@ class NodeBoard:
         found = self._snapshots.get(name)
         return found is not None and found.is_connected
 
+    def has_left(self, name: str) -> bool:
+        """Whether it is ready and serves no pool any more: its pods continue, nothing starts."""
+        return name in self._left
+
     def _renew(self) -> None:
         made = {}
+        self._left = set()
         for name, raw in self._raw.items():
             seen = nodes.view(raw, self._system.get(name, Decimal(0)), self._options)
+            agent_id = f"{self._options.node_prefix}{name}"
             if seen.pools:
+                self._pools[agent_id] = seen.pools
+            elif seen.is_ready and agent_id in self._pools:
+                self._left.add(agent_id)
+            if seen.pools or (agent_id in self._own_slots and agent_id in self._pools):
                 fresh = self._snapshot(seen)
                 old = self._snapshots.get(fresh.id)
                 made[fresh.id] = old if old is not None and old == fresh else fresh
@@ -95,6 +110,7 @@ class NodeBoard:
 
     def _snapshot(self, node: NodeView) -> AgentSnapshot:
         agent_id = f"{self._options.node_prefix}{node.name}"
+        pools = node.pools or self._pools[agent_id]
         own = self._switches.get(agent_id, ALL_ON)
         taken = nodes.taken_slots(
             len(node.devices),
@@ -103,8 +119,8 @@ class NodeBoard:
         )
         return AgentSnapshot(
             id=agent_id,
-            pool=node.pools[0],
-            more_pools=node.pools[1:],
+            pool=pools[0],
+            more_pools=pools[1:],
             hostname=node.name,
             address=node.address,
             devices=node.devices,
@@ -112,7 +128,7 @@ class NodeBoard:
             registered_at=instant(node.created_at) or clock.now(),
             version=node.version,
             is_enabled=own.is_enabled,
-            is_draining=own.is_draining or node.is_cordoned,
+            is_draining=own.is_draining or node.is_cordoned or not node.pools,
             disabled_slots=own.disabled_slots,
             draining_slots=own.draining_slots,
             foreign_slots=taken,

@@ -142,6 +142,7 @@ class Presence:
     async def _on_pods(self, change: ObjectsListed | ObjectChanged) -> None:
         if isinstance(change, ObjectsListed):
             self._pods.replace_all(change.items)
+            self._nodes.set_own_slots(self._pods.own_slots())
             self._listed.add("pods")
             await self._update_nodes()
             await self._match_events(self._pods.uids())
@@ -166,7 +167,8 @@ class Presence:
         ready = {s.id: s for s in self._nodes.snapshots() if s.is_connected}
         for name in self._joined - ready.keys():
             self._joined.discard(name)
-            self._away[name] = self._node_wait_s
+            if not self._nodes.has_left(name):
+                self._away[name] = self._node_wait_s
         for name, snapshot in ready.items():
             self._away.pop(name, None)
             if name in self._joined:
