@@ -47,7 +47,8 @@ export function plural(count: number, one: string, many = `${one}s`): string {
   return `${groupDigits(String(count))} ${count === 1 ? one : many}`;
 }
 
-function groupDigits(digits: string): string {
+/** `1204` as `1,204`. */
+export function groupDigits(digits: string): string {
   return digits.replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 }
 

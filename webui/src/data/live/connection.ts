@@ -6,6 +6,7 @@
  * topic on a connection; `channel.ts` gives a second one with its own cursor another connection.
  */
 import { nextWay, pauseMs, waitingMode, type LiveMode, type Way } from "./plan";
+import { rememberWay, wayToBegin } from "./way";
 
 export type Op = "snapshot" | "upsert" | "delete" | "append" | "reset" | "error";
 
@@ -56,7 +57,7 @@ export class LiveConnection {
   private socket: WebSocket | undefined;
   private events: EventSource | undefined;
   private failures = 0;
-  private way: Way = "socket";
+  private way: Way = wayToBegin();
   private wasOpen = false;
   private retryTimer: ReturnType<typeof setTimeout> | undefined;
   private openTimer: ReturnType<typeof setTimeout> | undefined;
@@ -206,6 +207,7 @@ export class LiveConnection {
     clearTimeout(this.openTimer);
     this.failures = 0;
     this.way = way;
+    rememberWay(way);
     this.wasOpen = true;
     this.set({ mode: way === "socket" ? "live" : "sse", heardAt: Date.now(), retryAt: 0 });
     this.watch();

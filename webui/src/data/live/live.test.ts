@@ -90,6 +90,7 @@ beforeEach(() => {
   vi.useFakeTimers();
   sockets.length = 0;
   streams.length = 0;
+  sessionStorage.clear();
   fate = "wait";
 });
 afterEach(() => void vi.useRealTimers());
@@ -257,6 +258,40 @@ describe("the channel without WebSockets", () => {
     expect(live.getStatus().mode).toBe("sse");
     last(streams).give({ topic: "logs:t", op: "append", cursor: "13", data: { lines: [1] } });
     expect(frames.at(-1)?.cursor).toBe("13");
+  });
+
+  it("begins the next load of the session with events, and again with a socket once one worked", async () => {
+    const { live } = await overEvents();
+    last(streams).onopen?.();
+    live.close("idle");
+    const [before, opened] = [sockets.length, streams.length];
+    const next = channel();
+    next.subscribe("me", () => undefined);
+    expect([sockets.length - before, streams.length - opened]).toEqual([0, 1]);
+    // The events fail too: the socket is next, and it opens.
+    fate = "open";
+    last(streams).onerror?.();
+    await patience();
+    expect(next.getStatus().mode).toBe("live");
+    channel().subscribe("me", () => undefined);
+    expect([sockets.length - before, streams.length - opened]).toEqual([2, 1]);
+  });
+
+  it("begins a new session with a socket", () => {
+    sessionStorage.setItem("det-live-way", "nonsense");
+    channel().subscribe("me", () => undefined);
+    expect([sockets.length, streams.length]).toEqual([1, 0]);
+  });
+
+  it("works where the browser refuses storage", async () => {
+    const refuse = () => {
+      throw new DOMException("storage is off", "SecurityError");
+    };
+    const spies = (["getItem", "setItem", "removeItem"] as const).map((name) => vi.spyOn(Storage.prototype, name).mockImplementation(refuse));
+    const { live } = await overEvents();
+    last(streams).onopen?.();
+    expect(live.getStatus().mode).toBe("sse");
+    spies.forEach((spy) => spy.mockRestore());
   });
 
   it("opens a stream again with the latest cursors, when it breaks and when topics change", async () => {

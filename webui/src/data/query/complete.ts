@@ -26,7 +26,7 @@ export function complete(text: string, cursor: number, fields: Fields, known: Kn
   const word = text.slice(start, cursor).replace(/^-+/, "");
   const from = cursor - word.length;
   const sign = /[:=<>!~]+/.exec(word);
-  if (!sign) return { from, to: cursor, proposals: names(word, fields) };
+  if (!sign) return { from, to: cursor, proposals: proposeNames(word, fields) };
   const field = findField(unquote(word.slice(0, sign.index)), fields);
   const typed = word.slice(sign.index + sign[0].length);
   const piece = typed.slice(typed.lastIndexOf(",") + 1).replace(/^"/, "");
@@ -36,7 +36,8 @@ export function complete(text: string, cursor: number, fields: Fields, known: Kn
   return { from: begin, to: cursor, proposals: ofValues(values, piece, field?.label ?? "") };
 }
 
-function names(word: string, fields: Fields): Proposal[] {
+/** The best matches among the names of columns: a project may have 20,000 of them. */
+export function proposeNames(word: string, fields: Fields): Proposal[] {
   const small = word.toLowerCase();
   const aliasOf = new Map([...fields.aliases].map(([alias, column]) => [column, alias]));
   const all = [...fields.byName.values()].map((field) => ({

@@ -1,6 +1,6 @@
 import { Link } from "react-router";
 
-import { formatBytes } from "@/data/format/numbers";
+import { formatBytes, plural } from "@/data/format/numbers";
 import { useUserName } from "@/data/workspaces";
 import type { Table } from "@/data/query/fields";
 import { IconButton } from "@/ui/button/Button";
@@ -19,7 +19,8 @@ export function Peek({ item, table, onClose }: { item: Item; table: Table; onClo
   const userName = useUserName();
   const value = item.fields["searcherMetricsVal"];
   const hparams = leaves(item.hparams);
-  const metrics = lastValues(item.metrics);
+  const all = lastValues(item.metrics);
+  const metrics = all.slice(0, MOST);
   return (
     <aside className={styles.peek} aria-label={`${table === "run" ? "Run" : "Search"} ${item.id}`}>
       <div className={styles.head}>
@@ -57,6 +58,7 @@ export function Peek({ item, table, onClose }: { item: Item; table: Table; onClo
           <section>
             <h3>Metrics, last value</h3>
             <Facts facts={metrics.map(([name, number]) => [name, <Num key={name} value={number} />])} />
+            {all.length > MOST && <p className="hint">The first {MOST} of {plural(all.length, "metric")}. The page of the {table === "run" ? "run" : "search"} has all of them.</p>}
           </section>
         )}
         {hparams.length > 0 && (
@@ -88,8 +90,7 @@ function lastValues(summary: unknown): [string, number][] {
         typeof last === "number" ? [[`${SHORT[group] ?? group} ${name}`, last]] : [],
       ),
     )
-    .sort(([a], [b]) => b.localeCompare(a))
-    .slice(0, MOST);
+    .sort(([a], [b]) => b.localeCompare(a));
 }
 
 const SHORT: Record<string, string> = { avg_metrics: "training", validation_metrics: "validation" };

@@ -17,17 +17,15 @@ import { Icon } from "../icons/Icon";
 import type { MenuEntry } from "../overlay/Menu";
 import { InView } from "./InView";
 import styles from "./Grid.module.css";
-import { DEFAULT_LAYOUT, movedId, searchIds, sectionsOf, withFirst, withSection, type GridLayout, type GridSize, type Section } from "./math/grid";
+import { CHARTS_A_STEP, DEFAULT_LAYOUT, movedId, searchIds, sectionsOf, withFirst, withinBudget, withSection, type GridLayout, type GridSize, type Section } from "./math/grid";
 
 const SIZES: Record<GridSize, { width: number; height: number }> = {
   S: { width: 280, height: 150 },
   M: { width: 420, height: 220 },
   L: { width: 720, height: 340 },
 };
-/** Charts of a section that are shown before one asks for others. */
-const SHOWN = 60;
-/** How many more are shown then: a run may have 5,000 metrics. */
-const MORE = 240;
+/** Heads and charts that a step draws. */
+const BUDGET = 240;
 /** Head and legend around the plot, until the chart was measured. */
 const AROUND = 80;
 
@@ -53,11 +51,16 @@ export function ChartGrid({ ids, first, controls, children, ...given }: ChartGri
   const layout = given.layout ?? own;
   const setLayout = given.onLayout ?? setOwn;
   const [pattern, setPattern] = useState("");
+  const [steps, setSteps] = useState(1);
   const search = useDeferredValue(pattern);
   const found = useMemo(() => searchIds(ids, search), [ids, search]);
   const sections = useMemo(
     () => withFirst(sectionsOf(found.ids, layout.order), first, layout.order),
     [found, layout.order, first],
+  );
+  const shown = useMemo(
+    () => withinBudget(sections, search ? [] : layout.closed, steps * BUDGET),
+    [sections, search, layout.closed, steps],
   );
   const toggle = (name: string) => {
     const closed = layout.closed.includes(name) ? layout.closed.filter((each) => each !== name) : [...layout.closed, name];
@@ -93,7 +96,7 @@ export function ChartGrid({ ids, first, controls, children, ...given }: ChartGri
           onValue={(size) => setLayout({ ...layout, size })}
         />
       </div>
-      {sections.map((section) => (
+      {shown.map((section) => (
         <SectionView
           key={section.name}
           section={section}
@@ -105,6 +108,16 @@ export function ChartGrid({ ids, first, controls, children, ...given }: ChartGri
           {children}
         </SectionView>
       ))}
+      {shown.length < sections.length && (
+        <div className="row">
+          <Button look="quiet" onClick={() => setSteps(steps + 1)}>
+            Show more sections
+          </Button>
+          <span className="hint">
+            {shown.length} of {plural(sections.length, "section")}. The search covers all of them.
+          </span>
+        </div>
+      )}
       {sections.length === 0 && <p className="hint">{ids.length === 0 ? "There are no metrics yet." : "No chart has such a name."}</p>}
     </div>
   );
@@ -125,11 +138,10 @@ function SectionView({
   onOrder(ids: string[]): void;
   children: ChartGridProps["children"];
 }) {
-  const [most, setMost] = useState(SHOWN);
+  const [steps, setSteps] = useState(1);
   const [dragged, setDragged] = useState<string>();
   const { width, height } = SIZES[size];
-  const shown = ids.slice(0, most);
-  const rest = ids.length - shown.length;
+  const shown = ids.slice(0, steps * CHARTS_A_STEP);
   const menuOf = (id: string, at: number): MenuEntry[] => [
     { heading: "Place in the section" },
     { label: "Move to the front", disabledReason: at === 0 ? "It is the first." : undefined, onSelect: () => onOrder(movedId(ids, id, 0)) },
@@ -175,10 +187,15 @@ function SectionView({
           ))}
         </div>
       )}
-      {open && rest > 0 && (
-        <Button look="quiet" onClick={() => setMost(most + MORE)}>
-          Show {Math.min(rest, MORE)} more of {ids.length}
-        </Button>
+      {open && shown.length < ids.length && (
+        <div className="row">
+          <Button look="quiet" onClick={() => setSteps(steps + 1)}>
+            Show {Math.min(CHARTS_A_STEP, ids.length - shown.length)} more
+          </Button>
+          <span className="hint">
+            {shown.length} of {plural(ids.length, "chart")}
+          </span>
+        </div>
       )}
     </section>
   );

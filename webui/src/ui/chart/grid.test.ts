@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { movedId, searchIds, sectionOf, sectionsOf, withFirst, withSection } from "./math/grid";
+import { CHARTS_A_STEP, movedId, searchIds, sectionOf, sectionsOf, withFirst, withinBudget, withSection } from "./math/grid";
 
 describe("a grid of charts", () => {
   const ids = ["validation.acc", "training.loss", "training.layer10", "training.layer2", "training.gpu/util", "training.gpu/power", "training.cpu/util"];
@@ -38,5 +38,22 @@ describe("a grid of charts", () => {
     expect(searchIds(ids, "LOSS|acc").ids).toEqual(["validation.acc", "training.loss"]);
     expect(searchIds(ids, "(").error).toBeTruthy();
     expect(searchIds(ids, "(").ids).toHaveLength(7);
+  });
+
+  it("draws the first sections of 5,000 charts, whatever their prefixes", () => {
+    const charts = Array.from({ length: 5000 }, (_, at) => `training.layer${Math.floor(at / 2)}/value${at % 2}`);
+    const sections = sectionsOf(charts, []);
+    expect(sections).toHaveLength(2500);
+    expect(withinBudget(sections, [], 240)).toEqual(sections.slice(0, 80));
+    expect(withinBudget(sections, sections.map((each) => each.name), 240)).toHaveLength(240);
+    expect(withinBudget(sections, [], 10_000)).toEqual(sections);
+  });
+
+  it("draws a section that is larger than the budget, by the cost of one step", () => {
+    const large = { name: "a", ids: Array.from({ length: 5000 }, (_, at) => `a.${at}`) };
+    const small = { name: "b", ids: ["b.1"] };
+    expect(withinBudget([large, small], [], 10)).toEqual([large]);
+    expect(withinBudget([large, small], [], CHARTS_A_STEP + 3)).toEqual([large, small]);
+    expect(withinBudget([], [], 10)).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 /** The query as a form: the same tree as the text, in groups of at most three levels. */
-import { useId } from "react";
+import { useId, useMemo } from "react";
 
-import type { KnownValues } from "@/data/query/complete";
+import { proposeNames, type KnownValues } from "@/data/query/complete";
 import { findField, type Fields } from "@/data/query/fields";
 import { group, MAX_LEVELS, type Conjunction, type Group, type Operator, type QueryNode, type Term } from "@/data/query/tree";
 
@@ -26,21 +26,12 @@ const OF_NUMBERS: Operator[] = ["=", "!=", "<", "<=", ">", ">="];
 interface Context {
   fields: Fields;
   known: KnownValues;
-  names: string;
 }
 
 export function Builder({ root, fields, known, onRoot }: { root: Group; fields: Fields; known: KnownValues; onRoot(root: Group): void }) {
-  const names = useId();
   return (
     <div className={styles.builder}>
-      <datalist id={names}>
-        {[...fields.byName.values()].map((each) => (
-          <option key={each.column} value={each.column}>
-            {each.label}
-          </option>
-        ))}
-      </datalist>
-      <GroupForm node={root} level={1} context={{ fields, known, names }} onNode={onRoot} />
+      <GroupForm node={root} level={1} context={{ fields, known }} onNode={onRoot} />
     </div>
   );
 }
@@ -97,15 +88,24 @@ function GroupForm({ node, level, context, onNode, onRemove }: { node: Group; le
 }
 
 function TermForm({ term, context, onTerm, onRemove }: { term: Term; context: Context; onTerm(term: Term): void; onRemove(): void }) {
+  const names = useId();
   const field = findField(term.field, context.fields);
+  const near = useMemo(() => proposeNames(term.field, context.fields), [term.field, context.fields]);
   const operators = field && field.type !== "text" ? OF_NUMBERS : OF_TEXT;
   const shown = operators.includes(term.operator) ? operators : [term.operator, ...operators];
   return (
     <div className={styles.line}>
+      <datalist id={names}>
+        {near.map((each) => (
+          <option key={each.label} value={each.label}>
+            {each.hint}
+          </option>
+        ))}
+      </datalist>
       <TextField
         label="Column"
         hideLabel
-        list={context.names}
+        list={names}
         value={term.field}
         error={field || term.field === "has" ? undefined : "No such column"}
         onChange={(event) => onTerm({ ...term, field: event.target.value || "state" })}

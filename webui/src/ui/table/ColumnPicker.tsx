@@ -1,5 +1,6 @@
 import { useMemo, useState } from "react";
 
+import { groupDigits, plural } from "@/data/format/numbers";
 import { withColumn, type TableState } from "@/data/view/tableState";
 
 import { Button } from "../button/Button";
@@ -80,10 +81,11 @@ function Choices<R>({
           </div>
         ))}
         {found.length === 0 && <p className="hint">No column has “{text}” in its name.</p>}
-        {found.length > drawn.length && (
-          <p className="hint">{found.length - drawn.length} more: type a part of the name.</p>
-        )}
       </div>
+      <p className="hint" role="status">
+        {found.length === columns.length ? plural(columns.length, "column") : `${groupDigits(String(found.length))} of ${plural(columns.length, "column")}`}
+        {found.length > drawn.length && `; the first ${MOST_DRAWN} are listed. Type a part of the name.`}
+      </p>
       <div className="row">
         {word && found.length > 0 && (
           <>

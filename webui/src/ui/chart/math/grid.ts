@@ -73,6 +73,24 @@ export function withFirst(sections: readonly Section[], first: string | undefine
   return [{ ...found, ids }, ...sections.filter((each) => each !== found)];
 }
 
+/** Charts of one section that a step draws. */
+export const CHARTS_A_STEP = 60;
+
+/**
+ * The first sections that together cost at most a budget, and always the first one.
+ *
+ * A run may have 5,000 metrics with as many prefixes: a section costs what it draws, its head
+ * and at most one step of its charts; a closed one its head alone.
+ */
+export function withinBudget(sections: readonly Section[], closed: readonly string[], budget: number): Section[] {
+  let cost = 0;
+  const found = sections.findIndex(({ name, ids }, at) => {
+    cost += 1 + (closed.includes(name) ? 0 : Math.min(ids.length, CHARTS_A_STEP));
+    return at > 0 && cost > budget;
+  });
+  return found < 0 ? [...sections] : sections.slice(0, found);
+}
+
 /** The section's ids with one moved to the place of another, or by a step. */
 export function movedId(ids: readonly string[], id: string, to: number): string[] {
   const rest = ids.filter((each) => each !== id);
