@@ -1,1 +1,1 @@
-"""`det deploy`: clusters on this machine, as processes under a supervisor."""
+"""`det deploy`: clusters on this machine, as processes under a supervisor, and on Kubernetes."""

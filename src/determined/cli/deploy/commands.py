@@ -125,6 +125,51 @@ _LOCAL = Command(
     ),
 )
 
+_RELEASE = (
+    arg("--release", default="determined", help="name of the Helm release"),
+    arg("-n", "--namespace", default="default", help="namespace of the release"),
+    arg("--kubeconfig", metavar="FILE", help="kubeconfig of the cluster (default: Helm's)"),
+    arg("--kube-context", metavar="NAME", help="context of the kubeconfig"),
+)
+_KUBERNETES = Command(
+    "kubernetes|k8s",
+    "manage clusters on Kubernetes",
+    commands=(
+        Command(
+            "down",
+            "uninstall a Determined cluster",
+            f"{_HERE}.kubernetes.release:down",
+            (*_RELEASE, flag("--delete-db", help="delete the database's volume too"), YES),
+        ),
+        Command(
+            "up",
+            "install or upgrade a Determined cluster",
+            f"{_HERE}.kubernetes.release:up",
+            (
+                *_RELEASE,
+                arg(
+                    "-f",
+                    "--values",
+                    action="append",
+                    default=[],
+                    metavar="FILE",
+                    help="values of the chart; may be repeated",
+                ),
+                arg(
+                    "--set",
+                    action="append",
+                    default=[],
+                    metavar="KEY=VALUE",
+                    help="one value of the chart; may be repeated",
+                ),
+                flag("--dry-run", help="print the objects and change nothing"),
+                flag("--no-wait", help="return before the master answers"),
+                arg("--timeout", type=int, default=600, metavar="SECONDS", help="of the wait"),
+            ),
+        ),
+    ),
+)
+
 NOUN = Command(
     "deploy|d",
     "manage deployments",
@@ -132,5 +177,5 @@ NOUN = Command(
         flag("--no-preflight-checks", help="accepted for older scripts"),
         flag("--no-wait-for-master", help="accepted for older scripts"),
     ),
-    commands=(_LOCAL,),
+    commands=(_KUBERNETES, _LOCAL),
 )

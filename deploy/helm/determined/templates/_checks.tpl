@@ -1,0 +1,58 @@
+{{/* Values that contradict each other, or that this product does not have. */}}
+{{- define "determined.check" -}}
+{{- $v := .Values -}}
+{{- if kindIs "invalid" $v.maxSlotsPerPod -}}
+{{- fail "maxSlotsPerPod must be set: the slots of one pod, which is the greatest common divisor of the slots of your nodes; 0 for a cluster without slots" -}}
+{{- end -}}
+{{- if and (eq $v.slotType "cpu") (not $v.slotResourceRequests.cpu) -}}
+{{- fail "slotResourceRequests.cpu must say how many CPUs a slot has, because slotType is cpu" -}}
+{{- end -}}
+{{- $password := $v.initialUserPassword | default $v.defaultPassword | default "" -}}
+{{- if $password -}}
+{{- if not (and (ge (len $password) 8) (regexMatch "[A-Z]" $password) (regexMatch "[a-z]" $password) (regexMatch "[0-9]" $password)) -}}
+{{- fail "initialUserPassword must have at least 8 characters, with an upper-case letter, a lower-case letter and a digit; leave it out for a random one" -}}
+{{- end -}}
+{{- end -}}
+{{- if and $v.db.hostAddress (not $v.db.password) -}}
+{{- fail "db.password must be set with db.hostAddress: the password of the user db.user there" -}}
+{{- end -}}
+{{- if and $v.db.certResourceName (not $v.db.sslRootCert) -}}
+{{- fail "db.sslRootCert must name the certificate's key in db.certResourceName" -}}
+{{- end -}}
+{{- if and (or $v.determinedMasterPort $v.determinedMasterScheme) (not $v.determinedMasterHost) -}}
+{{- fail "determinedMasterPort and determinedMasterScheme need determinedMasterHost: set it, or remove them" -}}
+{{- end -}}
+{{- if and $v.ingress.enabled $v.openshiftRoute.enabled -}}
+{{- fail "ingress.enabled and openshiftRoute.enabled must not both be true: choose one" -}}
+{{- end -}}
+{{- range $name := list "oidc" "scim" "saml" -}}
+{{- if (index $v $name | default dict).enabled -}}
+{{- fail (printf "%s.enabled must be false: users sign in with passwords" $name) -}}
+{{- end -}}
+{{- end -}}
+{{- if ($v.genai | default dict).version -}}
+{{- fail "genai.version must be empty: that product is not part of this one" -}}
+{{- end -}}
+{{- if ne ($v.logging.type | default "default") "default" -}}
+{{- fail (printf "logging.type must be default, not %s: logs are kept in the database" $v.logging.type) -}}
+{{- end -}}
+{{- include "determined.checkStorage" $v.checkpointStorage -}}
+{{- range $i, $more := $v.additional_resource_managers -}}
+{{- range $key := list "kubeconfig_secret_name" "kubeconfig_secret_value" -}}
+{{- if not (index $more.resource_manager $key) -}}
+{{- fail (printf "additional_resource_managers[%d].resource_manager.%s must be set: a Secret of this namespace and its key have the kubeconfig" $i $key) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "determined.checkStorage" -}}
+{{- $needs := dict "shared_fs" "hostPath" "directory" "containerPath" "gcs" "bucket" "s3" "bucket" "azure" "container" -}}
+{{- $key := index $needs .type -}}
+{{- if not (index . $key) -}}
+{{- fail (printf "checkpointStorage.%s must be set for type %s" $key .type) -}}
+{{- end -}}
+{{- if and .connection_string (or .account_url .credential) -}}
+{{- fail "checkpointStorage.connection_string must not be set with account_url or credential: remove one of them" -}}
+{{- end -}}
+{{- end -}}

@@ -1,0 +1,1 @@
+"""`det deploy kubernetes`: installs the chart with Helm."""
