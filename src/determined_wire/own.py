@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from determined_wire.proto import Double, Int32, JsonObject, Message, Timestamp
 from determined_wire.rest.trials import ReportTrialMetricsRequest
 from determined_wire.rest.types.agent import Agent
+from determined_wire.rest.types.resourcepool import ResourcePool
 from determined_wire.rest.types.shared import Pagination
 
 
@@ -49,6 +50,17 @@ class RestingAgent(Agent, frozen=True):
     __absent__ = frozenset(("resting_until", "failed_starts"))
     resting_until: Timestamp | None = None
     failed_starts: Int32 | None = None
+
+
+class PricedResourcePool(ResourcePool, frozen=True):
+    """A resource pool in a list.
+
+    `price_per_hour` is the usual price of one of its machines in US dollars. It is absent if it is
+    unknown, and in a pool without machines on demand.
+    """
+
+    __absent__ = frozenset(("price_per_hour",))
+    price_per_hour: Double | None = None
 
 
 class GetLoopStallRequest(Message, frozen=True):

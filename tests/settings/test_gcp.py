@@ -119,6 +119,18 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         {"base_config": {"metadata": {"items": [{"key": "startup-script", "value": "x"}]}}},
         'base_config.metadata.items[0].key: "startup-script" is the master\'s own: give prov',
     ),
+    (
+        {"boot_disk_iops": 3000},
+        "boot_disk_iops: has no effect on pd-standard: remove it, or set boot_disk_type",
+    ),
+    (
+        {"boot_disk_type": "pd-extreme", "boot_disk_iops": 0},
+        "boot_disk_iops: must be >= 1 but found 0",
+    ),
+    (
+        {"instance_slots": 4},
+        "instance_slots: is for types that are not known, and n1-standard-8 is: remove it",
+    ),
     ({"name_prefix": "1x"}, 'name_prefix: "1x" cannot begin a name: use lower-case letters'),
     ({"instance_type": {"machine_type": "n1-standard"}}, "instance_type.machine_type: "),
     (
@@ -142,3 +154,13 @@ def test_a_mistake_is_refused_with_its_remedy(
 ) -> None:
     [problem] = problems(tmp_path, {**LEAST, **options})
     assert problem.startswith(text)
+
+
+def test_a_type_that_is_not_known_is_taken_with_its_slots(tmp_path: Path) -> None:
+    kind = {"machine_type": "a9-ultragpu-8g"}
+    [problem] = problems(tmp_path, {**LEAST, "instance_type": kind})
+    assert problem.startswith('instance_type.machine_type: "a9-ultragpu-8g" is no known')
+    assert problem.endswith("or set instance_slots to the GPUs that it comes with")
+    found = gcp(tmp_path, instance_type=kind, instance_slots=8)
+    assert found.gpus == 8
+    assert gcp(tmp_path).gpus == 4

@@ -162,6 +162,18 @@ def test_keys_without_effect_are_reported(tmp_path: Path, option: str) -> None:
     assert [w for w in warnings if w.startswith(f"{AT}.{NO_EFFECT[option]}")], warnings
 
 
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.1.2.3", "[::1]"])
+def test_a_master_url_of_loopback_is_reported(tmp_path: Path, host: str) -> None:
+    warnings = read(tmp_path, f"type: local, master_url: 'http://{host}:8080'").warnings
+    assert [w for w in warnings if w.startswith(f"{AT}.master_url: names this computer alone")]
+
+
+def test_a_master_url_that_machines_reach_is_not_reported(tmp_path: Path) -> None:
+    for url in ("http://10.0.0.1:8080", "http://det.example:8080", "http://local-ipv4"):
+        warnings = read(tmp_path, f"type: local, master_url: '{url}'").warnings
+        assert not [w for w in warnings if "master_url" in w]
+
+
 @covers(f"{E} c.3.scripts")
 def test_scripts_and_the_options_of_agents_are_shown_to_nobody(tmp_path: Path) -> None:
     text = "type: local, startup_script: s3cret, container_startup_script: s3cret"

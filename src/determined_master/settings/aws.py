@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta
 
 from determined_master.domain.config.schema.problems import ProblemReport
-from determined_master.domain.machines.aws_instances import SLOTS
+from determined_master.domain.machines.aws_instances import TYPES
 from determined_master.settings.provider import Provider, check_agent_image
 
 Struct = msgspec.Struct
@@ -45,12 +46,20 @@ class AwsProvider(Provider, frozen=True, kw_only=True):
     ] = ""
     instance_type: Annotated[str, Meta(description="Instance type.")] = "g4dn.metal"
     instance_slots: Annotated[
-        Count | None, Meta(description="GPUs of an instance_type that is not known.")
+        Count | None,
+        Meta(description="GPUs of the instance type; needed for one that is not known."),
     ] = None
     cpu_slots_allowed: Annotated[
         bool, Meta(description="Whether a machine without GPUs is one slot.")
     ] = False
     root_volume_size: Annotated[int, Meta(ge=100, description="GB of the disk.")] = 200
+    root_volume_type: Annotated[
+        Literal["gp2", "gp3", "io1", "io2"], Meta(description="Type of the disk.")
+    ] = "gp2"
+    root_volume_iops: Annotated[
+        int | None,
+        Meta(description="IOPS of the disk; required for io1 and io2, possible for gp3."),
+    ] = None
     ssh_key_name: Annotated[str, Meta(description="Required. Key pair for ssh.")] = ""
     instance_name: Annotated[str, Meta(description="Tag Name of machines.")] = (
         "determined-ai-agent"
@@ -106,18 +115,55 @@ def check_aws(aws: AwsProvider, at: str, report: ProblemReport) -> None:
             "would be found again; use another, as managed_by"
         )
         report.problem(f"{at}.tag_key", text)
-    if aws.instance_type not in SLOTS and aws.instance_slots is None:
+    if aws.instance_type not in TYPES and aws.instance_slots is None:
         text = (
             f'"{aws.instance_type}" is not known: set instance_slots to the number of its GPUs, '
-            f"or use one of {', '.join(sorted(SLOTS))}"
+            f"or use one of {', '.join(sorted(TYPES))}"
         )
         report.problem(f"{at}.instance_type", text)
+    if problem := iops_problem(aws):
+        report.problem(f"{at}.root_volume_iops", problem)
     for i, tag in enumerate(aws.custom_tags):
         if not tag.key or tag.key.lower().startswith("aws:"):
             text = f'"{tag.key}" is no key of a tag: it must not be empty or begin with aws:'
             report.problem(f"{at}.custom_tags[{i}].key", text)
     if aws.spot and (problem := price_problem(aws.spot_max_price)):
         report.problem(f"{at}.spot_max_price", problem)
+
+
+class IopsBounds(NamedTuple):
+    """What AWS takes for a type of disk."""
+
+    least: int
+    most: int
+    per_gb: int
+
+
+IOPS: Mapping[str, IopsBounds] = {
+    "gp3": IopsBounds(3000, 80000, 500),
+    "io1": IopsBounds(100, 64000, 50),
+    "io2": IopsBounds(100, 256000, 1000),
+}
+
+
+def iops_problem(aws: AwsProvider) -> str:
+    """Why the IOPS of the disk are invalid; empty for valid ones."""
+    kind, iops = aws.root_volume_type, aws.root_volume_iops
+    bounds = IOPS.get(kind)
+    if iops is None:
+        if kind not in ("io1", "io2"):
+            return ""
+        return f"is required with root_volume_type {kind}: give a number of IOPS, or use gp3"
+    if bounds is None:
+        return f"has no effect on {kind}: remove it, or set root_volume_type to gp3, io1 or io2"
+    # AWS never demands more than the least number of a type.
+    most = max(bounds.least, min(bounds.most, bounds.per_gb * aws.root_volume_size))
+    if bounds.least <= iops <= most:
+        return ""
+    return (
+        f"must be from {bounds.least} to {most} for {kind} of {aws.root_volume_size} GB but found "
+        f"{iops}"
+    )
 
 
 def price_problem(price: str) -> str:

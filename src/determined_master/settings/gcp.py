@@ -10,7 +10,11 @@ from msgspec import Meta
 
 from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.schema.values import type_name
-from determined_master.domain.machines.gcp_machines import gpu_problem, machine_type_problem
+from determined_master.domain.machines.gcp_machines import (
+    gpu_problem,
+    machine_type_problem,
+    spec_of,
+)
 from determined_master.settings.provider import Provider, check_agent_image
 from determined_master.settings.reader import Seconds
 
@@ -71,6 +75,10 @@ class GcpProvider(Provider, frozen=True, kw_only=True):
         ),
     ] = ""
     boot_disk_type: Annotated[str, Meta(description="Only its last part matters.")] = "pd-standard"
+    boot_disk_iops: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(description="IOPS of the disk; only for pd-extreme and hyperdisks."),
+    ] = None
     labels: Annotated[dict[str, Any], Meta(description="Custom labels.")] = msgspec.field(
         default_factory=dict
     )
@@ -91,6 +99,13 @@ class GcpProvider(Provider, frozen=True, kw_only=True):
     network_tags: Annotated[tuple[str, ...], Meta(description="For firewall rules.")] = ()
     service_account: GcpServiceAccount = GcpServiceAccount()
     instance_type: GcpInstanceType = GcpInstanceType()
+    instance_slots: Annotated[
+        Annotated[int, Meta(ge=0)] | None,
+        Meta(
+            description="GPUs that a machine_type comes with, where the master does not know the "
+            "type; gpu_type and gpu_num are then not used."
+        ),
+    ] = None
     cpu_slots_allowed: Annotated[
         bool, Meta(description="Whether a machine without GPUs is one slot.")
     ] = False
@@ -100,6 +115,17 @@ class GcpProvider(Provider, frozen=True, kw_only=True):
     use_cloud_logging: Annotated[
         bool, Meta(description="Whether the agent's output goes to Cloud Logging.")
     ] = False
+
+    @property
+    def has_own_slots(self) -> bool:
+        """Whether `instance_slots` describes a type that the master does not know."""
+        return self.instance_slots is not None and spec_of(self.instance_type.machine_type) is None
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of a machine."""
+        own = self.instance_slots if self.has_own_slots else None
+        return self.instance_type.gpu_num if own is None else own
 
 
 def check_gcp(gcp: GcpProvider, at: str, report: ProblemReport) -> None:
@@ -118,11 +144,24 @@ def check_gcp(gcp: GcpProvider, at: str, report: ProblemReport) -> None:
             f"gpu_num; they are {kind.gpu_num} x {kind.gpu_type or 'none'} now)"
         )
         report.problem(f"{at}.instance_type.machine_type", text)
+    elif gcp.has_own_slots:
+        pass  # a newer type than the master knows
     elif problem := machine_type_problem(kind.machine_type):
         report.problem(f"{at}.instance_type.machine_type", problem)
-    key, problem = gpu_problem(kind.machine_type, kind.gpu_type, kind.gpu_num)
-    if problem and kind.machine_type:
-        report.problem(f"{at}.instance_type.{key}", problem)
+    else:
+        key, problem = gpu_problem(kind.machine_type, kind.gpu_type, kind.gpu_num)
+        if problem:
+            report.problem(f"{at}.instance_type.{key}", problem)
+        if gcp.instance_slots is not None:
+            text = f"is for types that are not known, and {kind.machine_type} is: remove it"
+            report.problem(f"{at}.instance_slots", text)
+    disk = gcp.boot_disk_type.rpartition("/")[2]
+    if gcp.boot_disk_iops is not None and not disk.startswith(("pd-extreme", "hyperdisk-")):
+        text = (
+            f"has no effect on {disk}: remove it, or set boot_disk_type to pd-extreme or "
+            "hyperdisk-balanced"
+        )
+        report.problem(f"{at}.boot_disk_iops", text)
     net = gcp.network_interface
     if bool(net.network) != bool(net.subnetwork):
         missing = "subnetwork" if net.network else "network"

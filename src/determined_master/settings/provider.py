@@ -6,6 +6,7 @@ named in `settings.providers.PROVIDERS`.
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -72,6 +73,13 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     ] = msgspec.field(default=1200.0, name="max_agent_starting_period")
     min_instances: Annotated[int, Meta(ge=0, description="Minimum number of machines.")] = 0
     max_instances: Annotated[int, Meta(ge=1, description="Maximum number of machines.")] = 5
+    price_per_hour: Annotated[
+        float | None,
+        Meta(
+            description="Dollars an hour of a machine, where they differ from the list price that "
+            "the master knows, or it knows none."
+        ),
+    ] = None
     launch_error_timeout_s: Annotated[
         Seconds,
         Meta(
@@ -91,6 +99,10 @@ _NEEDED = {
     "agent_docker_runtime": "runtime of Docker's that runs agents",
 }
 """Without these no agent would start on any machine."""
+
+
+MAX_PRICE = 10_000
+"""Dollars an hour; a higher price is a mistake."""
 
 
 class MasterUrl(NamedTuple):
@@ -125,6 +137,14 @@ def split_master_url(url: str) -> MasterUrl:
     return MasterUrl(parts.scheme, parts.hostname or "", port or 0)
 
 
+def is_loopback(host: str) -> bool:
+    """Whether a host is the computer that uses the name."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host.lower().rstrip(".") in ("localhost", "localhost.localdomain")
+
+
 def check_agent_image(provider: Provider, at: str, report: ProblemReport) -> None:
     """Report a missing image: a machine of a cloud would be paid for and never join."""
     if not provider.agent_docker_image:
@@ -150,6 +170,10 @@ def check_common(provider: Provider, at: str, report: ProblemReport) -> None:
     for name in ("max_idle_agent_period", "max_agent_starting_period"):
         if getattr(provider, f"{name}_s") <= 0:
             report.problem(f"{at}.{name}", 'must be longer than 0, such as "20m"')
+    price = provider.price_per_hour
+    if price is not None and not 0 <= price <= MAX_PRICE:
+        text = f"must be from 0 to {MAX_PRICE} dollars but found {price:g}"
+        report.problem(f"{at}.price_per_hour", text)
     for name, what in _NEEDED.items():
         if not getattr(provider, name):
             text = f"is empty: name the {what}, or remove the option"
@@ -161,6 +185,13 @@ def check_common(provider: Provider, at: str, report: ProblemReport) -> None:
         text = "has no effect without launch_error_timeout: failures never count"
         report.warn(f"{at}.launch_error_retries", text)
     try:
-        split_master_url(provider.master_url)
+        url = split_master_url(provider.master_url)
     except ValueError as error:
         report.problem(f"{at}.master_url", str(error))
+        return
+    if is_loopback(url.host):
+        text = (
+            f"names this computer alone ({url.host}), and machines will not reach the master "
+            "there: give an address that they reach, or leave it out in the same cloud"
+        )
+        report.warn(f"{at}.master_url", text)

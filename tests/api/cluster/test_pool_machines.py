@@ -57,6 +57,7 @@ TYPES = {
         accelerator="8 x T4",
         location="us-east-1",
         is_preemptible=True,
+        price_per_hour=3.1,
     ),
     "west": MachineType(slots=0, instance_type="n1-standard-32", location="us-west1-b"),
 }
@@ -97,6 +98,9 @@ async def test_the_list_shows_the_machine_type_of_a_pool(client: Client) -> None
     assert (east["slotType"], west["slotType"]) == ("TYPE_CUDA", "TYPE_UNSPECIFIED")
     assert (east["preemptible"], west["preemptible"]) == (True, False)
     assert (east["maxIdleAgentPeriod"], east["maxAgentStartingPeriod"]) == (300, 1200)
+    assert east["pricePerHour"] == 3.1
+    assert "pricePerHour" not in west
+    assert "pricePerHour" not in plain
     assert east["agentDockerNetwork"] == "host"
     assert east["startupScript"] == east["containerStartupScript"] == ""
     assert east["details"]["aws"]["sshKeyName"] == "ops"

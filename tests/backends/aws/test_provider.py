@@ -86,6 +86,17 @@ async def test_machines_are_asked_for_by_one_call(
     assert "--env DET_MACHINE_CLOUD=aws" in script
 
 
+@covers("scheduling-and-provisioning c.7.volume")
+async def test_the_disk_has_the_type_and_iops_of_the_settings(
+    ec2_server: Ec2Server, aws_metadata_url: str
+) -> None:
+    call = await launched(
+        ec2_server, aws_metadata_url, root_volume_type="gp3", root_volume_iops=6000
+    )
+    assert call["BlockDeviceMapping.1.Ebs.VolumeType"] == "gp3"
+    assert call["BlockDeviceMapping.1.Ebs.Iops"] == "6000"
+
+
 @covers("scheduling-and-provisioning c.7.tags c.7.name c.7.tag")
 async def test_machines_are_tagged_and_custom_tags_take_no_place_of_ours(
     ec2_server: Ec2Server, aws_metadata_url: str

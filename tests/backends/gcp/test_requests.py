@@ -39,6 +39,7 @@ async def test_machines_are_asked_for_by_one_call(
         "sourceImage": IMAGE,
         "diskSizeGb": "200",
         "diskType": "pd-standard",
+        "labels": kind["labels"],
     }
     assert "serviceAccounts" not in kind
 
@@ -98,8 +99,9 @@ async def test_base_config_lies_under_what_is_set(
         gcp_server,
         gcp_metadata_url,
         base_config=base,
-        boot_disk_type="zones/us-west1-b/diskTypes/pd-ssd",
+        boot_disk_type="zones/us-west1-b/diskTypes/hyperdisk-balanced",
         boot_disk_size=300,
+        boot_disk_iops=5000,
         network_tags=("web",),
         service_account=GcpServiceAccount(email="a@b"),
         instance_type=GcpInstanceType(
@@ -117,7 +119,8 @@ async def test_base_config_lies_under_what_is_set(
         "automaticRestart": False,
     }
     assert [disk.get("deviceName") for disk in kind["disks"]] == [None, "mine"]
-    assert kind["disks"][0]["initializeParams"]["diskType"] == "pd-ssd"
+    assert kind["disks"][0]["initializeParams"]["diskType"] == "hyperdisk-balanced"
+    assert kind["disks"][0]["initializeParams"]["provisionedIops"] == "5000"
     assert kind["disks"][0]["initializeParams"]["diskSizeGb"] == "300"
     assert kind["networkInterfaces"] == [{"network": "mine"}]
     assert kind["tags"] == {"items": ["web"]}
@@ -178,3 +181,17 @@ async def test_the_masters_host_is_what_the_cloud_says(
     body = await launched(gcp_server, gcp_metadata_url, master_url=url)
     address = body["instanceProperties"]["metadata"]["items"][1]["value"]
     assert address == f"http://{host}:{9000 if alias else 8080}"
+
+
+async def test_a_type_that_is_not_known_is_sent_with_the_slots_of_the_settings(
+    gcp_server: GcpServer, gcp_metadata_url: str
+) -> None:
+    body = await launched(
+        gcp_server,
+        gcp_metadata_url,
+        instance_type=GcpInstanceType(machine_type="a9-ultragpu-8g"),
+        instance_slots=8,
+    )
+    kind = body["instanceProperties"]
+    assert kind["machineType"] == "a9-ultragpu-8g"
+    assert "guestAccelerators" not in kind

@@ -31,8 +31,23 @@ def test_list_prints_one_row_per_pool(det: Det, master: FakeMaster) -> None:
     master.routes[("GET", "/api/v1/resource-pools")] = (200, page)
     header, row = det("rp", "list", "--csv").out.splitlines()
     assert header.startswith("Name,Agents,Slots,Used,Slot Type")
-    assert row == "gpus,2,8,3,cuda,1/200,priority,compute,4,2,large"
+    assert row == "gpus,2,8,3,cuda,1/200,priority,compute,4,2,,,,,large"
     assert json.loads(det("rp", "list", "--json").out) == [POOL]
+
+
+@pytest.mark.parametrize(
+    ("price", "shown"),
+    [({}, ""), ({"pricePerHour": 0.526}, "0.53"), ({"pricePerHour": 0}, "0.00")],
+)
+def test_list_has_the_machines_of_a_pool_on_demand(
+    det: Det, master: FakeMaster, price: dict[str, float], shown: str
+) -> None:
+    machines = {"instanceType": "g4dn.xlarge", "minAgents": 1, "maxAgents": 5}
+    page = canned.page("resourcePools", {**POOL, **machines, **price})
+    master.routes[("GET", "/api/v1/resource-pools")] = (200, page)
+    header, row = det("rp", "list", "--csv").out.splitlines()
+    assert "Machine Type,Min Machines,Max Machines,USD/Hour" in header
+    assert row.endswith(f",g4dn.xlarge,1,5,{shown},large")
 
 
 @pytest.mark.parametrize(

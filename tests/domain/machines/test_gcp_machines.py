@@ -11,6 +11,8 @@ from determined_master.domain.machines.gcp_machines import (
     gpu_problem,
     machine_type_problem,
     min_cpu_platform,
+    price_per_hour,
+    spec_of,
 )
 
 TYPES = [
@@ -115,3 +117,33 @@ def test_a_type_may_come_with_gpus(name: str, gpus: tuple[str, int] | None) -> N
 )
 def test_a_type_has_an_oldest_platform_where_gcp_takes_one(name: str, platform: str) -> None:
     assert min_cpu_platform(name) == platform
+
+
+@pytest.mark.parametrize(
+    ("name", "vcpus", "memory_gib"),
+    [
+        ("n1-standard-8", 8, 30.0),
+        ("custom-8-16384", 8, 16.0),
+        ("n2-custom-4-8192", 4, 8.0),
+        ("e2-medium", 2, 4.0),
+        ("c3-standard-22-lssd", 22, 88.0),
+        ("a3-highgpu-8g", 208, 1872.0),
+    ],
+)
+def test_a_type_has_processors_and_memory(name: str, vcpus: int, memory_gib: float) -> None:
+    spec = spec_of(name)
+    assert spec is not None
+    assert (spec.vcpus, spec.memory_gib) == (vcpus, memory_gib)
+
+
+def test_the_price_is_of_processors_memory_and_attached_gpus() -> None:
+    plain = price_per_hour("n1-standard-8", "", 0, is_spot=False)
+    assert plain == pytest.approx(8 * 0.031611 + 30 * 0.004237, abs=1e-4)
+    with_gpus = price_per_hour("n1-standard-8", "nvidia-tesla-t4", 2, is_spot=False)
+    assert with_gpus == pytest.approx(plain + 2 * 0.35)
+    spot = price_per_hour("n1-standard-8", "nvidia-tesla-t4", 2, is_spot=True)
+    assert spot is not None
+    assert spot < with_gpus / 2
+    assert price_per_hour("a2-highgpu-1g", "nvidia-tesla-a100", 1, is_spot=False) == 3.673
+    assert price_per_hour("a4-highgpu-8g", "nvidia-b200", 8, is_spot=False) is None
+    assert price_per_hour("x9-standard-8", "", 0, is_spot=False) is None

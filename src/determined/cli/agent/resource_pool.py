@@ -75,6 +75,10 @@ _HEADERS = (
     "Default For",
     "Queued Jobs",
     "Scheduled Jobs",
+    "Machine Type",
+    "Min Machines",
+    "Max Machines",
+    "USD/Hour",
     "Description",
 )
 
@@ -143,5 +147,19 @@ def _row(pool: Dict[str, Any]) -> List[Any]:
         ", ".join(name for name, is_so in uses if is_so),
         pool["stats"]["queuedCount"],
         pool["stats"]["scheduledCount"],
+        *_machines(pool),
         pool["description"],
+    ]
+
+
+def _machines(pool: Dict[str, Any]) -> List[Any]:
+    """Type, minimum, maximum and price of machines on demand; empty cells for other pools."""
+    if not pool.get("instanceType"):
+        return [""] * 4
+    price = pool.get("pricePerHour")
+    return [
+        pool["instanceType"],
+        pool.get("minAgents", 0),
+        pool.get("maxAgents", 0),
+        "" if price is None else f"{price:.2f}",
     ]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
 from determined_master.api.cluster.pool_machines import device_type, machine_fields
 from determined_master.api.http.access import SIGNED_IN
+from determined_master.api.http.protojson import encode, ready
 from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import cut
 from determined_master.services.cluster.pool_bindings import PoolBindings
 from determined_master.services.cluster.pools import PoolFacts, Pools
 from determined_master.settings.pools import Scheduler
+from determined_wire import own
 from determined_wire.rest import resource_pools as wire
 from determined_wire.rest.types.device import DeviceType
 from determined_wire.rest.types.job import QueueStats
@@ -73,7 +73,11 @@ def _pool(pool: PoolFacts) -> ResourcePool:
     )
     if pool.machines is None:
         return shown
-    return replace(shown, **machine_fields(pool.machines, details))
+    fields = {name: getattr(shown, name) for name in shown.__struct_fields__}
+    fields |= machine_fields(pool.machines, details)
+    price = pool.machines.type.price_per_hour
+    # Written here, since a list of ResourcePool has no field for the price.
+    return ready(ResourcePool, encode(own.PricedResourcePool(**fields, price_per_hour=price)))
 
 
 def _priority(scheduler: Scheduler) -> ResourcePoolPrioritySchedulerDetail | None:

@@ -8,7 +8,11 @@ from typing import Any
 import msgspec
 
 from determined_master.backends.cloud.start_script import SlotType
-from determined_master.domain.machines.aws_instances import accelerator, gpus_of
+from determined_master.domain.machines.aws_instances import (
+    accelerator,
+    gpus_of,
+    price_per_hour,
+)
 from determined_master.domain.machines.scaling import Machine, MachineState, MachineType
 from determined_master.settings.aws import LAUNCH_TAG, ON_DEMAND_PRICE, POOL_TAG, AwsProvider
 
@@ -49,6 +53,11 @@ def machine_type(aws: AwsProvider, region: str) -> MachineType:
         accelerator=accelerator(aws.instance_type, gpus),
         location=region,
         is_preemptible=aws.spot,
+        price_per_hour=(
+            aws.price_per_hour
+            if aws.price_per_hour is not None
+            else price_per_hour(aws.instance_type, is_spot=aws.spot)
+        ),
     )
 
 
@@ -159,7 +168,12 @@ def _machine(terms: Ec2Terms) -> dict[str, Any]:
         interface["SubnetId"] = net.subnet_id
     if net.security_group_id:
         interface["Groups"] = [net.security_group_id]
-    disk = {"VolumeSize": aws.root_volume_size, "VolumeType": "gp2", "DeleteOnTermination": True}
+    disk = {
+        "VolumeSize": aws.root_volume_size,
+        "VolumeType": aws.root_volume_type,
+        "DeleteOnTermination": True,
+        **({"Iops": aws.root_volume_iops} if aws.root_volume_iops is not None else {}),
+    }
     found: dict[str, Any] = {
         "ImageId": aws.image_id,
         "InstanceType": aws.instance_type,

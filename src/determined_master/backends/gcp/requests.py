@@ -9,7 +9,11 @@ from typing import Any
 import msgspec
 
 from determined_master.backends.cloud.start_script import SlotType
-from determined_master.domain.machines.gcp_machines import accelerator, min_cpu_platform
+from determined_master.domain.machines.gcp_machines import (
+    accelerator,
+    min_cpu_platform,
+    price_per_hour,
+)
 from determined_master.domain.machines.gcp_names import label_value
 from determined_master.domain.machines.scaling import Machine, MachineState, MachineType
 from determined_master.ports import MachineSite
@@ -50,19 +54,27 @@ def machine_type(gcp: GcpProvider, zone: str) -> MachineType:
     kind = gcp.instance_type
     slots = slot_type(gcp)
     return MachineType(
-        slots=kind.gpu_num or (1 if slots == "cpu" else 0),
+        slots=gcp.gpus or (1 if slots == "cpu" else 0),
         device_type="" if slots == "none" else slots,
         instance_type=kind.machine_type,
         image=gcp.boot_disk_source_image,
-        accelerator=accelerator(kind.gpu_type, kind.gpu_num),
+        accelerator="" if gcp.has_own_slots else accelerator(kind.gpu_type, kind.gpu_num),
         location=zone,
         is_preemptible=kind.preemptible,
+        price_per_hour=_price(gcp),
     )
+
+
+def _price(gcp: GcpProvider) -> float | None:
+    if gcp.price_per_hour is not None:
+        return gcp.price_per_hour
+    kind = gcp.instance_type
+    return price_per_hour(kind.machine_type, kind.gpu_type, kind.gpu_num, is_spot=kind.preemptible)
 
 
 def slot_type(gcp: GcpProvider) -> SlotType:
     """The slots: GPUs where there are any, else all processors where that is enabled."""
-    if gcp.instance_type.gpu_num:
+    if gcp.gpus:
         return "cuda"
     return "cpu" if gcp.cpu_slots_allowed else "none"
 
@@ -116,7 +128,7 @@ def properties(terms: ComputeTerms, token: str) -> dict[str, Any]:
         "machineType": kind.machine_type,
         "labels": labels,
         "metadata": {**metadata, "items": [*items, *metadata.get("items", ())]},
-        "disks": [_boot_disk(gcp), *base.get("disks", ())],
+        "disks": [_boot_disk(gcp, labels), *base.get("disks", ())],
         **({"minCpuPlatform": platform} if platform else {}),
         "scheduling": {
             **base.get("scheduling", {}),
@@ -126,7 +138,7 @@ def properties(terms: ComputeTerms, token: str) -> dict[str, Any]:
     }
     if kind.preemptible:  # GCP accepts nothing else with it
         found["scheduling"]["automaticRestart"] = False
-    if kind.gpu_num:
+    if kind.gpu_num and not gcp.has_own_slots:
         gpus = {"acceleratorType": kind.gpu_type, "acceleratorCount": kind.gpu_num}
         found["guestAccelerators"] = [gpus]
     if gcp.network_tags:
@@ -149,16 +161,17 @@ def machine_of(instance: Mapping[str, Any]) -> Machine:
     )
 
 
-def _boot_disk(gcp: GcpProvider) -> dict[str, Any]:
-    return {
-        "boot": True,
-        "autoDelete": True,
-        "initializeParams": {
-            "sourceImage": gcp.boot_disk_source_image,
-            "diskSizeGb": str(gcp.boot_disk_size),
-            "diskType": gcp.boot_disk_type.rpartition("/")[2],
-        },
+def _boot_disk(gcp: GcpProvider, labels: Mapping[str, str]) -> dict[str, Any]:
+    """The disk has the machine's labels: they find who pays for a disk, too."""
+    parameters: dict[str, Any] = {
+        "sourceImage": gcp.boot_disk_source_image,
+        "diskSizeGb": str(gcp.boot_disk_size),
+        "diskType": gcp.boot_disk_type.rpartition("/")[2],
+        "labels": dict(labels),
     }
+    if gcp.boot_disk_iops is not None:
+        parameters["provisionedIops"] = str(gcp.boot_disk_iops)
+    return {"boot": True, "autoDelete": True, "initializeParams": parameters}
 
 
 def _interface(gcp: GcpProvider) -> dict[str, Any]:

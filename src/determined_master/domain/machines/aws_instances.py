@@ -1,70 +1,17 @@
-"""The instance types of AWS: number of slots, and accelerator.
+"""The instance types of AWS: number of slots, accelerator and price (`types/aws.json`).
 
 A type that is not listed can be used with `instance_slots`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
-_ON_GPUS: dict[int, dict[str, str]] = {
-    1: {
-        "g4dn": "xlarge 2xlarge 4xlarge 8xlarge 16xlarge",
-        "g5": "xlarge 2xlarge 4xlarge 8xlarge 16xlarge",
-        "p2": "xlarge",
-        "p3": "2xlarge",
-    },
-    4: {"g4dn": "12xlarge", "g5": "12xlarge 24xlarge", "p3": "8xlarge"},
-    8: {
-        "g4dn": "metal",
-        "g5": "48xlarge",
-        "p2": "8xlarge",
-        "p3": "16xlarge",
-        "p3dn": "24xlarge",
-        "p4d": "24xlarge",
-    },
-    16: {"p2": "16xlarge"},
-}
-_M5 = "large xlarge 2xlarge 4xlarge 8xlarge 12xlarge 16xlarge 24xlarge"
-_C5 = "large xlarge 2xlarge 4xlarge 9xlarge 12xlarge 18xlarge 24xlarge"
-_WITHOUT_GPUS: dict[str, str] = {
-    "t2": "medium large xlarge 2xlarge",
-    "t3": "nano micro small medium large xlarge 2xlarge",
-    "c4": "large xlarge 2xlarge 4xlarge 8xlarge",
-    "c5": _C5,
-    "c5d": _C5,
-    "c5n": "large xlarge 2xlarge 4xlarge 9xlarge 18xlarge",
-    "m4": "large xlarge 2xlarge 4xlarge 10xlarge 16xlarge",
-    "m5": _M5,
-    "m5d": _M5,
-    "m5dn": _M5,
-    "m5n": _M5,
-    "m5zn": "large xlarge 2xlarge 3xlarge 6xlarge 12xlarge",
-    "m6i": "large xlarge 2xlarge 4xlarge 8xlarge 12xlarge 16xlarge",
-}
-_ACCELERATORS = {
-    "p2": "NVIDIA Tesla K80",
-    "p3": "NVIDIA Tesla V100",
-    "p3dn": "NVIDIA Tesla V100",
-    "p4d": "NVIDIA A100",
-    "g3": "NVIDIA Tesla M60",
-    "g5": "NVIDIA A10G",
-    "g5g": "NVIDIA T4G",
-    "g4dn": "NVIDIA T4",
-}
+from determined_master.domain.machines.catalog import AwsCatalog, TypeSpec, load
 
-
-def _named(families: Mapping[str, str], slots: int) -> Iterator[tuple[str, int]]:
-    for family, sizes in families.items():
-        for size in sizes.split():
-            yield f"{family}.{size}", slots
-
-
-SLOTS: dict[str, int] = {
-    **{name: n for slots, fams in _ON_GPUS.items() for name, n in _named(fams, slots)},
-    **dict(_named(_WITHOUT_GPUS, 0)),
-}
-"""GPUs by instance type; 0 for a known type without GPUs."""
+TYPES: Mapping[str, TypeSpec] = {spec.name: spec for spec in load("aws", AwsCatalog).types}
+_ACCELERATORS = {name.partition(".")[0]: spec.gpu for name, spec in TYPES.items() if spec.gpu}
+"""By family, so that a new size of a known family has its accelerator."""
 
 
 def gpus_of(instance_type: str, instance_slots: int | None) -> int | None:
@@ -72,13 +19,21 @@ def gpus_of(instance_type: str, instance_slots: int | None) -> int | None:
 
     Args:
         instance_type: as AWS calls it.
-        instance_slots: the setting for a type that is not in the table; the table takes
-            precedence.
+        instance_slots: the setting, which takes precedence: the table may be out of date.
     """
-    return SLOTS.get(instance_type, instance_slots)
+    if instance_slots is not None:
+        return instance_slots
+    spec = TYPES.get(instance_type)
+    return spec.gpus if spec is not None else None
 
 
 def accelerator(instance_type: str, gpus: int) -> str:
     """The devices for people, "8 x NVIDIA T4"; empty without devices, or for an unknown kind."""
     name = _ACCELERATORS.get(instance_type.partition(".")[0])
     return f"{gpus} x {name}" if name and gpus else ""
+
+
+def price_per_hour(instance_type: str, *, is_spot: bool) -> float | None:
+    """The usual dollars an hour; None for a type without a known price."""
+    spec = TYPES.get(instance_type)
+    return spec.of(is_spot=is_spot) if spec is not None else None

@@ -1,63 +1,33 @@
-"""GCP's machine types and their GPUs, as of November 2026.
-
-Source: the pages of Compute Engine on machine families, GPU machine types and GPUs for N1.
-"""
+"""GCP's machine types, their GPUs and prices (`types/gcp.json`)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 
-_FAMILIES: Mapping[str, str] = {
-    "n1": "standard highmem highcpu ultramem megamem custom",
-    "n2": "standard highmem highcpu custom",
-    "n2d": "standard highmem highcpu custom",
-    "n4": "standard highmem highcpu custom",
-    "e2": "standard highmem highcpu custom micro small medium",
-    "c2": "standard",
-    "c2d": "standard highmem highcpu",
-    "c3": "standard highmem highcpu",
-    "c3d": "standard highmem highcpu",
-    "c4": "standard highmem highcpu",
-    "c4a": "standard highmem highcpu",
-    "c4d": "standard highmem highcpu",
-    "t2d": "standard",
-    "t2a": "standard",
-    "m1": "ultramem megamem",
-    "m2": "ultramem megamem hypermem",
-    "m3": "ultramem megamem",
-    "h3": "standard",
-    "z3": "highmem",
-}
-"""Families without GPUs of their own, and their classes."""
-_SHARED_CORE = ("micro", "small", "medium")
-"""Classes without a number of processors."""
-_BUILT_IN: Mapping[str, tuple[str, Mapping[str, int]]] = {
-    "a2-highgpu": ("nvidia-tesla-a100", {"1g": 1, "2g": 2, "4g": 4, "8g": 8}),
-    "a2-megagpu": ("nvidia-tesla-a100", {"16g": 16}),
-    "a2-ultragpu": ("nvidia-a100-80gb", {"1g": 1, "2g": 2, "4g": 4, "8g": 8}),
-    "a3-highgpu": ("nvidia-h100-80gb", {"1g": 1, "2g": 2, "4g": 4, "8g": 8}),
-    "a3-edgegpu": ("nvidia-h100-80gb", {"8g": 8}),
-    "a3-megagpu": ("nvidia-h100-mega-80gb", {"8g": 8}),
-    "a3-ultragpu": ("nvidia-h200-141gb", {"8g": 8}),
-    "a4-highgpu": ("nvidia-b200", {"8g": 8}),
-    "a4x-highgpu": ("nvidia-gb200", {"4g": 4}),
-    "g2-standard": (
-        "nvidia-l4",
-        {"4": 1, "8": 1, "12": 1, "16": 1, "24": 2, "32": 1, "48": 4, "96": 8},
-    ),
-    "g4-standard": ("nvidia-rtx-pro-6000", {"48": 1, "96": 2, "192": 4, "384": 8}),
-}
-"""Types that come with GPUs: the GPU, and how many a size has."""
-ATTACHED: Mapping[str, tuple[int, ...]] = {
-    "nvidia-tesla-t4": (1, 2, 4),
-    "nvidia-tesla-p100": (1, 2, 4),
-    "nvidia-tesla-p4": (1, 2, 4),
-    "nvidia-tesla-v100": (1, 2, 4, 8),
-    "nvidia-tesla-k80": (1, 2, 4, 8),
-}
+from determined_master.domain.machines.catalog import (
+    AttachedGpu,
+    Family,
+    GcpCatalog,
+    TypeSpec,
+    load,
+)
+
+_CATALOG = load("gcp", GcpCatalog)
+_FAMILIES: Mapping[str, Family] = {family.name: family for family in _CATALOG.families}
+"""Families without GPUs of their own."""
+_TYPES: Mapping[str, TypeSpec] = {spec.name: spec for spec in _CATALOG.types}
+"""Types with GPUs of their own, and those without a number of processors."""
+_BUILT_IN: dict[str, list[TypeSpec]] = {}
+"""Types that come with GPUs, by family."""
+for _spec in _CATALOG.types:
+    if _spec.gpus:
+        _BUILT_IN.setdefault(_spec.name.rpartition("-")[0], []).append(_spec)
+_GPUS: Mapping[str, AttachedGpu] = {gpu.name: gpu for gpu in _CATALOG.gpus}
+ATTACHED: Mapping[str, tuple[int, ...]] = {gpu.name: gpu.counts for gpu in _CATALOG.gpus}
 """GPUs that are attached to machines of the family n1, and in which numbers."""
-_CUSTOM = re.compile(r"(?:(?P<family>[a-z0-9]+)-)?custom-\d+-\d+(?:-ext)?")
+_CUSTOM = re.compile(r"(?:(?P<family>[a-z0-9]+)-)?custom-(?P<vcpus>\d+)-(?P<mib>\d+)(?:-ext)?")
+_COUNT = re.compile(r"\d{1,4}")
 _SUFFIX = re.compile(r"-(?:lssd|metal|highlssd|standardlssd|nolssd)$")
 _NEWER_CPUS = ("a2-", "g2-standard", "n2-standard")
 _OLDER_CPUS = ("n1-", "custom-", "c2-", "m1-", "m2-")
@@ -65,38 +35,67 @@ _OLDER_CPUS = ("n1-", "custom-", "c2-", "m1-", "m2-")
 
 def built_in_gpus(machine_type: str) -> tuple[str, int] | None:
     """The GPU that a type comes with, and how many; None for a type without."""
-    family, _, size = machine_type.rpartition("-")
-    gpu, sizes = _BUILT_IN.get(family, ("", {}))
-    return (gpu, sizes[size]) if size in sizes else None
+    spec = _TYPES.get(machine_type)
+    return (spec.gpu, spec.gpus) if spec is not None and spec.gpus else None
 
 
 def machine_type_problem(machine_type: str) -> str:
     """Why a machine type cannot be used, and which can; empty for a valid one."""
-    if built_in_gpus(machine_type) is not None or _is_plain(machine_type):
+    if spec_of(machine_type) is not None:
         return ""
     family = machine_type.rpartition("-")[0]
     if family in _BUILT_IN:
-        sizes = ", ".join(f"{family}-{size}" for size in _BUILT_IN[family][1])
-        return f'"{machine_type}" is no size of {family}: use one of {sizes}'
-    return (
-        f'"{machine_type}" is no known machine type: use one as n1-standard-8, custom-8-16384 or '
-        f"a2-highgpu-1g, of the families {', '.join((*_FAMILIES, *_BUILT_IN))}"
+        sizes = ", ".join(spec.name for spec in _BUILT_IN[family])
+        text = f'"{machine_type}" is no size of {family}: use one of {sizes}'
+    else:
+        text = (
+            f'"{machine_type}" is no known machine type: use one as n1-standard-8, '
+            "custom-8-16384 or a2-highgpu-1g, of the families "
+            f"{', '.join((*_FAMILIES, *_BUILT_IN))}"
+        )
+    return f"{text}; or set instance_slots to the GPUs that it comes with"
+
+
+def spec_of(machine_type: str) -> TypeSpec | None:
+    """Processors, memory and price of a machine type, without attached GPUs; None if unknown."""
+    if (spec := _TYPES.get(machine_type)) is not None:
+        return spec
+    if custom := _CUSTOM.fullmatch(machine_type):
+        family = _FAMILIES.get(custom["family"] or "n1")
+        if family is None or not family.has_custom:
+            return None
+        return _priced(machine_type, family, int(custom["vcpus"]), int(custom["mib"]) / 1024)
+    parts = _SUFFIX.sub("", machine_type).split("-")
+    if len(parts) != 3 or not _COUNT.fullmatch(parts[2]):
+        return None
+    family = _FAMILIES.get(parts[0])
+    if family is None or parts[1] not in family.classes:
+        return None
+    vcpus = int(parts[2])
+    return _priced(machine_type, family, vcpus, vcpus * family.classes[parts[1]])
+
+
+def _priced(name: str, family: Family, vcpus: int, memory_gib: float) -> TypeSpec:
+    prices = [
+        round(rates.vcpu * vcpus + rates.gib * memory_gib, 4) if rates is not None else None
+        for rates in (family.on_demand, family.spot)
+    ]
+    return TypeSpec(
+        name=name, vcpus=vcpus, memory_gib=memory_gib, on_demand=prices[0], spot=prices[1]
     )
 
 
-def _is_plain(machine_type: str) -> bool:
-    """Whether it is a type without GPUs of its own."""
-    if custom := _CUSTOM.fullmatch(machine_type):
-        family = custom["family"]
-        return family is None or "custom" in _FAMILIES.get(family, "").split()
-    parts = _SUFFIX.sub("", machine_type).split("-")
-    if parts[1:] and parts[1] in _FAMILIES.get(parts[0], "").split():
-        return len(parts) == 2 if parts[1] in _SHARED_CORE else len(parts) == 3 and _counts(parts)
-    return False
-
-
-def _counts(parts: list[str]) -> bool:
-    return parts[1] != "custom" and parts[2].isdigit()
+def price_per_hour(
+    machine_type: str, gpu_type: str, gpu_num: int, *, is_spot: bool
+) -> float | None:
+    """The usual dollars an hour with attached GPUs; None without a known price."""
+    spec = spec_of(machine_type)
+    price = spec.of(is_spot=is_spot) if spec is not None else None
+    if price is None or not gpu_num or (spec is not None and spec.gpus):
+        return price
+    gpu = _GPUS.get(gpu_type)
+    each = gpu.of(is_spot=is_spot) if gpu is not None else None
+    return round(price + each * gpu_num, 4) if each is not None else None
 
 
 def gpu_problem(machine_type: str, gpu_type: str, gpu_num: int) -> tuple[str, str]:
@@ -126,11 +125,11 @@ def gpu_problem(machine_type: str, gpu_type: str, gpu_num: int) -> tuple[str, st
 
 
 def _unknown(gpu_type: str) -> str:
-    types = [f"{family}-{size}" for family, (gpu, sizes) in _BUILT_IN.items()
-             if gpu == gpu_type for size in sizes]  # fmt: skip
+    types = [spec.name for spec in _TYPES.values() if spec.gpus and spec.gpu == gpu_type]
     if types:
         return f"{gpu_type} comes with the machine types {', '.join(types)}: use one of them"
-    known = ", ".join((*ATTACHED, *dict.fromkeys(gpu for gpu, _ in _BUILT_IN.values())))
+    built_in = dict.fromkeys(spec.gpu for spec in _TYPES.values() if spec.gpus)
+    known = ", ".join((*ATTACHED, *built_in))
     return f'"{gpu_type}" is no known GPU: use one of {known}, or "" for none'
 
 

@@ -36,6 +36,8 @@ class MachineType(msgspec.Struct, frozen=True, kw_only=True):
     """Region or zone; empty while the provider has not reported it."""
     is_preemptible: bool = False
     """Whether the provider may reclaim it at any time."""
+    price_per_hour: float | None = None
+    """Usual US dollars; None if unknown."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
