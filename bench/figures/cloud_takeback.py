@@ -7,8 +7,8 @@ import time
 
 from tests.backends.cloud.ec2_server import Ec2Server
 from tests.e2e import scripts
+from tests.e2e.busy_agents import running_on
 from tests.e2e.cluster import Cluster, Way, until
-from tests.e2e.test_agents import running_on
 from tests.metadata_service import MetadataService, metadata_service
 
 from bench.cloud import POOL, cloud_cluster, experiment, launches

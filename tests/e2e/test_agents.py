@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.covers import covers
 from tests.e2e import scripts
+from tests.e2e.busy_agents import running_on
 from tests.e2e.cluster import APIException, Cluster, until
 from tests.e2e.command_line import det
 from tests.e2e.test_life import config
@@ -21,12 +22,6 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 STAYS = scripts.WAITS.replace("info.latest_checkpoint or ", "")
 """Every run of it trains until it is asked to leave."""
-
-
-def running_on(cluster: Cluster) -> list[str]:
-    """Agents that hold a container now."""
-    agents = cluster.get("/api/v1/agents")["agents"]
-    return sorted(a["id"] for a in agents if a["containers"])
 
 
 def agent(cluster: Cluster, name: str) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 from tests.covers import covers
 from tests.e2e import scripts
+from tests.e2e.busy_agents import running_on
 from tests.e2e.cluster import Cluster, Way, until
 from tests.e2e.conftest import running
-from tests.e2e.test_agents import running_on
 from tests.e2e.test_life import config
 from tests.metadata_service import MetadataService, metadata_service
 

@@ -95,7 +95,8 @@ class Ec2Server:
         server = make_server(
             "127.0.0.1", 0, front, threaded=True, request_handler=MotoRequestHandler
         )
-        server.daemon_threads = True  # a client's idle connection is no reason to wait
+        # A client's idle connection is no reason to wait; the threaded server has the attribute.
+        server.daemon_threads = True  # type: ignore[attr-defined]
         self.url = f"http://127.0.0.1:{server.server_port}"
         self._stop.enter_context(stopped_at_the_end(server))
 
