@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tarfile
+import tomllib
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,7 +42,10 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("clone")
     for name in ("pyproject.toml", "README.md", "LICENSE", ".gitignore"):
         shutil.copy(ROOT / name, made)
-    shutil.copytree(ROOT / "docs", made / "docs")
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        build = tomllib.load(file)["tool"]["hatch"]["build"]
+    for name in build["targets"]["wheel"]["force-include"]:
+        shutil.copytree(ROOT / name, made / name)
     shutil.copytree(
         ROOT / "src", made / "src", ignore=shutil.ignore_patterns("__pycache__", "webui")
     )
@@ -77,6 +81,7 @@ def test_a_wheel_carries_it(builder: Path, tree: Path, tmp_path: Path) -> None:
         names = set(wheel.namelist())
     assert {f"{INSIDE}/{name}" for name in FILES} <= names
     assert "determined_master/api/webui/pages.py" in names
+    assert "determined/cli/deploy/kubernetes/chart/Chart.yaml" in names
     assert not [name for name in names if "node_modules" in name]
 
 
