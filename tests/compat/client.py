@@ -9,11 +9,13 @@ import os
 import subprocess
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from tests.environments import environment
+from tests.warm import Warm
 
 MODEL = Path(__file__).with_name("model")
 VERSION = "0.38.1"
@@ -77,7 +79,9 @@ class Client:
 
     def det(self, *words: object, typed: str = "", code: int = 0) -> Said:
         """Run one command, which must end with this exit code and tell of no failure."""
-        said, ended = self._run(["-m", "determined.cli", *map(str, words)], typed)
+        command = ["determined.cli", *map(str, words)]
+        done = _warm(self.python).run(command, self.environment, self.home, typed, COMMAND_LIMIT_S)
+        said, ended = _said(done), done.returncode
         shown = f"det {words} ended with {ended}: {said.out[-2000:]} {said.err[-2000:]}"
         assert ended == code, shown
         if code == 0:
@@ -96,27 +100,30 @@ class Client:
             "XDG_CONFIG_HOME": str(apart / ".config"),
             "XDG_CACHE_HOME": str(apart / ".cache"),
         }
-        words = (Path(__file__).with_name(name), *words)
-        said, ended = self._run([str(w) for w in words], "", homes)
-        assert ended == 0, said.err[-3000:]
-        return json.loads(said.out.splitlines()[-1])
-
-    def _run(
-        self, words: list[str], typed: str, homes: dict[str, str] | None = None
-    ) -> tuple[Said, int]:
         done = subprocess.run(
-            [str(self.python), *words],
-            env={**self.environment, **(homes or {})},
+            [str(self.python), Path(__file__).with_name(name), *map(str, words)],
+            env={**self.environment, **homes},
             cwd=self.home,
-            input=typed,
+            input="",
             capture_output=True,
             text=True,
             timeout=COMMAND_LIMIT_S,
             check=False,
-            start_new_session=True,  # without a terminal a password is read from the input
+            start_new_session=True,
         )
-        lines = [line for line in done.stderr.splitlines(True) if WARNING not in line]
-        return Said(done.stdout, "".join(lines)), done.returncode
+        said = _said(done)
+        assert done.returncode == 0, said.err[-3000:]
+        return json.loads(said.out.splitlines()[-1])
+
+
+@cache
+def _warm(python: Path) -> Warm:
+    return Warm(python, "determined.cli.cli")
+
+
+def _said(done: subprocess.CompletedProcess[str]) -> Said:
+    lines = [line for line in done.stderr.splitlines(True) if WARNING not in line]
+    return Said(done.stdout, "".join(lines))
 
 
 def shown(time: str) -> str:

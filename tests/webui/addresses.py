@@ -137,6 +137,7 @@ def pages(of: Things) -> dict[str, dict[str, tuple[str, ...]]]:
                 f"/projects/{of.project}/notes",
                 f"/projects/{of.project}/boards",
                 f"/projects/{of.project}/runs?q=state%3Aerror+name%3Anothing",
+                f"/projects/{of.project}/runs?group=state&open=.tCOMPLETED",
                 f"/projects/{of.empty_project}/runs",
                 "/projects/999999/runs",
             ),

@@ -14,6 +14,12 @@ export function formatDuration(seconds: number | null | undefined): string {
   return `${Math.floor(s / DAY)}d ${pad(Math.floor((s % DAY) / HOUR))}h`;
 }
 
+/** `12.25 h`; little time is not nothing: `< 0.01 h`. */
+export function formatHours(hours: number): string {
+  if (hours > 0 && hours < 0.01) return "< 0.01 h";
+  return `${hours.toLocaleString("en", { maximumFractionDigits: hours < 100 ? 2 : 0 })} h`;
+}
+
 /** Seconds between two instants; `end` is now while a thing runs. */
 export function secondsBetween(
   start: string | undefined,

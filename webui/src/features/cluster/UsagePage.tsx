@@ -4,7 +4,7 @@ import { useSearchParams } from "react-router";
 
 import { serverNow } from "@/api/clock";
 import { answer, api, BASE_PATH } from "@/api/client";
-import { formatNumber } from "@/data/format/numbers";
+import { formatHours } from "@/data/format/times";
 import { Select, Segments, TextField } from "@/ui/field/Field";
 import { Empty, QueryView } from "@/ui/feedback/Feedback";
 import { Card, PlainTable } from "@/ui/layout/Card";
@@ -95,7 +95,7 @@ export default function UsagePage() {
                 <Card title="Slot hours">
                   <div className={styles.bars} role="img" aria-label={`Slot hours from ${start} to ${end}`}>
                     {rows.map((row) => (
-                      <div key={row.start} className={styles.bar} title={`${row.start}: ${formatNumber(row.hours)} h`}>
+                      <div key={row.start} className={styles.bar} title={`${row.start}: ${formatHours(row.hours)}`}>
                         <div style={{ height: `${(100 * row.hours) / most}%` }} />
                         <span>{period === "month" ? row.start.slice(0, 7) : row.start.slice(5)}</span>
                       </div>

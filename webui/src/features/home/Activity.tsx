@@ -1,5 +1,6 @@
 import { useMemo } from "react";
 
+import { formatHours } from "@/data/format/times";
 import type { ActivityDay } from "@/data/overview";
 import { DayBars } from "@/ui/chart/DayBars";
 import { Card, Cards } from "@/ui/layout/Card";
@@ -19,7 +20,7 @@ export function Activity({ days }: { days: readonly ActivityDay[] | undefined })
         )}
       </Card>
       <Card title="Your slot hours">
-        {charts ? <DayBars title="Your slot hours" days={charts.names} parts={charts.hours} unit=" h" /> : <div className={styles.coming} />}
+        {charts ? <DayBars title="Your slot hours" days={charts.names} parts={charts.hours} format={formatHours} /> : <div className={styles.coming} />}
       </Card>
     </Cards>
   );

@@ -17,18 +17,17 @@ export interface DayBarsProps {
   title: string;
   days: readonly string[];
   parts: readonly DayPart[];
-  /** After a number: ` h`. */
-  unit?: string;
+  /** Text of a value; its unit too. */
+  format?: (value: number) => string;
   height?: number;
 }
 
-export function DayBars({ title, days, parts, unit = "", height = 96 }: DayBarsProps) {
+export function DayBars({ title, days, parts, format = formatNumber, height = 96 }: DayBarsProps) {
   const [at, setAt] = useState<number>();
   const [table, setTable] = useState(false);
   const sums = sumsOf(days.length, parts);
   const most = Math.max(...sums, 0);
   const total = sums.reduce((sum, each) => sum + each, 0);
-  const format = (value: number) => `${formatNumber(value)}${unit}`;
   const shown = at === undefined ? undefined : Math.min(at, days.length - 1);
   const text =
     shown === undefined
