@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from msgspec.structs import replace
 from tests.covers import covers
-from tests.domain.builders import T0, alloc, assigned, changed, exited, run, running, waiting
+from tests.domain.builders import alloc, assigned, changed, exited, run, running, waiting
+from tests.pools.snapshots import snapshot
 
 from determined_master import clock
 from determined_master.domain.schedule import reasons
@@ -17,23 +16,6 @@ from determined_master.domain.schedule.planning_pass import PREEMPTED
 from determined_master.domain.schedule.view import Rules
 from determined_master.pools.agent_backoff import Backoff
 from determined_master.pools.live import LiveAllocations
-from determined_master.ports import AgentSnapshot
-from determined_wire.agent_link import Device
-
-
-def snapshot(id: str, slots: int = 2, **fields: Any) -> AgentSnapshot:
-    known: dict[str, Any] = {
-        "pool": "default",
-        "hostname": id,
-        "address": "",
-        "devices": tuple(
-            Device(id=n, brand="", uuid=f"{id}{n}", type="cpu") for n in range(slots)
-        ),
-        "is_connected": True,
-        "registered_at": T0,
-        "version": "",
-    }
-    return AgentSnapshot(id=id, **{**known, **fields})
 
 
 def live(*states: alloc.Allocation) -> LiveAllocations:

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.contracts.fake_machines import FakeCloud, FakeMachines
-from tests.domain.builders import T0, alloc, run, waiting
-from tests.pools.test_live import snapshot
+from tests.domain.builders import T0, run, waiting
+from tests.pools.snapshots import snapshot
 
 from determined_master import clock
+from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.machines.controller_state import ScalingConfig
 from determined_master.domain.machines.launch_backoff import LaunchRetryPolicy
 from determined_master.domain.machines.scaling import Limits, MachineType
@@ -49,6 +50,9 @@ class Applier:
 class World:
     """One pool; `tick` lets its scheduler plan and its loop look."""
 
+    size = SIZE
+    type = TYPE
+
     def __init__(self, db: Database, patch: pytest.MonkeyPatch, **more: Any) -> None:
         """`more`: limits, and `patience`."""
         self.now, self.jumped = T0, timedelta(0)
@@ -66,10 +70,10 @@ class World:
 
     def begin(self) -> None:
         """A master that was started again, on the same rows and in the same cloud."""
-        self.records = MachineRecords(self._db, "default", SLOTS)
-        self.fleet = Fleet("default", FakeMachines(self.cloud, "default", TYPE), self.records)
+        self.records = MachineRecords(self._db, "default", self.size.slots)
+        self.fleet = Fleet("default", self.provider(), self.records)
         engine: Any = self.engine
-        rules = Rules(machines=SIZE)
+        rules = Rules(machines=self.size)
         self.pool = PoolLoop(PoolConfig("default", rules), engine, lambda: self.agents, self.live)
         scheduling = Scheduling(
             engine=engine,
@@ -79,9 +83,13 @@ class World:
             cordon=self.pool.cordon,
         )
         config = ScalingConfig(
-            pool="default", limits=self.limits, size=SIZE, patience=self.patience
+            pool="default", limits=self.limits, size=self.size, patience=self.patience
         )
         self.loop = MachineLoop(config, self.fleet, scheduling)
+
+    def provider(self) -> FakeMachines:
+        """The cloud as a master sees it."""
+        return FakeMachines(self.cloud, "default", self.type)
 
     def set_limits(self, limits: Limits) -> None:
         """From the next look on."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.covers import covers
-from tests.pools.test_live import snapshot
+from tests.pools.snapshots import snapshot
 from tests.provision.machine_world import World, started
 
 from determined_master.ports import ProviderFailed

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -70,8 +71,10 @@ def browser() -> Iterator[Any]:
     missing = reason_to_skip()
     if missing:
         pytest.skip(missing)
-    with sync_playwright() as started:
-        made = started.chromium.launch(executable_path=find_chromium(), args=list(OPTIONS))
+    with sync_playwright() as started, TemporaryDirectory() as traces:
+        made = started.chromium.launch(
+            executable_path=find_chromium(), args=list(OPTIONS), traces_dir=traces
+        )
         yield made
         made.close()
 
