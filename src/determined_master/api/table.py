@@ -12,6 +12,7 @@ from determined_master.api.checkpoints import gc as checkpoint_gc
 from determined_master.api.cluster import (
     agents,
     documentation,
+    machine_starts,
     master,
     pool_bindings,
     pools,
@@ -92,6 +93,7 @@ MODULES = (
     master,
     cluster_messages,
     agents,
+    machine_starts,
     harness,
     pools,
     pool_bindings,

@@ -22,6 +22,7 @@ from determined_master.services.checkpoints.service import Checkpoints
 from determined_master.services.cluster.agent_history import AgentHistories
 from determined_master.services.cluster.agent_switches import AgentSwitches
 from determined_master.services.cluster.agents import Agents
+from determined_master.services.cluster.machine_starts import MachineStarts
 from determined_master.services.cluster.master import Master
 from determined_master.services.cluster.messages import ClusterMessages
 from determined_master.services.cluster.usage import Usage
@@ -252,4 +253,9 @@ def _machines(base: Foundation, backends: MasterBackends, guard: Guard) -> tuple
         Agents(backends.runner, base.live, base.cluster.join_token, guard),
         AgentSwitches(base.engine, base.db, backends.runner, base.live, base.trigger_planning),
         AgentHistories(base.db, guard, backends.runner.agents),
+        MachineStarts(
+            base.db,
+            base.cluster.join_token,
+            [p.pool_name for p in base.settings.resource_pools if p.provider is not None],
+        ),
     )

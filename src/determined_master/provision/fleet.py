@@ -22,6 +22,7 @@ from determined_master.store.cluster.machines import LaunchOrder
 
 if TYPE_CHECKING:
     from determined_master.domain.machines.scaling import Machine
+    from determined_master.domain.machines.starts import MachineStart
     from determined_master.ports import MachineProvider
     from determined_master.provision.records import MachineRecords
 
@@ -57,6 +58,8 @@ class Fleet:
         self._idle_since: dict[str, datetime] = {}
         """As stored."""
         self._listed: tuple[Machine, ...] = ()
+        self.starts: Mapping[str, MachineStart] = {}
+        """The last report of each machine's start script at the last `look`, by machine."""
         self._noted: tuple[tuple[Machine, ...], datetime] | None = None
 
     @property
@@ -143,6 +146,7 @@ class Fleet:
         self._give_up(ids, now)
         known = (*listed, *(machine for machine, _ in self._new.values()))
         await self._note(known, now)
+        self.starts = await self._records.starts()
         return self.known()
 
     def restart_waits(self, now: datetime) -> None:

@@ -188,7 +188,9 @@ class MachineLoop:
         returning = returning_of(decision, {a.id for a in agents if a.is_ending})
         machines = self._fleet.known()
         return observations.PoolObserved(
-            seen=tuple(see(machines, decision, agents, self._pool.is_busy, size)),
+            seen=tuple(
+                see(machines, decision, agents, self._pool.is_busy, size, self._fleet.starts)
+            ),
             desired=demand([*waiting, *returning], held_of(decision, returning), size),
             connected=frozenset(a.id for a in agents if a.is_connected),
             present=frozenset(a.id for a in agents),

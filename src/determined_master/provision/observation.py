@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from determined_master.domain.machines.scaling import Machine, Seen
@@ -10,6 +10,7 @@ from determined_master.domain.machines.wanted import WantedSlots
 from determined_master.domain.schedule.view import RequestView
 
 if TYPE_CHECKING:
+    from determined_master.domain.machines.starts import MachineStart
     from determined_master.domain.schedule.view import Size
     from determined_master.pools.loop import PoolDecision
     from determined_master.ports import AgentSnapshot
@@ -71,6 +72,7 @@ def see(
     agents: Iterable[AgentSnapshot],
     is_busy: Callable[[str], bool],
     size: Size,
+    starts: Mapping[str, MachineStart],
 ) -> list[Seen]:
     """The machines, and whether their agents are busy, idle or away.
 
@@ -83,6 +85,7 @@ def see(
         agents: as they are now.
         is_busy: whether anything runs on an agent.
         size: of machines.
+        starts: the last report of each machine's start script, by machine.
     """
     connected = {a.id for a in agents if a.is_connected}
     offered = {a.id: a for a in decision.view.agents if a.id in connected}
@@ -94,7 +97,7 @@ def see(
         if name in chosen or is_busy(name):
             return Seen(machine=machine, agent="busy")
         if name not in offered:
-            return Seen(machine=machine, agent="away")
+            return Seen(machine=machine, agent="away", start=starts.get(machine.id))
         return Seen(machine=machine, agent="idle", is_wanted=wants.might_take(offered[name]))
 
     return [seen(machine) for machine in machines]

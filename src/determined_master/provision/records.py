@@ -13,6 +13,7 @@ from determined_master.engine.leadership.epoch_check import hold_lead
 from determined_master.store.cluster import machines as rows
 
 if TYPE_CHECKING:
+    from determined_master.domain.machines.starts import MachineStart
     from determined_master.store.db import Conn, Database
 
 log = logging.getLogger(__name__)
@@ -58,6 +59,11 @@ class MachineRecords:
         here = [m for m in machines if m.state in THERE]
         async with self._write() as conn:
             await rows.upsert_stays(conn, self._pool, here, self._slots, now)
+
+    async def starts(self) -> dict[str, MachineStart]:
+        """The last report of each machine's start script, by machine."""
+        async with self._db.acquire() as conn:
+            return await rows.list_starts(conn, self._pool)
 
     async def note_idle(self, since: Mapping[str, datetime]) -> None:
         """Record the start of machines' idle times, by id; the others are not idle."""

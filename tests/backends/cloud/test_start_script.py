@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from tests.agent_link import ROOT, Listener, OpenDoor, Recorder, identity, listening, until
+from tests.backends.cloud.http_servers import Quiet, serving
 from tests.backends.cloud.start_of_machine import Machine, json_file
 from tests.covers import covers
+from tests.free_ports import free_port
 
 from determined_agent.settings.options import load
 from determined_master.backends.agents.backend import AgentBackend
@@ -249,6 +252,94 @@ def test_the_agent_takes_every_variable_of_the_script(machine: Machine) -> None:
     assert settings.agent_reconnect_backoff == 5
     assert settings.http_proxy == "s3cret"
     assert settings.slot_type == "cuda"
+
+
+class Reports(Quiet):
+    """What the master is told; it does not know a machine at its first `unknown` reports."""
+
+    told: ClassVar[list[dict[str, Any]]]
+    tokens: ClassVar[list[str]]
+    unknown: ClassVar[int]
+
+    def do_POST(self) -> None:
+        """Take one report."""
+        type(self).tokens.append(self.headers["Authorization"])
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        type(self).told.append({"path": self.path, **json.loads(body)})
+        type(self).unknown -= 1
+        self.reply(404 if self.unknown >= 0 else 200, b"{}")
+
+
+@pytest.fixture
+def reports() -> Iterator[tuple[type[Reports], int]]:
+    """Of one master, which knows every machine; and its port."""
+    made = type("OfOne", (Reports,), {"told": [], "tokens": [], "unknown": 0})
+    with serving(made) as url:
+        yield made, int(url.rsplit(":", 1)[1])
+
+
+def reporting(machine: Machine, port: int, **changes: Any) -> subprocess.CompletedProcess[str]:
+    """Run the script of a machine with the real curl."""
+    (machine.stubs / "curl").unlink()
+    return machine.run(start_script(boot(master_host="127.0.0.1", master_port=port, **changes)))
+
+
+def test_every_step_is_reported_with_the_join_token(
+    machine: Machine, reports: tuple[type[Reports], int]
+) -> None:
+    master, port = reports
+    assert reporting(machine, port, startup_script="true").returncode == 0
+    steps = ["startup_script", "identity", "docker", "image", "agent"]
+    assert [report["step"] for report in master.told] == steps
+    assert master.told[0] == {
+        "path": "/agents/starts",
+        "pool": "gpu pool",
+        "agent_id": "i-123",
+        "step": "startup_script",
+        "failed": False,
+        "detail": "",
+    }
+    assert set(master.tokens) == {f"Bearer {TOKEN}"}
+
+
+def test_a_failure_is_reported_in_the_words_of_what_failed(
+    machine: Machine, reports: tuple[type[Reports], int]
+) -> None:
+    master, port = reports
+    machine.stub(
+        "docker",
+        """case "$1" in image) exit 1 ;;
+        pull) printf 'no "such" image\\\n\t' >&2; exit 1 ;; esac""",
+    )
+    assert reporting(machine, port).returncode == 1
+    last = master.told[-1]
+    assert (last["step"], last["failed"]) == ("image", True)
+    assert last["detail"].strip() == "no 'such' image/"
+
+
+def test_a_script_that_ends_where_nobody_expected_it_is_reported(
+    machine: Machine, reports: tuple[type[Reports], int]
+) -> None:
+    master, port = reports
+    done = reporting(machine, port, identity=Identity("echo i-123", "echo 1; exit 3"))
+    assert done.returncode != 0
+    assert (master.told[-1]["step"], master.told[-1]["failed"]) == ("identity", True)
+
+
+def test_a_failure_is_reported_again_until_the_master_knows_the_machine(
+    machine: Machine, reports: tuple[type[Reports], int]
+) -> None:
+    master, port = reports
+    machine.stub("docker", 'case "$1" in run) exit 125 ;; esac')
+    master.unknown = 6
+    assert reporting(machine, port).returncode == 1
+    assert [report["failed"] for report in master.told] == [False] * 4 + [True] * 3
+    assert machine.calls("sleep") == [["5"]] * 2
+
+
+def test_a_master_that_does_not_answer_holds_up_no_start(machine: Machine) -> None:
+    assert reporting(machine, free_port()).returncode == 0
+    assert machine.container().image == "lab/agent:2"
 
 
 @pytest.fixture

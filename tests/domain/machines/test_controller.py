@@ -34,6 +34,7 @@ from determined_master.domain.machines.observations import (
     WriteLog,
 )
 from determined_master.domain.machines.scaling import Limits, Machine, Seen
+from determined_master.domain.machines.starts import MachineStart
 from determined_master.domain.schedule.view import RequestView, Size
 
 MINUTE = timedelta(minutes=1)
@@ -255,3 +256,39 @@ def test_no_look_launches_beyond_the_maximum_or_ends_a_busy_machine(
             current, _ = step(current, observations.LaunchAnswered(failure=failure), now)
         current, _ = step(current, done(held=held), now)
         assert current.status.machines == decided.machines
+
+
+def reporting(id: str, start: MachineStart) -> Seen:
+    new = machine(id, state="starting", launched_at=T0 - MINUTE)
+    return Seen(machine=new, agent="away", start=start)
+
+
+def test_the_step_of_the_first_machine_is_shown_while_it_starts() -> None:
+    new, _ = after(state(), pool(reporting("a", MachineStart(step="image")), desired=1))
+    assert "1 machine is starting since" in new.status.sentence()
+    assert "(it gets the agent's image)" in new.status.sentence()
+
+
+def test_a_failed_start_is_logged_and_shown_and_followed_by_a_pause() -> None:
+    why = MachineStart(step="image", detail="no such host registry.lab", has_failed=True)
+    seen = pool(reporting("a", why), desired=1)
+    new, actions = after(state(), observations.LaunchDue(True), seen)
+    [line] = [a for a in actions if isinstance(a, WriteLog)]
+    assert (line.level, line.machine) == ("error", "a")
+    assert "cannot be pulled (no such host registry.lab)" in line.text
+    sentence = new.status.sentence()
+    assert "no agent joined from the last machine: the agent's image cannot be pulled" in sentence
+    assert "registry.lab" not in sentence
+    assert "registry.lab" in new.status.sentence(for_admin=True)
+    _, actions = after(new, observations.LaunchDue(True))
+    assert actions == []
+    _, actions = after(new, observations.LaunchDue(True), at=6 * MINUTE)
+    assert actions == [LaunchMachines(1)]
+
+
+def test_the_reason_is_forgotten_when_an_agent_joins() -> None:
+    why = MachineStart(step="docker", has_failed=True)
+    new, _ = after(state(), pool(reporting("a", why), desired=1))
+    joined = Seen(machine=machine("b", launched_at=T0), agent="idle")
+    new, _ = after(new, pool(joined))
+    assert new.status.failed_start is None

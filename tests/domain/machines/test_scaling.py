@@ -13,6 +13,7 @@ from tests.covers import covers
 from tests.domain.builders import T0
 
 from determined_master.domain.machines.scaling import Clocks, Limits, Machine, Scaling, Seen, scale
+from determined_master.domain.machines.starts import MachineStart
 
 E = "scheduling-and-provisioning"
 LIMITS = Limits()
@@ -258,3 +259,28 @@ def test_no_pool_ends_a_busy_machine_or_exceeds_its_limits(pool: Any, random: Ra
     shuffled = list(seen)
     random.shuffle(shuffled)
     assert scale(shuffled, desired, limits, clocks, T0) == decided
+
+
+def failed(id: str, agent: Any = "away", **overrides: Any) -> Seen:
+    start = MachineStart(step="image", has_failed=True)
+    return Seen(machine=machine(id, **overrides), agent=agent, start=start)
+
+
+def test_a_machine_whose_start_has_failed_is_ended_and_awaited_no_more() -> None:
+    decided = look(failed("f"), starting("s"), desired=2)
+    assert gone(decided) == {"f": "its start has failed"}
+    assert (decided.launch, decided.starting) == (1, 1)
+
+
+def test_a_failed_start_counts_until_its_machine_is_gone() -> None:
+    assert look(failed("f"), desired=2, max_machines=2).launch == 1
+
+
+def test_a_machine_that_reports_a_failure_and_has_an_agent_stays() -> None:
+    assert gone(look(failed("f", agent="busy"), failed("g", agent="idle"))) == {}
+
+
+def test_a_machine_that_reports_a_step_is_awaited() -> None:
+    reported = Seen(machine=starting().machine, agent="away", start=MachineStart(step="docker"))
+    decided = look(reported, desired=1)
+    assert (decided.launch, decided.starting, gone(decided)) == (0, 1, {})

@@ -15,6 +15,8 @@ from typing import Literal
 
 import msgspec
 
+from determined_master.backends.cloud.start_report import report_functions
+
 PLACE = "/usr/local/determined"
 """The directory of the script's files, on the machine and in the agent's image."""
 CONTAINER = "determined-agent"
@@ -65,10 +67,14 @@ _HEAD = f"""#!/bin/bash
 # Makes an agent of this machine. It prints neither its files nor its variables: they hold secrets.
 set -euo pipefail
 
-fail() {{
-    echo "determined: $1" >&2
+step=startup_script
+fail() {{ # REASON [WORDS OF WHAT FAILED]
+    echo "determined: $1${{2:+: $2}}" >&2
+    has_said=1
+    report "${{2:-$1}}"
     exit 1
 }}
+trap 'code=$?; [ "$code" -eq 0 ] || [ -n "${{has_said:-}}" ] || report "exit code $code"' EXIT
 
 write() {{ # MODE PATH, content as base64 from the standard input
     (umask 077 && base64 -d >"$2.new") && chmod "$1" "$2.new" && mv "$2.new" "$2"
@@ -79,10 +85,12 @@ mkdir -p "$place"
 chmod 755 "$place"
 """
 _IDENTITY = """
+at identity
 agent_id=$({agent_id}) && [ -n "$agent_id" ] || fail "the cloud does not report this machine's id"
 address=$({address}) || fail "the cloud does not report this machine's address"
 """
 _STARTUP = """
+at startup_script
 echo "determined: running the startup script"
 code=0
 "$place/startup_script" || code=$?
@@ -90,6 +98,7 @@ code=0
 mend provider.startup_script"
 """
 _DOCKER = f"""
+at docker
 waited=0
 until docker version >/dev/null 2>&1; do
     [ "$waited" -lt {DOCKER_PATIENCE_S} ] ||
@@ -110,19 +119,24 @@ for path in /sbin/shutdown /run/systemd/system /run/dbus/system_bus_socket; do
 done
 """
 _PULL = """
+at image
+pull() {{
+    said=$(docker pull --quiet {image} 2>&1 >/dev/null)
+}}
 pause=2
-until docker image inspect {image} >/dev/null 2>&1 || docker pull --quiet {image} >/dev/null; do
+until docker image inspect {image} >/dev/null 2>&1 || pull; do
     [ "$pause" -le 32 ] ||
-        fail "the agent's image cannot be pulled: see provider.agent_docker_image"
+        fail "the agent's image cannot be pulled: see provider.agent_docker_image" "$said"
     sleep "$pause"
     pause=$((pause * 2))
 done
 """
 _RUN = """
-docker run --detach \\
+at agent
+said=$(docker run --detach \\
 {arguments} \\
     ${{more[@]+"${{more[@]}}"}} \\
-    {image} >/dev/null || fail "the agent's container could not be started"
+    {image} 2>&1 >/dev/null) || fail "the agent's container could not be started" "$said"
 echo "determined: the agent's container is started"
 """
 
@@ -133,12 +147,12 @@ def start_script(boot: Boot) -> str:
     Running it again, as GCP does at each start of a machine, replaces the agent's container. When
     no agent can be started it ends with code 1 and one line with the reason.
     """
-    parts = [_HEAD]
-    if boot.startup_script:
-        parts += [_file("startup_script", boot.startup_script, mode=700), _STARTUP]
+    parts = [_HEAD, report_functions(boot)]
     for name, content in _files(boot):
         # A script with a shebang runs by its interpreter, any other by a shell.
         parts.append(_file(name, content, mode=700 if content.startswith("#!") else 600))
+    if boot.startup_script:
+        parts += [_file("startup_script", boot.startup_script, mode=700), _STARTUP]
     identity = boot.identity
     parts.append(_IDENTITY.format(agent_id=identity.agent_id, address=identity.address))
     parts.append(_DOCKER)

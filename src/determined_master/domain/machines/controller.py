@@ -51,6 +51,7 @@ from determined_master.domain.machines.scaling import (
     Ending,
     scale,
 )
+from determined_master.domain.machines.starts import MachineStart
 from determined_master.domain.schedule.view import RequestView
 
 REFUSED_AT_ONCE = 200
@@ -143,12 +144,22 @@ def _decide(state: ControllerState, pool: observations.PoolObserved, now: dateti
     joins, given_up = track_look(state.joins, pool.seen, decided, limits, now)
     machines = tuple(s.machine for s in pool.seen)
     actions: list[Action] = []
-    if given_up:
+    starts = {s.machine.id: s.start for s in pool.seen if s.start and s.agent == "away"}
+    failed = {id: starts[id] for id in given_up if id in starts and starts[id].has_failed}
+    actions += [
+        WriteLog(
+            level="error",
+            text=f"a machine could not start its agent: {start.failure(for_admin=True)}",
+            machine=id,
+        )
+        for id, start in failed.items()
+    ]
+    if silent := [id for id in given_up if id not in failed]:
         text = (
             "no agent joined from started machines: the cloud's console log has the reason, in "
             "lines that begin with determined:"
         )
-        actions.append(WriteLog(level="error", text=text, machines=tuple(given_up)))
+        actions.append(WriteLog(level="error", text=text, machines=tuple(silent)))
     actions.append(NoteIdleTimes(decided.clocks.idle_since))
     ending, leaving = _agents(decided.endings), frozenset(pool.leaving.values())
     active = {m.agent_name for m in machines if m.state in ACTIVE}
@@ -158,6 +169,8 @@ def _decide(state: ControllerState, pool: observations.PoolObserved, now: dateti
         clocks=decided.clocks,
         joins=joins,
         decided=decided,
+        starts=starts,
+        failed_start=_last_failure(state, given_up, failed),
         machines=machines,
         leaving=dict(pool.leaving),
         orphaned=orphaned,
@@ -168,6 +181,14 @@ def _decide(state: ControllerState, pool: observations.PoolObserved, now: dateti
         state = replace(state, cordoned=names)
         actions.append(CordonAgents(names))
     return state, actions
+
+
+def _last_failure(
+    state: ControllerState, given_up: Sequence[str], failed: Mapping[str, MachineStart]
+) -> MachineStart | None:
+    if not given_up:
+        return state.failed_start
+    return next(iter(failed.values()), None)
 
 
 def _agents(endings: Sequence[Ending]) -> frozenset[str]:

@@ -14,6 +14,7 @@ from determined_master.domain.machines.launch_backoff import (
 )
 from determined_master.domain.machines.observations import FleetView
 from determined_master.domain.machines.scaling import Clocks, Limits, Machine, Scaling
+from determined_master.domain.machines.starts import MachineStart
 from determined_master.domain.machines.status import MachineStatus
 from determined_master.domain.schedule.view import Size
 
@@ -51,6 +52,10 @@ class ControllerState(msgspec.Struct, frozen=True, kw_only=True):
     joins: JoinTracker = JoinTracker()
     backoff: LaunchBackoff = LaunchBackoff()
     listing: Listing = Listing()
+    failed_start: MachineStart | None = None
+    """Of the machine that was given up last, if its start script reported why."""
+    starts: dict[str, MachineStart] = msgspec.field(default_factory=dict)
+    """The last report of each machine whose agent has not joined, as of the current tick."""
     unlisted: frozenset[str] = frozenset()
     """Machines that were started and never listed, as of the last listing."""
     refused_tasks: frozenset[str] = frozenset()
@@ -85,12 +90,14 @@ def status_of(
     """The status of the machines, for users who wait for one."""
     limits, errors, decided = state.config.limits, state.backoff.errors, state.decided
     starting = [
-        m.launched_at
+        m
         for m in state.machines
         if m.state in ACTIVE
         and m.agent_name not in connected
         and now - m.launched_at < limits.max_starting
     ]
+    first = min(starting, key=lambda m: m.launched_at, default=None)
+    start = state.starts.get(first.id) if first is not None else None
     until = None
     if errors is not None and current_failure(state, now) is not None:
         until = errors.at + state.config.patience.timeout
@@ -100,7 +107,9 @@ def status_of(
         machines=decided.machines,
         max_machines=limits.max_machines,
         starting=len(starting),
-        starting_since=min(starting, default=None),
+        starting_since=first.launched_at if first is not None else None,
+        start=start if start is not None and not start.has_failed else None,
+        failed_start=state.failed_start if state.joins.silent else None,
         failure=errors.text if errors is not None else "",
         tried_again_at=until,
         silent=state.joins.silent,

@@ -8,7 +8,14 @@ from datetime import datetime
 import msgspec
 from msgspec.structs import replace
 
-from determined_master.domain.machines.scaling import Ending, Limits, Machine, Scaling, Seen
+from determined_master.domain.machines.scaling import (
+    Ending,
+    EndingReason,
+    Limits,
+    Machine,
+    Scaling,
+    Seen,
+)
 from determined_master.domain.machines.unresponsive import (
     Unresponsive,
     launch_after,
@@ -16,6 +23,7 @@ from determined_master.domain.machines.unresponsive import (
 )
 
 NOBODY: frozenset[str] = frozenset()
+WITHOUT_AGENT: tuple[EndingReason, ...] = ("its start has failed", "long disconnected")
 
 
 class JoinTracker(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,7 +107,9 @@ def _is_lost(
     """Whether no agent can join: the machine has stopped, or scaling does not await it."""
     if machine.id not in tracker.awaited:
         return False
-    if machine.state == "stopped" or Ending(machine, "long disconnected") in decided.endings:
+    if machine.state == "stopped":
+        return True
+    if any(Ending(machine, reason) in decided.endings for reason in WITHOUT_AGENT):
         return True
     away_since = decided.clocks.away_since.get(machine.id, now)
     return now - away_since > limits.return_wait

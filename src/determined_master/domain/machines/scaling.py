@@ -8,6 +8,8 @@ from typing import Literal
 
 import msgspec
 
+from determined_master.domain.machines.starts import MachineStart
+
 MachineState = Literal["starting", "running", "stopping", "stopped", "terminating", "unknown"]
 
 
@@ -60,6 +62,8 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     """`busy` takes precedence: the work of a lost agent may still run."""
     is_wanted: bool = False
     """Whether a waiting request might be placed on it."""
+    start: MachineStart | None = None
+    """The last report of its start script; None for none."""
 
 
 class Clocks(msgspec.Struct, frozen=True):
@@ -74,17 +78,21 @@ class Clocks(msgspec.Struct, frozen=True):
     away_since: dict[str, datetime] = msgspec.field(default_factory=dict)
 
 
+EndingReason = Literal[
+    "stopped",
+    "its start has failed",
+    "long disconnected",
+    "long idle",
+    "not granted yet, and nothing waits any more",
+    "more machines than the maximum",
+]
+
+
 class Ending(msgspec.Struct, frozen=True):
     """A machine to end, and the reason."""
 
     machine: Machine
-    reason: Literal[
-        "stopped",
-        "long disconnected",
-        "long idle",
-        "not granted yet, and nothing waits any more",
-        "more machines than the maximum",
-    ]
+    reason: EndingReason
 
 
 class Scaling(msgspec.Struct, frozen=True, kw_only=True):
@@ -151,7 +159,7 @@ def scale(
     )
 
 
-COUNTED = ("starting", "away", "idle", "busy")
+COUNTED = ("starting", "failed", "away", "idle", "busy")
 _Groups = dict[str, list[Seen]]
 
 
@@ -170,13 +178,15 @@ def _group_of(seen: Seen, limits: Limits, now: datetime) -> str:
         return "leaving"
     if seen.agent != "away":
         return seen.agent
+    if seen.start is not None and seen.start.has_failed:
+        return "failed"
     return "starting" if now - machine.launched_at < limits.max_starting else "away"
 
 
 def _continue(groups: _Groups, clocks: Clocks, now: datetime) -> Clocks:
     """The clocks of machines that are still idle or away continue; those of others start."""
     idle, away = ([s.machine.id for s in groups[name]] for name in ("idle", "away"))
-    unseen = {s.machine.id for name in ("starting", "away") for s in groups[name]}
+    unseen = {s.machine.id for name in ("starting", "failed", "away") for s in groups[name]}
     before = {id: since for id, since in clocks.idle_since.items() if id in unseen}
     return Clocks(
         idle_since=before | {id: clocks.idle_since.get(id, now) for id in idle},
@@ -191,7 +201,8 @@ def _endings(
     idle = sorted(groups["idle"], key=lambda s: (clocks.idle_since[s.machine.id], s.machine.id))
     away = sorted(groups["away"], key=lambda s: (clocks.away_since[s.machine.id], s.machine.id))
     endings = [Ending(s.machine, "stopped") for s in groups["stopped"]]
-    left = sum(len(groups[name]) for name in COUNTED)
+    endings += [Ending(s.machine, "its start has failed") for s in groups["failed"]]
+    left = sum(len(groups[name]) for name in COUNTED) - len(groups["failed"])
     lost = [s for s in away if _age(clocks.away_since, s, now) > limits.max_disconnected]
     endings += [Ending(s.machine, "long disconnected") for s in lost]
     left -= len(lost)

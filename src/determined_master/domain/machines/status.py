@@ -6,6 +6,8 @@ from datetime import datetime
 
 import msgspec
 
+from determined_master.domain.machines.starts import MachineStart
+
 
 class MachineStatus(msgspec.Struct, frozen=True, kw_only=True):
     """The machines of a pool at the last tick."""
@@ -16,12 +18,16 @@ class MachineStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Machines whose agents have not joined yet."""
     starting_since: datetime | None = None
     """When the first of them was launched."""
+    start: MachineStart | None = None
+    """The last report of the first of them; None before it."""
     failure: str = ""
     """Why the last launch failed; empty after a success, and when no machine is wanted."""
     tried_again_at: datetime | None = None
     """No machine is started before; None without a pause."""
     silent: int = 0
     """How many machines in a row were given up because their agents never joined."""
+    failed_start: MachineStart | None = None
+    """Why, for the last of them; None where it reported nothing."""
     paused_until: datetime | None = None
     """For that reason no machine is started before, and then only one."""
     trouble: str = ""
@@ -42,15 +48,15 @@ class MachineStatus(msgspec.Struct, frozen=True, kw_only=True):
             at = self.starting_since
             since = f" since {at.strftime('%H:%M:%S UTC')}" if at is not None else ""
             first = ", the first" if since and self.starting > 1 else ""
-            parts.append(f"{who} starting{first}{since}")
+            parts.append(f"{who} starting{first}{since}{self._doing()}")
         if self.silent:
             who = "the last machine" if self.silent == 1 else f"the last {self.silent} machines"
             at = None if self.starting else self.paused_until
             then = f"; the next is tried, alone, after {at.strftime('%H:%M:%S UTC')}" if at else ""
-            parts.append(
-                f"no agent joined from {who}: admins find the reason in the cloud's console log"
-                + then
-            )
+            why = "admins find the reason in the cloud's console log"
+            if self.failed_start is not None:
+                why = self.failed_start.failure(for_admin=for_admin)
+            parts.append(f"no agent joined from {who}: {why}{then}")
         if self.failure:
             at = self.tried_again_at
             when = f"until {at.strftime('%H:%M:%S UTC')}" if at else "at present"
@@ -58,6 +64,12 @@ class MachineStatus(msgspec.Struct, frozen=True, kw_only=True):
         if self.machines >= self.max_machines and not self.starting:
             parts.append(f"its pool has reached its maximum of {self.machines} machines")
         return "; ".join(parts)
+
+    def _doing(self) -> str:
+        if self.start is None:
+            return ""
+        who = "it" if self.starting == 1 else "the first"
+        return f" ({who} {self.start.doing})"
 
 
 def _why(text: str, for_admin: bool) -> str:

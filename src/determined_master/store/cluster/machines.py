@@ -8,6 +8,7 @@ from datetime import datetime
 import msgspec
 
 from determined_master.domain.machines.scaling import Machine
+from determined_master.domain.machines.starts import MachineStart
 from determined_master.store.db import Conn
 
 
@@ -93,6 +94,30 @@ async def end_stays_of_other_pools(conn: Conn, pools: Sequence[str]) -> dict[str
           FROM ended GROUP BY pool ORDER BY pool
     """
     return {row["pool"]: row["ids"] for row in await conn.fetch(query, pools)}
+
+
+async def set_start(conn: Conn, pool: str, agent_name: str, start: MachineStart) -> bool:
+    """Note the report of a machine that is there; whether it is one of the pool."""
+    query = """
+        UPDATE machine_stays SET start_step = $3, start_detail = $4, start_failed = $5
+         WHERE pool = $1 AND agent_name = $2 AND ended_at IS NULL
+    """
+    given = (start.step, start.detail, start.has_failed)
+    return bool(await conn.execute(query, pool, agent_name, *given) != "UPDATE 0")
+
+
+async def list_starts(conn: Conn, pool: str) -> dict[str, MachineStart]:
+    """The last reports of a pool's machines, by machine."""
+    query = """
+        SELECT machine_id, start_step, start_detail, start_failed FROM machine_stays
+         WHERE pool = $1 AND ended_at IS NULL AND start_step IS NOT NULL
+    """
+    return {
+        row["machine_id"]: MachineStart(
+            step=row["start_step"], detail=row["start_detail"], has_failed=row["start_failed"]
+        )
+        for row in await conn.fetch(query, pool)
+    }
 
 
 async def mark_leaving(conn: Conn, pool: str, ids: Sequence[str], now: datetime) -> None:

@@ -1,0 +1,57 @@
+"""Reports of the start scripts of machines on demand, before there is an agent."""
+
+from __future__ import annotations
+
+import hmac
+import logging
+import re
+from collections.abc import Collection
+
+from determined_master.domain.errors import NotFound, Unauthenticated
+from determined_master.domain.machines.starts import MAX_DETAIL, MachineStart
+from determined_master.store.cluster import machines as rows
+from determined_master.store.db import Database
+
+log = logging.getLogger(__name__)
+_UNPRINTABLE = re.compile(r"[^\x20-\x7e]+")
+
+
+class MachineStarts:
+    """Takes reports from machines that show the agents' join token.
+
+    All machines of a cluster have the same token. So one could report about another that has no
+    agent yet, and it would be ended; it could as well join under the other's id.
+    """
+
+    def __init__(self, db: Database, join_token: str, pools: Collection[str]) -> None:
+        """`pools`: those with machines on demand."""
+        self._db = db
+        self._join_token = join_token
+        self._pools = frozenset(pools)
+
+    def check_token(self, token: bytes) -> None:
+        """Raise Unauthenticated unless it is the join token."""
+        if not hmac.compare_digest(token, self._join_token.encode()):
+            raise Unauthenticated(
+                "the report of a machine's start showed a wrong join token: end the machine, its "
+                "pool starts another with the token of this master"
+            )
+
+    async def report(self, pool: str, agent_id: str, start: MachineStart) -> None:
+        """Note how far a machine has come.
+
+        Raises:
+            NotFound: the pool has no such machine, or not yet.
+        """
+        detail = _UNPRINTABLE.sub(" ", start.detail).strip()[:MAX_DETAIL]
+        told = MachineStart(step=start.step, detail=detail, has_failed=start.has_failed)
+        if pool in self._pools:
+            async with self._db.acquire() as conn:
+                is_known = await rows.set_start(conn, pool, agent_id, told)
+            if is_known:
+                log.info(
+                    "a machine reports its start",
+                    extra={"pool": pool, "machine": agent_id, "step": start.step},
+                )
+                return
+        raise NotFound(f"machine '{agent_id}' of resource pool '{pool}' not found")

@@ -1,0 +1,114 @@
+"""Reports of machines on demand about their start: who may send them, and what they may hold."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from tests.api.client import Client
+from tests.api.cluster.test_pool_machines import POOLS, TYPES
+from tests.api.master import PASSWORD, SETTINGS, running_services
+from tests.contracts.fake_machines import FakeCloud, FakeMachines
+from tests.domain.builders import T0
+
+from determined_master.api.app import Api
+from determined_master.api.table import all_routes
+from determined_master.composition.machine_providers import MACHINE_PROVIDERS
+from determined_master.domain.machines.scaling import Machine
+from determined_master.domain.machines.starts import MachineStart
+from determined_master.ports import MachineSite
+from determined_master.services.access.auth import Auth
+from determined_master.services.access.identities import Identities
+from determined_master.store.cluster import machines as rows
+from determined_master.store.db import Address, Database
+
+REPORT = {"pool": "east", "agent_id": "i-1", "step": "image"}
+
+
+class Master:
+    """One with a pool of machines on demand, of which one has started."""
+
+    def __init__(self, client: Client, db: Database, user: str, join: str) -> None:
+        self._client = client
+        self._db = db
+        self.user, self.join = user, join
+
+    async def report(self, token: str, **changes: Any) -> Any:
+        self._client.token = token
+        return await self._client("POST", "/agents/starts", {**REPORT, **changes})
+
+    async def starts(self) -> dict[str, MachineStart]:
+        async with self._db.acquire() as conn:
+            return await rows.list_starts(conn, "east")
+
+
+@pytest.fixture
+async def master(
+    database: Address, pool: Database, passwords: Any, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Master]:
+    def make(settings: Any, site: MachineSite) -> FakeMachines:
+        return FakeMachines(FakeCloud(), site.pool, TYPES[site.pool])
+
+    for name in ("aws", "gcp"):
+        monkeypatch.setitem(MACHINE_PROVIDERS, name, make)
+    settings = replace(SETTINGS, resource_pools=POOLS)
+    async with running_services(database, pool, passwords, settings) as (services, _):
+        api = Api(all_routes(), services, services[Identities])
+        opened = await services[Auth].login("determined", PASSWORD, is_hashed=False)
+        machine = Machine(id="m-1", agent_name="i-1", state="starting", launched_at=T0)
+        async with pool.acquire() as conn:
+            await rows.upsert_stays(conn, "east", [machine], 8, T0)
+        join = await pool.fetchval("SELECT join_token FROM cluster")
+        yield Master(Client(api), pool, opened.token, join)
+        api.close()
+
+
+async def test_a_report_is_kept_with_its_machine(master: Master) -> None:
+    assert (await master.report(master.join)).status == 200
+    assert await master.starts() == {"m-1": MachineStart(step="image")}
+    told = await master.report(master.join, failed=True, detail="no\nsuch \x00 image\x1b[1m ")
+    assert told.status == 200
+    kept = MachineStart(step="image", detail="no such   image [1m", has_failed=True)
+    assert await master.starts() == {"m-1": kept}
+    # A machine that starts again has not failed.
+    await master.report(master.join, step="docker")
+    assert await master.starts() == {"m-1": MachineStart(step="docker")}
+
+
+async def test_only_who_shows_the_join_token_reports(master: Master) -> None:
+    for token in ("", master.user, master.join[:-1], f"{master.join}x"):
+        answer = await master.report(token, failed=True)
+        assert answer.status == 401, token
+    assert await master.starts() == {}
+
+
+@pytest.mark.parametrize(
+    "changes", [{"agent_id": "m-1"}, {"agent_id": "i-2"}, {"pool": "west"}, {"pool": "default"}]
+)
+async def test_a_machine_that_the_pool_has_not_is_unknown(
+    master: Master, changes: dict[str, Any]
+) -> None:
+    answer = await master.report(master.join, **changes)
+    assert answer.status == 404
+    assert "not found" in answer.text
+    assert await master.starts() == {}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"step": "anything"},
+        {"detail": "x" * 501},
+        {"agent_id": ""},
+        {"agent_id": "x" * 256},
+        {"failed": "perhaps"},
+        {"pool": None},
+    ],
+)
+async def test_a_report_of_another_shape_is_refused(
+    master: Master, changes: dict[str, Any]
+) -> None:
+    assert (await master.report(master.join, **changes)).status == 400
+    assert await master.starts() == {}

@@ -1,0 +1,50 @@
+"""Machines that report that they cannot start their agent."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from tests.provision.machine_world import World
+
+from determined_master.domain.machines.starts import MachineStart
+from determined_master.store.cluster import machines as rows
+from determined_master.store.db import Database
+
+MINUTE = timedelta(minutes=1)
+NO_IMAGE = MachineStart(step="image", detail="manifest unknown", has_failed=True)
+
+
+async def test_a_machine_that_cannot_start_is_ended_at_once_and_its_reason_is_shown(
+    pool: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch)
+    await world.lead()
+    world.submit()
+    await world.tick()
+    [machine] = world.machines
+    async with pool.acquire() as conn:
+        assert await rows.set_start(conn, "default", machine, NO_IMAGE)
+    await world.tick()
+    assert world.machines == []
+    assert "the agent's image cannot be pulled" in world.loop.status.sentence()
+    await world.tick(MINUTE)
+    assert world.machines == []  # the next is tried after a pause
+    await world.tick(5 * MINUTE)
+    assert len(world.machines) == 1
+
+
+async def test_a_report_is_known_to_the_next_leader(
+    pool: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch)
+    await world.lead()
+    world.submit()
+    await world.tick()
+    [machine] = world.machines
+    async with pool.acquire() as conn:
+        await rows.set_start(conn, "default", machine, NO_IMAGE)
+    world.begin()
+    await world.lead()
+    await world.tick()
+    assert world.machines == []
