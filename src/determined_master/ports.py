@@ -18,6 +18,7 @@ import msgspec
 
 from determined_master.domain.access.rules import Caller
 from determined_master.domain.machines.agent_switches import Switches
+from determined_master.domain.machines.places import OfferReport
 from determined_master.domain.machines.scaling import Machine, MachineType
 from determined_wire.agent_link import ContainerReport, ContainerSpec, Device, Hello, LogBatch
 
@@ -328,7 +329,13 @@ class MachineProvider(Protocol):
 
     @property
     def type(self) -> MachineType:
-        """The type of each machine. Known at once; `open` may find out the location."""
+        """The type of each machine, or of the first of several: all have the same slots.
+
+        Known at once; `open` may find out the location.
+        """
+
+    def offers(self) -> OfferReport:
+        """The machines that may be had now, in the order of launches, and the last launch."""
 
     async def open(self) -> None:
         """Learn facts from the provider. Call it first, and again after a failure.
@@ -343,11 +350,14 @@ class MachineProvider(Protocol):
         be omitted. Raises ProviderFailed.
         """
 
-    async def launch(self, count: int, token: str) -> Sequence[Machine]:
+    async def launch(
+        self, count: int, token: str, *, is_repeated: bool = False
+    ) -> Sequence[Machine]:
         """Start machines.
 
         Args:
             count: how many, at least 1.
+            is_repeated: whether the token may have been sent before, also by an earlier master.
             token: a UUID. A repeated token (the master died before it got the answer) starts
                 nothing more, and returns the machines of the first call.
 

@@ -9,7 +9,7 @@ from tests.backends.cloud.ec2_server import Ec2Server, ec2_server
 from tests.backends.cloud.gcp_server import GcpServer, gcp_server
 from tests.backends.cloud.metadata_server import aws_metadata, gcp_metadata
 
-from determined_master.backends.gcp import provider as gcp
+from determined_master.backends.gcp import launches as gcp
 
 __all__ = ["Ec2Server", "GcpServer", "ec2_server", "gcp_server"]
 

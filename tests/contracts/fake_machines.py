@@ -9,6 +9,7 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from determined_master import clock
+from determined_master.domain.machines.places import Choice, Offer, OfferReport
 from determined_master.domain.machines.scaling import Machine, MachineState, MachineType
 from determined_master.ports import LaunchFailed, ProviderFailed
 
@@ -98,7 +99,14 @@ class FakeMachines:
         self._call("list")
         return self.cloud.listed(self._pool)
 
-    async def launch(self, count: int, token: str) -> Sequence[Machine]:
+    def offers(self) -> OfferReport:
+        """One, which is never refused for good."""
+        offer = Offer(machine_type=self._type.instance_type or "fake")
+        return OfferReport(choice=Choice(offers=(offer,)))
+
+    async def launch(
+        self, count: int, token: str, *, is_repeated: bool = False
+    ) -> Sequence[Machine]:
         """Start some."""
         self._call("launch")
         made = self.cloud.launch(self._pool, count, token)

@@ -20,6 +20,7 @@ import psutil
 
 from determined_master import clock
 from determined_master.composition import machine_providers
+from determined_master.domain.machines.places import Choice, Offer, OfferReport
 from determined_master.domain.machines.scaling import Machine, MachineType
 from determined_master.ports import MachineSite
 from determined_master.provision.loop import MachineLoop
@@ -52,7 +53,13 @@ class LocalMachines:
         known = self._cloud.machines()
         return [_machine(m, _process(m) is not None) for m in known]
 
-    async def launch(self, count: int, token: str) -> Sequence[Machine]:
+    def offers(self) -> OfferReport:
+        """One."""
+        return OfferReport(choice=Choice(offers=(Offer(machine_type="local"),)))
+
+    async def launch(
+        self, count: int, token: str, *, is_repeated: bool = False
+    ) -> Sequence[Machine]:
         """Start agents, once for a token."""
         known = self._cloud.machines()
         mine = [m for m in known if m["token"] == token]

@@ -189,9 +189,9 @@ def count_launches(world: World, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     asked: list[int] = []
     real = world.fleet._provider.launch
 
-    async def counted(count: int, token: str) -> Any:
+    async def counted(count: int, token: str, **more: Any) -> Any:
         asked.append(count)
-        return await real(count, token)
+        return await real(count, token, **more)
 
     monkeypatch.setattr(world.fleet._provider, "launch", counted)
     return asked

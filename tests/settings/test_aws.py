@@ -36,7 +36,7 @@ def test_image_and_key_are_enough(tmp_path: Path) -> None:
     assert found.instance_name == "determined-ai-agent"
     assert (found.tag_key, found.tag_value, found.region) == ("managed_by", "", "")
     assert found.network_interface.public_ip
-    assert (found.spot, found.spot_max_price) == (False, "OnDemand")
+    assert (found.spot, found.spot_max_price) == ("never", "OnDemand")
     assert not found.cpu_slots_allowed
 
 
@@ -99,6 +99,43 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"tag_key": "determined-launch"}, 'tag_key: "determined-launch" is taken: the master'),
     ({"tag_key": "aws:owner"}, 'tag_key: "aws:owner" is taken: the master and AWS'),
     ({"custom_tags": [{"key": "AWS:x", "value": ""}]}, 'custom_tags[0].key: "AWS:x" is no key'),
+    (
+        {"instance_types": ["g4dn.xlarge", "g4dn.12xlarge"]},
+        "instance_types: must have one number of slots, but g4dn.xlarge has 1 and g4dn.12xlarge "
+        "has 4: put them into two pools",
+    ),
+    (
+        {"instance_types": ["g4dn.xlarge", "m5.large"], "cpu_slots_allowed": True},
+        "instance_types: must have one kind of slots, but g4dn.xlarge has cuda and m5.large has",
+    ),
+    (
+        {"instance_types": ["g4dn.xlarge", "p9.huge"]},
+        'instance_types: "p9.huge" is not known: set instance_slots',
+    ),
+    ({"instance_types": ["g5.xlarge", "g5.xlarge"]}, 'instance_types[1]: "g5.xlarge" is listed'),
+    (
+        {"instance_types": ["g5.xlarge"], "instance_type": "g4dn.xlarge"},
+        'instance_type: "g4dn.xlarge" has no effect beside instance_types',
+    ),
+    ({"subnet_ids": [""]}, 'subnet_ids[0]: "" is no name'),
+    (
+        {"subnet_ids": ["subnet-1"], "network_interface": {"subnet_id": "subnet-2"}},
+        "network_interface.subnet_id: has no effect beside subnet_ids",
+    ),
+    (
+        {"spot": "maybe"},
+        "spot: must be one of never, prefer, only, true or false but found 'maybe'",
+    ),
+    ({"offer_order": "random"}, "offer_order: "),
+    ({"max_price": -1}, "max_price: must be from 0 to 10000 dollars but found -1"),
+    (
+        {"instance_types": ["g5.xlarge", "g6.xlarge"], "price_per_hour": 1.0},
+        "price_per_hour: is the price of one instance type, and there are several",
+    ),
+    (
+        {"subnet_ids": [f"subnet-{n}" for n in range(31)], "spot": "prefer"},
+        "instance_types: has 1 types in 31 places on 2 markets, which are 62 offers: at most 60",
+    ),
     ({"instance_typ": "x"}, "instance_typ: unknown option; did you mean instance_type?"),
 ]
 
@@ -110,6 +147,35 @@ def test_a_mistake_is_refused_with_its_remedy(
 ) -> None:
     [problem] = problems(tmp_path, {**LEAST, **options})
     assert problem.startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("given", "read_as"),
+    [(True, "only"), (False, "never"), ("prefer", "prefer"), ("only", "only"), ("never", "never")],
+)
+def test_spot_is_a_word_or_the_boolean_of_the_original(
+    tmp_path: Path, given: Any, read_as: str
+) -> None:
+    found = aws(tmp_path, spot=given)
+    assert found.spot == read_as
+    told = machine_details(found, ResourcePoolDetail()).aws
+    assert told is not None
+    assert told.spot_enabled == (read_as != "never")
+
+
+def test_several_types_and_subnets_take_the_place_of_one(tmp_path: Path) -> None:
+    one = aws(tmp_path, network_interface={"subnet_id": "subnet-1"})
+    assert (one.types, one.subnets) == (("g4dn.metal",), ("subnet-1",))
+    found = aws(
+        tmp_path,
+        instance_types=["g5.xlarge", "g6.xlarge"],
+        subnet_ids=["subnet-1", "subnet-2"],
+        offer_order="price",
+        max_price=1.5,
+    )
+    assert found.types == ("g5.xlarge", "g6.xlarge")
+    assert found.subnets == ("subnet-1", "subnet-2")
+    assert (found.offer_order, found.max_price) == ("price", 1.5)
 
 
 @covers("scheduling-and-provisioning c.7.unknown_type")

@@ -96,6 +96,39 @@ def test_every_option_is_read_and_shown_in_the_list_of_pools(tmp_path: Path) -> 
     )
 
 
+def test_several_types_take_the_gpus_that_they_come_with(tmp_path: Path) -> None:
+    found = gcp(
+        tmp_path,
+        instance_type=None,
+        instance_types=[
+            {"machine_type": "g2-standard-8"},
+            {"machine_type": "n1-standard-8", "gpu_type": "nvidia-tesla-t4", "gpu_num": 1},
+        ],
+        zones=["us-west1-a", "us-west1-b"],
+    )
+    assert [(k.machine_type, k.gpu_type, k.gpu_num) for k in found.types] == [
+        ("g2-standard-8", "nvidia-l4", 1),
+        ("n1-standard-8", "nvidia-tesla-t4", 1),
+    ]
+    assert found.gpus == 1
+    told = machine_details(found, ResourcePoolDetail()).gcp
+    assert told is not None
+    assert (told.machine_type, told.zone) == ("g2-standard-8", "us-west1-a")
+
+
+@pytest.mark.parametrize(
+    ("options", "markets"),
+    [({}, "never"), ({"spot": "prefer"}, "prefer"), ({"spot": True}, "only")],
+)
+def test_spot_and_preemptible_choose_the_markets(
+    tmp_path: Path, options: dict[str, Any], markets: str
+) -> None:
+    assert gcp(tmp_path, **options).spot_use == markets
+    kind = {"machine_type": "n1-standard-8", "preemptible": True}
+    if markets != "prefer":
+        assert gcp(tmp_path, instance_type=kind, **options).spot_use == "only"
+
+
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"boot_disk_size": 99}, "boot_disk_size: must be >= 100 but found 99"),
     (
@@ -130,6 +163,42 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     (
         {"instance_slots": 4},
         "instance_slots: is for types that are not known, and n1-standard-8 is: remove it",
+    ),
+    ({"zones": ["us-west1-a"], "zone": "us-west1-b"}, 'zone: "us-west1-b" has no effect beside'),
+    (
+        {"zones": ["us-west1-a", "us-east1-b"]},
+        "zones: must be of one region, and us-west1-a and us-east1-b are of two",
+    ),
+    ({"zones": ["us-west1-a", "us-west1-a"]}, 'zones[1]: "us-west1-a" is listed twice'),
+    (
+        {"instance_types": [{"machine_type": "g2-standard-8"}]},
+        "instance_type: has no effect beside instance_types",
+    ),
+    (
+        {
+            "instance_types": [
+                {"machine_type": "g2-standard-8"},
+                {"machine_type": "g2-standard-24"},
+            ],
+            "instance_type": None,
+        },
+        "instance_types: must have one number of slots, but g2-standard-8 has 1 and "
+        "g2-standard-24 has 2",
+    ),
+    (
+        {"instance_types": [{"machine_type": "g2-standard-1"}], "instance_type": None},
+        'instance_types[0].machine_type: "g2-standard-1" is no size of g2-standard',
+    ),
+    (
+        {"instance_types": [{"machine_type": "e2-medium"}] * 2, "instance_type": None},
+        "instance_types[1]: is listed twice",
+    ),
+    (
+        {
+            "instance_type": {"machine_type": "n1-standard-8", "preemptible": True},
+            "spot": "prefer",
+        },
+        'instance_type.preemptible: contradicts spot "prefer"',
     ),
     ({"name_prefix": "1x"}, 'name_prefix: "1x" cannot begin a name: use lower-case letters'),
     ({"instance_type": {"machine_type": "n1-standard"}}, "instance_type.machine_type: "),

@@ -175,7 +175,7 @@ class Fleet:
             if clock.now() - order.asked_at > ORDER_LIFE:
                 await self._delete_order(order)
             else:
-                await self._give(order)
+                await self._give(order, is_repeated=True)
 
     async def launch(self, count: int) -> Sequence[Machine]:
         """Start machines, and return the started ones.
@@ -229,9 +229,10 @@ class Fleet:
                 extra={"pool": self._pool, "machines": gone},
             )
 
-    async def _give(self, order: LaunchOrder) -> Sequence[Machine]:
+    async def _give(self, order: LaunchOrder, *, is_repeated: bool = False) -> Sequence[Machine]:
+        call = self._provider.launch(order.count, order.token, is_repeated=is_repeated)
         try:
-            made = await _in_time(self._provider.launch(order.count, order.token))
+            made = await _in_time(call)
         except LaunchFailed:
             await self._delete_order(order)
             raise

@@ -9,8 +9,11 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from determined_master.domain.machines.controller_state import ScalingConfig
 from determined_master.domain.machines.launch_backoff import LaunchRetryPolicy
+from determined_master.domain.machines.places import tried_sentence
 from determined_master.domain.machines.scaling import Limits
 from determined_master.domain.schedule.view import Size
 from determined_master.provision.fleet import Fleet
@@ -57,6 +60,7 @@ class MachineLoops:
             dependencies: the rest of the master.
         """
         self._dependencies = dependencies
+        self._providers = providers
         self._loops = {
             pool.pool_name: _loop(pool, pool.provider, providers[pool.pool_name], dependencies)
             for pool in pools
@@ -65,7 +69,10 @@ class MachineLoops:
 
     def status(self, pool: str) -> MachineStatus | None:
         loop = self._loops.get(pool)
-        return None if loop is None else loop.status
+        if loop is None:
+            return None
+        report = self._providers[pool].offers()
+        return replace(loop.status, tried=tried_sentence(report.tried, report.cooldowns))
 
     async def take_over(self, epoch: int) -> None:
         """Take over as leader, before the first agent connects. Raises database errors."""

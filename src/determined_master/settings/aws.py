@@ -9,11 +9,13 @@ import msgspec
 from msgspec import Meta
 
 from determined_master.domain.config.schema.problems import ProblemReport
-from determined_master.domain.machines.aws_instances import TYPES
+from determined_master.domain.machines.aws_instances import TYPES, gpus_of
+from determined_master.settings.places import KindOfType, check_kinds, check_names, check_number
 from determined_master.settings.provider import Provider, check_agent_image
 
 Struct = msgspec.Struct
 ON_DEMAND_PRICE = "OnDemand"
+DEFAULT_TYPE = "g4dn.metal"
 POOL_TAG = "determined-resource-pool"
 LAUNCH_TAG = "determined-launch"
 """The launch token of an instance or request."""
@@ -44,11 +46,22 @@ class AwsProvider(Provider, frozen=True, kw_only=True):
             "GPUs, NVIDIA's driver and container toolkit."
         ),
     ] = ""
-    instance_type: Annotated[str, Meta(description="Instance type.")] = "g4dn.metal"
+    instance_type: Annotated[str, Meta(description="Instance type.")] = DEFAULT_TYPE
+    instance_types: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Instance types in place of instance_type, all with one number of slots: "
+            "if AWS has none of one, the next is tried."
+        ),
+    ] = ()
     instance_slots: Annotated[
         Count | None,
-        Meta(description="GPUs of the instance type; needed for one that is not known."),
+        Meta(description="GPUs of each instance type; needed for one that is not known."),
     ] = None
+    subnet_ids: Annotated[
+        tuple[str, ...],
+        Meta(description="Subnets in place of network_interface.subnet_id, such as one a zone."),
+    ] = ()
     cpu_slots_allowed: Annotated[
         bool, Meta(description="Whether a machine without GPUs is one slot.")
     ] = False
@@ -83,15 +96,24 @@ class AwsProvider(Provider, frozen=True, kw_only=True):
     ] = ""
     log_group: Annotated[str, Meta(description="CloudWatch group of the agent's output.")] = ""
     log_stream: Annotated[str, Meta(description="CloudWatch stream there.")] = ""
-    spot: Annotated[
-        bool, Meta(description="Whether machines are spot instances, which AWS may reclaim.")
-    ] = False
     spot_max_price: Annotated[
         str,
         Meta(
-            description="Maximum price in dollars an hour, as text. OnDemand: the on-demand price."
+            description="Maximum price of spot instances in dollars an hour, as text. OnDemand: "
+            "the on-demand price."
         ),
     ] = ON_DEMAND_PRICE
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """All instance types, in order."""
+        return self.instance_types or (self.instance_type,)
+
+    @property
+    def subnets(self) -> tuple[str, ...]:
+        """All subnets, in order; empty for one of the default VPC."""
+        one = self.network_interface.subnet_id
+        return self.subnet_ids or ((one,) if one else ())
 
 
 def check_aws(aws: AwsProvider, at: str, report: ProblemReport) -> None:
@@ -115,20 +137,47 @@ def check_aws(aws: AwsProvider, at: str, report: ProblemReport) -> None:
             "would be found again; use another, as managed_by"
         )
         report.problem(f"{at}.tag_key", text)
-    if aws.instance_type not in TYPES and aws.instance_slots is None:
-        text = (
-            f'"{aws.instance_type}" is not known: set instance_slots to the number of its GPUs, '
-            f"or use one of {', '.join(sorted(TYPES))}"
-        )
-        report.problem(f"{at}.instance_type", text)
+    _check_offers(aws, at, report)
     if problem := iops_problem(aws):
         report.problem(f"{at}.root_volume_iops", problem)
     for i, tag in enumerate(aws.custom_tags):
         if not tag.key or tag.key.lower().startswith("aws:"):
             text = f'"{tag.key}" is no key of a tag: it must not be empty or begin with aws:'
             report.problem(f"{at}.custom_tags[{i}].key", text)
-    if aws.spot and (problem := price_problem(aws.spot_max_price)):
+    if aws.spot != "never" and (problem := price_problem(aws.spot_max_price)):
         report.problem(f"{at}.spot_max_price", problem)
+
+
+def _check_offers(aws: AwsProvider, at: str, report: ProblemReport) -> None:
+    unknown = [name for name in aws.types if name not in TYPES]
+    if unknown and aws.instance_slots is None:
+        path = "instance_types" if aws.instance_types else "instance_type"
+        text = (
+            f'"{unknown[0]}" is not known: set instance_slots to the number of its GPUs, '
+            f"or use one of {', '.join(sorted(TYPES))}"
+        )
+        report.problem(f"{at}.{path}", text)
+    if aws.instance_types and aws.instance_type != DEFAULT_TYPE:
+        text = f'"{aws.instance_type}" has no effect beside instance_types: add it there'
+        report.problem(f"{at}.instance_type", text)
+    if aws.subnet_ids and aws.network_interface.subnet_id:
+        text = "has no effect beside subnet_ids: add it there, and remove it here"
+        report.problem(f"{at}.network_interface.subnet_id", text)
+    if aws.price_per_hour is not None and len(aws.types) > 1:
+        text = "is the price of one instance type, and there are several: remove it"
+        report.problem(f"{at}.price_per_hour", text)
+    check_names(aws.instance_types, f"{at}.instance_types", report)
+    check_names(aws.subnet_ids, f"{at}.subnet_ids", report)
+    check_number(len(aws.types), len(aws.subnets), aws.spot, f"{at}.instance_types", report)
+    if not unknown or aws.instance_slots is not None:
+        check_kinds([_kind(aws, name) for name in aws.types], f"{at}.instance_types", report)
+
+
+def _kind(aws: AwsProvider, name: str) -> KindOfType:
+    gpus = gpus_of(name, aws.instance_slots) or 0
+    if gpus:
+        return KindOfType(name, gpus, "cuda")
+    return KindOfType(name, int(aws.cpu_slots_allowed), "cpu")
 
 
 class IopsBounds(NamedTuple):

@@ -11,10 +11,13 @@ from msgspec import Meta
 from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.schema.values import type_name
 from determined_master.domain.machines.gcp_machines import (
+    built_in_gpus,
     gpu_problem,
     machine_type_problem,
     spec_of,
 )
+from determined_master.domain.machines.places import SpotUse
+from determined_master.settings.places import KindOfType, check_kinds, check_names, check_number
 from determined_master.settings.provider import Provider, check_agent_image
 from determined_master.settings.reader import Seconds
 
@@ -53,8 +56,22 @@ class GcpInstanceType(Struct, frozen=True, kw_only=True):
     )
     gpu_num: Annotated[int, Meta(ge=0, description="Number of GPUs; each is a slot.")] = 4
     preemptible: Annotated[
-        bool, Meta(description="Whether GCP may reclaim machines, after a day at the latest.")
+        bool,
+        Meta(
+            description="Whether GCP may reclaim machines, after a day at the latest; as spot: "
+            "only."
+        ),
     ] = False
+
+
+class GcpMachineChoice(Struct, frozen=True, kw_only=True):
+    """One of several machine types."""
+
+    machine_type: Annotated[str, Meta(description="Required. For example g2-standard-8.")] = ""
+    gpu_type: Annotated[
+        str, Meta(description="GPU to attach; not needed for types that come with GPUs.")
+    ] = ""
+    gpu_num: Annotated[int, Meta(ge=0, description="Number of GPUs to attach.")] = 0
 
 
 class GcpProvider(Provider, frozen=True, kw_only=True):
@@ -66,6 +83,13 @@ class GcpProvider(Provider, frozen=True, kw_only=True):
     ] = msgspec.field(default_factory=dict)
     project: Annotated[str, Meta(description="Default: the master's own.")] = ""
     zone: Annotated[str, Meta(description="Default: the master's own.")] = ""
+    zones: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Zones of one region, in place of zone: if one has no room, the next is "
+            "tried."
+        ),
+    ] = ()
     boot_disk_size: Annotated[int, Meta(ge=100, description="GB of the disk.")] = 200
     boot_disk_source_image: Annotated[
         str,
@@ -99,6 +123,13 @@ class GcpProvider(Provider, frozen=True, kw_only=True):
     network_tags: Annotated[tuple[str, ...], Meta(description="For firewall rules.")] = ()
     service_account: GcpServiceAccount = GcpServiceAccount()
     instance_type: GcpInstanceType = GcpInstanceType()
+    instance_types: Annotated[
+        tuple[GcpMachineChoice, ...],
+        Meta(
+            description="Machine types in place of instance_type, each as machine_type, gpu_type "
+            "and gpu_num, all with one number of slots: if GCP has none of one, the next is tried."
+        ),
+    ] = ()
     instance_slots: Annotated[
         Annotated[int, Meta(ge=0)] | None,
         Meta(
@@ -117,20 +148,42 @@ class GcpProvider(Provider, frozen=True, kw_only=True):
     ] = False
 
     @property
-    def has_own_slots(self) -> bool:
+    def types(self) -> tuple[GcpInstanceType, ...]:
+        """All machine types with their GPUs, in order."""
+        if not self.instance_types:
+            return (self.instance_type,)
+        return tuple(_with_gpus(choice) for choice in self.instance_types)
+
+    @property
+    def spot_use(self) -> SpotUse:
+        """The markets, by `spot` or by the original's `instance_type.preemptible`."""
+        return "only" if self.instance_type.preemptible else self.spot
+
+    def has_own_slots(self, kind: GcpInstanceType) -> bool:
         """Whether `instance_slots` describes a type that the master does not know."""
-        return self.instance_slots is not None and spec_of(self.instance_type.machine_type) is None
+        return self.instance_slots is not None and spec_of(kind.machine_type) is None
+
+    def gpus_of(self, kind: GcpInstanceType) -> int:
+        """GPUs of a machine of a type."""
+        own = self.instance_slots if self.has_own_slots(kind) else None
+        return kind.gpu_num if own is None else own
 
     @property
     def gpus(self) -> int:
         """GPUs of a machine."""
-        own = self.instance_slots if self.has_own_slots else None
-        return self.instance_type.gpu_num if own is None else own
+        return self.gpus_of(self.types[0])
+
+
+def _with_gpus(choice: GcpMachineChoice) -> GcpInstanceType:
+    gpu_type, gpu_num = choice.gpu_type, choice.gpu_num
+    own = built_in_gpus(choice.machine_type)
+    if own is not None and not gpu_type and not gpu_num:
+        gpu_type, gpu_num = own
+    return GcpInstanceType(machine_type=choice.machine_type, gpu_type=gpu_type, gpu_num=gpu_num)
 
 
 def check_gcp(gcp: GcpProvider, at: str, report: ProblemReport) -> None:
     """Report values that GCP would refuse."""
-    kind = gcp.instance_type
     check_agent_image(gcp, at, report)
     if not gcp.boot_disk_source_image:
         text = (
@@ -138,23 +191,8 @@ def check_gcp(gcp: GcpProvider, at: str, report: ProblemReport) -> None:
             "projects/PROJECT/global/images/IMAGE; Google's deep learning images have both"
         )
         report.problem(f"{at}.boot_disk_source_image", text)
-    if not kind.machine_type:
-        text = (
-            "is required: name a machine type, as n1-standard-8, and its GPUs (gpu_type and "
-            f"gpu_num; they are {kind.gpu_num} x {kind.gpu_type or 'none'} now)"
-        )
-        report.problem(f"{at}.instance_type.machine_type", text)
-    elif gcp.has_own_slots:
-        pass  # a newer type than the master knows
-    elif problem := machine_type_problem(kind.machine_type):
-        report.problem(f"{at}.instance_type.machine_type", problem)
-    else:
-        key, problem = gpu_problem(kind.machine_type, kind.gpu_type, kind.gpu_num)
-        if problem:
-            report.problem(f"{at}.instance_type.{key}", problem)
-        if gcp.instance_slots is not None:
-            text = f"is for types that are not known, and {kind.machine_type} is: remove it"
-            report.problem(f"{at}.instance_slots", text)
+    _check_types(gcp, at, report)
+    _check_places(gcp, at, report)
     disk = gcp.boot_disk_type.rpartition("/")[2]
     if gcp.boot_disk_iops is not None and not disk.startswith(("pd-extreme", "hyperdisk-")):
         text = (
@@ -175,6 +213,72 @@ def check_gcp(gcp: GcpProvider, at: str, report: ProblemReport) -> None:
         report.problem(f"{at}.operation_timeout_period", text)
     _check_names(gcp, at, report)
     _check_base(gcp.base_config, f"{at}.base_config", report)
+
+
+def _check_types(gcp: GcpProvider, at: str, report: ProblemReport) -> None:
+    for index, kind in enumerate(gcp.types):
+        where = f"instance_types[{index}]" if gcp.instance_types else "instance_type"
+        _check_type(gcp, kind, f"{at}.{where}", report)
+    if gcp.instance_slots is not None and all(spec_of(k.machine_type) for k in gcp.types):
+        text = f"is for types that are not known, and {gcp.types[0].machine_type} is: remove it"
+        report.problem(f"{at}.instance_slots", text)
+    if gcp.instance_types and gcp.instance_type != GcpInstanceType():
+        text = "has no effect beside instance_types: add it there, and set spot for preemptible"
+        report.problem(f"{at}.instance_type", text)
+    if not any(
+        report.has_problem_at(f"{at}.{key}") for key in ("instance_type", "instance_types")
+    ):
+        kinds = [_kind(gcp, kind) for kind in gcp.types]
+        check_kinds(kinds, f"{at}.instance_types", report)
+
+
+def _check_type(gcp: GcpProvider, kind: GcpInstanceType, at: str, report: ProblemReport) -> None:
+    if not kind.machine_type:
+        text = (
+            "is required: name a machine type, as n1-standard-8, and its GPUs (gpu_type and "
+            f"gpu_num; they are {kind.gpu_num} x {kind.gpu_type or 'none'} now)"
+        )
+        report.problem(f"{at}.machine_type", text)
+    elif gcp.has_own_slots(kind):
+        pass  # a newer type than the master knows
+    elif problem := machine_type_problem(kind.machine_type):
+        report.problem(f"{at}.machine_type", problem)
+    else:
+        key, problem = gpu_problem(kind.machine_type, kind.gpu_type, kind.gpu_num)
+        if problem:
+            report.problem(f"{at}.{key}", problem)
+
+
+def _kind(gcp: GcpProvider, kind: GcpInstanceType) -> KindOfType:
+    if gpus := gcp.gpus_of(kind):
+        return KindOfType(kind.machine_type, gpus, "cuda")
+    return KindOfType(kind.machine_type, int(gcp.cpu_slots_allowed), "cpu")
+
+
+def _check_places(gcp: GcpProvider, at: str, report: ProblemReport) -> None:
+    check_names(gcp.zones, f"{at}.zones", report)
+    if gcp.zones and gcp.zone:
+        text = f'"{gcp.zone}" has no effect beside zones: add it there, and remove it here'
+        report.problem(f"{at}.zone", text)
+    regions = {zone.rpartition("-")[0]: zone for zone in gcp.zones}
+    if len(regions) > 1:
+        first, other, *_ = regions.values()
+        text = (
+            f"must be of one region, and {first} and {other} are of two: machines of a pool share "
+            "a subnetwork; make a pool of each region"
+        )
+        report.problem(f"{at}.zones", text)
+    named = [f"{k.machine_type} {k.gpu_type} {k.gpu_num}" for k in gcp.types]
+    for index, name in enumerate(named):
+        if name in named[:index]:
+            report.problem(f"{at}.instance_types[{index}]", "is listed twice: remove one")
+    if gcp.instance_type.preemptible and gcp.spot == "prefer":
+        text = 'contradicts spot "prefer", as it means only: set it to false, or remove spot'
+        report.problem(f"{at}.instance_type.preemptible", text)
+    if gcp.price_per_hour is not None and len(gcp.types) > 1:
+        text = "is the price of one machine type, and there are several: remove it"
+        report.problem(f"{at}.price_per_hour", text)
+    check_number(len(gcp.types), len(gcp.zones), gcp.spot_use, f"{at}.instance_types", report)
 
 
 _BASE_SHAPES = {

@@ -14,6 +14,8 @@ import msgspec
 from msgspec import Meta
 
 from determined_master.domain.config.schema.problems import ProblemReport
+from determined_master.domain.machines.places import OfferOrder, SpotUse
+from determined_master.settings.places import SpotWord
 from determined_master.settings.reader import Seconds
 
 Secret = Meta(extra={"is_secret": True})
@@ -78,6 +80,27 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             description="Dollars an hour of a machine, where they differ from the list price that "
             "the master knows, or it knows none."
+        ),
+    ] = None
+    spot: Annotated[
+        Annotated[SpotUse, Meta(extra={"kind": SpotWord()})],
+        Meta(
+            description="Whether machines are spot instances, which the cloud may reclaim: never; "
+            "prefer, with on-demand machines where there are none; only. true: only."
+        ),
+    ] = "never"
+    offer_order: Annotated[
+        OfferOrder,
+        Meta(
+            description="Which machine type and place is tried first: as they are listed, or the "
+            "cheapest by the list price."
+        ),
+    ] = "listed"
+    max_price: Annotated[
+        float | None,
+        Meta(
+            description="Maximum dollars an hour of a machine. Types above it, and types "
+            "without a known price, are not tried."
         ),
     ] = None
     launch_error_timeout_s: Annotated[
@@ -170,10 +193,11 @@ def check_common(provider: Provider, at: str, report: ProblemReport) -> None:
     for name in ("max_idle_agent_period", "max_agent_starting_period"):
         if getattr(provider, f"{name}_s") <= 0:
             report.problem(f"{at}.{name}", 'must be longer than 0, such as "20m"')
-    price = provider.price_per_hour
-    if price is not None and not 0 <= price <= MAX_PRICE:
-        text = f"must be from 0 to {MAX_PRICE} dollars but found {price:g}"
-        report.problem(f"{at}.price_per_hour", text)
+    for name in ("price_per_hour", "max_price"):
+        price = getattr(provider, name)
+        if price is not None and not 0 <= price <= MAX_PRICE:
+            text = f"must be from 0 to {MAX_PRICE} dollars but found {price:g}"
+            report.problem(f"{at}.{name}", text)
     for name, what in _NEEDED.items():
         if not getattr(provider, name):
             text = f"is empty: name the {what}, or remove the option"

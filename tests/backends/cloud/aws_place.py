@@ -53,4 +53,4 @@ class SpotPlace(AwsPlace):
     """The same with spot instances."""
 
     def __init__(self, server: Ec2Server, metadata_url: str, **changes: Any) -> None:
-        super().__init__(server, metadata_url, spot=True, **changes)
+        super().__init__(server, metadata_url, spot="only", **changes)

@@ -24,6 +24,7 @@ from moto.moto_server.werkzeug_app import (
     MotoRequestHandler,
     create_backend_app,
 )
+from tests.backends.cloud import ec2_fleets
 from tests.backends.cloud.http_servers import stopped_at_the_end
 from werkzeug.serving import make_server
 
@@ -60,6 +61,7 @@ class Ec2Server:
         """How many more instances can be started."""
         self.refusals: dict[str, tuple[str, str]] = {}
         """By action: code and message of the error that it is answered with."""
+        self.fleets = ec2_fleets.FleetRules()
         self._stop = contextlib.ExitStack()
 
     def calls(self, action: str) -> list[dict[str, str]]:
@@ -102,9 +104,14 @@ class Ec2Server:
 
     def count_to_start(self, wanted: int) -> int:
         """How many of those that are asked for can be started."""
-        count = wanted if self.room is None else min(wanted, self.room)
+        count = self.take(wanted)
         if not count:
             raise EC2ClientError("InsufficientInstanceCapacity", "There is no room for that type")
+        return count
+
+    def take(self, wanted: int) -> int:
+        """The same; 0 for none."""
+        count = wanted if self.room is None else min(wanted, self.room)
         if self.room is not None:
             self.room -= count
         return count
@@ -126,6 +133,7 @@ def running_ec2(patch: pytest.MonkeyPatch) -> Iterator[Ec2Server]:
     """An EC2 that is gone at the end; moto is patched until then."""
     server = Ec2Server()
     _start_up_to_the_maximum(server, patch)
+    ec2_fleets.install(server.fleets, server.take, patch)
     server.start()
     try:
         yield server

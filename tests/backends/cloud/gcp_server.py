@@ -47,6 +47,10 @@ class GcpServer:
         self.instances: dict[str, dict[str, Any]] = {}
         self.operations: dict[str, dict[str, Any]] = {}
         self.room: int | None = None
+        self.exhausted: dict[tuple[str, str], str] = {}
+        """By zone and machine type: the code with which operations end that start nothing."""
+        self.unreachable: list[str] = []
+        """Zones that a list of the whole project lacks."""
         self.refusal: Fault | None = None
         """What bulk inserts are answered with."""
         self.delete_refusal: Fault | None = None
@@ -119,26 +123,40 @@ class GcpServer:
     def _answer_to(
         self, method: str, path: str, query: dict[str, str], body: Any
     ) -> dict[str, Any]:
+        if re.fullmatch(r"/projects/[^/]+/aggregated/instances", path):
+            return self._list_all(query)
         at = re.fullmatch(r"/projects/([^/]+)/zones/([^/]+)/(.+)", path)
         if at is None:
             raise Fault(404, f"{path} was not found")
         match (method, *at[3].split("/")):
             case ("GET", "instances"):
-                return self._list(query)
+                return self._list(query, at[2])
             case ("POST", "instances", "bulkInsert"):
-                return self._insert(body, query["requestId"])
+                return self._insert(body, query["requestId"], at[2])
             case ("DELETE", "instances", name):
-                return self._delete(unquote(name))
+                return self._delete(unquote(name), at[2])
             case ("GET", "operations", name):
                 return self._poll(name)
         raise Fault(404, f"{method} {path} was not found")
 
-    def _list(self, query: dict[str, str]) -> dict[str, Any]:
+    def _list_all(self, query: dict[str, str]) -> dict[str, Any]:
+        """Of all zones, as a map of zones; pages have instances of several."""
+        page = self._list(query, "")
+        zones: dict[str, Any] = {"zones/europe-west1-b": {"warning": _nothing_here()}}
+        for instance in page.pop("items", []):
+            scope = zones.setdefault("zones/" + _last(instance["zone"]), {"instances": []})
+            scope["instances"].append(instance)
+        if self.unreachable:
+            page["unreachables"] = self.unreachable
+        return {**page, "kind": "compute#instanceAggregatedList", "items": zones}
+
+    def _list(self, query: dict[str, str], zone: str) -> dict[str, Any]:
         wanted = dict(_FILTER.findall(query["filter"]))
         found = [
             instance
             for _, instance in sorted(self.instances.items())
             if all(instance["labels"].get(key) == value for key, value in wanted.items())
+            and zone in ("", _last(instance["zone"]))
         ]
         start = int(query.get("pageToken", 0))
         page: dict[str, Any] = {"kind": "compute#instanceList"}
@@ -148,7 +166,7 @@ class GcpServer:
             page["nextPageToken"] = str(start + PAGE)
         return page
 
-    def _insert(self, body: dict[str, Any], request_id: str) -> dict[str, Any]:
+    def _insert(self, body: dict[str, Any], request_id: str, zone: str) -> dict[str, Any]:
         if request_id in self._by_request:
             return _shown(self.operations[self._by_request[request_id]])
         if self.refusal is not None:
@@ -156,6 +174,9 @@ class GcpServer:
         properties, names = body["instanceProperties"], list(body["perInstanceProperties"])
         self._check(properties, names, int(body["count"]))
         started = names if self.room is None else names[: self.room]
+        code = self.exhausted.get((zone, properties["machineType"]), "")
+        if code:
+            started = []
         if len(started) < int(body["minCount"]):
             started = []
         if self.room is not None:
@@ -164,13 +185,14 @@ class GcpServer:
             self.instances[name] = {
                 **properties,
                 "name": name,
+                "zone": f"https://www.googleapis.com/compute/v1/projects/lab/zones/{zone}",
                 "status": "PROVISIONING",
                 "creationTimestamp": datetime.now(UTC).isoformat(timespec="milliseconds"),
             }
         problems = list(self.problems)
         if len(started) < len(names):
             text = "The zone does not have enough resources available"
-            problems.append({"code": "ZONE_RESOURCE_POOL_EXHAUSTED", "message": text})
+            problems.append({"code": code or "ZONE_RESOURCE_POOL_EXHAUSTED", "message": text})
         operation = self._operation("bulkInsert", problems)
         self._by_request[request_id] = operation["name"]
         return operation
@@ -192,10 +214,10 @@ class GcpServer:
         if not properties.get("networkInterfaces"):
             raise Fault(400, "At least one network interface is required")
 
-    def _delete(self, name: str) -> dict[str, Any]:
+    def _delete(self, name: str, zone: str) -> dict[str, Any]:
         if self.delete_refusal is not None:
             raise self.delete_refusal
-        if name not in self.instances:
+        if name not in self.instances or _last(self.instances[name]["zone"]) != zone:
             raise Fault(404, f"The resource '{name}' was not found", "notFound")
         del self.instances[name]
         return self._operation("delete", list(self.problems))
@@ -223,6 +245,14 @@ class GcpServer:
             if self.warnings:
                 operation["warnings"] = self.warnings
         return _shown(operation)
+
+
+def _last(url: str) -> str:
+    return url.rpartition("/")[2]
+
+
+def _nothing_here() -> dict[str, str]:
+    return {"code": "NO_RESULTS_ON_PAGE", "message": "There are no results for this scope"}
 
 
 def _shown(operation: dict[str, Any]) -> dict[str, Any]:

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from tests.domain.builders import T0
 
 from determined_master.domain.machines.places import (
-    FIRST_REST,
-    LONGEST_REST,
+    FIRST_COOLDOWN,
+    LONGEST_COOLDOWN,
     Choice,
+    Cooldowns,
     Offer,
     OfferKind,
     OfferOrder,
     Refusal,
-    Rests,
     SpotUse,
     Tried,
     accept,
@@ -24,7 +24,6 @@ from determined_master.domain.machines.places import (
     left_out_sentence,
     offers_of,
     refuse,
-    restart_rests,
     tried_sentence,
 )
 
@@ -121,12 +120,12 @@ def test_every_offer_is_chosen_or_left_out_with_a_reason(
     answers: list[tuple[int, Refusal, int]],
 ) -> None:
     offers = offers_of(kinds, places, spot, order)
-    rests: Rests = {}
+    cooldowns: Cooldowns = {}
     now = T0
     for index, reason, minutes in answers:
         now += minutes * MINUTE
-        rests = refuse(rests, offers[index % len(offers)], reason, now)
-    choice = choose(offers, rests, max_price, now)
+        cooldowns = refuse(cooldowns, offers[index % len(offers)], reason, now)
+    choice = choose(offers, cooldowns, max_price, now)
     out = [one.offer for one in choice.left_out]
     assert sorted((*choice.offers, *out), key=lambda o: o.key) == sorted(
         offers, key=lambda o: o.key
@@ -134,26 +133,26 @@ def test_every_offer_is_chosen_or_left_out_with_a_reason(
     assert list(choice.offers) == [o for o in offers if o in choice.offers], "the order stays"
     assert all(one.reason for one in choice.left_out)
     for one in choice.left_out:
-        assert one.until is None or now < one.until <= now + LONGEST_REST
+        assert one.until is None or now < one.until <= now + LONGEST_COOLDOWN
     if max_price is not None:
         assert all((o.price_per_hour or 0) <= max_price for o in choice.offers)
         assert all(o.price_per_hour is not None for o in choice.offers)
-    later = choose(offers, rests, None, now + LONGEST_REST)
+    later = choose(offers, cooldowns, None, now + LONGEST_COOLDOWN)
     assert later.offers == offers, "no refusal counts for longer than an hour"
 
 
 @given(st.integers(1, 20), REASONS)
-def test_a_rest_doubles_up_to_an_hour(times: int, reason: Refusal) -> None:
+def test_a_cooldown_doubles_up_to_an_hour(times: int, reason: Refusal) -> None:
     [first, *_] = offers_of([CHEAP, DEAR], [], "never", "listed")
-    rests: Rests = {}
+    cooldowns: Cooldowns = {}
     now, before = T0, timedelta(0)
     for number in range(times):
-        rests = refuse(rests, first, reason, now)
-        rest = rests[first.key]
-        length = rest.until - rest.at
-        assert length == min(FIRST_REST * 2**number, LONGEST_REST)
+        cooldowns = refuse(cooldowns, first, reason, now)
+        cooldown = cooldowns[first.key]
+        length = cooldown.until - cooldown.at
+        assert length == min(FIRST_COOLDOWN * 2**number, LONGEST_COOLDOWN)
         assert length >= before
-        before, now = length, rest.until
+        before, now = length, cooldown.until
 
 
 def test_a_refusal_of_the_same_round_adds_nothing() -> None:
@@ -164,34 +163,31 @@ def test_a_refusal_of_the_same_round_adds_nothing() -> None:
 
 def test_an_hour_without_a_refusal_ends_the_row() -> None:
     offer = Offer(machine_type="a")
-    rests = refuse({}, offer, "no room", T0)
-    late = T0 + FIRST_REST + LONGEST_REST + MINUTE
-    assert refuse(rests, offer, "no room", late)[offer.key].times == 1
-    assert refuse(rests, offer, "no room", late - 2 * MINUTE)[offer.key].times == 2
+    cooldowns = refuse({}, offer, "no room", T0)
+    late = T0 + FIRST_COOLDOWN + LONGEST_COOLDOWN + MINUTE
+    assert refuse(cooldowns, offer, "no room", late)[offer.key].times == 1
+    assert refuse(cooldowns, offer, "no room", late - 2 * MINUTE)[offer.key].times == 2
 
 
 def test_a_launch_that_succeeds_ends_the_row() -> None:
     one, other = Offer(machine_type="a"), Offer(machine_type="b")
-    rests = refuse(refuse({}, one, "quota", T0), other, "quota", T0)
-    assert accept(rests, one).keys() == {other.key}
-    assert names(choose([one, other], accept(rests, one), None, T0)) == ["a, on-demand"]
+    cooldowns = refuse(refuse({}, one, "quota", T0), other, "quota", T0)
+    assert accept(cooldowns, one).keys() == {other.key}
+    assert names(choose([one, other], accept(cooldowns, one), None, T0)) == ["a, on-demand"]
 
 
 def test_a_single_offer_is_never_left_out_for_a_refusal() -> None:
     offer = Offer(machine_type="a", price_per_hour=2.0)
-    rests = refuse({}, offer, "no room", T0)
-    assert choose([offer], rests, None, T0).offers == (offer,)
-    assert choose([offer], rests, 1.0, T0).offers == ()
+    cooldowns = refuse({}, offer, "no room", T0)
+    assert choose([offer], cooldowns, None, T0).offers == (offer,)
+    assert choose([offer], cooldowns, 1.0, T0).offers == ()
 
 
-def test_a_clock_that_is_set_lengthens_no_rest() -> None:
+def test_a_clock_that_is_set_lengthens_no_cooldown() -> None:
     one, other = Offer(machine_type="a"), Offer(machine_type="b")
-    rests = refuse({}, one, "no room", T0)
+    cooldowns = refuse({}, one, "no room", T0)
     before = T0 - timedelta(days=1)
-    assert len(choose([one, other], rests, None, before).offers) == 2
-    again = restart_rests(rests, before)
-    assert len(choose([one, other], again, None, before + 2 * MINUTE).offers) == 1
-    assert len(choose([one, other], again, None, before + FIRST_REST).offers) == 2
+    assert len(choose([one, other], cooldowns, None, before).offers) == 2
 
 
 def test_prices_that_are_too_high_or_unknown_are_left_out_with_both_values() -> None:
@@ -206,14 +202,14 @@ def test_prices_that_are_too_high_or_unknown_are_left_out_with_both_values() -> 
 def test_the_sentence_names_offers_and_answers() -> None:
     spot = Offer(machine_type="a", place="z1", market="spot")
     gpu = Offer(machine_type="n1-standard-8", accelerator="1 x nvidia-tesla-t4")
-    rests = refuse({}, spot, "no room", T0)
+    cooldowns = refuse({}, spot, "no room", T0)
     tried = [Tried(offer=spot, answer="no room"), Tried(offer=gpu, answer="2 started")]
-    until = (T0 + FIRST_REST).strftime("%H:%M:%S UTC")
-    assert tried_sentence(tried, rests) == (
+    until = (T0 + FIRST_COOLDOWN).strftime("%H:%M:%S UTC")
+    assert tried_sentence(tried, cooldowns) == (
         f"tried a in z1, spot: no room, left out until {until}; "
         "n1-standard-8 with 1 x nvidia-tesla-t4, on-demand: 2 started"
     )
-    assert tried_sentence([], rests) == ""
+    assert tried_sentence([], cooldowns) == ""
 
 
 def test_a_long_sentence_is_cut() -> None:

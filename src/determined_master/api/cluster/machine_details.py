@@ -37,23 +37,23 @@ def _aws(aws: AwsProvider) -> ResourcePoolAwsDetail:
         instance_name=aws.instance_name,
         ssh_key_name=aws.ssh_key_name,
         public_ip=net.public_ip,
-        subnet_id=net.subnet_id,
+        subnet_id=next(iter(aws.subnets), ""),
         security_group_id=net.security_group_id,
         iam_instance_profile_arn=aws.iam_instance_profile_arn,
-        instance_type=aws.instance_type,
+        instance_type=aws.types[0],
         log_group=aws.log_group,
         log_stream=aws.log_stream,
-        spot_enabled=aws.spot,
+        spot_enabled=aws.spot != "never",
         spot_max_price=aws.spot_max_price,
         custom_tags=[AwsCustomTag(key=tag.key, value=tag.value) for tag in aws.custom_tags],
     )
 
 
 def _gcp(gcp: GcpProvider) -> ResourcePoolGcpDetail:
-    net, kind, account = gcp.network_interface, gcp.instance_type, gcp.service_account
+    net, kind, account = gcp.network_interface, gcp.types[0], gcp.service_account
     return ResourcePoolGcpDetail(
         project=gcp.project,
-        zone=gcp.zone,
+        zone=next(iter(gcp.zones), gcp.zone),
         boot_disk_size=gcp.boot_disk_size,
         boot_disk_source_image=gcp.boot_disk_source_image,
         label_key=gcp.label_key,
@@ -68,6 +68,6 @@ def _gcp(gcp: GcpProvider) -> ResourcePoolGcpDetail:
         machine_type=kind.machine_type,
         gpu_type=kind.gpu_type,
         gpu_num=kind.gpu_num,
-        preemptible=kind.preemptible,
+        preemptible=gcp.spot_use != "never",
         operation_timeout_period=gcp.operation_timeout_period_s,
     )

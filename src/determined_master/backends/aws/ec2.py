@@ -5,12 +5,25 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from determined_master.domain.machines.places import Refusal
 from determined_master.ports import LaunchFailed, ProviderFailed
 
 ROOM = "InsufficientInstanceCapacity"
+REFUSALS: Mapping[str, Refusal] = {
+    ROOM: "no room",
+    "InsufficientCapacity": "no room",
+    "InsufficientFreeAddressesInSubnet": "no room",
+    "Unsupported": "no room",  # a zone that does not have the type
+    "UnfulfillableCapacity": "no room",
+    "InstanceLimitExceeded": "quota",
+    "VcpuLimitExceeded": "quota",
+    "MaxSpotInstanceCountExceeded": "quota",
+    "SpotMaxPriceTooLow": "price",
+}
+"""Answers that concern one type, subnet and market."""
 _UNDECIDED = (
     # The token's first request was accepted and its answer lost. This request differs from it
     # because the settings have changed. The machines of the first will be listed.
@@ -26,6 +39,7 @@ _GONE = "InvalidInstanceID.NotFound"
 _REMEDIES = {
     ROOM: "try another zone, type of instance, or wait",
     "SpotMaxPriceTooLow": "raise provider.spot_max_price, or leave it out",
+    "InstanceLimitExceeded": "ask AWS for a higher quota, or lower max_instances",
     "MaxSpotInstanceCountExceeded": "ask AWS for a higher quota, or lower max_instances",
     "VcpuLimitExceeded": "ask AWS for a higher quota, or lower max_instances",
     "UnauthorizedOperation": "give the master's role the permissions of docs/provisioning.md",
@@ -124,10 +138,7 @@ def errors(act: str) -> Iterator[None]:
             " ".join(str(details.get("Message", "")).split()),
         )
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-        remedy = _REMEDIES.get(code)
-        if code == "UnauthorizedOperation":  # the rest is ciphertext
-            message = message.partition("Encoded authorization failure message")[0].strip()
-        text = f"{act} failed, {code}: {message[:MAX_TEXT]}" + (f"; {remedy}" if remedy else "")
+        text = worded(act, code, message)
         if code in _UNDECIDED or (status >= 500 and code != ROOM):
             raise ProviderFailed(f"AWS: {text}") from None
         raise Ec2Refused(code, f"AWS: {text}") from None
@@ -139,6 +150,14 @@ def errors(act: str) -> Iterator[None]:
     except BotoCoreError as error:
         text = " ".join(str(error).split())[:MAX_TEXT]
         raise ProviderFailed(f"AWS: {act} failed: {text}") from None
+
+
+def worded(act: str, code: str, message: str) -> str:
+    """An error of AWS, shortened and with a remedy."""
+    remedy = _REMEDIES.get(code)
+    if code == "UnauthorizedOperation":  # the rest is ciphertext
+        message = message.partition("Encoded authorization failure message")[0].strip()
+    return f"{act} failed, {code}: {message[:MAX_TEXT]}" + (f"; {remedy}" if remedy else "")
 
 
 @contextlib.contextmanager

@@ -5,17 +5,29 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from determined_master import clock
 from determined_master.backends.aws import requests
-from determined_master.backends.aws.ec2 import ROOM, Ec2, Ec2Refused, launching, refusals_are
+from determined_master.backends.aws.ec2 import (
+    REFUSALS,
+    ROOM,
+    Ec2,
+    Ec2Refused,
+    launching,
+    refusals_are,
+)
+from determined_master.backends.aws.fleets import Fleets
 from determined_master.backends.aws.requests import Ec2Terms
 from determined_master.backends.cloud.metadata import AWS_ALIASES, AwsMetadata
+from determined_master.backends.cloud.pool_offers import PoolOffers
 from determined_master.backends.cloud.site import boot_of, master_address, resolve_host
 from determined_master.backends.cloud.start_script import start_script
 from determined_master.backends.cloud.threads import Threads
+from determined_master.domain.machines.places import OfferReport
 from determined_master.domain.machines.scaling import Machine, MachineType
 from determined_master.ports import LaunchFailed, MachineSite, ProviderFailed
 from determined_master.settings.aws import AwsProvider
@@ -39,6 +51,7 @@ class AwsMachines:
         *,
         metadata: AwsMetadata | None = None,
         make_client: MakeClient = Ec2,
+        now: Callable[[], datetime] = clock.now,
     ) -> None:
         """
         Args:
@@ -46,11 +59,15 @@ class AwsMachines:
             site: facts of the master for the machines.
             metadata: the metadata service of the master's own machine.
             make_client: calls of EC2 in a region.
+            now: the clock.
         """
         self._aws = aws
         self._site = site
         self._metadata = metadata or AwsMetadata()
         self._make_client = make_client
+        self._now = now
+        self._offers = PoolOffers(requests.offers(aws), aws.max_price, now)
+        self._fleets = Fleets(self._offers)
         self._threads = Threads("AWS")
         self._opened: Ec2Connection | None = None
         self._type = requests.machine_type(aws, aws.region)
@@ -70,8 +87,16 @@ class AwsMachines:
         """Instances that run, start or were stopped."""
         return await self._threads.run(self._list)
 
-    async def launch(self, count: int, token: str) -> Sequence[Machine]:
-        """Start up to `count` instances by one request."""
+    def offers(self) -> OfferReport:
+        return self._offers.report()
+
+    async def launch(
+        self, count: int, token: str, *, is_repeated: bool = False
+    ) -> Sequence[Machine]:
+        """Start up to `count` instances by one request, or by one for each market.
+
+        AWS knows a repeated token, so that `is_repeated` makes no difference.
+        """
         return await self._threads.run(lambda: self._launch(count, token))
 
     async def terminate(self, machine_ids: Sequence[str]) -> None:
@@ -94,7 +119,7 @@ class AwsMachines:
         states = requests.LISTED_STATES
         with refusals_are():
             found = ec2.instances(requests.own_filters(terms, instance_state_name=states))
-        return [requests.machine_of(instance) for instance in found]
+        return [requests.machine_of(instance, self._aws) for instance in found]
 
     def _launch(self, count: int, token: str) -> list[Machine]:
         ec2, terms = self._ready()
@@ -103,15 +128,27 @@ class AwsMachines:
             # Its ClientToken would do, unless settings have changed in the meantime.
             before = ec2.instances(filters)
         if before:
-            return [requests.machine_of(instance) for instance in before]
+            return [requests.machine_of(instance, self._aws) for instance in before]
+        if not self._offers.is_single:
+            return self._fleets.launch(ec2, terms, count, token, self._now())
+        return self._launch_alike(count, token)
+
+    def _launch_alike(self, count: int, token: str) -> list[Machine]:
+        """Start instances of one type in one place: this needs no launch template."""
+        ec2, terms = self._ready()
+        [offer] = self._offers.begin()
         with launching():
             try:
-                answer = ec2.call("run_instances", **requests.run_instances(terms, count, token))
+                request = requests.run_instances(terms, offer, count, token)
+                answer = ec2.call("run_instances", **request)
             except Ec2Refused as error:
+                self._offers.refused(offer, REFUSALS.get(error.code))
                 if error.code == ROOM:
                     log.warning("AWS has no room for machines", extra={"pool": terms.pool})
                 raise
-        return [requests.machine_of(instance) for instance in answer["Instances"]]
+        machines = [requests.machine_of(one, self._aws) for one in answer["Instances"]]
+        self._offers.started(offer, len(machines))
+        return machines
 
     def _terminate(self, machine_ids: Sequence[str]) -> None:
         with refusals_are():

@@ -13,6 +13,7 @@ from determined_master.domain.machines.aws_instances import (
     gpus_of,
     price_per_hour,
 )
+from determined_master.domain.machines.places import Offer, OfferKind, offers_of
 from determined_master.domain.machines.scaling import Machine, MachineState, MachineType
 from determined_master.settings.aws import LAUNCH_TAG, ON_DEMAND_PRICE, POOL_TAG, AwsProvider
 
@@ -43,27 +44,43 @@ class Ec2Terms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def machine_type(aws: AwsProvider, region: str) -> MachineType:
-    gpus = gpus_of(aws.instance_type, aws.instance_slots) or 0
+    gpus = gpus_of(aws.types[0], aws.instance_slots) or 0
     kind = slot_type(aws)
+    kinds = dict.fromkeys(accelerator(name, gpus) for name in aws.types)
     return MachineType(
         slots=gpus or (1 if kind == "cpu" else 0),
         device_type="" if kind == "none" else kind,
-        instance_type=aws.instance_type,
+        instance_type=", ".join(aws.types),
         image=aws.image_id,
-        accelerator=accelerator(aws.instance_type, gpus),
+        accelerator=", ".join(name for name in kinds if name),
         location=region,
-        is_preemptible=aws.spot,
-        price_per_hour=(
-            aws.price_per_hour
-            if aws.price_per_hour is not None
-            else price_per_hour(aws.instance_type, is_spot=aws.spot)
-        ),
+        is_preemptible=aws.spot != "never",
+        price_per_hour=offers(aws)[0].price_per_hour,
     )
+
+
+def offers(aws: AwsProvider) -> tuple[Offer, ...]:
+    """Each instance type in each subnet on each market of the settings, in order."""
+    kinds = [
+        OfferKind(
+            machine_type=name,
+            on_demand=_price(aws, name, is_spot=False),
+            spot=_price(aws, name, is_spot=True),
+        )
+        for name in aws.types
+    ]
+    return offers_of(kinds, aws.subnets, aws.spot, aws.offer_order)
+
+
+def _price(aws: AwsProvider, instance_type: str, *, is_spot: bool) -> float | None:
+    if aws.price_per_hour is not None:
+        return aws.price_per_hour
+    return price_per_hour(instance_type, is_spot=is_spot)
 
 
 def slot_type(aws: AwsProvider) -> SlotType:
     """The slots: GPUs where there are any, else all processors where that is enabled."""
-    if gpus_of(aws.instance_type, aws.instance_slots):
+    if gpus_of(aws.types[0], aws.instance_slots):
         return "cuda"
     return "cpu" if aws.cpu_slots_allowed else "none"
 
@@ -108,64 +125,68 @@ def launch_filter(token: str) -> dict[str, Any]:
     return {"Name": f"tag:{LAUNCH_TAG}", "Values": [token]}
 
 
-def run_instances(terms: Ec2Terms, count: int, token: str) -> dict[str, Any]:
+def run_instances(terms: Ec2Terms, offer: Offer, count: int, token: str) -> dict[str, Any]:
     """Parameters of RunInstances: one instance at least, `count` at most."""
+    is_spot = offer.market == "spot"
+    # Tags find who pays for a disk, too.
+    tagged = ("instance", "volume", *(("spot-instances-request",) if is_spot else ()))
     return {
-        **_machine(terms),
-        **_market(terms.aws),
+        **machine(terms, offer.place),
+        **(_market(terms.aws) if is_spot else {}),
+        "InstanceType": offer.machine_type,
         "MinCount": 1,
         "MaxCount": count,
         "ClientToken": token,
         "UserData": terms.script,
-        "InstanceInitiatedShutdownBehavior": "terminate",
-        "MetadataOptions": {
-            "HttpEndpoint": "enabled",
-            "HttpTokens": "required",
-            "HttpPutResponseHopLimit": 2,
-        },
         "TagSpecifications": [
-            {"ResourceType": kind, "Tags": tags(terms, token)} for kind in _tagged(terms.aws)
+            {"ResourceType": kind, "Tags": tags(terms, token)} for kind in tagged
         ],
     }
 
 
-def _tagged(aws: AwsProvider) -> Iterable[str]:
-    """What a launch makes: tags find who pays for a disk, too."""
-    return ("instance", "volume", *(("spot-instances-request",) if aws.spot else ()))
-
-
 def _market(aws: AwsProvider) -> dict[str, Any]:
     """Spot instances are bought like others: AWS refuses at once where it has none to sell."""
-    if not aws.spot:
-        return {}
-    price = aws.spot_max_price
+    price = max_spot_price(aws)
     options = {
         "SpotInstanceType": "one-time",
         "InstanceInterruptionBehavior": "terminate",
-        **({} if price == ON_DEMAND_PRICE else {"MaxPrice": price}),
+        **({} if price is None else {"MaxPrice": price}),
     }
     return {"InstanceMarketOptions": {"MarketType": "spot", "SpotOptions": options}}
 
 
-def machine_of(instance: Mapping[str, Any]) -> Machine:
+def max_spot_price(aws: AwsProvider) -> str | None:
+    """The lower of `spot_max_price` and `max_price`; None for the on-demand price."""
+    given = [] if aws.spot_max_price == ON_DEMAND_PRICE else [aws.spot_max_price]
+    if aws.max_price is not None:
+        given.append(f"{aws.max_price:.4f}".rstrip("0").rstrip("."))
+    return min(given, key=float, default=None)
+
+
+def machine_of(instance: Mapping[str, Any], aws: AwsProvider) -> Machine:
+    is_spot = instance.get("InstanceLifecycle") == "spot"
+    kind = str(instance.get("InstanceType", ""))
     return Machine(
         id=instance["InstanceId"],
         agent_name=instance["InstanceId"],
         state=STATES.get(instance["State"]["Name"], "unknown"),
         launched_at=instance["LaunchTime"],
-        is_spot=instance.get("InstanceLifecycle") == "spot",
+        is_spot=is_spot,
+        instance_type=kind,
+        price_per_hour=_price(aws, kind, is_spot=is_spot),
     )
 
 
-def _machine(terms: Ec2Terms) -> dict[str, Any]:
+def machine(terms: Ec2Terms, subnet: str) -> dict[str, Any]:
+    """The part that all machines of a pool have in common, in one subnet."""
     aws, net = terms.aws, terms.aws.network_interface
     interface: dict[str, Any] = {
         "DeviceIndex": 0,
         "AssociatePublicIpAddress": net.public_ip,
         "DeleteOnTermination": True,
     }
-    if net.subnet_id:
-        interface["SubnetId"] = net.subnet_id
+    if subnet:
+        interface["SubnetId"] = subnet
     if net.security_group_id:
         interface["Groups"] = [net.security_group_id]
     disk = {
@@ -176,10 +197,15 @@ def _machine(terms: Ec2Terms) -> dict[str, Any]:
     }
     found: dict[str, Any] = {
         "ImageId": aws.image_id,
-        "InstanceType": aws.instance_type,
         "KeyName": aws.ssh_key_name,
         "NetworkInterfaces": [interface],
         "BlockDeviceMappings": [{"DeviceName": terms.root_device, "Ebs": disk}],
+        "InstanceInitiatedShutdownBehavior": "terminate",
+        "MetadataOptions": {
+            "HttpEndpoint": "enabled",
+            "HttpTokens": "required",
+            "HttpPutResponseHopLimit": 2,
+        },
     }
     if aws.iam_instance_profile_arn:
         found["IamInstanceProfile"] = {"Arn": aws.iam_instance_profile_arn}

@@ -16,6 +16,7 @@ MAX_A_ROUND = 50
 
 
 class _Followed(NamedTuple):
+    compute: Compute
     name: str
     act: str
     since: datetime
@@ -30,24 +31,25 @@ class Operations:
         self._now = now
         self._followed: list[_Followed] = []
 
-    def follow(self, operation: Mapping[str, Any], act: str) -> None:
-        """Follow one from now on; `act` describes it in the log."""
+    def follow(self, compute: Compute, operation: Mapping[str, Any], act: str) -> None:
+        """Follow one of a zone from now on; `act` describes it in the log."""
         if operation.get("status") == "DONE":
             log_outcome(operation, act)
         else:
-            self._followed.append(_Followed(str(operation["name"]), act, self._now()))
+            name = str(operation["name"])
+            self._followed.append(_Followed(compute, name, act, self._now()))
 
-    def look(self, compute: Compute) -> None:
+    def look(self) -> None:
         """Query open operations, and log the results of those that have ended."""
         asked, later = self._followed[:MAX_A_ROUND], self._followed[MAX_A_ROUND:]
-        still = [one for one in asked if self._is_open(one, compute)]
+        still = [one for one in asked if self._is_open(one)]
         if len(still) < len(asked):
             log.info("of %d operations of GCP %d are done", len(asked), len(asked) - len(still))
         self._followed = [*later, *still]
 
-    def _is_open(self, one: _Followed, compute: Compute) -> bool:
+    def _is_open(self, one: _Followed) -> bool:
         try:
-            operation = compute.operation(one.name)
+            operation = one.compute.operation(one.name)
         except (ComputeRefused, ProviderFailed) as error:
             log.warning("%s at GCP: its outcome is unknown: %s", one.act, error)
             return False

@@ -11,13 +11,20 @@ import msgspec
 from determined_master.backends.cloud.start_script import SlotType
 from determined_master.domain.machines.gcp_machines import (
     accelerator,
+    built_in_gpus,
     min_cpu_platform,
     price_per_hour,
 )
 from determined_master.domain.machines.gcp_names import label_value
+from determined_master.domain.machines.places import Offer, OfferKind, offers_of
 from determined_master.domain.machines.scaling import Machine, MachineState, MachineType
 from determined_master.ports import MachineSite
-from determined_master.settings.gcp import LAUNCH_LABEL, POOL_LABEL, GcpProvider
+from determined_master.settings.gcp import (
+    LAUNCH_LABEL,
+    POOL_LABEL,
+    GcpInstanceType,
+    GcpProvider,
+)
 
 DEFAULT_LABEL_VALUE = "determined-ai-determined"
 MAX_DEFAULT = 30
@@ -51,25 +58,49 @@ class ComputeTerms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def machine_type(gcp: GcpProvider, zone: str) -> MachineType:
-    kind = gcp.instance_type
     slots = slot_type(gcp)
+    gpus = dict.fromkeys(
+        "" if gcp.has_own_slots(kind) else accelerator(kind.gpu_type, kind.gpu_num)
+        for kind in gcp.types
+    )
     return MachineType(
         slots=gcp.gpus or (1 if slots == "cpu" else 0),
         device_type="" if slots == "none" else slots,
-        instance_type=kind.machine_type,
+        instance_type=", ".join(dict.fromkeys(kind.machine_type for kind in gcp.types)),
         image=gcp.boot_disk_source_image,
-        accelerator="" if gcp.has_own_slots else accelerator(kind.gpu_type, kind.gpu_num),
-        location=zone,
-        is_preemptible=kind.preemptible,
-        price_per_hour=_price(gcp),
+        accelerator=", ".join(name for name in gpus if name),
+        location=", ".join(gcp.zones) or zone,
+        is_preemptible=gcp.spot_use != "never",
+        price_per_hour=offers(gcp)[0].price_per_hour,
     )
 
 
-def _price(gcp: GcpProvider) -> float | None:
+def offers(gcp: GcpProvider) -> tuple[Offer, ...]:
+    """Each machine type in each zone on each market of the settings, in order."""
+    kinds = [
+        OfferKind(
+            machine_type=kind.machine_type,
+            accelerator=attached(gcp, kind),
+            on_demand=_price(gcp, kind, is_spot=False),
+            spot=_price(gcp, kind, is_spot=True),
+        )
+        for kind in gcp.types
+    ]
+    zones = gcp.zones or ((gcp.zone,) if gcp.zone else ())
+    return offers_of(kinds, zones, gcp.spot_use, gcp.offer_order)
+
+
+def attached(gcp: GcpProvider, kind: GcpInstanceType) -> str:
+    """The GPUs that are attached to a machine type; empty for those that it comes with."""
+    if gcp.has_own_slots(kind) or built_in_gpus(kind.machine_type):
+        return ""
+    return accelerator(kind.gpu_type, kind.gpu_num)
+
+
+def _price(gcp: GcpProvider, kind: GcpInstanceType, *, is_spot: bool) -> float | None:
     if gcp.price_per_hour is not None:
         return gcp.price_per_hour
-    kind = gcp.instance_type
-    return price_per_hour(kind.machine_type, kind.gpu_type, kind.gpu_num, is_spot=kind.preemptible)
+    return price_per_hour(kind.machine_type, kind.gpu_type, kind.gpu_num, is_spot=is_spot)
 
 
 def slot_type(gcp: GcpProvider) -> SlotType:
@@ -97,19 +128,20 @@ def own_labels(terms: ComputeTerms) -> dict[str, str]:
     }
 
 
-def insert(terms: ComputeTerms, names: Sequence[str], token: str) -> dict[str, Any]:
+def insert(terms: ComputeTerms, offer: Offer, names: Sequence[str], token: str) -> dict[str, Any]:
     """Body of instances.bulkInsert: one instance at least, at most one for each name."""
     return {
         "count": str(len(names)),
         "minCount": "1",
         "perInstanceProperties": {name: {} for name in names},
-        "instanceProperties": properties(terms, token),
+        "instanceProperties": properties(terms, offer, token),
     }
 
 
-def properties(terms: ComputeTerms, token: str) -> dict[str, Any]:
+def properties(terms: ComputeTerms, offer: Offer, token: str) -> dict[str, Any]:
     """The common part of all machines of one launch: the settings over `base_config`."""
-    gcp, kind, base = terms.gcp, terms.gcp.instance_type, terms.gcp.base_config
+    gcp, base = terms.gcp, terms.gcp.base_config
+    kind, is_spot = _kind_of(gcp, offer), offer.market == "spot"
     labels = {
         **base.get("labels", {}),
         **gcp.labels,
@@ -133,12 +165,15 @@ def properties(terms: ComputeTerms, token: str) -> dict[str, Any]:
         "scheduling": {
             **base.get("scheduling", {}),
             "onHostMaintenance": "TERMINATE",
-            "preemptible": kind.preemptible,
+            "preemptible": is_spot,
         },
     }
-    if kind.preemptible:  # GCP accepts nothing else with it
+    if is_spot:  # GCP accepts nothing else with it
         found["scheduling"]["automaticRestart"] = False
-    if kind.gpu_num and not gcp.has_own_slots:
+    if is_spot and not gcp.instance_type.preemptible:
+        # Unlike a preemptible machine it may run for longer than a day.
+        found["scheduling"]["provisioningModel"] = "SPOT"
+    if kind.gpu_num and not gcp.has_own_slots(kind):
         gpus = {"acceleratorType": kind.gpu_type, "acceleratorCount": kind.gpu_num}
         found["guestAccelerators"] = [gpus]
     if gcp.network_tags:
@@ -151,13 +186,49 @@ def properties(terms: ComputeTerms, token: str) -> dict[str, Any]:
     return found
 
 
-def machine_of(instance: Mapping[str, Any]) -> Machine:
+def _kind_of(gcp: GcpProvider, offer: Offer) -> GcpInstanceType:
+    wanted = offer.machine_type, offer.accelerator
+    return next(k for k in gcp.types if (k.machine_type, attached(gcp, k)) == wanted)
+
+
+def zone_of(instance: Mapping[str, Any]) -> str:
+    """The zone of an instance; empty where GCP does not name it."""
+    return str(instance.get("zone", "")).rpartition("/")[2]
+
+
+def machine_of(instance: Mapping[str, Any], gcp: GcpProvider) -> Machine:
+    is_spot = bool(instance.get("scheduling", {}).get("preemptible"))
+    kind = _listed_kind(instance)
     return Machine(
         id=instance["name"],
         agent_name=instance["name"],
         state=STATES.get(instance["status"], "unknown"),
         launched_at=datetime.fromisoformat(instance["creationTimestamp"]),
-        is_spot=bool(instance.get("scheduling", {}).get("preemptible")),
+        is_spot=is_spot,
+        instance_type=kind.machine_type,
+        price_per_hour=_price(gcp, kind, is_spot=is_spot),
+    )
+
+
+def expected(name: str, offer: Offer, now: datetime) -> Machine:
+    """A machine that GCP has accepted and does not list yet."""
+    return Machine(
+        id=name,
+        agent_name=name,
+        state="starting",
+        launched_at=now,
+        is_spot=offer.market == "spot",
+        instance_type=offer.machine_type,
+        price_per_hour=offer.price_per_hour,
+    )
+
+
+def _listed_kind(instance: Mapping[str, Any]) -> GcpInstanceType:
+    gpus: Sequence[Mapping[str, Any]] = instance.get("guestAccelerators") or ({},)
+    return GcpInstanceType(
+        machine_type=str(instance.get("machineType", "")).rpartition("/")[2],
+        gpu_type=str(gpus[0].get("acceleratorType", "")).rpartition("/")[2],
+        gpu_num=int(gpus[0].get("acceleratorCount", 0)),
     )
 
 

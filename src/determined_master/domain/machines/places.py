@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 import msgspec
-from msgspec.structs import replace
 
 Market = Literal["on-demand", "spot"]
 SpotUse = Literal["never", "prefer", "only"]
@@ -19,8 +18,8 @@ OfferOrder = Literal["listed", "price"]
 Refusal = Literal["no room", "quota", "price"]
 """Answers of a cloud that concern one offer: another offer may still be had."""
 
-FIRST_REST = timedelta(minutes=3)
-LONGEST_REST = timedelta(hours=1)
+FIRST_COOLDOWN = timedelta(minutes=3)
+LONGEST_COOLDOWN = timedelta(hours=1)
 MARKETS: Mapping[SpotUse, tuple[Market, ...]] = {
     "never": ("on-demand",),
     "prefer": ("spot", "on-demand"),
@@ -62,7 +61,7 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
         return f"{kind or self.machine_type}{where}, {self.market}"
 
 
-class Rest(msgspec.Struct, frozen=True, kw_only=True):
+class Cooldown(msgspec.Struct, frozen=True, kw_only=True):
     """An offer is left out because its cloud refused it."""
 
     reason: Refusal
@@ -76,7 +75,7 @@ class Rest(msgspec.Struct, frozen=True, kw_only=True):
         return self.at <= now < self.until
 
 
-Rests = Mapping[tuple[str, str, str, str], Rest]
+Cooldowns = Mapping[tuple[str, str, str, str], Cooldown]
 """By the key of the offer."""
 
 
@@ -108,7 +107,7 @@ class OfferReport(msgspec.Struct, frozen=True, kw_only=True):
 
     choice: Choice
     tried: tuple[Tried, ...] = ()
-    rests: Rests = {}
+    cooldowns: Cooldowns = {}
 
 
 def offers_of(
@@ -146,7 +145,7 @@ def offers_of(
 
 
 def choose(
-    offers: Sequence[Offer], rests: Rests, max_price: float | None, now: datetime
+    offers: Sequence[Offer], cooldowns: Cooldowns, max_price: float | None, now: datetime
 ) -> Choice:
     """Divide the offers into those that may be tried now and those that are left out.
 
@@ -155,7 +154,7 @@ def choose(
 
     Args:
         offers: of the pool, in their order, which is kept.
-        rests: earlier refusals.
+        cooldowns: earlier refusals.
         max_price: dollars an hour of a machine; None for any. Without a known price an offer might
             be above it.
         now: the instant.
@@ -163,11 +162,11 @@ def choose(
     chosen: list[Offer] = []
     left_out: list[LeftOut] = []
     for offer in offers:
-        rest = rests.get(offer.key)
+        cooldown = cooldowns.get(offer.key)
         if problem := _price_problem(offer, max_price):
             left_out.append(LeftOut(offer=offer, reason=problem))
-        elif rest is not None and rest.is_at(now) and len(offers) > 1:
-            left_out.append(LeftOut(offer=offer, reason=rest.reason, until=rest.until))
+        elif cooldown is not None and cooldown.is_at(now) and len(offers) > 1:
+            left_out.append(LeftOut(offer=offer, reason=cooldown.reason, until=cooldown.until))
         else:
             chosen.append(offer)
     return Choice(offers=tuple(chosen), left_out=tuple(left_out))
@@ -183,41 +182,38 @@ def _price_problem(offer: Offer, max_price: float | None) -> str:
     return f"{offer.price_per_hour:g} USD per hour is more than max_price ({max_price:g})"
 
 
-def refuse(rests: Rests, offer: Offer, reason: Refusal, now: datetime) -> Rests:
+def refuse(cooldowns: Cooldowns, offer: Offer, reason: Refusal, now: datetime) -> Cooldowns:
     """Leave an offer out: for three minutes, then twice as long each time, up to an hour.
 
     An hour without a refusal ends the row.
     """
-    before = rests.get(offer.key)
+    before = cooldowns.get(offer.key)
     if before is not None and before.is_at(now):
-        return rests  # the same round
-    follows = before is not None and before.at <= now <= before.until + LONGEST_REST
+        return cooldowns  # the same round
+    follows = before is not None and before.at <= now <= before.until + LONGEST_COOLDOWN
     times = before.times + 1 if before is not None and follows else 1
-    rest = min(FIRST_REST * 2 ** min(times - 1, 10), LONGEST_REST)
-    return {**rests, offer.key: Rest(reason=reason, at=now, until=now + rest, times=times)}
-
-
-def accept(rests: Rests, offer: Offer) -> Rests:
-    """A launch succeeded with an offer: its earlier refusals do not count any more."""
-    return {key: rest for key, rest in rests.items() if key != offer.key}
-
-
-def restart_rests(rests: Rests, now: datetime) -> Rests:
-    """Restart every rest now, because the clock was set; none becomes longer."""
+    length = min(FIRST_COOLDOWN * 2 ** min(times - 1, 10), LONGEST_COOLDOWN)
     return {
-        key: replace(rest, at=now, until=now + (rest.until - rest.at))
-        for key, rest in rests.items()
+        **cooldowns,
+        offer.key: Cooldown(reason=reason, at=now, until=now + length, times=times),
     }
 
 
-def tried_sentence(tried: Sequence[Tried], rests: Rests) -> str:
+def accept(cooldowns: Cooldowns, offer: Offer) -> Cooldowns:
+    """A launch succeeded with an offer: its earlier refusals do not count any more."""
+    return {key: cooldown for key, cooldown in cooldowns.items() if key != offer.key}
+
+
+def tried_sentence(tried: Sequence[Tried], cooldowns: Cooldowns) -> str:
     """What the last launch tried and what each offer answered; empty without any.
 
     The time is the one until which an offer is left out, if it is.
     """
     if not tried:
         return ""
-    parts = [f"{one.offer.name}: {one.answer}{_until(rests.get(one.offer.key))}" for one in tried]
+    parts = (
+        f"{one.offer.name}: {one.answer}{_until(cooldowns.get(one.offer.key))}" for one in tried
+    )
     return f"tried {_named(parts)}"
 
 
@@ -231,8 +227,8 @@ def left_out_sentence(left_out: Sequence[LeftOut]) -> str:
     return f"every machine type and place of the pool is left out now: {_named(parts)}"
 
 
-def _until(rest: Rest | None) -> str:
-    return f", left out until {_clock(rest.until)}" if rest is not None else ""
+def _until(cooldown: Cooldown | None) -> str:
+    return f", left out until {_clock(cooldown.until)}" if cooldown is not None else ""
 
 
 def _clock(at: datetime) -> str:

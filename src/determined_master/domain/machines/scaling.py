@@ -22,6 +22,10 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     state: MachineState
     launched_at: datetime
     is_spot: bool = False
+    instance_type: str = ""
+    """Empty if unknown."""
+    price_per_hour: float | None = None
+    """Usual US dollars; None if unknown."""
 
 
 class MachineType(msgspec.Struct, frozen=True, kw_only=True):

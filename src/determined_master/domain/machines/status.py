@@ -30,6 +30,8 @@ class MachineStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Why, for the last of them; None where it reported nothing."""
     paused_until: datetime | None = None
     """For that reason no machine is started before, and then only one."""
+    tried: str = ""
+    """Which machines the last launch tried, and the answers, for every user."""
     trouble: str = ""
     """Why the provider does not carry out all requests at present."""
 
@@ -61,6 +63,8 @@ class MachineStatus(msgspec.Struct, frozen=True, kw_only=True):
             at = self.tried_again_at
             when = f"until {at.strftime('%H:%M:%S UTC')}" if at else "at present"
             parts.append(f"no machine can be started {when}{_why(self.failure, for_admin)}")
+        if self.tried and (self.failure or self.starting):
+            parts.append(self.tried)
         if self.machines >= self.max_machines and not self.starting:
             parts.append(f"its pool has reached its maximum of {self.machines} machines")
         return "; ".join(parts)
