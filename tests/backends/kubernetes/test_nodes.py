@@ -23,14 +23,6 @@ def asking(cpu: str = "", where: str = "node-a", **more: Any) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [("500m", "0.5"), ("2", "2"), ("1.5", "1.5"), ("3k", "3000"), ("", "0"), ("x", "0")],
-)
-def test_quantities_are_read_as_kubernetes_writes_them(text: str, value: str) -> None:
-    assert nodes.quantity(text) == Decimal(value)
-
-
 def test_slots_are_devices_or_whole_shares_of_cpus() -> None:
     assert nodes.slots_of(node(), Decimal(0), options(slot_type="cuda")) == 8
     assert nodes.slots_of(node(), Decimal(0), options(slot_type="rocm")) == 0

@@ -18,8 +18,8 @@ from determined_master.backends.kubernetes.client import (
     KubernetesRefused,
     KubernetesUnreachable,
 )
-from determined_master.backends.kubernetes.nodes import quantity
 from determined_master.domain.errors import PermissionDenied, Unavailable
+from determined_master.domain.pods.quantities import quantity
 from determined_master.ports import Quota
 
 GPU_REQUESTS = "requests.nvidia.com/gpu"

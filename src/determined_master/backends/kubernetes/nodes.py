@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -17,6 +17,9 @@ from determined_master.backends.kubernetes.options import (
     ClusterOptions,
     PoolPods,
 )
+from determined_master.domain.pods.needs import requested as amounts_of
+from determined_master.domain.pods.quantities import quantity
+from determined_master.domain.pods.selection import matches, tolerates
 from determined_master.domain.task.pod_keys import camel
 from determined_wire.agent_link import Device
 
@@ -26,13 +29,6 @@ SYSTEM = "determined-system"
 """Label of the master's and its database's pods, which reduce the CPU slots of their node."""
 ALWAYS_TOLERATED = frozenset({"DeletionCandidateOfClusterAutoscaler"})
 GPU_TAINTS = frozenset({"nvidia.com/gpu", "amd.com/gpu"})
-_SUFFIXES = {
-    "m": Decimal("0.001"),
-    "k": Decimal(1000),
-    "M": Decimal(10) ** 6,
-    "G": Decimal(10) ** 9,
-    "": Decimal(1),
-}
 
 
 class NodeView(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,24 +99,7 @@ def system_cpu(pods: Iterable[Json], node: str) -> Decimal:
 
 def requested(pod: Json, resource: str) -> Decimal:
     """How much of a resource a pod requests."""
-
-    def of(container: Json) -> Decimal:
-        asked = (container.get("resources") or {}).get("requests") or {}
-        return quantity(asked.get(resource, "0"))
-
-    spec = pod.get("spec") or {}
-    together = sum((of(c) for c in spec.get("containers") or ()), Decimal(0))
-    return max([together, *(of(c) for c in spec.get("initContainers") or ())])
-
-
-def quantity(text: Any) -> Decimal:
-    """A number as Kubernetes writes it: `500m`, `2`, `4k`; 0 for other texts."""
-    value = str(text).strip()
-    digits = value.rstrip("mkMGTPEi")
-    try:
-        return Decimal(digits) * _SUFFIXES.get(value[len(digits) :], Decimal(1))
-    except InvalidOperation:
-        return Decimal(0)
+    return amounts_of(pod.get("spec") or {}).get(resource, Decimal(0))
 
 
 def taken_slots(devices: int, own: Sequence[int], foreign: Decimal) -> frozenset[int]:
@@ -141,7 +120,7 @@ def serves(node: Json, pool: PoolPods, *, has_gpus: bool, is_only: bool = False)
             continue
         if str(taint.get("key")).startswith("node.kubernetes.io/"):
             continue  # not ready, unreachable, cordoned: temporary states
-        if taint.get("key") in tolerated or any(_tolerates(t, taint) for t in tolerations):
+        if taint.get("key") in tolerated or any(tolerates(t, taint) for t in tolerations):
             continue
         return False
     labels = (node.get("metadata") or {}).get("labels") or {}
@@ -151,47 +130,12 @@ def serves(node: Json, pool: PoolPods, *, has_gpus: bool, is_only: bool = False)
     return _matches_affinity(spec.get("affinity") or {}, node)
 
 
-def _tolerates(toleration: Json, taint: Json) -> bool:
-    if toleration.get("effect") and toleration["effect"] != taint.get("effect"):
-        return False
-    if toleration.get("operator") == "Exists":
-        return not toleration.get("key") or toleration["key"] == taint.get("key")
-    return toleration.get("key") == taint.get("key") and (toleration.get("value") or "") == (
-        taint.get("value") or ""
-    )
-
-
 def _matches_affinity(affinity: Json, node: Json) -> bool:
     near = affinity.get("nodeAffinity") or {}
     required = near.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
     terms = required.get("nodeSelectorTerms") or []
     meta = node.get("metadata") or {}
-    fields = {"metadata.name": meta.get("name")}
-    return not terms or any(
-        all(_meets(e, meta.get("labels") or {}) for e in term.get("matchExpressions") or ())
-        and all(_meets(e, fields) for e in term.get("matchFields") or ())
-        for term in terms
-    )
-
-
-def _meets(expression: Json, labels: Json) -> bool:
-    key, values = str(expression.get("key")), expression.get("values") or []
-    found = labels.get(key)
-    match expression.get("operator"):
-        case "In":
-            return found in values
-        case "NotIn":
-            return found not in values
-        case "Exists":
-            return key in labels
-        case "DoesNotExist":
-            return key not in labels
-        case "Gt":
-            return found is not None and quantity(found) > quantity(values[0])
-        case "Lt":
-            return found is not None and quantity(found) < quantity(values[0])
-        case _:
-            return False
+    return not terms or matches(terms, meta.get("labels") or {}, str(meta.get("name")))
 
 
 def _holds(pod: Json, node: str) -> bool:

@@ -1,0 +1,1 @@
+"""The demands of Kubernetes' scheduler and admission on pods. PURE."""

@@ -1,0 +1,122 @@
+"""The needs of a pod on its node, from its merged pod spec.
+
+The spec is a user's: a part of a wrong type counts as absent, since Kubernetes refuses the pod.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Literal
+
+import msgspec
+
+from determined_master.domain.pods.quantities import Amounts, greater, quantity, total
+from determined_master.domain.task.pod_keys import MAIN_CONTAINER, camel
+
+Json = Mapping[str, Any]
+Part = Literal["requests", "limits"]
+
+
+class PodNeeds(msgspec.Struct, frozen=True, kw_only=True):
+    """The demands of one pod of a task on its node, without those of its slots."""
+
+    selector: Mapping[str, str] = {}
+    terms: tuple[Json, ...] | None = None
+    """Of the required node affinity; None without one."""
+    tolerations: tuple[Json, ...] = ()
+    requests: Amounts = {}
+    limits: Amounts = {}
+
+
+def needs_of(pod_spec: Json | None, *, without: frozenset[str] = frozenset()) -> PodNeeds:
+    """The needs of a task's pod.
+
+    Args:
+        pod_spec: `environment.pod_spec`, all layers merged, in snake case or in camel case.
+        without: resources that the platform sets for the task's own container, whatever its pod
+            spec says.
+    """
+    spec = _map(_map(camel(pod_spec or {})).get("spec"))
+    containers = [
+        _without(c, without) if c.get("name") == MAIN_CONTAINER else c
+        for c in _maps(spec.get("containers"))
+    ]
+    spec = {**spec, "containers": containers}
+    near = _map(_map(spec.get("affinity")).get("nodeAffinity"))
+    required = _map(near.get("requiredDuringSchedulingIgnoredDuringExecution"))
+    terms = _maps(required.get("nodeSelectorTerms"))
+    return PodNeeds(
+        selector={str(k): str(v) for k, v in _map(spec.get("nodeSelector")).items()},
+        terms=tuple(map(_term, terms)) if terms else None,
+        tolerations=tuple(_maps(spec.get("tolerations"))),
+        requests={**requested(spec), "pods": Decimal(1)},
+        limits=requested(spec, "limits"),
+    )
+
+
+def requested(spec: Json, part: Part = "requests") -> dict[str, Decimal]:
+    """How much of each resource a pod asks for, as Kubernetes' scheduler counts it.
+
+    Containers run together, so they count together. Init containers run before them and one
+    after the other, except those that always restart, which stay.
+
+    Args:
+        spec: of a pod.
+        part: requests, where a container that has only a limit requests as much, or limits.
+    """
+    staying: dict[str, Decimal] = {}
+    most: dict[str, Decimal] = {}
+    for container in _maps(spec.get("initContainers")):
+        own = _of(container, part)
+        if container.get("restartPolicy") == "Always":
+            staying = total([staying, own])
+            most = greater(most, staying)
+        else:
+            most = greater(most, total([staying, own]))
+    running = total([staying, *(_of(c, part) for c in _maps(spec.get("containers")))])
+    found = {**greater(most, running), **_of(spec, part)}  # resources of the whole pod come first
+    found = total([found, _amounts(spec.get("overhead"))])
+    return {resource: amount for resource, amount in found.items() if amount > 0}
+
+
+def _term(term: Json) -> Json:
+    return {
+        part: [
+            {**e, "values": [str(v) for v in _list(e.get("values"))]}
+            for e in _maps(term.get(part))
+        ]
+        for part in ("matchExpressions", "matchFields")
+    }
+
+
+def _without(container: Json, resources: frozenset[str]) -> Json:
+    given = _map(container.get("resources"))
+    parts = {
+        part: {k: v for k, v in _map(amounts).items() if k not in resources}
+        for part, amounts in given.items()
+        if part in ("requests", "limits")
+    }
+    return {**container, "resources": parts}
+
+
+def _of(container: Json, part: Part) -> dict[str, Decimal]:
+    given = _map(container.get("resources"))
+    limits = _amounts(given.get("limits"))
+    return limits if part == "limits" else {**limits, **_amounts(given.get("requests"))}
+
+
+def _amounts(value: Any) -> dict[str, Decimal]:
+    return {str(k): quantity(v) for k, v in _map(value).items()}
+
+
+def _map(value: Any) -> Json:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, (list, tuple)) else ()
+
+
+def _maps(value: Any) -> list[Json]:
+    return [item for item in _list(value) if isinstance(item, Mapping)]
