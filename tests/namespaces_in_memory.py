@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from determined_master.domain.errors import PermissionDenied, Unavailable
 from determined_master.domain.machines.agent_switches import Switches
+from determined_master.domain.pods.placement import ClusterLoads
 from determined_master.ports import AgentSnapshot, NotConnected, Quota, StartOrder
 
 
@@ -59,6 +60,9 @@ class ClusterInMemory:
 
     def agents(self) -> Sequence[AgentSnapshot]:
         return self.nodes
+
+    def loads(self) -> ClusterLoads:
+        return ClusterLoads({})
 
     def set_switches(self, switches: Mapping[str, Switches]) -> None:
         """Nothing is switched here."""

@@ -20,6 +20,7 @@ from determined_master.domain.access.rules import Caller
 from determined_master.domain.machines.agent_switches import Switches
 from determined_master.domain.machines.places import OfferReport
 from determined_master.domain.machines.scaling import Machine, MachineType
+from determined_master.domain.pods.placement import ClusterLoads
 from determined_wire.agent_link import ContainerReport, ContainerSpec, Device, Hello, LogBatch
 
 
@@ -218,6 +219,9 @@ class KubernetesCluster(ClusterBackend, Namespaces, Protocol):
 
     def has(self, agent_id: str) -> bool:
         """Whether it is, or was, one of its nodes."""
+
+    def loads(self) -> ClusterLoads:
+        """Its nodes, and the requests of pods there that are not this master's."""
 
     def open(self, expected: Mapping[str, str], epoch: int) -> None:
         """Begin to act under an epoch; `expected` has the pool of each node in use."""

@@ -39,8 +39,16 @@ class World:
         self.api = KubernetesApi(options.kubeconfig_path)
         self.backend = self.new_backend()
 
-    def new_backend(self, grace_s: int = 2, **more: Any) -> KubernetesBackend:
-        times = Times(pause_s=0.2, longest_pause_s=1.0, flush_s=0.05, grace_s=grace_s)
+    def new_backend(
+        self, grace_s: int = 2, unschedulable_s: float = 60.0, **more: Any
+    ) -> KubernetesBackend:
+        times = Times(
+            pause_s=0.2,
+            longest_pause_s=1.0,
+            flush_s=0.05,
+            grace_s=grace_s,
+            unschedulable_s=unschedulable_s,
+        )
         return KubernetesBackend(self.options, self.events, times=times, **more)
 
     async def open(self) -> None:
@@ -179,6 +187,31 @@ class KubernetesContract:
         assert failure is not None
         assert failure.type == "task_error"
         assert world.missing in failure.message
+
+    async def test_a_pod_that_does_not_fit_its_node_is_withdrawn_with_kubernetes_reason(
+        self, world: World
+    ) -> None:
+        await world.restart(unschedulable_s=1.0)
+        selector = {"spec": {"nodeSelector": {"gpu-type": "none-of-ours"}}}
+        made = world.order("true", pod=PodTerms(pool="default", pod_spec=selector))
+        await world.backend.start_container(made)
+        await world.state(made.container_id, "TERMINATED")
+        failure = world.events.reports[made.container_id].failure
+        assert failure is not None
+        assert failure.type == "not_placed"
+        assert "within 1 s: 0/" in failure.message
+        assert "node affinity/selector" in failure.message
+        await world.backend.forget_container(made.agent_id, made.container_id)
+        await world.is_clean()
+
+    async def test_nodes_are_known_with_all_that_the_scheduler_compares(
+        self, world: World
+    ) -> None:
+        items = (await world.api.call("GET", "/api/v1/nodes"))["items"]
+        found = world.backend.loads()
+        names_found = {item["metadata"]["name"] for item in items}
+        assert {load.facts.name for load in found.nodes.values()} == names_found
+        assert all({"cpu", "memory"} <= n.facts.allocatable.keys() for n in found.nodes.values())
 
     async def test_a_namespace_that_is_not_there_ends_it_with_its_name(self, world: World) -> None:
         made = world.order("true", pod=PodTerms(namespace="nowhere"))

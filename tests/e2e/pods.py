@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar
 from tests.e2e.cluster_api import LAUNCH_RETRY_S, until
 from tests.fake_kubernetes.running import RunningCluster
 
-from determined_master.backends.kubernetes.client import KubernetesApi
+from determined_master.backends.kubernetes.client import MERGE_PATCH, KubernetesApi
 from determined_master.entropy import new_uuid
 
 KUBECONFIG = os.environ.get("DET_TEST_KUBECONFIG", "")
@@ -52,6 +52,9 @@ class Pods(Protocol):
     def delete(self, pod: Json) -> None:
         """Delete a pod as a drain of its node does."""
 
+    def label(self, node: str, labels: Mapping[str, str | None]) -> None:
+        """Change labels of a node; None removes one."""
+
 
 class PodsInMemory:
     """Ours: pods are processes of this machine."""
@@ -77,6 +80,10 @@ class PodsInMemory:
 
     def delete(self, pod: Json) -> None:
         _in_its_own_loop(_deleted(str(self.running.kubeconfig), pod))
+
+    def label(self, node: str, labels: Mapping[str, str | None]) -> None:
+        given = {key: value for key, value in labels.items() if value is not None}
+        self.running.do(self.running.kubelet.label(node, **given))
 
 
 class RealPods:
@@ -112,6 +119,10 @@ class RealPods:
 
     def delete(self, pod: Json) -> None:
         _in_its_own_loop(_deleted(KUBECONFIG, pod))
+
+    def label(self, node: str, labels: Mapping[str, str | None]) -> None:
+        body = {"metadata": {"labels": dict(labels)}}
+        self._call("PATCH", f"/api/v1/nodes/{node}", body=body, content_type=MERGE_PATCH)
 
     def remove(self) -> None:
         """Leave nothing behind."""

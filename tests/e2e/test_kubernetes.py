@@ -15,6 +15,7 @@ import pytest
 from tests.e2e import scripts
 from tests.e2e.cluster import ROOT, Cluster, Way
 from tests.e2e.cluster_api import until as until_in
+from tests.e2e.command_line import det
 from tests.e2e.conftest import running
 from tests.e2e.pods import (
     KUBECONFIG,
@@ -132,6 +133,28 @@ with core.init(distributed=meeting) as context:
     if rank == 0:
         context.train.report_validation_metrics(1, {"loss": 1.0})
 """
+
+
+def test_a_selector_that_no_node_has_is_named_and_the_trial_runs_where_one_has_it(
+    cluster: Cluster, pods: Pods, place: Path
+) -> None:
+    wanted = config(pods, place)
+    wanted["environment"]["pod_spec"] = {"spec": {"nodeSelector": {"gpu-type": "h100"}}}
+    node = max(cluster.connected())
+    pods.label(node, {"gpu-type": "a100"})
+    experiment = cluster.submit(wanted, {"t.py": scripts.LEDGER})
+    count = len(cluster.connected())
+    said = f"{count} of {count} nodes lack" if count > 1 else "1 of 1 node lacks"
+
+    def is_named() -> bool:
+        return f"{said} the label gpu-type=h100" in det(cluster, "job", "why", str(experiment))
+
+    until_in(is_named, pods.limit_s, "the missing label")
+    assert of(pods, experiment) == []
+    pods.label(node, {"gpu-type": "h100"})
+    assert cluster.wait(experiment, pods.limit_s) == "COMPLETED"
+    assert {p["spec"]["nodeName"] for p in of(pods, experiment)} <= {node}
+    pods.label(node, {"gpu-type": None})
 
 
 def test_a_gang_meets_across_pods(cluster: Cluster, pods: Pods, place: Path) -> None:

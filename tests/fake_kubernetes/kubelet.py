@@ -21,6 +21,8 @@ from tests.fake_kubernetes.server import FakeServer
 from tests.fake_kubernetes.store import Json, now_text
 
 from determined_master.backends.kubernetes import names
+from determined_master.domain.pods.needs import needs_of
+from determined_master.domain.pods.placement import facts_of, misfit
 
 IMAGES_THAT_ARE_NOT_THERE = "missing"
 
@@ -45,6 +47,13 @@ class FakeKubelet:
             "nodeInfo": {"kubeletVersion": "v1.30.0"},
         }
         node = {"metadata": {"name": name, "labels": {}}, "spec": spec, "status": status}
+        await self.server.store.put("nodes", node)
+
+    async def label(self, name: str, **labels: str) -> None:
+        """Give a node these labels, and no others."""
+        node = self.server.store.find("nodes", "", name)
+        assert node is not None
+        node["metadata"]["labels"] = labels
         await self.server.store.put("nodes", node)
 
     async def set_ready(self, name: str, is_ready: bool) -> None:
@@ -95,9 +104,13 @@ class FakeKubelet:
         """A pod from its placing to its end."""
         await asyncio.sleep(0)
         node = _planned_node(pod)
-        if node is None or self.server.store.find("nodes", "", node) is None:
-            text = "0/1 nodes are available: 1 node(s) didn't match node selector."
-            unplaced = {"type": "PodScheduled", "status": "False", "message": text}
+        found = self.server.store.find("nodes", "", node or "")
+        if found is None or misfit(needs_of(pod), facts_of(found)) is not None:
+            text = "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector."
+            unplaced = {
+                **{"type": "PodScheduled", "status": "False"},
+                **{"reason": "Unschedulable", "message": text},
+            }
             await self._set(pod, conditions=[unplaced])
             await self._event(pod, "FailedScheduling", text, "Warning")
             return

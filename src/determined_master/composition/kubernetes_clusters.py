@@ -12,10 +12,15 @@ from determined_master.backends.kubernetes.options import (
     PoolPods,
     SlotType,
 )
+from determined_master.pools.pod_placement import PodPlacement
+from determined_master.pools.pod_specs import PodSpecs
+from determined_master.services.containers.pod_terms import PodTermsReader
 from determined_master.settings.kubernetes import KubernetesManager
 from determined_wire.settings_reader import SettingsError
 
 if TYPE_CHECKING:
+    from determined_master.composition.backends import MasterBackends
+    from determined_master.composition.foundation import Foundation
     from determined_master.ports import KubernetesCluster, PodEvents
     from determined_master.services.cluster.master import MasterFacts
     from determined_master.settings.managers import Manager
@@ -41,6 +46,20 @@ def kubernetes_clusters(
         for manager in settings.managers
         if manager.kind == "kubernetes"
     }
+
+
+def pod_placements(base: Foundation, backends: MasterBackends) -> dict[str, PodPlacement]:
+    """The placement of each pool whose tasks run as pods."""
+    terms = PodTermsReader(base.settings, base.db)
+    found = {}
+    for manager in base.settings.managers:
+        cluster = backends.every.clusters.get(manager.name)
+        if cluster is None:
+            continue
+        pools = [p.pool_name for p in manager.pools]
+        specs = PodSpecs(base.live, frozenset(pools), terms.read)
+        found.update({pool: PodPlacement(base.live, cluster.loads, specs) for pool in pools})
+    return found
 
 
 def _options(settings: Settings, manager: Manager, facts: MasterFacts) -> ClusterOptions:

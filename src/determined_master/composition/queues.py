@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from determined_master.composition.kubernetes_clusters import pod_placements
 from determined_master.composition.machine_providers import make_providers
 from determined_master.pools.loops import PoolLoops
 from determined_master.pools.recorder import Recorder
@@ -44,7 +45,8 @@ def build_queues(base: Foundation, backends: MasterBackends) -> Queues:
     pools = Pools(settings, backends.runner, live, providers)
     recorder = Recorder(db)
     configs = pool_configs(settings, sizes_of(settings.resource_pools, providers))
-    loops = PoolLoops(configs, engine, agents, live, recorder.note)
+    pods = pod_placements(base, backends)
+    loops = PoolLoops(configs, engine, agents, live, recorder.note, pods)
     dependencies = LoopDependencies(engine, db, live, agents, loops)
     machines = MachineLoops(settings.resource_pools, providers, dependencies)
     job_why = JobWhy(db, live, loops.decision, machines.status)

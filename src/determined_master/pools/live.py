@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
@@ -20,10 +20,12 @@ from determined_master.pools.agent_backoff import AgentBackoff, Backoff
 from determined_master.pools.jobs import Jobs
 from determined_master.pools.occupancy import Occupancy, held
 from determined_master.pools.pending_queue import PendingQueue
+from determined_master.pools.placement_backoff import PlacementBackoff
 from determined_master.pools.view import gone_view, request_view, running_view
 
 if TYPE_CHECKING:
     from determined_master.domain.allocation.messages import Allocation, Container
+    from determined_master.domain.pods.placement import Misfit
     from determined_master.ports import AgentSnapshot
 
 _K = TypeVar("_K")
@@ -62,6 +64,7 @@ class LiveAllocations:
         self._queues: dict[str, _Queue] = {}
         self._occupancy = Occupancy()
         self._backoffs = AgentBackoff()
+        self._unplaced = PlacementBackoff()
         self._trigger_planning = trigger_planning
 
     def values(self) -> Iterable[Allocation]:
@@ -83,6 +86,10 @@ class LiveAllocations:
     def next_backoff_end_s(self) -> float | None:
         """How long until the next back-off ends, None without any."""
         return self._backoffs.next_end_s()
+
+    def avoided_by(self, job_id: str) -> Mapping[str, Misfit]:
+        """The nodes on which Kubernetes did not place pods of a job lately, by agent."""
+        return self._unplaced.of_job(job_id)
 
     def of_job(self, job_id: str) -> list[Allocation]:
         """A job's live allocations, unordered."""
@@ -148,6 +155,7 @@ class LiveAllocations:
             return
         before = self._states.get(state.id)
         self._backoffs.changed(before, state)
+        self._unplaced.changed(before, state)
         is_news = before is None or _matters(before, state)
         self._keep(state, version, is_news=is_news)
         if is_news:

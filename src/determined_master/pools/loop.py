@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from determined_master.domain.schedule.plan import Preempt, Start
     from determined_master.engine import Engine
     from determined_master.pools.live import LiveAllocations
+    from determined_master.pools.pod_placement import PodPlacement
     from determined_master.ports import AgentSnapshot
 
 log = logging.getLogger(__name__)
@@ -60,6 +61,7 @@ class PoolLoop:
         agents: Callable[[], Iterable[AgentSnapshot]],
         live: LiveAllocations,
         on_decision: Callable[[PoolDecision], None] = lambda decision: None,
+        pods: PodPlacement | None = None,
     ) -> None:
         """
         Args:
@@ -68,6 +70,7 @@ class PoolLoop:
             agents: all that are known.
             live: all allocations.
             on_decision: receives every decision before it is carried out; must not block.
+            pods: where the pool's tasks run as pods.
         """
         self.config = config
         self.decision: PoolDecision | None = None
@@ -76,6 +79,7 @@ class PoolLoop:
         self._agents = agents
         self._live = live
         self._on_decision = on_decision
+        self._pods = pods
         self._news = asyncio.Event()
         self._cordoned: frozenset[str] = frozenset()
         self._carrying_out = asyncio.Lock()
@@ -120,6 +124,8 @@ class PoolLoop:
     async def tick(self) -> None:
         """Plan once and carry it out."""
         async with self._carrying_out:
+            if self._pods is not None and await self._pods.read():
+                self.trigger_planning()
             decision = self.decide()
             plan = decision.plan
             tasks = [self._start(start, decision.view) for start in plan.starts]
@@ -135,7 +141,11 @@ class PoolLoop:
                 replace(a, is_draining=True) if a.id in self._cordoned else a for a in agents
             ]
         view = self._live.view(config.name, agents, config.rules, config.max_zero_slot_tasks)
-        made = planner.plan(view) if view.pending or view.running else Plan()
+        made = Plan()
+        if self._pods is not None and view.pending:
+            view, made = self._pods.plan(view)
+        elif view.pending or view.running:
+            made = planner.plan(view)
         self.decision = PoolDecision(view, made)
         self._on_decision(self.decision)
         return self.decision

@@ -12,6 +12,7 @@ from determined_master.pools.loop import PoolConfig, PoolDecision, PoolLoop
 if TYPE_CHECKING:
     from determined_master.engine import Engine
     from determined_master.pools.live import LiveAllocations
+    from determined_master.pools.pod_placement import PodPlacement
     from determined_master.ports import AgentSnapshot
 
 log = logging.getLogger(__name__)
@@ -27,9 +28,13 @@ class PoolLoops:
         agents: Callable[[], Iterable[AgentSnapshot]],
         live: LiveAllocations,
         on_decision: Callable[[PoolDecision], None] = lambda decision: None,
+        pods: Mapping[str, PodPlacement] | None = None,
     ) -> None:
+        """`pods` has the pools whose tasks run as pods; the rest is that of each loop."""
+        placements = pods or {}
         self._loops: Mapping[str, PoolLoop] = {
-            c.name: PoolLoop(c, engine, agents, live, on_decision) for c in configs
+            c.name: PoolLoop(c, engine, agents, live, on_decision, placements.get(c.name))
+            for c in configs
         }
         self._unknown_pools: set[str] = set()
 

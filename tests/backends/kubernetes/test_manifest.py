@@ -208,3 +208,14 @@ def test_shared_memory_is_bounded_and_the_host_network_is_asked_for() -> None:
     shm = next(v for v in made["volumes"] if v["name"] == "det-shm-volume")
     assert shm["emptyDir"] == {"medium": "Memory", "sizeLimit": "1024"}
     assert made["hostNetwork"] is True
+
+
+def test_a_pod_with_devices_tolerates_taints_named_for_them() -> None:
+    own = {"spec": {"tolerations": [{"key": "team", "operator": "Exists"}]}}
+    ours = {"key": "nvidia.com/gpu", "operator": "Exists"}
+    gpus = options(slot_type="cuda")
+    found = built(2, gpus, pod=PodTerms(pool="default", pod_spec=own)).pod["spec"]
+    assert found["tolerations"] == [*own["spec"]["tolerations"], ours]
+    assert built(1, gpus).pod["spec"]["tolerations"] == [ours]
+    assert "tolerations" not in built(0, gpus).pod["spec"]
+    assert "tolerations" not in built(1).pod["spec"]

@@ -126,3 +126,19 @@ def test_equal_names_of_nodes_of_two_clusters_stay_distinct() -> None:
     assert [s.id for s in board.snapshots()] == ["west.a"]
     assert board.has("west.a")
     assert not board.has("a")
+
+
+def test_the_scheduler_sees_all_nodes_and_what_others_request_there() -> None:
+    board = NodeBoard(options(node_prefix="west.", cpu_per_slot=0.5))
+    board.replace_all([node("a", labels={"kind": "x"}, taints=TAINT), node("b")])
+    board.set_foreign([asking("1500m", "a"), asking("1", "a"), asking("4", "b", phase="Failed")])
+    found = board.loads()
+    assert found.per_slot == {"cpu": Decimal("0.5")}
+    assert found.nodes["west.a"].foreign == {"cpu": Decimal("2.5"), "pods": 2}
+    assert found.nodes["west.a"].facts.labels == {"kind": "x"}
+    assert found.nodes["west.b"].foreign == {}
+    assert board.loads().nodes["west.a"].facts is found.nodes["west.a"].facts
+    board.put(node("a", labels={"kind": "y"}))
+    assert board.loads().nodes["west.a"].facts.labels == {"kind": "y"}
+    board.remove("a")
+    assert list(board.loads().nodes) == ["west.b"]

@@ -193,3 +193,7 @@ def test_an_unplaced_pod_says_what_it_waits_for() -> None:
     condition = {"type": "PodScheduled", "status": "False", "message": "Insufficient cpu"}
     found = seen(pod(None, conditions=[condition]))
     assert (found.is_scheduled, found.waits_for) == (False, "Insufficient cpu")
+    assert not found.is_unschedulable
+    for reason, is_refused in (("Unschedulable", True), ("SchedulingGated", False)):
+        found = seen(pod(None, conditions=[{**condition, "reason": reason}]))
+        assert found.is_unschedulable is is_refused

@@ -120,6 +120,9 @@ def test_resources_that_the_platform_sets_count_in_other_containers_only() -> No
     )
     assert found.requests == {"nvidia.com/gpu": 1, "memory": 2, "pods": 1}
     assert found.limits == {"memory": 1}
+    tainted = node(taints=[{"key": "nvidia.com/gpu", "effect": "NoSchedule"}])
+    assert misfit(needs_of(None, without=frozenset({"nvidia.com/gpu"})), tainted) is None
+    assert misfit(needs_of(None), tainted) is not None
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from determined_master.backends.kubernetes.pod_state import Observed, observe
 from determined_master.backends.kubernetes.presence import Presence
 from determined_master.backends.kubernetes.priority_classes import PriorityClasses
 from determined_master.domain.machines.agent_switches import Switches
+from determined_master.domain.pods.placement import ClusterLoads
 from determined_master.ports import (
     AgentSnapshot,
     NotConnected,
@@ -105,6 +106,10 @@ class KubernetesBackend(NamespaceCalls):
     def agents(self) -> Sequence[AgentSnapshot]:
         """The nodes that serve a pool."""
         return self._nodes.snapshots()
+
+    def loads(self) -> ClusterLoads:
+        """The nodes, and the requests of pods there that are not this master's."""
+        return self._nodes.loads()
 
     def set_switches(self, switches: Mapping[str, Switches]) -> None:
         """Slots disabled from now on, by node; on all other nodes all are enabled."""

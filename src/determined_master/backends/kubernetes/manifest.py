@@ -213,8 +213,10 @@ def _pod_spec(
         ],
         "securityContext": main["securityContext"],
     }
+    tolerations = [*(own.spec.get("tolerations") or []), *_device_tolerations(order, options)]
     found = {
         **own.spec,
+        **({"tolerations": tolerations} if tolerations else {}),
         "restartPolicy": "Never",
         "terminationGracePeriodSeconds": extras.grace_s,
         "hostNetwork": spec.network_mode == "host",
@@ -232,6 +234,14 @@ def _pod_spec(
     if options.default_scheduler:
         found.setdefault("schedulerName", options.default_scheduler)
     return found
+
+
+def _device_tolerations(order: StartOrder, options: ClusterOptions) -> list[Json]:
+    """Nodes that keep other pods away by a taint named for their devices run pods with slots."""
+    resource = RESOURCE_OF.get(options.slot_type)
+    if resource is None or not order.slot_ids:
+        return []
+    return [{"key": resource, "operator": "Exists"}]
 
 
 def _main_container(

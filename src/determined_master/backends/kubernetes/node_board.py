@@ -11,6 +11,8 @@ from determined_master.backends.kubernetes.nodes import Json, NodeView
 from determined_master.backends.kubernetes.options import ClusterOptions
 from determined_master.backends.kubernetes.pod_state import instant
 from determined_master.domain.machines.agent_switches import ALL_ON, Switches
+from determined_master.domain.pods.placement import ClusterLoads, NodeFacts, NodeLoad, facts_of
+from determined_master.domain.pods.quantities import Amounts
 from determined_master.ports import AgentSnapshot
 
 
@@ -23,6 +25,9 @@ class NodeBoard:
         self._switches: Mapping[str, Switches] = {}
         self._foreign: dict[str, Decimal] = {}
         self._system: dict[str, Decimal] = {}
+        self._requests: dict[str, Amounts] = {}
+        """By node: the requests of pods of others."""
+        self._facts: dict[str, tuple[Json, NodeFacts]] = {}
         self._own_slots: dict[str, set[int]] = {}
         self._snapshots: dict[str, AgentSnapshot] = {}
         self._is_reachable = False
@@ -52,6 +57,7 @@ class NodeBoard:
     def remove(self, name: str) -> None:
         """A node was removed."""
         self._raw.pop(name, None)
+        self._facts.pop(name, None)
         self._renew()
 
     def set_reachable(self, *, is_reachable: bool) -> None:
@@ -67,6 +73,7 @@ class NodeBoard:
     def set_foreign(self, pods: Sequence[Json]) -> None:
         self._system = {n: nodes.system_cpu(pods, n) for n in self._raw}
         is_cpu = self._options.slot_type == "cpu"
+        self._requests = nodes.foreign_requests(pods)
         others = [p for p in pods if not (is_cpu and _is_system(p))]
         self._foreign = {n: nodes.foreign_amount(others, n, self._options) for n in self._raw}
         self._renew()
@@ -80,6 +87,16 @@ class NodeBoard:
         """The nodes that serve a pool; the same objects where nothing has changed."""
         return list(self._snapshots.values())
 
+    def loads(self) -> ClusterLoads:
+        """All nodes as Kubernetes' scheduler sees them, but for this master's pods."""
+        found = {
+            f"{self._options.node_prefix}{name}": NodeLoad(
+                self._facts_of(name, raw), self._requests.get(name, {})
+            )
+            for name, raw in self._raw.items()
+        }
+        return ClusterLoads(found, nodes.slot_requests(self._options))
+
     def find(self, name: str) -> AgentSnapshot | None:
         return self._snapshots.get(name)
 
@@ -90,6 +107,12 @@ class NodeBoard:
     def has_left(self, name: str) -> bool:
         """Whether it is ready and serves no pool any more: its pods continue, nothing starts."""
         return name in self._left
+
+    def _facts_of(self, name: str, raw: Json) -> NodeFacts:
+        known = self._facts.get(name)
+        if known is None or known[0] is not raw:
+            known = self._facts[name] = raw, facts_of(raw)
+        return known[1]
 
     def _renew(self) -> None:
         made = {}

@@ -18,7 +18,7 @@ from determined_master.backends.kubernetes.options import (
     PoolPods,
 )
 from determined_master.domain.pods.needs import requested as amounts_of
-from determined_master.domain.pods.quantities import quantity
+from determined_master.domain.pods.quantities import Amounts, quantity, total
 from determined_master.domain.pods.selection import matches, tolerates
 from determined_master.domain.task.pod_keys import camel
 from determined_wire.agent_link import Device
@@ -89,6 +89,25 @@ def foreign_amount(pods: Iterable[Json], node: str, options: ClusterOptions) -> 
     resource = "cpu" if options.slot_type == "cpu" else RESOURCE_OF[options.slot_type]
     asked = sum((requested(pod, resource) for pod in pods if _holds(pod, node)), Decimal(0))
     return asked / Decimal(str(options.cpu_per_slot)) if resource == "cpu" else asked
+
+
+def foreign_requests(pods: Iterable[Json]) -> dict[str, Amounts]:
+    """The requests of pods of others, by node."""
+    found: dict[str, Amounts] = {}
+    for pod in pods:
+        spec = pod.get("spec") or {}
+        node = str(spec.get("nodeName") or "")
+        if node and _holds(pod, node):
+            asked = {**amounts_of(spec), "pods": Decimal(1)}
+            found[node] = total([found.get(node, {}), asked])
+    return found
+
+
+def slot_requests(options: ClusterOptions) -> Amounts:
+    """The amount of its resource that one slot takes."""
+    if options.slot_type == "cpu":
+        return {"cpu": Decimal(str(options.cpu_per_slot))}
+    return {RESOURCE_OF[options.slot_type]: Decimal(1)}
 
 
 def system_cpu(pods: Iterable[Json], node: str) -> Decimal:

@@ -67,6 +67,8 @@ class Times(msgspec.Struct, frozen=True, kw_only=True):
     longest_pause_s: float = 15.0
     unplaced_s: float = 300.0
     """How long a pod may wait for its node before its slots are released."""
+    unschedulable_s: float = 60.0
+    """The same for a pod that Kubernetes' scheduler has found not to fit its node."""
     output_s: float = 60.0
     """Time limit for the output of an ended pod that cannot be read."""
     last_lines_s: float = 10.0

@@ -178,9 +178,11 @@ class PodBoard:
             if again is not None and again.report.state == "TERMINATED":
                 self.note(again, entry.raw)
                 continue
-            limit = timedelta(seconds=self._times.unplaced_s)
-            if not seen.is_scheduled and seen.created_at and now - seen.created_at > limit:
-                entry.report = _unplaced(seen, self._times.unplaced_s)
+            times = self._times
+            limit_s = times.unschedulable_s if seen.is_unschedulable else times.unplaced_s
+            is_late = seen.created_at and now - seen.created_at > timedelta(seconds=limit_s)
+            if not seen.is_scheduled and is_late:
+                entry.report = _unplaced(seen, limit_s)
                 late.append(seen)
                 self._continue(entry)
         return late
@@ -309,7 +311,7 @@ def _unplaced(seen: Observed, after_s: float) -> ContainerReport:
         container_id=seen.report.container_id,
         allocation_id=seen.report.allocation_id,
         state="TERMINATED",
-        failure=Failure("agent_error", text),
+        failure=Failure("not_placed", text),
     )
 
 

@@ -67,6 +67,8 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     created_at: datetime | None
     waits_for: str
     """Why it is not placed, in Kubernetes' text."""
+    is_unschedulable: bool = False
+    """Kubernetes' scheduler has found that it does not fit its node now."""
 
 
 def observe(pod: Json, now: datetime) -> Observed | None:
@@ -106,6 +108,7 @@ def observe(pod: Json, now: datetime) -> Observed | None:
         is_ending="running" in main and _is_past_deadline(status),
         created_at=instant(meta.get("creationTimestamp")),
         waits_for="" if is_scheduled else _condition(status, "PodScheduled"),
+        is_unschedulable=not is_scheduled and _is_unschedulable(status),
     )
 
 
@@ -276,6 +279,13 @@ def _condition(status: Json, name: str) -> str:
         if condition.get("type") == name and condition.get("status") != "True":
             return str(condition.get("message") or condition.get("reason") or "")
     return ""
+
+
+def _is_unschedulable(status: Json) -> bool:
+    return any(
+        c.get("type") == "PodScheduled" and c.get("reason") == "Unschedulable"
+        for c in status.get("conditions") or ()
+    )
 
 
 def _reason_text(status: Json) -> str:

@@ -162,7 +162,7 @@ def _outcome(allocation: Allocation) -> AllocationOutcome:
             kind="lost" if failure.type in TRANSIENT else "failed",
             message=f"allocation failed: {text}",
             exit_code=failure.exit_code,
-            is_failed_start=failure.type == "agent_error",
+            is_failed_start=failure.type in ("agent_error", "not_placed"),
         )
     message = f"allocation stopped early after all resources exited: {text}"
     return AllocationOutcome(kind="completed", message=message, exit_code=0)

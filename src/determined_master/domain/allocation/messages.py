@@ -29,9 +29,17 @@ FailureType = Literal[
     "agent_failed",
     "agent_error",
     "restore_error",
+    "not_placed",
 ]
 TRANSIENT: frozenset[FailureType] = frozenset(
-    {"container_aborted", "container_ended", "agent_failed", "agent_error", "restore_error"}
+    {
+        "container_aborted",
+        "container_ended",
+        "agent_failed",
+        "agent_error",
+        "restore_error",
+        "not_placed",
+    }
 )
 """Failures of the system, not of the task: they never count as a restart."""
 

@@ -35,7 +35,7 @@ def needs_of(pod_spec: Json | None, *, without: frozenset[str] = frozenset()) ->
     Args:
         pod_spec: `environment.pod_spec`, all layers merged, in snake case or in camel case.
         without: resources that the platform sets for the task's own container, whatever its pod
-            spec says.
+            spec says. The pod tolerates taints that are named for such a device.
     """
     spec = _map(_map(camel(pod_spec or {})).get("spec"))
     containers = [
@@ -46,10 +46,11 @@ def needs_of(pod_spec: Json | None, *, without: frozenset[str] = frozenset()) ->
     near = _map(_map(spec.get("affinity")).get("nodeAffinity"))
     required = _map(near.get("requiredDuringSchedulingIgnoredDuringExecution"))
     terms = _maps(required.get("nodeSelectorTerms"))
+    devices = [{"key": r, "operator": "Exists"} for r in sorted(without) if "/" in r]
     return PodNeeds(
         selector={str(k): str(v) for k, v in _map(spec.get("nodeSelector")).items()},
         terms=tuple(map(_term, terms)) if terms else None,
-        tolerations=tuple(_maps(spec.get("tolerations"))),
+        tolerations=(*_maps(spec.get("tolerations")), *devices),
         requests={**requested(spec), "pods": Decimal(1)},
         limits=requested(spec, "limits"),
     )

@@ -33,6 +33,20 @@ class NodeFacts(msgspec.Struct, frozen=True, kw_only=True):
     allocatable: Amounts = {}
 
 
+class NodeLoad(msgspec.Struct, frozen=True):
+    """A node, and the requests of the pods there that are not ours."""
+
+    facts: NodeFacts
+    foreign: Amounts = {}
+
+
+class ClusterLoads(msgspec.Struct, frozen=True):
+    """The nodes of a cluster by the ids of their agents, and what one slot requests."""
+
+    nodes: Mapping[str, NodeLoad]
+    per_slot: Amounts = {}
+
+
 class Misfit(msgspec.Struct, frozen=True):
     """Why a pod cannot run on a node."""
 
@@ -73,8 +87,25 @@ def misfit(needs: PodNeeds, node: NodeFacts, used: Amounts | None = None) -> Mis
     return (
         _unselected(needs, node)
         or _tainted(needs, node)
-        or _short(needs.requests, node, used or {})
+        or shortage(needs.requests, node, used or {})
     )
+
+
+def shortage(requests: Amounts, node: NodeFacts, used: Amounts) -> Misfit | None:
+    """The first resource of which a node has too little for a pod; None when it has enough."""
+    for resource, amount in requests.items():
+        if amount <= 0 or _is_unlimited(resource, node):
+            continue
+        offered = node.allocatable.get(resource, Decimal(0))
+        if amount > offered:
+            text = f"less than {amount_text(resource, amount)}"
+            return Misfit(f"has {text}", f"have {text}")
+        if amount > offered - used.get(resource, Decimal(0)):
+            if resource == "pods":
+                return _NO_MORE_PODS
+            text = f"less than {amount_text(resource, amount)} free"
+            return Misfit(f"has {text}", f"have {text}", is_lasting=False)
+    return None
 
 
 def pods_that_fit(requests: Amounts, node: NodeFacts, used: Amounts | None = None) -> int | None:
@@ -129,22 +160,6 @@ def _tainted(needs: PodNeeds, node: NodeFacts) -> Misfit | None:
     value = f"={taint['value']}" if taint.get("value") else ""
     text = f"the taint {taint.get('key')}{value}:{taint.get('effect')}, which is not tolerated"
     return Misfit(f"has {text}", f"have {text}")
-
-
-def _short(requests: Amounts, node: NodeFacts, used: Amounts) -> Misfit | None:
-    for resource, amount in requests.items():
-        if amount <= 0 or _is_unlimited(resource, node):
-            continue
-        offered = node.allocatable.get(resource, Decimal(0))
-        if amount > offered:
-            text = f"less than {amount_text(resource, amount)}"
-            return Misfit(f"has {text}", f"have {text}")
-        if amount > offered - used.get(resource, Decimal(0)):
-            if resource == "pods":
-                return _NO_MORE_PODS
-            text = f"less than {amount_text(resource, amount)} free"
-            return Misfit(f"has {text}", f"have {text}", is_lasting=False)
-    return None
 
 
 def _is_unlimited(resource: str, node: NodeFacts) -> bool:

@@ -113,6 +113,21 @@ def too_many(slots: int, most: int, *, is_single_node: bool) -> str:
     )
 
 
+def parts_beyond(node: AgentView, most: int | None, pods: int) -> frozenset[str]:
+    """What to exclude so that a node gets at most so many pods of one request.
+
+    Args:
+        node: the node.
+        most: slots of one pod; None without a limit, where a request has one pod on a node.
+        pods: how many it can run, 0 or more.
+    """
+    if pods < 1:
+        return frozenset((node.id,))
+    if most is None or most < 1 or node.slots <= most:
+        return frozenset()
+    return frozenset(f"{node.id}{_MARK}{n}" for n in range(pods, -(-node.slots // most)))
+
+
 AgentsByPart = dict[str, tuple[AgentView, ...]]
 _MARK = "#"
 """Separates a node's name, which cannot contain it, from the number of a part."""

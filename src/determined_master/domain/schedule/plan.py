@@ -6,13 +6,16 @@ from typing import Literal
 
 import msgspec
 
-WaitCode = Literal["full", "leaving", "kept", "behind", "limit", "share", "impossible"]
+WaitCode = Literal[
+    "full", "leaving", "kept", "behind", "limit", "share", "impossible", "resources", "quota"
+]
 """Why a request waits.
 
 `full`: the slots are in use. `leaving`: slots of exiting tasks are reserved for it. `kept`: agents
 are drained for it, because others have passed it for too long. `behind`: a higher-priority request
 waits. `limit`: its job's max_slots. `share`: its job has its fair share. `impossible`: these
-agents could not hold it if they were empty.
+agents could not hold it if they were empty. `resources`: nodes with free slots have too little
+memory, or another resource, for its pods. `quota`: the quota of its namespace is full.
 """
 
 

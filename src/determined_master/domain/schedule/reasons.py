@@ -12,44 +12,18 @@ from determined_master.domain.schedule.view import AgentView, PoolView, RequestV
 
 def reason(view: PoolView, request: RequestView, wait: Wait) -> str:
     """One sentence: what it waits for, and the remedy if there is one."""
-    demand = Demand.of(request)
-    match wait.code:
-        case "full":
-            return _full(demand, view.agents)
-        case "leaving":
-            return (
-                f"is next; waits for {count(demand.slots)} on {names(wait.agents)}, where others "
-                "were preempted"
-            )
-        case "kept":
-            return (
-                f"waits for {count(demand.slots)}; others had passed it for "
-                f"{view.rules.gang_patience_s:.0f} s (gang_patience), so nothing new starts on "
-                f"{names(wait.agents)} until it does"
-            )
-        case "behind":
-            return (
-                f"waits for {count(demand.slots)} behind more urgent requests, of which "
-                f"{wait.behind} is next" + _no_backfill(view, request)
-            )
-        case "limit":
-            return (
-                f"its job may use {count(request.max_slots or 0)} at a time (resources.max_slots) "
-                "and uses them: raise that, or wait for its other tasks"
-            )
-        case "share":
-            return "its job has its fair share of the pool: raise its weight, or wait for others"
-        case "impossible":
-            machines = view.rules.machines
-            if machines and machines.may_hold(demand.slots, is_single_node=demand.is_single_node):
-                what = count(demand.slots) if demand.slots else "a place"
-                return f"waits for {what} on machines that pool {view.pool!r} starts on demand"
-            return kubernetes.impossible(request, view) or impossible(
-                demand,
-                view.pool,
-                view.agents,
-                is_heterogeneous=view.rules.is_heterogeneous,
-            )
+    if wait.code == "quota":
+        return f"waits for the quota of its namespace: {request.unfit}"
+    if wait.code == "resources":
+        return f"waits for resources of its pod: {request.unfit}"
+    if not request.unfit:
+        return _reason(view, request, wait)
+    if wait.code == "impossible" and not open_to(Demand.of(request), view.agents):
+        return (
+            f"no node of pool {view.pool!r} can run its pod{_shut(view.agents)}: {request.unfit}; "
+            "change environment.pod_spec, or the nodes"
+        )
+    return f"{_reason(view, request, wait)}; {request.unfit}"
 
 
 def free_slots(agents: Sequence[AgentView]) -> tuple[int, int]:
@@ -123,6 +97,49 @@ def names(ids: Sequence[str]) -> str:
     """At most five names, and the number of others."""
     shown = ", ".join(ids[:5])
     return f"{shown} and {len(ids) - 5} more" if len(ids) > 5 else shown
+
+
+def _reason(view: PoolView, request: RequestView, wait: Wait) -> str:
+    demand = Demand.of(request)
+    match wait.code:
+        case "quota" | "resources":
+            return request.unfit
+        case "full":
+            return _full(demand, view.agents)
+        case "leaving":
+            return (
+                f"is next; waits for {count(demand.slots)} on {names(wait.agents)}, where others "
+                "were preempted"
+            )
+        case "kept":
+            return (
+                f"waits for {count(demand.slots)}; others had passed it for "
+                f"{view.rules.gang_patience_s:.0f} s (gang_patience), so nothing new starts on "
+                f"{names(wait.agents)} until it does"
+            )
+        case "behind":
+            return (
+                f"waits for {count(demand.slots)} behind more urgent requests, of which "
+                f"{wait.behind} is next" + _no_backfill(view, request)
+            )
+        case "limit":
+            return (
+                f"its job may use {count(request.max_slots or 0)} at a time (resources.max_slots) "
+                "and uses them: raise that, or wait for its other tasks"
+            )
+        case "share":
+            return "its job has its fair share of the pool: raise its weight, or wait for others"
+        case "impossible":
+            machines = view.rules.machines
+            if machines and machines.may_hold(demand.slots, is_single_node=demand.is_single_node):
+                what = count(demand.slots) if demand.slots else "a place"
+                return f"waits for {what} on machines that pool {view.pool!r} starts on demand"
+            return kubernetes.impossible(request, view) or impossible(
+                demand,
+                view.pool,
+                view.agents,
+                is_heterogeneous=view.rules.is_heterogeneous,
+            )
 
 
 def _full(demand: Demand, agents: Sequence[AgentView]) -> str:

@@ -94,6 +94,8 @@ class RequestView(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     max_slots: int | None = None
     """Most slots of all allocations of its job together."""
     excluded_agents: frozenset[str] = frozenset()
+    unfit: str = ""
+    """In Kubernetes: what excludes nodes, or its quota; empty when nothing does."""
 
 
 class RunningView(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):

@@ -19,6 +19,10 @@ MAX_ASKS = 6
 """Most smaller requests that are tried, each by a plan of the whole pool."""
 
 
+_OUTSIDE = ("impossible", "quota")
+"""Waits of requests that hold nobody back."""
+
+
 class Free(msgspec.Struct, frozen=True):
     agent_id: str
     free: int
@@ -121,7 +125,7 @@ def explain(
         ahead_count=len(ahead),
         ahead=tuple(ahead[:MAX_AHEAD]),
         next=_next(view, ends or {}),
-        smaller=smaller(view, request) if with_smaller else None,
+        smaller=smaller(view, request) if with_smaller and not request.unfit else None,
     )
 
 
@@ -151,7 +155,7 @@ def _ahead(view: PoolView, plan: Plan, request: RequestView, number: int) -> lis
     found = []
     for wait in reversed(plan.waits[:number]):
         other = known[wait.allocation_id]
-        if (other.slots > 0) is (request.slots > 0) and wait.code != "impossible":
+        if (other.slots > 0) is (request.slots > 0) and wait.code not in _OUTSIDE:
             found.append(Ahead(other.allocation_id, other.job_id, other.slots, other.priority))
     return found
 

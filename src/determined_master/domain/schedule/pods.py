@@ -1,0 +1,270 @@
+"""Plans a pool of a Kubernetes cluster so that its scheduler can place every pod as planned.
+
+Nodes that can never run a request's pods are excluded before the plan. Free memory and the like
+are compared with the plan's starts, since each start uses some up: a start that does not fit is
+withdrawn and planned again without that node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import timedelta
+
+import msgspec
+from msgspec.structs import replace
+
+from determined_master.domain.pods.needs import PodNeeds
+from determined_master.domain.pods.placement import (
+    ClusterLoads,
+    Misfit,
+    misfit,
+    pods_that_fit,
+    shortage,
+    summary,
+)
+from determined_master.domain.pods.quantities import Amounts, total
+from determined_master.domain.schedule import planner
+from determined_master.domain.schedule.kubernetes import parts_beyond
+from determined_master.domain.schedule.ordering import queue_key
+from determined_master.domain.schedule.plan import Plan, Start, Wait
+from determined_master.domain.schedule.view import PoolView, RequestView
+
+ROUNDS = 5
+"""Most plans of one pass; a request that found no node until then waits for the next pass."""
+Used = Mapping[str, Amounts]
+Misfits = Mapping[str, Misfit]
+
+
+class TaskPods(msgspec.Struct, frozen=True, kw_only=True):
+    """The pods of one request; all of them are alike."""
+
+    key: str
+    """Equal for requests whose pods are alike."""
+    needs: PodNeeds
+    avoided: Misfits = {}
+    """Nodes that did not take such a pod lately, by agent."""
+    quota: str = ""
+    """Why the quota of its namespace admits no pods; empty when it does."""
+
+
+class PodsView(msgspec.Struct, frozen=True, kw_only=True):
+    """The Kubernetes side of a pool at one instant."""
+
+    loads: ClusterLoads
+    pods: Mapping[str, TaskPods]
+    """By allocation. A request without an entry is not planned yet."""
+    used: Callable[[], Used]
+    """The requests of our own pods, by agent; called when something can start."""
+
+
+class _Closed(msgspec.Struct, frozen=True):
+    """What excludes nodes for pods of one key."""
+
+    agents: frozenset[str]
+    misfits: Misfits
+    text: str
+
+
+class PodPlanner:
+    """Plans one pool; an unchanged request stays the same object from plan to plan."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[str, bool], RequestView] = {}
+        """By allocation: the request with its excluded nodes as planned, and as shown."""
+
+    def plan(self, view: PoolView, given: PodsView) -> tuple[PoolView, Plan]:
+        """The view with what excludes nodes for each request, and the plan.
+
+        Cost: of a plan, up to `ROUNDS` times; O(nodes) for each kind of pods.
+        """
+        closed: dict[tuple[str, bool], _Closed] = {}
+        known = [r for r in view.pending if r.allocation_id in given.pods]
+        requests = tuple(self._narrowed(r, view, given, closed) for r in known)
+        self._made = {k: made for k, made in self._made.items() if k[0] in given.pods}
+        blocked = [r for r in requests if given.pods[r.allocation_id].quota]
+        open_ones = tuple(r for r in requests if not given.pods[r.allocation_id].quota)
+        pass_ = _Pass(_with(view, open_ones), given)
+        plan = pass_.run()
+        short = {
+            r.allocation_id: summary(
+                {**closed[_kind(r, given)].misfits, **pass_.short[r.allocation_id]}.values(),
+                len(view.agents),
+            )
+            for r in open_ones
+            if r.allocation_id in pass_.short
+        }
+        for start in plan.starts:
+            short.pop(start.allocation_id, None)
+        waits = [w for w in plan.waits if w.allocation_id not in short]
+        waits += [Wait(i, "resources") for i in short]
+        waits += [Wait(r.allocation_id, "quota") for r in blocked]
+        shown = tuple(
+            self._as_shown(r, short.get(r.allocation_id) or given.pods[r.allocation_id].quota)
+            for r in requests
+        )
+        if short or blocked:
+            waits = _in_order(waits, view)
+        return _with(view, shown), replace(plan, waits=tuple(waits))
+
+    def _narrowed(
+        self,
+        request: RequestView,
+        view: PoolView,
+        given: PodsView,
+        closed: dict[tuple[str, bool], _Closed],
+    ) -> RequestView:
+        kind = _kind(request, given)
+        found = closed.get(kind)
+        if found is None:
+            found = closed[kind] = _closed(request, view, given)
+        if not found.agents and not found.text:
+            return request
+        excluded = request.excluded_agents | found.agents
+        made = replace(request, excluded_agents=excluded, unfit=found.text)
+        return self._kept(made, is_shown=False)
+
+    def _as_shown(self, request: RequestView, text: str) -> RequestView:
+        if not text or text == request.unfit:
+            return request
+        return self._kept(replace(request, unfit=text), is_shown=True)
+
+    def _kept(self, made: RequestView, *, is_shown: bool) -> RequestView:
+        before = self._made.get((made.allocation_id, is_shown))
+        if before == made:
+            return before
+        self._made[made.allocation_id, is_shown] = made
+        return made
+
+
+class _Pass:
+    """Plans until every start fits, each time without the nodes that were too full."""
+
+    def __init__(self, view: PoolView, given: PodsView) -> None:
+        self._view = view
+        self._given = given
+        self._agents = {a.id: a for a in view.agents}
+        self._full: dict[str, frozenset[str]] = {}
+        self.short: dict[str, dict[str, Misfit]] = {}
+        """By request: the nodes with free slots that have too little of another resource."""
+
+    def run(self) -> Plan:
+        starving_at = self._view.now - timedelta(seconds=self._view.rules.gang_patience_s)
+        requests = {r.allocation_id: r for r in self._view.pending}
+        for _ in range(ROUNDS):
+            plan = planner.plan(self._without_full())
+            withdrawn: set[str] = set()
+            is_again = False
+            for start, misfits in self._unfit_starts(plan.starts):
+                withdrawn.add(start.allocation_id)
+                self.short.setdefault(start.allocation_id, {}).update(misfits)
+                # One that waits for long keeps the slots until a node has enough of the rest.
+                if requests[start.allocation_id].requested_at > starving_at:
+                    is_again = True
+                    self._close(start, misfits)
+            if not is_again:
+                break
+        return replace(
+            plan, starts=tuple(s for s in plan.starts if s.allocation_id not in withdrawn)
+        )
+
+    def _without_full(self) -> PoolView:
+        if not self._full:
+            return self._view
+        return _with(
+            self._view,
+            tuple(
+                replace(r, excluded_agents=r.excluded_agents | self._full[r.allocation_id])
+                if r.allocation_id in self._full
+                else r
+                for r in self._view.pending
+            ),
+        )
+
+    def _unfit_starts(self, starts: Iterable[Start]) -> Iterator[tuple[Start, Misfits]]:
+        """The starts for which nodes have too little, counting those before them."""
+        taken: dict[str, Amounts] = {}
+        loads, used = self._given.loads, self._given.used() if starts else {}
+        for start in starts:
+            now, misfits = dict(taken), {}
+            for agent_id, amounts in self._pods_of(start):
+                load = loads.nodes.get(agent_id)
+                if load is None:
+                    continue
+                before = total([load.foreign, used.get(agent_id, {}), now.get(agent_id, {})])
+                found = shortage(amounts, load.facts, before)
+                if found is not None:
+                    misfits[agent_id] = found
+                now[agent_id] = total([now.get(agent_id, {}), amounts])
+            if misfits:
+                yield start, misfits
+            else:
+                taken = now
+
+    def _pods_of(self, start: Start) -> Iterator[tuple[str, Amounts]]:
+        needs = self._given.pods[start.allocation_id].needs
+        for agent_id, slots in start.placement:
+            yield agent_id, with_slots(needs, len(slots), self._given.loads)
+
+    def _close(self, start: Start, misfits: Misfits) -> None:
+        """Exclude what is too full from the next plan of a request."""
+        found = self._full.get(start.allocation_id, frozenset())
+        used = self._given.used()
+        most = self._view.rules.max_slots_per_pod
+        slots = {agent_id: len(numbers) for agent_id, numbers in start.placement}
+        for agent_id in misfits:
+            load = self._given.loads.nodes[agent_id]
+            amounts = with_slots(
+                self._given.pods[start.allocation_id].needs, slots[agent_id], self._given.loads
+            )
+            before = total([load.foreign, used.get(agent_id, {})])
+            pods = pods_that_fit(amounts, load.facts, before) or 0
+            planned = sum(1 for other, _ in start.placement if other == agent_id)
+            found |= parts_beyond(self._agents[agent_id], most, min(pods, planned - 1))
+        self._full[start.allocation_id] = found
+
+
+def with_slots(needs: PodNeeds, slots: int, loads: ClusterLoads) -> Amounts:
+    """The requests of one pod that has so many slots."""
+    if not slots:
+        return needs.requests
+    return total([needs.requests, {r: amount * slots for r, amount in loads.per_slot.items()}])
+
+
+def _closed(request: RequestView, view: PoolView, given: PodsView) -> _Closed:
+    """The nodes of a pool that can never run a request's pods, or do not take them now."""
+    pods, loads = given.pods[request.allocation_id], given.loads
+    most = view.rules.max_slots_per_pod
+    agents: set[str] = set()
+    misfits: dict[str, Misfit] = {}
+    for agent in view.agents:
+        load = loads.nodes.get(agent.id)
+        if load is None:
+            continue
+        found = pods.avoided.get(agent.id) or misfit(pods.needs, load.facts, load.foreign)
+        if found is not None:
+            misfits[agent.id] = found
+            agents.add(agent.id)
+        elif request.slots and most is not None:
+            count = pods_that_fit(pods.needs.requests, load.facts, load.foreign)
+            agents |= frozenset() if count is None else parts_beyond(agent, most, count)
+    return _Closed(frozenset(agents), misfits, summary(misfits.values(), len(view.agents)))
+
+
+def _kind(request: RequestView, given: PodsView) -> tuple[str, bool]:
+    return given.pods[request.allocation_id].key, request.slots > 0
+
+
+def _with(view: PoolView, pending: tuple[RequestView, ...]) -> PoolView:
+    """The view with these requests, in the same order."""
+    if len(pending) == len(view.pending) and all(map(_is, pending, view.pending)):
+        return view
+    return replace(view, pending=pending, jobs=None)
+
+
+def _is(one: RequestView, other: RequestView) -> bool:
+    return one is other
+
+
+def _in_order(waits: list[Wait], view: PoolView) -> list[Wait]:
+    order = {r.allocation_id: (r.slots < 1, queue_key(r, view.rules)) for r in view.pending}
+    return sorted(waits, key=lambda w: order[w.allocation_id])

@@ -1,0 +1,85 @@
+"""Plans a pool of a Kubernetes cluster by its nodes, its quotas and its tasks' pod specs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from determined_master.domain.pods.quantities import Amounts, total
+from determined_master.domain.schedule.pods import PodPlanner, PodsView, TaskPods, with_slots
+from determined_master.pools.occupancy import held
+
+if TYPE_CHECKING:
+    from determined_master.domain.allocation.messages import Allocation
+    from determined_master.domain.pods.placement import ClusterLoads
+    from determined_master.domain.schedule.plan import Plan
+    from determined_master.domain.schedule.view import PoolView
+    from determined_master.pools.live import LiveAllocations
+    from determined_master.pools.pod_specs import PodSpecs
+
+
+class PodPlacement:
+    """One pool."""
+
+    def __init__(
+        self, live: LiveAllocations, loads: Callable[[], ClusterLoads], specs: PodSpecs
+    ) -> None:
+        """
+        Args:
+            live: all allocations.
+            loads: the nodes of the pool's cluster, and what others use there.
+            specs: of the tasks of the cluster's pools.
+        """
+        self._live = live
+        self._loads = loads
+        self._specs = specs
+        self._planner = PodPlanner()
+
+    async def read(self) -> bool:
+        """Read pod specs that a plan needs; returns whether some are still to be read."""
+        return await self._specs.refresh()
+
+    def plan(self, view: PoolView) -> tuple[PoolView, Plan]:
+        """The view with what excludes nodes for each request, and its plan."""
+        loads = self._loads()
+        pods: dict[str, TaskPods] = {}
+        for request in view.pending:
+            allocation = self._live.find(request.allocation_id)
+            made = None if allocation is None else self._pods_of(allocation, loads)
+            if made is not None:
+                pods[request.allocation_id] = made
+        return self._planner.plan(view, PodsView(loads=loads, pods=pods, used=self._used(loads)))
+
+    def _pods_of(self, allocation: Allocation, loads: ClusterLoads) -> TaskPods | None:
+        spec = self._specs.find(allocation)
+        if spec is None:
+            return None
+        without = frozenset(loads.per_slot) if allocation.request.slots else frozenset()
+        avoided = self._live.avoided_by(allocation.request.job_id)
+        return TaskPods(
+            key=f"{spec.digest} {allocation.request.job_id}" if avoided else spec.digest,
+            needs=self._specs.needs(spec, without),
+            avoided=avoided,
+        )
+
+    def _used(self, loads: ClusterLoads) -> Callable[[], dict[str, Amounts]]:
+        """The requests of the pods of all live allocations, counted at most once a plan."""
+        known: list[dict[str, Amounts]] = []
+
+        def count() -> dict[str, Amounts]:
+            if not known:
+                known.append(self._count(loads))
+            return known[0]
+
+        return count
+
+    def _count(self, loads: ClusterLoads) -> dict[str, Amounts]:
+        parts: dict[str, list[Amounts]] = {}
+        for allocation in self._live.values():
+            for container in held(allocation):
+                if container.agent_id in loads.nodes:
+                    made = self._pods_of(allocation, loads)
+                    if made is not None:
+                        asked = with_slots(made.needs, len(container.slot_ids), loads)
+                        parts.setdefault(container.agent_id, []).append(asked)
+        return {agent_id: total(amounts) for agent_id, amounts in parts.items()}

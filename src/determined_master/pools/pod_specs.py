@@ -1,0 +1,104 @@
+"""The pod specs of live allocations, read once for each kind of task of a job."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from determined_master import clock
+from determined_master.domain.pods.needs import PodNeeds, needs_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from determined_master.domain.allocation.messages import Allocation
+    from determined_master.pools.live import LiveAllocations
+    from determined_master.ports import PodTerms
+
+MOST_READS = 100
+"""At a time, so that planning continues while a long queue is read."""
+FRESH_S = 60.0
+"""The namespace of a waiting task may change with the binding of its workspace."""
+
+Key = tuple[str, str]
+Read = Callable[["Allocation"], Awaitable["PodTerms | None"]]
+
+
+class JobPodSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """The pod spec of the tasks of one kind of a job, and their namespace."""
+
+    digest: str
+    """Equal for equal pod specs."""
+    namespace: str
+    pod_spec: Mapping[str, Any] | None
+
+
+class PodSpecs:
+    """Shared by the pools of one cluster."""
+
+    def __init__(self, live: LiveAllocations, pools: frozenset[str], read: Read) -> None:
+        """
+        Args:
+            live: all allocations.
+            pools: those of the cluster.
+            read: the terms of an allocation's pods, from the database.
+        """
+        self._live = live
+        self._pools = pools
+        self._read = read
+        self._known: dict[Key, tuple[JobPodSpec, float]] = {}
+        self._needs: dict[tuple[str, frozenset[str]], PodNeeds] = {}
+
+    async def refresh(self) -> bool:
+        """Read the specs of new allocations, and again those of waiting ones from time to time.
+
+        Returns:
+            Whether some are still to be read.
+        """
+        wanted: dict[Key, Allocation] = {}
+        for allocation in self._live.values():
+            if allocation.request.pool in self._pools:
+                key = _key(allocation)
+                if key not in wanted or allocation.state == "PENDING":
+                    wanted[key] = allocation
+        self._known = {key: spec for key, spec in self._known.items() if key in wanted}
+        now_s = clock.monotonic_s()
+        missing = [key for key, one in wanted.items() if self._is_due(key, one, now_s)]
+        missing.sort(key=lambda key: key in self._known)
+        for key in missing[:MOST_READS]:
+            terms = await self._read(wanted[key])
+            spec = None if terms is None else terms.pod_spec
+            namespace = "" if terms is None else terms.namespace
+            digest = hashlib.sha256(msgspec.json.encode(spec, order="sorted")).hexdigest()
+            made = JobPodSpec(digest=digest, namespace=namespace, pod_spec=spec)
+            self._known[key] = made, now_s
+        used = {spec.digest for spec, _ in self._known.values()}
+        self._needs = {key: needs for key, needs in self._needs.items() if key[0] in used}
+        return len(missing) > MOST_READS
+
+    def find(self, allocation: Allocation) -> JobPodSpec | None:
+        """The spec of an allocation's pods; None before it is read."""
+        found = self._known.get(_key(allocation))
+        return None if found is None else found[0]
+
+    def needs(self, spec: JobPodSpec, without: frozenset[str]) -> PodNeeds:
+        """The needs of its pods; `without` has the resources that the platform sets."""
+        key = spec.digest, without
+        found = self._needs.get(key)
+        if found is None:
+            found = self._needs[key] = needs_of(spec.pod_spec, without=without)
+        return found
+
+    def _is_due(self, key: Key, allocation: Allocation, now_s: float) -> bool:
+        known = self._known.get(key)
+        if known is None:
+            return True
+        return allocation.state == "PENDING" and now_s - known[1] > FRESH_S
+
+
+def _key(allocation: Allocation) -> Key:
+    return allocation.request.job_id, allocation.request.task_type
