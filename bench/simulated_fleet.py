@@ -93,10 +93,12 @@ class FlakyMachines(FakeMachines):
         self._fail()
         return await super().list_machines()
 
-    async def launch(self, count: int, token: str) -> Sequence[Machine]:
+    async def launch(
+        self, count: int, token: str, *, is_repeated: bool = False
+    ) -> Sequence[Machine]:
         self._fleet.asked(count, token)
         self._fail()
-        made = await super().launch(count, token)
+        made = await super().launch(count, token, is_repeated=is_repeated)
         self._fleet.launched(made, token)
         self._fail()
         return made

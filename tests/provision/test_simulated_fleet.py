@@ -22,9 +22,11 @@ class Forgets(FlakyMachines):
         super().__init__(*args)
         self._count = 0
 
-    async def launch(self, count: int, token: str) -> Sequence[Machine]:
+    async def launch(
+        self, count: int, token: str, *, is_repeated: bool = False
+    ) -> Sequence[Machine]:
         self._count += 1
-        return await super().launch(count, f"{token}-{self._count}")
+        return await super().launch(count, f"{token}-{self._count}", is_repeated=is_repeated)
 
 
 class Keeps(FlakyMachines):
