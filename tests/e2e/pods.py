@@ -38,6 +38,8 @@ class Pods(Protocol):
     limit_s: float
     """How long anything may take."""
     is_real: bool
+    namespace: str
+    """Of the tasks."""
     shared: Path
     """A directory that pods have under the same path."""
     tuning: Mapping[str, Any]
@@ -55,11 +57,15 @@ class Pods(Protocol):
     def label(self, node: str, labels: Mapping[str, str | None]) -> None:
         """Change labels of a node; None removes one."""
 
+    def set_quota(self, hard: Mapping[str, str] | None) -> None:
+        """Give the tasks' namespace the quota `few`; None removes it."""
+
 
 class PodsInMemory:
     """Ours: pods are processes of this machine."""
 
     image, host, limit_s, is_real = "any", "127.0.0.1", LAUNCH_RETRY_S, False
+    namespace = "default"
     tuning: Mapping[str, Any] = {"pods": {"grace_s": 2}}
     """What is killed here is given up after so long: nobody tells of its end."""
 
@@ -84,6 +90,9 @@ class PodsInMemory:
     def label(self, node: str, labels: Mapping[str, str | None]) -> None:
         given = {key: value for key, value in labels.items() if value is not None}
         self.running.do(self.running.kubelet.label(node, **given))
+
+    def set_quota(self, hard: Mapping[str, str] | None) -> None:
+        _in_its_own_loop(_with_quota(str(self.running.kubeconfig), "default", hard))
 
 
 class RealPods:
@@ -123,6 +132,9 @@ class RealPods:
     def label(self, node: str, labels: Mapping[str, str | None]) -> None:
         body = {"metadata": {"labels": dict(labels)}}
         self._call("PATCH", f"/api/v1/nodes/{node}", body=body, content_type=MERGE_PATCH)
+
+    def set_quota(self, hard: Mapping[str, str] | None) -> None:
+        _in_its_own_loop(_with_quota(KUBECONFIG, self.namespace, hard))
 
     def remove(self) -> None:
         """Leave nothing behind."""
@@ -178,6 +190,15 @@ async def _deleted(kubeconfig: str, pod: Json) -> Json:
     meta = pod["metadata"]
     path = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}"
     return await _called(kubeconfig, "DELETE", path)
+
+
+async def _with_quota(kubeconfig: str, namespace: str, hard: Mapping[str, str] | None) -> None:
+    path = f"/api/v1/namespaces/{namespace}/resourcequotas"
+    if hard is None:
+        await _called(kubeconfig, "DELETE", f"{path}/few")
+        return
+    body = {"metadata": {"name": "few"}, "spec": {"hard": dict(hard)}}
+    await _called(kubeconfig, "POST", path, body=body)
 
 
 def _in_its_own_loop(work: Coroutine[Any, Any, _T]) -> _T:

@@ -157,6 +157,29 @@ def test_a_selector_that_no_node_has_is_named_and_the_trial_runs_where_one_has_i
     pods.label(node, {"gpu-type": None})
 
 
+def test_a_full_quota_holds_no_slots_and_is_named(
+    cluster: Cluster, pods: Pods, place: Path
+) -> None:
+    pods.set_quota({"pods": "0"})
+    try:
+        wanted = config(pods, place, resources={"slots_per_trial": 1, "priority": 99})
+        experiment = cluster.submit(wanted, {"t.py": scripts.LEDGER})
+        said = "allows 0 pods at all, and the task needs 1 pods"
+
+        def is_named() -> bool:
+            return f"quota few of namespace {pods.namespace} {said}" in det(
+                cluster, "job", "why", str(experiment)
+            )
+
+        until_in(is_named, pods.limit_s, "the quota")
+        [trial] = cluster.trials(experiment)
+        assert trial["state"] == "STATE_QUEUED", trial
+        assert of(pods, experiment) == []
+    finally:
+        pods.set_quota(None)
+    assert cluster.wait(experiment, pods.limit_s) == "COMPLETED"
+
+
 def test_a_gang_meets_across_pods(cluster: Cluster, pods: Pods, place: Path) -> None:
     nodes = sorted(cluster.connected())
     wanted = config(pods, place, resources={"slots_per_trial": 8})

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from tests.fake_kubernetes import quotas
 from tests.fake_kubernetes.server import FakeServer
 from tests.fake_kubernetes.store import Json, now_text
 
@@ -139,6 +140,7 @@ class FakeKubelet:
         if pod["metadata"].get("deletionTimestamp"):
             meta = pod["metadata"]
             await self.server.store.remove("pods", meta["namespace"], meta["name"])
+            await quotas.count(self.server.store, meta["namespace"])
 
     async def _has_secret(self, pod: Json) -> bool:
         """Wait for the pod's Secret; false if the pod is to end before."""
@@ -251,6 +253,7 @@ class FakeKubelet:
         if self.server.store.find("pods", meta["namespace"], meta["name"]) is pod:
             pod.setdefault("status", {"phase": "Pending"}).update(status)
             await self.server.store.put("pods", pod)
+            await quotas.count(self.server.store, meta["namespace"])
 
     async def _event(self, pod: Json, reason: str, text: str, kind: str = "Normal") -> None:
         meta = pod["metadata"]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from aiohttp import web
+from tests.fake_kubernetes import quotas
 from tests.fake_kubernetes.store import Json, Store, matches, now_text
 
 TOKEN = "fake"
@@ -148,7 +149,15 @@ class FakeServer:
             return _status(409, "AlreadyExists", f'{kind} "{name}" already exists')
         if namespace:
             item["metadata"]["namespace"] = namespace
-        return web.json_response(await self.store.put(kind, item), status=201)
+        over = ""
+        if kind == "pods":
+            over = quotas.out_of_range(self.store, namespace, item)
+            over = over or quotas.refusal(self.store, namespace, item)
+        if over:
+            return _status(403, "Forbidden", over)
+        made = await self.store.put(kind, item)
+        await quotas.count(self.store, namespace)
+        return web.json_response(made, status=201)
 
     def _found(self, request: web.Request) -> tuple[str, str, str, Json | None]:
         kind, name = request.match_info["kind"], request.match_info["name"]
@@ -189,6 +198,7 @@ class FakeServer:
             await self.store.put(kind, item)
         else:
             await self.store.remove(kind, namespace, name)
+            await quotas.count(self.store, namespace)
         return web.json_response(item)
 
     async def _delete_namespace(self, item: Json) -> web.Response:

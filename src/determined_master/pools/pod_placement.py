@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from determined_master import clock
 from determined_master.domain.pods.quantities import Amounts, total
-from determined_master.domain.schedule.pods import PodPlanner, PodsView, TaskPods, with_slots
+from determined_master.domain.schedule.pods import (
+    PodPlanner,
+    PodsView,
+    TaskPods,
+    uses_of,
+    with_slots,
+)
 from determined_master.pools.occupancy import held
 
 if TYPE_CHECKING:
@@ -16,6 +24,10 @@ if TYPE_CHECKING:
     from determined_master.domain.schedule.view import PoolView
     from determined_master.pools.live import LiveAllocations
     from determined_master.pools.pod_specs import PodSpecs
+
+
+COUNTED_AFTER = timedelta(seconds=5)
+"""A pod that was planned earlier is created, or was refused: its quota counts it or never will."""
 
 
 class PodPlacement:
@@ -45,22 +57,50 @@ class PodPlacement:
         pods: dict[str, TaskPods] = {}
         for request in view.pending:
             allocation = self._live.find(request.allocation_id)
-            made = None if allocation is None else self._pods_of(allocation, loads)
+            made = (
+                None
+                if allocation is None
+                else self._pods_of(allocation, loads, view.rules.max_slots_per_pod)
+            )
             if made is not None:
                 pods[request.allocation_id] = made
-        return self._planner.plan(view, PodsView(loads=loads, pods=pods, used=self._used(loads)))
+        given = PodsView(
+            loads=loads,
+            pods=pods,
+            used=self._used(loads),
+            planned=self._planned(loads, view.rules.max_slots_per_pod),
+        )
+        return self._planner.plan(view, given)
 
-    def _pods_of(self, allocation: Allocation, loads: ClusterLoads) -> TaskPods | None:
+    def _pods_of(
+        self, allocation: Allocation, loads: ClusterLoads, most: int | None = None
+    ) -> TaskPods | None:
         spec = self._specs.find(allocation)
         if spec is None:
             return None
         without = frozenset(loads.per_slot) if allocation.request.slots else frozenset()
         avoided = self._live.avoided_by(allocation.request.job_id)
+        needs = self._specs.needs(spec, without)
         return TaskPods(
             key=f"{spec.digest} {allocation.request.job_id}" if avoided else spec.digest,
-            needs=self._specs.needs(spec, without),
+            needs=needs,
             avoided=avoided,
+            namespace=spec.namespace,
+            uses=uses_of(needs, allocation.request.slots, most, loads)
+            if spec.namespace in loads.quotas
+            else {},
         )
+
+    def _planned(self, loads: ClusterLoads, most: int | None) -> dict[str, Amounts]:
+        """The use of quotas by pods that the quotas may not count yet, by namespace."""
+        parts: dict[str, list[Amounts]] = {}
+        if loads.quotas:
+            for allocation in self._live.values():
+                if allocation.state == "ASSIGNED" and _is_new(allocation):
+                    made = self._pods_of(allocation, loads, most)
+                    if made is not None:
+                        parts.setdefault(made.namespace, []).append(made.uses)
+        return {namespace: total(uses) for namespace, uses in parts.items()}
 
     def _used(self, loads: ClusterLoads) -> Callable[[], dict[str, Amounts]]:
         """The requests of the pods of all live allocations, counted at most once a plan."""
@@ -83,3 +123,8 @@ class PodPlacement:
                         asked = with_slots(made.needs, len(container.slot_ids), loads)
                         parts.setdefault(container.agent_id, []).append(asked)
         return {agent_id: total(amounts) for agent_id, amounts in parts.items()}
+
+
+def _is_new(allocation: Allocation) -> bool:
+    at = allocation.assigned_at
+    return at is not None and clock.now() - at < COUNTED_AFTER

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,9 +15,16 @@ from tests.domain.builders import T0, agent, holding, pending
 from determined_master.domain.pods.needs import needs_of
 from determined_master.domain.pods.placement import ClusterLoads, Misfit, NodeFacts, NodeLoad
 from determined_master.domain.pods.quantities import Amounts, total
+from determined_master.domain.pods.quotas import QuotaFacts, exceeded
 from determined_master.domain.schedule import planner
 from determined_master.domain.schedule.plan import Plan
-from determined_master.domain.schedule.pods import PodPlanner, PodsView, TaskPods, with_slots
+from determined_master.domain.schedule.pods import (
+    PodPlanner,
+    PodsView,
+    TaskPods,
+    uses_of,
+    with_slots,
+)
 from determined_master.domain.schedule.view import AgentView, PoolView, RequestView, Rules
 from determined_master.domain.schedule.why import explain
 
@@ -45,10 +53,18 @@ def planned(
     *,
     used: Mapping[str, Amounts] | None = None,
     rules: Rules = KUBERNETES,
+    quotas: Sequence[QuotaFacts] = (),
+    coming: Mapping[str, Amounts] | None = None,
     **more: Any,
 ) -> tuple[PoolView, Plan]:
     view = PoolView("p", tuple(agents), tuple(requests), now=T0, rules=rules, **more)
-    side = PodsView(loads=ClusterLoads(loads, PER_SLOT), pods=pods, used=lambda: used or {})
+    by_namespace = {q.namespace: (q,) for q in quotas}
+    side = PodsView(
+        loads=ClusterLoads(loads, PER_SLOT, by_namespace),
+        pods=pods,
+        used=lambda: used or {},
+        planned=coming or {},
+    )
     return PodPlanner().plan(view, side)
 
 
@@ -137,20 +153,56 @@ def test_a_node_that_did_not_take_such_a_pod_is_avoided() -> None:
     assert where(plan) == {"r": ["b"]}
 
 
+def quota(limit: int, used: int, namespace: str = "lab") -> QuotaFacts:
+    name = "requests.nvidia.com/gpu"
+    hard, counted = {name: Decimal(limit)}, {name: Decimal(used)}
+    return QuotaFacts(namespace=namespace, name="q", hard=hard, used=counted)
+
+
+def inside(slots: int, namespace: str = "lab") -> TaskPods:
+    """A request in a namespace with a quota."""
+    found = uses_of(asking().needs, slots, None, ClusterLoads({}, PER_SLOT))
+    return TaskPods(key="k", needs=asking().needs, namespace=namespace, uses=found)
+
+
 @pytest.mark.parametrize("preemption", [True, False])
 def test_a_full_quota_neither_preempts_nor_holds_slots(preemption: bool) -> None:
     rules = Rules(type="kubernetes", preemption=preemption)
     agents, loads = [agent("a", 2, 1)], {"a": load(2)}
     low = holding("low", ("a", 1), priority=1)
-    full = TaskPods(key="k", needs=asking().needs, quota="q has 4 of 4 pods")
-    pods = {"r": full, "s": asking()}
+    pods = {"r": inside(2), "s": inside(1, "other")}
     requests = [pending("r", 2, priority=90, after_s=-3600), pending("s", priority=50)]
-    view, plan = planned(agents, requests, loads, pods, rules=rules, running=(low,))
+    view, plan = planned(
+        agents, requests, loads, pods, rules=rules, running=(low,), quotas=[quota(4, 3)]
+    )
     assert (where(plan), plan.preemptions) == ({"s": ["a"]}, ())
     assert why(view, plan, "r") == (
         "quota",
-        "waits for the quota of its namespace: q has 4 of 4 pods",
+        "waits for the quota of its namespace: quota q of namespace lab has 3 of 4 "
+        "requests.nvidia.com/gpu in use, and the task needs 2 requests.nvidia.com/gpu",
     )
+
+
+def test_starts_of_one_plan_count_together_against_a_quota() -> None:
+    agents, loads = [agent("a", 8)], {"a": load(8)}
+    pods = {**{f"r{n}": inside(2) for n in range(3)}, "s": inside(1, "other")}
+    requests = [pending(r, 2, after_s=n) for n, r in enumerate(pods) if r != "s"]
+    requests.append(pending("s", 1, after_s=9))
+    view, plan = planned(agents, requests, loads, pods, quotas=[quota(5, 0)])
+    assert where(plan) == {"r0": ["a"], "r1": ["a"], "s": ["a"]}
+    assert why(view, plan, "r2")[0] == "quota"
+    coming = {"lab": {"requests.nvidia.com/gpu": Decimal(2)}}
+    view, plan = planned(agents, requests, loads, pods, quotas=[quota(5, 0)], coming=coming)
+    assert where(plan).keys() == {"r0", "s"}
+    assert "has 4 of 5" in why(view, plan, "r2")[1]
+
+
+def test_all_pods_of_a_request_count_with_their_secrets() -> None:
+    needs = needs_of({"spec": {"containers": [{"resources": {"limits": {"memory": "1"}}}]}})
+    found = uses_of(needs, 8, 4, ClusterLoads({}, PER_SLOT))
+    assert (found["pods"], found["secrets"], found["limits.memory"]) == (2, 2, 2)
+    assert found["requests.nvidia.com/gpu"] == found["limits.nvidia.com/gpu"] == 8
+    assert uses_of(needs, 0, 4, ClusterLoads({}, PER_SLOT))["pods"] == 1
 
 
 def test_a_node_with_several_pods_of_a_gang_has_enough_for_all_of_them() -> None:
@@ -183,12 +235,13 @@ def test_a_request_whose_pods_are_not_known_yet_is_not_planned() -> None:
 
 def test_unchanged_requests_stay_the_same_objects() -> None:
     subject, agents = PodPlanner(), (agent("a"), agent("b", free=0))
-    loads = ClusterLoads({"a": load(), "b": load(labels=H100)}, PER_SLOT)
+    nodes = {"a": load(), "b": load(labels=H100)}
+    loads = ClusterLoads(nodes, PER_SLOT, {"lab": (quota(1, 1),)})
     requests = (pending("r"), pending("s"), pending("q"))
     pods = {
         "r": asking(nodeSelector=H100),
         "s": asking(10),
-        "q": TaskPods(key="k", needs=asking(nodeSelector=H100).needs, quota="full"),
+        "q": msgspec.structs.replace(inside(1), needs=asking(nodeSelector=H100).needs),
     }
     used = {"a": {"memory": Decimal(10)}}
     side = PodsView(loads=loads, pods=pods, used=lambda: used)
@@ -213,7 +266,11 @@ def pools(draw: Any) -> tuple[list[AgentView], list[RequestView], Any, Any, Any,
         after_s = draw(st.sampled_from([-3600, -10, 0]))
         requests.append(pending(f"r{n}", draw(st.integers(0, 9)), after_s=after_s))
         selector = draw(st.sampled_from([{}, H100]))
-        pods[f"r{n}"] = asking(draw(st.integers(0, 12)), nodeSelector=selector)
+        made = asking(draw(st.integers(0, 12)), nodeSelector=selector)
+        slots = requests[-1].slots
+        uses = uses_of(made.needs, slots, None, ClusterLoads({}, PER_SLOT))
+        where_to = draw(st.sampled_from(["lab", "free"]))
+        pods[f"r{n}"] = msgspec.structs.replace(made, namespace=where_to, uses=uses)
     kind = draw(st.sampled_from(["kubernetes", "fair_share"]))
     rules = Rules(
         type=kind,
@@ -227,7 +284,11 @@ def pools(draw: Any) -> tuple[list[AgentView], list[RequestView], Any, Any, Any,
 @settings(deadline=None)
 def test_no_plan_gives_a_node_more_than_it_has_or_a_pod_that_it_refuses(made: Any) -> None:
     agents, requests, loads, pods, used, rules = made
-    view, plan = planned(agents, requests, loads, pods, used=used, rules=rules)
+    lab = quota(9, 3)
+    view, plan = planned(agents, requests, loads, pods, used=used, rules=rules, quotas=[lab])
+    inside_lab = [pods[s.allocation_id] for s in plan.starts]
+    uses = total(p.uses for p in inside_lab if p.namespace == "lab")
+    assert exceeded([lab], uses) == ""
     taken: dict[str, Amounts] = {n: total([loads[n].foreign, used[n]]) for n in loads}
     for start in plan.starts:
         needs = pods[start.allocation_id].needs

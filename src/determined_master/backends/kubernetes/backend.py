@@ -12,6 +12,8 @@ import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from determined_master import clock
 from determined_master.backends.kubernetes import manifest
 from determined_master.backends.kubernetes.client import (
@@ -25,10 +27,12 @@ from determined_master.backends.kubernetes.node_board import NodeBoard
 from determined_master.backends.kubernetes.options import ClusterOptions, Times
 from determined_master.backends.kubernetes.pod_board import PodBoard
 from determined_master.backends.kubernetes.pod_state import Observed, observe
-from determined_master.backends.kubernetes.presence import Presence
+from determined_master.backends.kubernetes.presence import Boards, Presence
 from determined_master.backends.kubernetes.priority_classes import PriorityClasses
 from determined_master.domain.machines.agent_switches import Switches
 from determined_master.domain.pods.placement import ClusterLoads
+from determined_master.domain.pods.quota_board import QuotaBoard
+from determined_master.domain.pods.rejections import is_over_quota, refusal
 from determined_master.ports import (
     AgentSnapshot,
     NotConnected,
@@ -72,10 +76,16 @@ class KubernetesBackend(NamespaceCalls):
         super().__init__(api, options.cluster_id)
         self._prepare = PREPARE.read_text(encoding="utf-8")
         self._nodes = NodeBoard(options)
+        self._quotas = QuotaBoard()
         self._pods = PodBoard(options, self._api, events, self._times)
         self._classes = PriorityClasses(self._api, options.cluster_id)
         self._presence = Presence(
-            options, self._api, events, self._nodes, self._pods, self._times, node_wait_s
+            options,
+            self._api,
+            events,
+            Boards(self._nodes, self._pods, self._quotas),
+            self._times,
+            node_wait_s,
         )
         self._task: asyncio.Task[None] | None = None
         self._told_quota: set[str] = set()
@@ -108,8 +118,8 @@ class KubernetesBackend(NamespaceCalls):
         return self._nodes.snapshots()
 
     def loads(self) -> ClusterLoads:
-        """The nodes, and the requests of pods there that are not this master's."""
-        return self._nodes.loads()
+        """The nodes, the requests of pods there that are not this master's, and the quotas."""
+        return replace(self._nodes.loads(), quotas=self._quotas.by_namespace())
 
     def set_switches(self, switches: Mapping[str, Switches]) -> None:
         """Slots disabled from now on, by node; on all other nodes all are enabled."""
@@ -143,10 +153,12 @@ class KubernetesBackend(NamespaceCalls):
         except KubernetesUnreachable as error:
             raise NotConnected(f"Kubernetes: {error}") from error
         except KubernetesRefused as error:
-            if "exceeded quota" in str(error):
+            if is_over_quota(error.status, str(error)):
                 await self._note_quota(order, str(error))
                 raise NotConnected(f"Kubernetes: {error}") from error
-            await self._refuse(order, _refusal(error, objects.namespace))
+            await self._refuse(
+                order, refusal(error.status, error.causes, str(error), objects.namespace)
+            )
             pod = self._pods.find(order.container_id)
             if pod is not None:
                 await self._remove(pod)
@@ -278,23 +290,3 @@ class KubernetesBackend(NamespaceCalls):
     def _check_ready(self, node: str) -> None:
         if not self._nodes.is_ready(node):
             raise NotConnected(f"node {node} is not ready")
-
-
-def _refusal(error: KubernetesRefused, namespace: str) -> str:
-    """Why Kubernetes refuses a pod, and the remedy."""
-    if error.status == 404:
-        return (
-            f"the namespace {namespace} does not exist: create it, bind the workspace to "
-            f"another, or set resource_manager.default_namespace ({error})"
-        )
-    if "NamespaceTerminating" in error.causes:
-        return (
-            f"the namespace {namespace} is being deleted: bind the workspace to another, or "
-            f"create it again afterwards ({error})"
-        )
-    if error.status == 403:
-        return (
-            f"the master may not create pods and secrets in namespace {namespace}: give its "
-            f"account the rights of docs/kubernetes.md ({error})"
-        )
-    return f"Kubernetes rejects the task's pod: {error}; check environment.pod_spec"

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 
 from determined_master import clock
 from determined_master.backends.kubernetes import event_lines, names
@@ -27,6 +28,7 @@ from determined_master.backends.kubernetes.watch import (
     follow,
     list_all,
 )
+from determined_master.domain.pods.quota_board import QuotaBoard
 from determined_master.ports import PodEvents, TaskNote
 
 log = logging.getLogger(__name__)
@@ -37,6 +39,15 @@ FOREIGN_S = 15.0
 _MAX_UNMATCHED = 1000
 
 
+@dataclass(frozen=True)
+class Boards:
+    """The objects of the cluster, as they are known."""
+
+    nodes: NodeBoard
+    pods: PodBoard
+    quotas: QuotaBoard
+
+
 class Presence:
     """Follows one cluster while its master leads."""
 
@@ -45,16 +56,16 @@ class Presence:
         options: ClusterOptions,
         api: KubernetesApi,
         events: PodEvents,
-        nodes: NodeBoard,
-        pods: PodBoard,
+        boards: Boards,
         times: Times,
         node_wait_s: float = 25.0,
     ) -> None:
         self._options = options
         self._api = api
         self._events = events
-        self._nodes = nodes
-        self._pods = pods
+        self._nodes = boards.nodes
+        self._pods = boards.pods
+        self._quotas = boards.quotas
         self._times = times
         self._node_wait_s = node_wait_s
         self._listed: set[str] = set()
@@ -64,6 +75,7 @@ class Presence:
         """By node that is not ready or does not exist: the seconds until it is given up."""
         self._has_foreign_usage = False
         """Whether the usage by others was read since the cluster was reached."""
+        self._has_told_quotas = False
         self._told_events: set[str] = set()
         self._unmatched: dict[str, list[Json]] = {}
 
@@ -89,6 +101,7 @@ class Presence:
             for work in (
                 lambda: self._follow("nodes", "/api/v1/nodes", {}, self._on_nodes),
                 lambda: self._follow("pods", "/api/v1/pods", selector, self._on_pods),
+                lambda: self._follow("quotas", "/api/v1/resourcequotas", {}, self._on_quotas),
                 lambda: self._follow("events", "/api/v1/events", pods_only, self._on_events),
                 lambda: self._every(FOREIGN_S, self._read_foreign_usage),
                 lambda: self._every(TICK_S, self._tick),
@@ -110,7 +123,12 @@ class Presence:
                     await take(change)
 
     def _lose(self, what: str, reason: str) -> None:
-        if what in self._listed or not self._joined:
+        if what == "quotas":  # they are not needed, and an account may lack the right
+            self._quotas.replace_all(())
+            if not self._has_told_quotas:
+                log.warning("quotas are not known, and not planned with: %s", reason)
+            self._has_told_quotas = True
+        elif what in self._listed or not self._joined:
             log.warning("Kubernetes is not reached: %s", reason, extra={"objects": what})
         if what in ("nodes", "pods"):
             self._listed.discard(what)
@@ -207,6 +225,14 @@ class Presence:
         self._has_foreign_usage = True  # even where the master may not query it
         others, _ = await list_all(self._api, "/api/v1/pods", query)
         self._nodes.set_foreign(others)
+
+    async def _on_quotas(self, change: ObjectsListed | ObjectChanged) -> None:
+        if isinstance(change, ObjectsListed):
+            self._quotas.replace_all(change.items)
+        elif change.kind == "DELETED":
+            self._quotas.remove(change.item)
+        else:
+            self._quotas.put(change.item)
 
     async def _on_events(self, change: ObjectsListed | ObjectChanged) -> None:
         items = change.items if isinstance(change, ObjectsListed) else [change.item]

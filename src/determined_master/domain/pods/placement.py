@@ -10,6 +10,7 @@ import msgspec
 
 from determined_master.domain.pods.needs import PodNeeds
 from determined_master.domain.pods.quantities import Amounts, amount_text, quantity
+from determined_master.domain.pods.quotas import QuotaFacts
 from determined_master.domain.pods.selection import (
     UNSCHEDULABLE,
     matches,
@@ -41,10 +42,12 @@ class NodeLoad(msgspec.Struct, frozen=True):
 
 
 class ClusterLoads(msgspec.Struct, frozen=True):
-    """The nodes of a cluster by the ids of their agents, and what one slot requests."""
+    """The nodes of a cluster by the ids of their agents, the requests of a slot, and quotas."""
 
     nodes: Mapping[str, NodeLoad]
     per_slot: Amounts = {}
+    quotas: Mapping[str, tuple[QuotaFacts, ...]] = {}
+    """By namespace."""
 
 
 class Misfit(msgspec.Struct, frozen=True):

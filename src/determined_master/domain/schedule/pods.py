@@ -7,8 +7,9 @@ withdrawn and planned again without that node.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
+from decimal import Decimal
 
 import msgspec
 from msgspec.structs import replace
@@ -23,8 +24,9 @@ from determined_master.domain.pods.placement import (
     summary,
 )
 from determined_master.domain.pods.quantities import Amounts, total
+from determined_master.domain.pods.quotas import exceeded, quota_uses
 from determined_master.domain.schedule import planner
-from determined_master.domain.schedule.kubernetes import parts_beyond
+from determined_master.domain.schedule.kubernetes import parts_beyond, split
 from determined_master.domain.schedule.ordering import queue_key
 from determined_master.domain.schedule.plan import Plan, Start, Wait
 from determined_master.domain.schedule.view import PoolView, RequestView
@@ -43,8 +45,9 @@ class TaskPods(msgspec.Struct, frozen=True, kw_only=True):
     needs: PodNeeds
     avoided: Misfits = {}
     """Nodes that did not take such a pod lately, by agent."""
-    quota: str = ""
-    """Why the quota of its namespace admits no pods; empty when it does."""
+    namespace: str = ""
+    uses: Amounts = {}
+    """Of quotas of its namespace, by all pods together."""
 
 
 class PodsView(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,6 +58,16 @@ class PodsView(msgspec.Struct, frozen=True, kw_only=True):
     """By allocation. A request without an entry is not planned yet."""
     used: Callable[[], Used]
     """The requests of our own pods, by agent; called when something can start."""
+    planned: Mapping[str, Amounts] = {}
+    """By namespace: the use of quotas by pods that are planned and not created yet."""
+
+    def quota(self, allocation_id: str, more: Amounts | None = None) -> str:
+        """The quota that does not admit a request's pods, for people; empty when all do."""
+        pods = self.pods[allocation_id]
+        quotas = self.loads.quotas.get(pods.namespace)
+        if not quotas:
+            return ""
+        return exceeded(quotas, pods.uses, more or self.planned.get(pods.namespace))
 
 
 class _Closed(msgspec.Struct, frozen=True):
@@ -81,25 +94,28 @@ class PodPlanner:
         known = [r for r in view.pending if r.allocation_id in given.pods]
         requests = tuple(self._narrowed(r, view, given, closed) for r in known)
         self._made = {k: made for k, made in self._made.items() if k[0] in given.pods}
-        blocked = [r for r in requests if given.pods[r.allocation_id].quota]
-        open_ones = tuple(r for r in requests if not given.pods[r.allocation_id].quota)
+        blocked = {
+            r.allocation_id: text for r in requests if (text := given.quota(r.allocation_id))
+        }
+        open_ones = tuple(r for r in requests if r.allocation_id not in blocked)
         pass_ = _Pass(_with(view, open_ones), given)
         plan = pass_.run()
+        blocked.update(pass_.blocked)
         short = {
             r.allocation_id: summary(
                 {**closed[_kind(r, given)].misfits, **pass_.short[r.allocation_id]}.values(),
                 len(view.agents),
             )
             for r in open_ones
-            if r.allocation_id in pass_.short
+            if r.allocation_id in pass_.short and r.allocation_id not in blocked
         }
         for start in plan.starts:
             short.pop(start.allocation_id, None)
         waits = [w for w in plan.waits if w.allocation_id not in short]
         waits += [Wait(i, "resources") for i in short]
-        waits += [Wait(r.allocation_id, "quota") for r in blocked]
+        waits += [Wait(i, "quota") for i in blocked]
         shown = tuple(
-            self._as_shown(r, short.get(r.allocation_id) or given.pods[r.allocation_id].quota)
+            self._as_shown(r, short.get(r.allocation_id) or blocked.get(r.allocation_id, ""))
             for r in requests
         )
         if short or blocked:
@@ -146,15 +162,19 @@ class _Pass:
         self._full: dict[str, frozenset[str]] = {}
         self.short: dict[str, dict[str, Misfit]] = {}
         """By request: the nodes with free slots that have too little of another resource."""
+        self.blocked: dict[str, str] = {}
+        """By request: the quota that is full with the starts before it."""
 
     def run(self) -> Plan:
         starving_at = self._view.now - timedelta(seconds=self._view.rules.gang_patience_s)
         requests = {r.allocation_id: r for r in self._view.pending}
         for _ in range(ROUNDS):
             plan = planner.plan(self._without_full())
-            withdrawn: set[str] = set()
-            is_again = False
-            for start, misfits in self._unfit_starts(plan.starts):
+            over = dict(self._over_quota(plan.starts))
+            self.blocked.update(over)
+            withdrawn = set(over)
+            is_again = bool(over)
+            for start, misfits in self._unfit_starts(plan.starts, withdrawn):
                 withdrawn.add(start.allocation_id)
                 self.short.setdefault(start.allocation_id, {}).update(misfits)
                 # One that waits for long keeps the slots until a node has enough of the rest.
@@ -168,7 +188,8 @@ class _Pass:
         )
 
     def _without_full(self) -> PoolView:
-        if not self._full:
+        """The view without requests over a quota, and for each other one without full nodes."""
+        if not self._full and not self.blocked:
             return self._view
         return _with(
             self._view,
@@ -177,14 +198,31 @@ class _Pass:
                 if r.allocation_id in self._full
                 else r
                 for r in self._view.pending
+                if r.allocation_id not in self.blocked
             ),
         )
 
-    def _unfit_starts(self, starts: Iterable[Start]) -> Iterator[tuple[Start, Misfits]]:
-        """The starts for which nodes have too little, counting those before them."""
+    def _over_quota(self, starts: Iterable[Start]) -> Iterator[tuple[str, str]]:
+        """The starts for which a quota is full, counting those before them."""
+        taken: dict[str, Amounts] = {}
+        for start in starts:
+            pods = self._given.pods[start.allocation_id]
+            if pods.namespace not in self._given.loads.quotas:
+                continue
+            before = taken.get(pods.namespace, self._given.planned.get(pods.namespace, {}))
+            text = self._given.quota(start.allocation_id, before)
+            if text:
+                yield start.allocation_id, text
+            else:
+                taken[pods.namespace] = total([before, pods.uses])
+
+    def _unfit_starts(
+        self, starts: Sequence[Start], withdrawn: set[str]
+    ) -> Iterator[tuple[Start, Misfits]]:
+        """The other starts for which nodes have too little, counting those before them."""
         taken: dict[str, Amounts] = {}
         loads, used = self._given.loads, self._given.used() if starts else {}
-        for start in starts:
+        for start in [s for s in starts if s.allocation_id not in withdrawn]:
             now, misfits = dict(taken), {}
             for agent_id, amounts in self._pods_of(start):
                 load = loads.nodes.get(agent_id)
@@ -228,6 +266,23 @@ def with_slots(needs: PodNeeds, slots: int, loads: ClusterLoads) -> Amounts:
     if not slots:
         return needs.requests
     return total([needs.requests, {r: amount * slots for r, amount in loads.per_slot.items()}])
+
+
+def uses_of(
+    needs: PodNeeds, slots: int, most: int | None, loads: ClusterLoads
+) -> dict[str, Decimal]:
+    """The use of quotas by all pods of a request.
+
+    Args:
+        needs: of one pod, without its slots.
+        slots: of the request.
+        most: slots of one pod; None without a limit.
+        loads: has the requests of a slot.
+    """
+    pods = len(split(slots, most) or (slots,))
+    by_slots = {r: amount * slots for r, amount in loads.per_slot.items()}
+    requests = total([*([needs.requests] * pods), by_slots])
+    return quota_uses(requests, total([*([needs.limits] * pods), by_slots]), pods)
 
 
 def _closed(request: RequestView, view: PoolView, given: PodsView) -> _Closed:
