@@ -395,13 +395,16 @@ class KubernetesContract:
     async def test_a_limit_range_that_refuses_a_pod_is_named(self, world: World) -> None:
         name = f"det-test-{new_uuid().hex[:8]}"
         await world.backend.create_namespace(name)
-        most = {"type": "Container", "max": {"memory": "16Mi"}}
+        amounts = {part: {"memory": "16Mi"} for part in ("max", "default", "defaultRequest")}
+        most = {"type": "Container", **amounts}
         limits = {"metadata": {"name": "small"}, "spec": {"limits": [most]}}
         asked = {"limits": {"memory": "32Mi"}}
         own = {"spec": {"containers": [{"name": names.MAIN, "resources": asked}]}}
         try:
             path = f"/api/v1/namespaces/{name}/limitranges"
             await world.api.call("POST", path, body=limits)
+            await world.until(lambda: name in world.backend.loads().defaults, "defaults")
+            assert world.backend.loads().defaults[name].limits == {"memory": 16 * 2**20}
             terms = PodTerms(pool="default", namespace=name, pod_spec=own)
             made = world.order("true", pod=terms)
             await world.backend.start_container(made)

@@ -7,13 +7,15 @@ from decimal import Decimal
 from typing import Any
 
 from msgspec.structs import replace
-from tests.domain.builders import alloc, running, waiting
+from tests.domain.builders import alloc, run, running, waiting
 from tests.pools.test_live import live, snapshot
 from tests.pools.test_loop import Engine
 from tests.pools.test_placement_backoff import unplaced
 
 from determined_master import clock
+from determined_master.domain.pods.limit_ranges import ResourceDefaults
 from determined_master.domain.pods.placement import ClusterLoads, NodeFacts, NodeLoad
+from determined_master.domain.pods.quotas import QuotaFacts
 from determined_master.domain.schedule.why import explain
 from determined_master.pools import pod_specs
 from determined_master.pools.live import LiveAllocations
@@ -23,6 +25,7 @@ from determined_master.pools.pod_specs import PodSpecs
 from determined_master.ports import PodTerms
 
 H100 = {"gpu-type": "h100"}
+ON_A = (alloc.Placed(container_id="c-a", agent_id="a", slot_ids=(0,)),)
 
 
 def loads(**labels: dict[str, str]) -> ClusterLoads:
@@ -39,12 +42,15 @@ class Specs:
 
     def __init__(self, **by_job: dict[str, Any]) -> None:
         self.by_job = by_job
+        self.namespace = ""
         self.read: list[str] = []
 
     async def __call__(self, allocation: alloc.Allocation) -> PodTerms | None:
         self.read.append(allocation.id)
         spec = self.by_job.get(allocation.request.job_id)
-        return PodTerms(pod_spec=None if spec is None else {"spec": spec})
+        return PodTerms(
+            pod_spec=None if spec is None else {"spec": spec}, namespace=self.namespace
+        )
 
 
 def loop_of(
@@ -136,3 +142,28 @@ async def test_a_long_queue_is_read_in_parts_and_planned_as_far_as_it_is_known(
     assert len(engine.posted) == 1
     await pool.tick()
     assert placed(engine).keys() == {"w.1", "w.2"}
+
+
+async def test_pods_that_are_planned_and_not_created_yet_count_against_a_quota() -> None:
+    few = QuotaFacts(namespace="lab", name="few", hard={"pods": Decimal(2)}, used={})
+    given = replace(loads(a={}), quotas={"lab": (few,)})
+    assigned = run(alloc.Assigned(containers=ON_A, at=clock.now()), state=asks("r.1", "one"))[0]
+    held = live(assigned, asks("w.1", "two"), asks("w.2", "three"))
+    engine, read = Engine(), Specs()
+    read.namespace = "lab"
+    pool = loop_of(held, read, lambda: given, engine)
+    await pool.tick()
+    assert placed(engine) == {"w.1": ["a"]}
+    assert pool.decision is not None
+    why = explain(pool.decision.view, pool.decision.plan, "w.2")
+    assert why is not None
+    assert "quota few of namespace lab has 2 of 2 pods in use" in why.reason
+
+
+async def test_defaults_of_a_namespace_count_for_nodes() -> None:
+    most = ResourceDefaults({}, {"memory": Decimal(17)})
+    held, engine, read = live(asks("w.1"), asks("w.2", "small")), Engine(), Specs(small=memory(1))
+    read.namespace = "lab"
+    pool = loop_of(held, read, lambda: replace(loads(a={}), defaults={"lab": most}), engine)
+    await pool.tick()
+    assert placed(engine) == {"w.2": ["a"]}

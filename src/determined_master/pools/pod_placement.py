@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from determined_master import clock
+from determined_master.domain.pods.limit_ranges import NO_DEFAULTS
 from determined_master.domain.pods.quantities import Amounts, total
 from determined_master.domain.schedule.pods import (
     PodPlanner,
@@ -80,9 +81,11 @@ class PodPlacement:
             return None
         without = frozenset(loads.per_slot) if allocation.request.slots else frozenset()
         avoided = self._live.avoided_by(allocation.request.job_id)
-        needs = self._specs.needs(spec, without)
+        defaults = loads.defaults.get(spec.namespace, NO_DEFAULTS)
+        needs = self._specs.needs(spec, without, defaults)
+        parts = [spec.digest, spec.namespace if defaults is not NO_DEFAULTS else ""]
         return TaskPods(
-            key=f"{spec.digest} {allocation.request.job_id}" if avoided else spec.digest,
+            key=" ".join([*parts, allocation.request.job_id] if avoided else parts),
             needs=needs,
             avoided=avoided,
             namespace=spec.namespace,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from determined_master.domain.allocation.messages import Allocation
+    from determined_master.domain.pods.limit_ranges import ResourceDefaults
     from determined_master.pools.live import LiveAllocations
     from determined_master.ports import PodTerms
 
@@ -51,7 +52,7 @@ class PodSpecs:
         self._pools = pools
         self._read = read
         self._known: dict[Key, tuple[JobPodSpec, float]] = {}
-        self._needs: dict[tuple[str, frozenset[str]], PodNeeds] = {}
+        self._needs: dict[tuple[str, frozenset[str], str], tuple[ResourceDefaults, PodNeeds]] = {}
 
     async def refresh(self) -> bool:
         """Read the specs of new allocations, and again those of waiting ones from time to time.
@@ -85,13 +86,22 @@ class PodSpecs:
         found = self._known.get(_key(allocation))
         return None if found is None else found[0]
 
-    def needs(self, spec: JobPodSpec, without: frozenset[str]) -> PodNeeds:
-        """The needs of its pods; `without` has the resources that the platform sets."""
-        key = spec.digest, without
+    def needs(
+        self, spec: JobPodSpec, without: frozenset[str], defaults: ResourceDefaults
+    ) -> PodNeeds:
+        """The needs of its pods.
+
+        Args:
+            spec: of the task.
+            without: the resources that the platform sets.
+            defaults: of its namespace.
+        """
+        key = spec.digest, without, spec.namespace
         found = self._needs.get(key)
-        if found is None:
-            found = self._needs[key] = needs_of(spec.pod_spec, without=without)
-        return found
+        if found is None or found[0] is not defaults:
+            needs = needs_of(spec.pod_spec, without=without, defaults=defaults)
+            found = self._needs[key] = defaults, needs
+        return found[1]
 
     def _is_due(self, key: Key, allocation: Allocation, now_s: float) -> bool:
         known = self._known.get(key)

@@ -30,6 +30,7 @@ from determined_master.backends.kubernetes.pod_state import Observed, observe
 from determined_master.backends.kubernetes.presence import Boards, Presence
 from determined_master.backends.kubernetes.priority_classes import PriorityClasses
 from determined_master.domain.machines.agent_switches import Switches
+from determined_master.domain.pods.limit_ranges import LimitRangeBoard
 from determined_master.domain.pods.placement import ClusterLoads
 from determined_master.domain.pods.quota_board import QuotaBoard
 from determined_master.domain.pods.rejections import is_over_quota, refusal
@@ -76,14 +77,14 @@ class KubernetesBackend(NamespaceCalls):
         super().__init__(api, options.cluster_id)
         self._prepare = PREPARE.read_text(encoding="utf-8")
         self._nodes = NodeBoard(options)
-        self._quotas = QuotaBoard()
+        self._quotas, self._ranges = QuotaBoard(), LimitRangeBoard()
         self._pods = PodBoard(options, self._api, events, self._times)
         self._classes = PriorityClasses(self._api, options.cluster_id)
         self._presence = Presence(
             options,
             self._api,
             events,
-            Boards(self._nodes, self._pods, self._quotas),
+            Boards(self._nodes, self._pods, self._quotas, self._ranges),
             self._times,
             node_wait_s,
         )
@@ -119,7 +120,11 @@ class KubernetesBackend(NamespaceCalls):
 
     def loads(self) -> ClusterLoads:
         """The nodes, the requests of pods there that are not this master's, and the quotas."""
-        return replace(self._nodes.loads(), quotas=self._quotas.by_namespace())
+        return replace(
+            self._nodes.loads(),
+            quotas=self._quotas.by_namespace(),
+            defaults=self._ranges.by_namespace(),
+        )
 
     def set_switches(self, switches: Mapping[str, Switches]) -> None:
         """Slots disabled from now on, by node; on all other nodes all are enabled."""

@@ -28,6 +28,7 @@ from determined_master.backends.kubernetes.watch import (
     follow,
     list_all,
 )
+from determined_master.domain.pods.limit_ranges import LimitRangeBoard
 from determined_master.domain.pods.quota_board import QuotaBoard
 from determined_master.ports import PodEvents, TaskNote
 
@@ -46,6 +47,7 @@ class Boards:
     nodes: NodeBoard
     pods: PodBoard
     quotas: QuotaBoard
+    ranges: LimitRangeBoard
 
 
 class Presence:
@@ -65,7 +67,11 @@ class Presence:
         self._events = events
         self._nodes = boards.nodes
         self._pods = boards.pods
-        self._quotas = boards.quotas
+        self._rules: Mapping[str, QuotaBoard | LimitRangeBoard] = {
+            "resourcequotas": boards.quotas,
+            "limitranges": boards.ranges,
+        }
+        """Of namespaces, by kind. They are not needed, and an account may lack the right."""
         self._times = times
         self._node_wait_s = node_wait_s
         self._listed: set[str] = set()
@@ -75,7 +81,7 @@ class Presence:
         """By node that is not ready or does not exist: the seconds until it is given up."""
         self._has_foreign_usage = False
         """Whether the usage by others was read since the cluster was reached."""
-        self._has_told_quotas = False
+        self._unknown_rules: set[str] = set()
         self._told_events: set[str] = set()
         self._unmatched: dict[str, list[Json]] = {}
 
@@ -101,7 +107,8 @@ class Presence:
             for work in (
                 lambda: self._follow("nodes", "/api/v1/nodes", {}, self._on_nodes),
                 lambda: self._follow("pods", "/api/v1/pods", selector, self._on_pods),
-                lambda: self._follow("quotas", "/api/v1/resourcequotas", {}, self._on_quotas),
+                lambda: self._follow_rules("resourcequotas"),
+                lambda: self._follow_rules("limitranges"),
                 lambda: self._follow("events", "/api/v1/events", pods_only, self._on_events),
                 lambda: self._every(FOREIGN_S, self._read_foreign_usage),
                 lambda: self._every(TICK_S, self._tick),
@@ -123,12 +130,13 @@ class Presence:
                     await take(change)
 
     def _lose(self, what: str, reason: str) -> None:
-        if what == "quotas":  # they are not needed, and an account may lack the right
-            self._quotas.replace_all(())
-            if not self._has_told_quotas:
-                log.warning("quotas are not known, and not planned with: %s", reason)
-            self._has_told_quotas = True
-        elif what in self._listed or not self._joined:
+        if what in self._rules:
+            self._rules[what].replace_all(())
+            if what not in self._unknown_rules and self.is_reachable:
+                self._unknown_rules.add(what)
+                log.warning("%s are not known, and not planned with: %s", what, reason)
+            return
+        if what in self._listed or not self._joined:
             log.warning("Kubernetes is not reached: %s", reason, extra={"objects": what})
         if what in ("nodes", "pods"):
             self._listed.discard(what)
@@ -226,13 +234,19 @@ class Presence:
         others, _ = await list_all(self._api, "/api/v1/pods", query)
         self._nodes.set_foreign(others)
 
-    async def _on_quotas(self, change: ObjectsListed | ObjectChanged) -> None:
-        if isinstance(change, ObjectsListed):
-            self._quotas.replace_all(change.items)
-        elif change.kind == "DELETED":
-            self._quotas.remove(change.item)
-        else:
-            self._quotas.put(change.item)
+    async def _follow_rules(self, kind: str) -> None:
+        board = self._rules[kind]
+
+        async def take(change: ObjectsListed | ObjectChanged) -> None:
+            if isinstance(change, ObjectsListed):
+                self._unknown_rules.discard(kind)
+                board.replace_all(change.items)
+            elif change.kind == "DELETED":
+                board.remove(change.item)
+            else:
+                board.put(change.item)
+
+        await self._follow(kind, f"/api/v1/{kind}", {}, take)
 
     async def _on_events(self, change: ObjectsListed | ObjectChanged) -> None:
         items = change.items if isinstance(change, ObjectsListed) else [change.item]

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from determined_master.domain.pods.limit_ranges import NO_DEFAULTS, ResourceDefaults
 from determined_master.domain.pods.quantities import Amounts, greater, quantity, total
 from determined_master.domain.task.pod_keys import MAIN_CONTAINER, camel
 
@@ -29,20 +30,28 @@ class PodNeeds(msgspec.Struct, frozen=True, kw_only=True):
     limits: Amounts = {}
 
 
-def needs_of(pod_spec: Json | None, *, without: frozenset[str] = frozenset()) -> PodNeeds:
+def needs_of(
+    pod_spec: Json | None,
+    *,
+    without: frozenset[str] = frozenset(),
+    defaults: ResourceDefaults = NO_DEFAULTS,
+) -> PodNeeds:
     """The needs of a task's pod.
 
     Args:
         pod_spec: `environment.pod_spec`, all layers merged, in snake case or in camel case.
         without: resources that the platform sets for the task's own container, whatever its pod
             spec says. The pod tolerates taints that are named for such a device.
+        defaults: of its namespace, for containers without resources.
     """
     spec = _map(_map(camel(pod_spec or {})).get("spec"))
-    containers = [
-        _without(c, without) if c.get("name") == MAIN_CONTAINER else c
-        for c in _maps(spec.get("containers"))
-    ]
-    spec = {**spec, "containers": containers}
+    given = _maps(spec.get("containers"))
+    if all(c.get("name") != MAIN_CONTAINER for c in given):
+        given = [*given, {"name": MAIN_CONTAINER}]
+    main = [_main(c, without, defaults) for c in given if c.get("name") == MAIN_CONTAINER]
+    others = [_filled(c, defaults) for c in given if c.get("name") != MAIN_CONTAINER]
+    before = [_filled(c, defaults) for c in _maps(spec.get("initContainers"))]
+    spec = {**spec, "containers": [*main, *others], "initContainers": before}
     near = _map(_map(spec.get("affinity")).get("nodeAffinity"))
     required = _map(near.get("requiredDuringSchedulingIgnoredDuringExecution"))
     terms = _maps(required.get("nodeSelectorTerms"))
@@ -91,14 +100,19 @@ def _term(term: Json) -> Json:
     }
 
 
-def _without(container: Json, resources: frozenset[str]) -> Json:
-    given = _map(container.get("resources"))
-    parts = {
-        part: {k: v for k, v in _map(amounts).items() if k not in resources}
-        for part, amounts in given.items()
-        if part in ("requests", "limits")
+def _main(container: Json, without: frozenset[str], defaults: ResourceDefaults) -> Json:
+    filled = _map(_filled(container, defaults)["resources"])
+    resources = {
+        part: {k: v for k, v in _map(amounts).items() if k not in without}
+        for part, amounts in filled.items()
     }
-    return {**container, "resources": parts}
+    return {**container, "resources": resources}
+
+
+def _filled(container: Json, defaults: ResourceDefaults) -> Json:
+    given = _map(container.get("resources"))
+    found = defaults.of(_amounts(given.get("requests")), _amounts(given.get("limits")))
+    return {**container, "resources": {"requests": found.requests, "limits": found.limits}}
 
 
 def _of(container: Json, part: Part) -> dict[str, Decimal]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from determined_master.domain.pods.limit_ranges import ResourceDefaults
 from determined_master.domain.pods.needs import PodNeeds
 from determined_master.domain.pods.quantities import Amounts, amount_text, quantity
 from determined_master.domain.pods.quotas import QuotaFacts
@@ -42,12 +43,15 @@ class NodeLoad(msgspec.Struct, frozen=True):
 
 
 class ClusterLoads(msgspec.Struct, frozen=True):
-    """The nodes of a cluster by the ids of their agents, the requests of a slot, and quotas."""
+    """The nodes of a cluster by the ids of their agents, and the rules of its namespaces."""
 
     nodes: Mapping[str, NodeLoad]
     per_slot: Amounts = {}
+    """The requests of one slot."""
     quotas: Mapping[str, tuple[QuotaFacts, ...]] = {}
     """By namespace."""
+    defaults: Mapping[str, ResourceDefaults] = {}
+    """Of containers without resources, by namespace."""
 
 
 class Misfit(msgspec.Struct, frozen=True):
