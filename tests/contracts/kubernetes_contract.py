@@ -18,7 +18,7 @@ from determined_master import clock
 from determined_master.backends.kubernetes import names
 from determined_master.backends.kubernetes.backend import KubernetesBackend
 from determined_master.backends.kubernetes.client import MERGE_PATCH, KubernetesApi
-from determined_master.backends.kubernetes.event_lines import line_of
+from determined_master.backends.kubernetes.log.event_lines import line_of
 from determined_master.backends.kubernetes.options import ClusterOptions, Times
 from determined_master.domain.errors import DetError, Unavailable
 from determined_master.entropy import new_uuid
@@ -287,6 +287,36 @@ class KubernetesContract:
         await world.until(lambda: made.container_id in world.events.closed, "the last line")
         assert world.events.text(made.container_id) == ["before"]
         assert not [n.text for n in world.events.notes if "could not be read" in n.text]
+
+    async def test_a_pod_of_somebody_else_takes_slots_while_it_is_there(
+        self, world: World
+    ) -> None:
+        node = next(a for a in world.backend.agents() if a.is_connected)
+        container = {
+            "name": "main",
+            "image": world.image,
+            "command": ["sh", "-c", "exec sleep 600"],
+            "resources": {"requests": {"cpu": str(world.options.cpu_per_slot)}},
+        }
+        pod = {
+            "metadata": {"name": f"other-{new_uuid()}"},
+            "spec": {
+                "nodeName": node.hostname,
+                "automountServiceAccountToken": False,
+                "containers": [container],
+            },
+        }
+        path = "/api/v1/namespaces/default/pods"
+
+        def taken() -> int:
+            return next(len(a.foreign_slots) for a in world.backend.agents() if a.id == node.id)
+
+        before = taken()
+        await world.api.call("POST", path, body=pod)
+        await world.until(lambda: taken() == before + 1, "a slot of somebody else")
+        made = f"{path}/{pod['metadata']['name']}"  # type: ignore[index]
+        await world.api.call("DELETE", made, query={"gracePeriodSeconds": "0"})
+        await world.until(lambda: taken() == before, "its end")
 
     async def test_events_of_a_pod_appear_in_its_tasks_log(self, world: World) -> None:
         made = world.order("true")

@@ -9,7 +9,7 @@ from typing import Any
 
 from aiohttp import web
 from tests.fake_kubernetes import quotas
-from tests.fake_kubernetes.store import Json, Store, matches, now_text
+from tests.fake_kubernetes.store import Json, Store, now_text
 
 TOKEN = "fake"
 GRACE_S = 30
@@ -120,10 +120,11 @@ class FakeServer:
                 return response
             async with asyncio.timeout(float(query.get("timeoutSeconds") or 60)):
                 while True:
-                    for version, what, k, item in list(self.store.happened):
-                        is_here = namespace in (None, item["metadata"].get("namespace", ""))
-                        if version > since and k == kind and is_here and matches(item, query):
-                            await _send(response, {"type": what, "object": item})
+                    for change in list(self.store.happened):
+                        if change.version <= since or change.kind != kind:
+                            continue
+                        if what := change.seen_by(namespace, query):
+                            await _send(response, {"type": what, "object": change.now})
                     since = self.store.version
                     async with self.store.news:
                         await self.store.news.wait_for(lambda: self.store.version > since)  # noqa: B023

@@ -7,7 +7,7 @@ import copy
 import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 Json = dict[str, Any]
 
@@ -15,6 +15,28 @@ Json = dict[str, Any]
 def now_text(after_s: int = 0) -> str:
     at = datetime.now(UTC) + timedelta(seconds=after_s)
     return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class Happened(NamedTuple):
+    """One change of an object; `before` is None for a new one."""
+
+    version: int
+    kind: str
+    before: Json | None
+    now: Json
+    is_gone: bool
+
+    def seen_by(self, namespace: str | None, query: dict[str, str]) -> str:
+        """The type of the change for a watch with these selectors; empty for none.
+
+        An object that the selectors take no more is deleted for the watch.
+        """
+        if namespace not in (None, self.now["metadata"].get("namespace", "")):
+            return ""
+        was = self.before is not None and matches(self.before, query)
+        if not self.is_gone and matches(self.now, query):
+            return "MODIFIED" if was else "ADDED"
+        return "DELETED" if was else ""
 
 
 class Store:
@@ -25,7 +47,8 @@ class Store:
         self.version = 100
         self.oldest = 0
         """Watches that ask for an older version are told that it is gone."""
-        self.happened: list[tuple[int, str, str, Json]] = []
+        self.happened: list[Happened] = []
+        self._last: dict[tuple[str, str], Json] = {}
         self.news = asyncio.Condition()
         self.listeners: list[Callable[[str, str, Json], None]] = []
 
@@ -65,7 +88,10 @@ class Store:
     async def _note(self, what: str, kind: str, item: Json) -> None:
         self.version += 1
         item["metadata"]["resourceVersion"] = str(self.version)
-        self.happened.append((self.version, what, kind, copy.deepcopy(item)))
+        key, now = (kind, item["metadata"]["uid"]), copy.deepcopy(item)
+        before = self._last.get(key)
+        self.happened.append(Happened(self.version, kind, before, now, what == "DELETED"))
+        self._last[key] = now
         for listener in self.listeners:
             listener(what, kind, item)
         async with self.news:

@@ -25,6 +25,9 @@ class Recorder:
         self.kept: set[str] = set()
         """Containers that the master wants."""
 
+    async def machine_ending(self, agent: AgentSnapshot, boot_id: str, reason: str) -> None:
+        raise AssertionError("no cloud takes nodes of Kubernetes back")
+
     async def agent_joined(
         self, agent: AgentSnapshot, containers: tuple[ContainerReport, ...]
     ) -> tuple[str, ...]:

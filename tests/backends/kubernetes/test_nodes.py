@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from decimal import Decimal
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from tests.backends.kubernetes.objects import node, options
 
 from determined_master.backends.kubernetes import nodes
+from determined_master.backends.kubernetes.foreign_pods import usage_of
 from determined_master.backends.kubernetes.node_board import NodeBoard
 from determined_master.backends.kubernetes.options import PoolPods
 
@@ -17,7 +19,7 @@ def asking(cpu: str = "", where: str = "node-a", **more: Any) -> dict[str, Any]:
     """A pod of somebody's that asks for CPUs."""
     container = {"resources": {"requests": {"cpu": cpu}}}
     return {
-        "metadata": {"labels": more.get("labels", {})},
+        "metadata": {"uid": str(uuid.uuid4()), "labels": more.get("labels", {})},
         "spec": {"nodeName": where, "containers": [container]},
         "status": {"phase": more.get("phase", "Running")},
     }
@@ -29,20 +31,21 @@ def test_slots_are_devices_or_whole_shares_of_cpus() -> None:
     assert nodes.slots_of(node(), Decimal("0.5"), options(cpu_per_slot=1.5)) == 2
 
 
-def test_slots_that_others_hold_are_subtracted_from_the_end() -> None:
+async def test_slots_that_others_hold_are_subtracted_from_the_end() -> None:
     board = NodeBoard(options())
-    board.replace_all([node()])
+    await board.replace_all([node()])
     board.set_own_slots({"node-a": {3}})
-    board.set_foreign([asking("1500m"), asking("9", "node-b"), asking("4", phase="Succeeded")])
+    pods = [asking("1500m"), asking("9", "node-b"), asking("4", phase="Succeeded")]
+    await board.set_foreign([usage_of(pod) for pod in pods])
     found = board.find("node-a")
     assert found is not None
     assert (len(found.devices), found.foreign_slots) == (4, frozenset({1, 2}))
 
 
-def test_the_platforms_own_pods_make_nodes_smaller() -> None:
+async def test_the_platforms_own_pods_make_nodes_smaller() -> None:
     board = NodeBoard(options())
-    board.replace_all([node()])
-    board.set_foreign([asking("1200m", labels={"determined-system": "master"})])
+    await board.replace_all([node()])
+    await board.set_foreign([usage_of(asking("1200m", labels={"determined-system": "master"}))])
     found = board.find("node-a")
     assert found is not None
     assert (len(found.devices), found.foreign_slots) == (2, frozenset())
@@ -93,45 +96,46 @@ def test_affinity_is_read_as_kubernetes_reads_it(
     assert nodes.serves(node(labels={"gen": "7"}), pool, has_gpus=False) is matches
 
 
-def test_a_node_may_serve_several_pools_and_one_of_no_pool_is_left_out() -> None:
+async def test_a_node_may_serve_several_pools_and_one_of_no_pool_is_left_out() -> None:
     selector = {"spec": {"nodeSelector": {"kind": "x"}}}
     pools = (PoolPods(name="any"), PoolPods(name="x", cpu_pod_spec=selector))
     board = NodeBoard(options(pools=pools))
-    board.replace_all([node("a", labels={"kind": "x"}), node("b"), node("c", taints=TAINT)])
+    await board.replace_all([node("a", labels={"kind": "x"}), node("b"), node("c", taints=TAINT)])
     found = {s.id: (s.pool, s.more_pools) for s in board.snapshots()}
     assert found == {"a": ("any", ("x",)), "b": ("any", ())}
 
 
-def test_only_ready_nodes_of_a_cluster_that_answers_are_connected() -> None:
+async def test_only_ready_nodes_of_a_cluster_that_answers_are_connected() -> None:
     board = NodeBoard(options())
     unready = node("b", status={"conditions": [{"type": "Ready", "status": "Unknown"}]})
-    board.replace_all([node("a"), unready, node("c", unschedulable=True)])
+    await board.replace_all([node("a"), unready, node("c", unschedulable=True)])
     assert not any(s.is_connected for s in board.snapshots())
     board.set_reachable(is_reachable=True)
     found = {s.id: (s.is_connected, s.is_draining) for s in board.snapshots()}
     assert found == {"a": (True, False), "b": (False, False), "c": (True, True)}
 
 
-def test_a_node_that_has_not_changed_is_the_same_object() -> None:
+async def test_a_node_that_has_not_changed_is_the_same_object() -> None:
     board = NodeBoard(options())
-    board.replace_all([node("a"), node("b")])
+    await board.replace_all([node("a"), node("b")])
     before = board.find("a")
     board.put(node("b", labels={"new": "1"}, unschedulable=True))
     assert board.find("a") is before
 
 
-def test_equal_names_of_nodes_of_two_clusters_stay_distinct() -> None:
+async def test_equal_names_of_nodes_of_two_clusters_stay_distinct() -> None:
     board = NodeBoard(options(node_prefix="west."))
-    board.replace_all([node("a")])
+    await board.replace_all([node("a")])
     assert [s.id for s in board.snapshots()] == ["west.a"]
     assert board.has("west.a")
     assert not board.has("a")
 
 
-def test_the_scheduler_sees_all_nodes_and_what_others_request_there() -> None:
+async def test_the_scheduler_sees_all_nodes_and_what_others_request_there() -> None:
     board = NodeBoard(options(node_prefix="west.", cpu_per_slot=0.5))
-    board.replace_all([node("a", labels={"kind": "x"}, taints=TAINT), node("b")])
-    board.set_foreign([asking("1500m", "a"), asking("1", "a"), asking("4", "b", phase="Failed")])
+    await board.replace_all([node("a", labels={"kind": "x"}, taints=TAINT), node("b")])
+    pods = [asking("1500m", "a"), asking("1", "a"), asking("4", "b", phase="Failed")]
+    await board.set_foreign([usage_of(pod) for pod in pods])
     found = board.loads()
     assert found.per_slot == {"cpu": Decimal("0.5")}
     assert found.nodes["west.a"].foreign == {"cpu": Decimal("2.5"), "pods": 2}

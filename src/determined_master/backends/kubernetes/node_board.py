@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from determined_master import clock
 from determined_master.backends.kubernetes import nodes
+from determined_master.backends.kubernetes.foreign_pods import ForeignPods, PodUsage
 from determined_master.backends.kubernetes.nodes import Json, NodeView
 from determined_master.backends.kubernetes.options import ClusterOptions
 from determined_master.backends.kubernetes.pod_state import instant
 from determined_master.domain.machines.agent_switches import ALL_ON, Switches
 from determined_master.domain.pods.placement import ClusterLoads, NodeFacts, NodeLoad, facts_of
-from determined_master.domain.pods.quantities import Amounts
 from determined_master.ports import AgentSnapshot
+
+AT_ONCE = 50
+"""Nodes or pods of a list that are taken before others get their turn: some milliseconds."""
 
 
 class NodeBoard:
@@ -23,11 +27,9 @@ class NodeBoard:
         self._options = options
         self._raw: dict[str, Json] = {}
         self._switches: Mapping[str, Switches] = {}
-        self._foreign: dict[str, Decimal] = {}
-        self._system: dict[str, Decimal] = {}
-        self._requests: dict[str, Amounts] = {}
-        """By node: the requests of pods of others."""
+        self._foreign = ForeignPods(options)
         self._facts: dict[str, tuple[Json, NodeFacts]] = {}
+        self._views: dict[str, tuple[Json, Decimal, NodeView]] = {}
         self._own_slots: dict[str, set[int]] = {}
         self._snapshots: dict[str, AgentSnapshot] = {}
         self._is_reachable = False
@@ -45,20 +47,23 @@ class NodeBoard:
         self._ever.update(pools)
         self._pools.update({agent_id: (pool,) for agent_id, pool in pools.items()})
 
-    def replace_all(self, items: Iterable[Json]) -> None:
-        self._raw = {str(item["metadata"]["name"]): item for item in items}
-        self._renew()
+    async def replace_all(self, items: Iterable[Json]) -> None:
+        """These are all nodes."""
+        before, self._raw = self._raw, {str(item["metadata"]["name"]): item for item in items}
+        await self._refresh_all(before.keys() | self._raw.keys())
 
     def put(self, item: Json) -> None:
         """A node is new or has changed."""
-        self._raw[str(item["metadata"]["name"])] = item
-        self._renew()
+        name = str(item["metadata"]["name"])
+        self._raw[name] = item
+        self._refresh(name)
 
     def remove(self, name: str) -> None:
         """A node was removed."""
         self._raw.pop(name, None)
         self._facts.pop(name, None)
-        self._renew()
+        self._views.pop(name, None)
+        self._refresh(name)
 
     def set_reachable(self, *, is_reachable: bool) -> None:
         """Whether the cluster answers: otherwise nothing is started."""
@@ -70,18 +75,32 @@ class NodeBoard:
         self._switches = switches
         self._renew()
 
-    def set_foreign(self, pods: Sequence[Json]) -> None:
-        self._system = {n: nodes.system_cpu(pods, n) for n in self._raw}
-        is_cpu = self._options.slot_type == "cpu"
-        self._requests = nodes.foreign_requests(pods)
-        others = [p for p in pods if not (is_cpu and _is_system(p))]
-        self._foreign = {n: nodes.foreign_amount(others, n, self._options) for n in self._raw}
-        self._renew()
+    async def set_foreign(self, pods: Collection[PodUsage]) -> None:
+        """These are all pods of others."""
+        changed: set[str] = set()
+        for number, pod in enumerate(pods, start=1):
+            changed |= self._foreign.put(pod)
+            if number % AT_ONCE == 0:
+                await asyncio.sleep(0)
+        for uid in self._foreign.uids() - {pod.uid for pod in pods}:
+            changed |= self._foreign.remove(uid)
+        await self._refresh_all(changed)
+
+    def put_foreign(self, pod: PodUsage) -> None:
+        """A pod of others is new or has changed."""
+        for name in self._foreign.put(pod):
+            self._refresh(name)
+
+    def remove_foreign(self, uid: str) -> None:
+        """A pod of others is gone."""
+        for name in self._foreign.remove(uid):
+            self._refresh(name)
 
     def set_own_slots(self, own: Mapping[str, set[int]]) -> None:
-        if own != self._own_slots:
-            self._own_slots = dict(own)
-            self._renew()
+        before, self._own_slots = self._own_slots, {id: set(slots) for id, slots in own.items()}
+        for agent_id in before.keys() | own.keys():
+            if before.get(agent_id) != self._own_slots.get(agent_id):
+                self._refresh(agent_id.removeprefix(self._options.node_prefix))
 
     def snapshots(self) -> Sequence[AgentSnapshot]:
         """The nodes that serve a pool; the same objects where nothing has changed."""
@@ -91,7 +110,7 @@ class NodeBoard:
         """All nodes as Kubernetes' scheduler sees them, but for this master's pods."""
         found = {
             f"{self._options.node_prefix}{name}": NodeLoad(
-                self._facts_of(name, raw), self._requests.get(name, {})
+                self._facts_of(name, raw), self._foreign.requests(name)
             )
             for name, raw in self._raw.items()
         }
@@ -114,22 +133,42 @@ class NodeBoard:
             known = self._facts[name] = raw, facts_of(raw)
         return known[1]
 
+    def _view_of(self, name: str, raw: Json) -> NodeView:
+        cpu = self._foreign.system_cpu(name)
+        known = self._views.get(name)
+        if known is None or known[0] is not raw or known[1] != cpu:
+            known = self._views[name] = raw, cpu, nodes.view(raw, cpu, self._options)
+        return known[2]
+
     def _renew(self) -> None:
-        made = {}
-        self._left = set()
-        for name, raw in self._raw.items():
-            seen = nodes.view(raw, self._system.get(name, Decimal(0)), self._options)
-            agent_id = f"{self._options.node_prefix}{name}"
-            if seen.pools:
-                self._pools[agent_id] = seen.pools
-            elif seen.is_ready and agent_id in self._pools:
-                self._left.add(agent_id)
-            if seen.pools or (agent_id in self._own_slots and agent_id in self._pools):
-                fresh = self._snapshot(seen)
-                old = self._snapshots.get(fresh.id)
-                made[fresh.id] = old if old is not None and old == fresh else fresh
-        self._snapshots = made
-        self._ever.update(made)
+        for name in self._raw:
+            self._refresh(name)
+
+    async def _refresh_all(self, names: Iterable[str]) -> None:
+        for number, name in enumerate(sorted(names), start=1):
+            self._refresh(name)
+            if number % AT_ONCE == 0:
+                await asyncio.sleep(0)
+
+    def _refresh(self, name: str) -> None:
+        """One node, after a change that concerns no other."""
+        agent_id, raw = f"{self._options.node_prefix}{name}", self._raw.get(name)
+        self._left.discard(agent_id)
+        if raw is None:
+            self._snapshots.pop(agent_id, None)
+            return
+        seen = self._view_of(name, raw)
+        if seen.pools:
+            self._pools[agent_id] = seen.pools
+        elif seen.is_ready and agent_id in self._pools:
+            self._left.add(agent_id)
+        if not seen.pools and (agent_id not in self._own_slots or agent_id not in self._pools):
+            self._snapshots.pop(agent_id, None)
+            return
+        fresh, old = self._snapshot(seen), self._snapshots.get(agent_id)
+        if old != fresh:
+            self._snapshots[agent_id] = fresh
+            self._ever.add(agent_id)
 
     def _snapshot(self, node: NodeView) -> AgentSnapshot:
         agent_id = f"{self._options.node_prefix}{node.name}"
@@ -138,7 +177,7 @@ class NodeBoard:
         taken = nodes.taken_slots(
             len(node.devices),
             tuple(self._own_slots.get(agent_id, ())),
-            self._foreign.get(node.name, Decimal(0)),
+            self._foreign.slots(node.name),
         )
         return AgentSnapshot(
             id=agent_id,
@@ -156,7 +195,3 @@ class NodeBoard:
             draining_slots=own.draining_slots,
             foreign_slots=taken,
         )
-
-
-def _is_system(pod: Json) -> bool:
-    return nodes.SYSTEM in ((pod.get("metadata") or {}).get("labels") or {})

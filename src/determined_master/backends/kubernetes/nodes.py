@@ -6,7 +6,7 @@ Source: helm-and-kubernetes 5, 10.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -17,16 +17,13 @@ from determined_master.backends.kubernetes.options import (
     ClusterOptions,
     PoolPods,
 )
-from determined_master.domain.pods.needs import requested as amounts_of
-from determined_master.domain.pods.quantities import Amounts, quantity, total
+from determined_master.domain.pods.quantities import Amounts, quantity
 from determined_master.domain.pods.selection import matches, tolerates
 from determined_master.domain.task.pod_keys import camel
 from determined_wire.agent_link import Device
 
 Json = Mapping[str, Any]
 
-SYSTEM = "determined-system"
-"""Label of the master's and its database's pods, which reduce the CPU slots of their node."""
 ALWAYS_TOLERATED = frozenset({"DeletionCandidateOfClusterAutoscaler"})
 GPU_TAINTS = frozenset({"nvidia.com/gpu", "amd.com/gpu"})
 
@@ -84,41 +81,11 @@ def slots_of(node: Json, system_cpu: Decimal, options: ClusterOptions) -> int:
     return max(0, math.floor(free / Decimal(str(options.cpu_per_slot))))
 
 
-def foreign_amount(pods: Iterable[Json], node: str, options: ClusterOptions) -> Decimal:
-    """Slots (or fractions) that pods of others use on a node."""
-    resource = "cpu" if options.slot_type == "cpu" else RESOURCE_OF[options.slot_type]
-    asked = sum((requested(pod, resource) for pod in pods if _holds(pod, node)), Decimal(0))
-    return asked / Decimal(str(options.cpu_per_slot)) if resource == "cpu" else asked
-
-
-def foreign_requests(pods: Iterable[Json]) -> dict[str, Amounts]:
-    """The requests of pods of others, by node."""
-    found: dict[str, Amounts] = {}
-    for pod in pods:
-        spec = pod.get("spec") or {}
-        node = str(spec.get("nodeName") or "")
-        if node and _holds(pod, node):
-            asked = {**amounts_of(spec), "pods": Decimal(1)}
-            found[node] = total([found.get(node, {}), asked])
-    return found
-
-
 def slot_requests(options: ClusterOptions) -> Amounts:
     """The amount of its resource that one slot takes."""
     if options.slot_type == "cpu":
         return {"cpu": Decimal(str(options.cpu_per_slot))}
     return {RESOURCE_OF[options.slot_type]: Decimal(1)}
-
-
-def system_cpu(pods: Iterable[Json], node: str) -> Decimal:
-    """CPUs that the platform's own pods request on a node."""
-    ours = (p for p in pods if SYSTEM in ((p.get("metadata") or {}).get("labels") or {}))
-    return sum((requested(pod, "cpu") for pod in ours if _holds(pod, node)), Decimal(0))
-
-
-def requested(pod: Json, resource: str) -> Decimal:
-    """How much of a resource a pod requests."""
-    return amounts_of(pod.get("spec") or {}).get(resource, Decimal(0))
 
 
 def taken_slots(devices: int, own: Sequence[int], foreign: Decimal) -> frozenset[int]:
@@ -155,12 +122,6 @@ def _matches_affinity(affinity: Json, node: Json) -> bool:
     terms = required.get("nodeSelectorTerms") or []
     meta = node.get("metadata") or {}
     return not terms or matches(terms, meta.get("labels") or {}, str(meta.get("name")))
-
-
-def _holds(pod: Json, node: str) -> bool:
-    is_there = (pod.get("spec") or {}).get("nodeName") == node
-    phase = (pod.get("status") or {}).get("phase")
-    return is_there and phase not in ("Succeeded", "Failed")
 
 
 def _address(status: Json) -> str:

@@ -17,8 +17,8 @@ from determined_master.backends.kubernetes.client import (
     KubernetesRefused,
     KubernetesUnreachable,
 )
+from determined_master.backends.kubernetes.log.pod_log import PodLog, Source
 from determined_master.backends.kubernetes.options import ClusterOptions, Times
-from determined_master.backends.kubernetes.pod_log import PodLog, Source
 from determined_master.backends.kubernetes.pod_state import Json, Observed, gone, observe
 from determined_master.ports import PodEvents
 from determined_wire.agent_link import ContainerReport, Failure, LogBatch

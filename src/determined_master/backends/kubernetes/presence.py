@@ -7,9 +7,10 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from determined_master import clock
-from determined_master.backends.kubernetes import event_lines, names
+from determined_master.backends.kubernetes import names
 from determined_master.backends.kubernetes.client import (
     Json,
     KubernetesApi,
@@ -17,6 +18,8 @@ from determined_master.backends.kubernetes.client import (
     KubernetesUnreachable,
     KubernetesUnusable,
 )
+from determined_master.backends.kubernetes.foreign_pods import usage_of
+from determined_master.backends.kubernetes.log.pod_events import PodEventNotes
 from determined_master.backends.kubernetes.node_board import NodeBoard
 from determined_master.backends.kubernetes.options import ClusterOptions, Times
 from determined_master.backends.kubernetes.pod_board import PodBoard
@@ -26,18 +29,17 @@ from determined_master.backends.kubernetes.watch import (
     ObjectsListed,
     WatchLost,
     follow,
-    list_all,
+    whole,
 )
 from determined_master.domain.pods.limit_ranges import LimitRangeBoard
 from determined_master.domain.pods.quota_board import QuotaBoard
-from determined_master.ports import PodEvents, TaskNote
+from determined_master.ports import PodEvents
 
 log = logging.getLogger(__name__)
 
 TICK_S = 1.0
-FOREIGN_S = 15.0
-"""Between updates of the usage by others."""
-_MAX_UNMATCHED = 1000
+NEEDED = frozenset({"nodes", "pods", "foreign pods"})
+"""Nothing is planned while one of them is not known."""
 
 
 @dataclass(frozen=True)
@@ -75,20 +77,18 @@ class Presence:
         self._times = times
         self._node_wait_s = node_wait_s
         self._listed: set[str] = set()
-        """Which of `nodes` and `pods` are known to match the cluster."""
+        """The kinds of objects of `NEEDED` that are known to match the cluster."""
         self._joined: set[str] = set()
         self._away: dict[str, float] = {}
         """By node that is not ready or does not exist: the seconds until it is given up."""
-        self._has_foreign_usage = False
-        """Whether the usage by others was read since the cluster was reached."""
-        self._unknown_rules: set[str] = set()
-        self._told_events: set[str] = set()
-        self._unmatched: dict[str, list[Json]] = {}
+        self._unknown: set[str] = set()
+        """Kinds of objects that the master plans without, and has said so."""
+        self._notes = PodEventNotes(boards.pods, events)
 
     @property
     def is_reachable(self) -> bool:
         """Whether the cluster is followed now."""
-        return len(self._listed) == 2
+        return self._listed == NEEDED
 
     async def run(self, expected: Mapping[str, str]) -> None:
         """Follow the cluster until cancelled.
@@ -98,10 +98,13 @@ class Presence:
         """
         self._listed.clear()
         self._joined.clear()
-        self._has_foreign_usage = False
         self._nodes.set_reachable(is_reachable=False)
         self._away = dict.fromkeys(expected, self._node_wait_s)
         selector = {"labelSelector": f"{names.CLUSTER}={self._options.cluster_id}"}
+        others = {
+            "labelSelector": f"{names.CLUSTER}!={self._options.cluster_id}",
+            "fieldSelector": "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed",
+        }
         pods_only = {"fieldSelector": "involvedObject.kind=Pod"}
         async with asyncio.TaskGroup() as group:
             for work in (
@@ -109,8 +112,10 @@ class Presence:
                 lambda: self._follow("pods", "/api/v1/pods", selector, self._on_pods),
                 lambda: self._follow_rules("resourcequotas"),
                 lambda: self._follow_rules("limitranges"),
-                lambda: self._follow("events", "/api/v1/events", pods_only, self._on_events),
-                lambda: self._every(FOREIGN_S, self._read_foreign_usage),
+                lambda: self._follow("events", "/api/v1/events", pods_only, self._notes.take),
+                lambda: self._follow(
+                    "foreign pods", "/api/v1/pods", others, self._on_foreign, usage_of
+                ),
                 lambda: self._every(TICK_S, self._tick),
             ):
                 group.create_task(_forever(work, self._times))
@@ -121,29 +126,34 @@ class Presence:
         path: str,
         query: Mapping[str, str],
         take: Callable[[ObjectsListed | ObjectChanged], Awaitable[None]],
+        keep: Callable[[Json], Any] = whole,
     ) -> None:
-        async with contextlib.aclosing(follow(self._api, path, query, self._times)) as changes:
+        seen = follow(self._api, path, query, self._times, keep)
+        async with contextlib.aclosing(seen) as changes:
             async for change in changes:
                 if isinstance(change, WatchLost):
-                    self._lose(what, change.reason)
+                    await self._lose(what, change)
                 else:
                     await take(change)
 
-    def _lose(self, what: str, reason: str) -> None:
-        if what in self._rules:
-            self._rules[what].replace_all(())
-            if what not in self._unknown_rules and self.is_reachable:
-                self._unknown_rules.add(what)
-                log.warning("%s are not known, and not planned with: %s", what, reason)
+    async def _lose(self, what: str, lost: WatchLost) -> None:
+        if what in self._rules or (what == "foreign pods" and lost.is_forbidden):
+            if what not in self._unknown and (self.is_reachable or lost.is_forbidden):
+                self._unknown.add(what)
+                log.warning("%s are not known, and not planned with: %s", what, lost.reason)
+            if what in self._rules:
+                self._rules[what].replace_all(())
+            elif what not in self._listed:
+                await self._on_foreign(ObjectsListed([]))
+                self._unknown.add(what)
             return
         if what in self._listed or not self._joined:
-            log.warning("Kubernetes is not reached: %s", reason, extra={"objects": what})
-        if what in ("nodes", "pods"):
+            log.warning("Kubernetes is not reached: %s", lost.reason, extra={"objects": what})
+        if what in NEEDED:
             self._listed.discard(what)
             for name in self._joined:  # it may disappear unseen
                 self._away.setdefault(name, self._node_wait_s)
             self._joined.clear()
-            self._has_foreign_usage = False
             self._nodes.set_reachable(is_reachable=False)
 
     async def _every(self, pause_s: float, work: Callable[[], Awaitable[None]]) -> None:
@@ -157,7 +167,7 @@ class Presence:
 
     async def _on_nodes(self, change: ObjectsListed | ObjectChanged) -> None:
         if isinstance(change, ObjectsListed):
-            self._nodes.replace_all(change.items)
+            await self._nodes.replace_all(change.items)
             self._listed.add("nodes")
         elif change.kind == "DELETED":
             self._nodes.remove(str(change.item["metadata"]["name"]))
@@ -171,7 +181,7 @@ class Presence:
             self._nodes.set_own_slots(self._pods.own_slots())
             self._listed.add("pods")
             await self._update_nodes()
-            await self._match_events(self._pods.uids())
+            await self._notes.match(self._pods.uids())
         else:
             seen = observe(change.item, clock.now())
             if seen is None:
@@ -180,15 +190,13 @@ class Presence:
                 self._pods.removed(seen)
             else:
                 self._pods.note(seen, change.item)
-                await self._match_events({seen.uid})
+                await self._notes.match({seen.uid})
         self._nodes.set_own_slots(self._pods.own_slots())
 
     async def _update_nodes(self) -> None:
         """Report new nodes, and record lost ones."""
         if not self.is_reachable:
             return
-        if not self._has_foreign_usage:
-            await self._read_foreign_usage()
         self._nodes.set_reachable(is_reachable=True)
         ready = {s.id: s for s in self._nodes.snapshots() if s.is_connected}
         for name in self._joined - ready.keys():
@@ -225,21 +233,23 @@ class Presence:
                 await self._events.agent_lost(name, reason)
                 await self._pods.abandon(name)
 
-    async def _read_foreign_usage(self) -> None:
-        query = {
-            "labelSelector": f"{names.CLUSTER}!={self._options.cluster_id}",
-            "fieldSelector": "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed",
-        }
-        self._has_foreign_usage = True  # even where the master may not query it
-        others, _ = await list_all(self._api, "/api/v1/pods", query)
-        self._nodes.set_foreign(others)
+    async def _on_foreign(self, change: ObjectsListed | ObjectChanged) -> None:
+        if isinstance(change, ObjectsListed):
+            self._unknown.discard("foreign pods")
+            await self._nodes.set_foreign(change.items)
+            self._listed.add("foreign pods")
+            await self._update_nodes()
+        elif change.kind == "DELETED":
+            self._nodes.remove_foreign(change.item.uid)
+        else:
+            self._nodes.put_foreign(change.item)
 
     async def _follow_rules(self, kind: str) -> None:
         board = self._rules[kind]
 
         async def take(change: ObjectsListed | ObjectChanged) -> None:
             if isinstance(change, ObjectsListed):
-                self._unknown_rules.discard(kind)
+                self._unknown.discard(kind)
                 board.replace_all(change.items)
             elif change.kind == "DELETED":
                 board.remove(change.item)
@@ -247,53 +257,6 @@ class Presence:
                 board.put(change.item)
 
         await self._follow(kind, f"/api/v1/{kind}", {}, take)
-
-    async def _on_events(self, change: ObjectsListed | ObjectChanged) -> None:
-        items = change.items if isinstance(change, ObjectsListed) else [change.item]
-        if isinstance(change, ObjectChanged) and change.kind == "DELETED":
-            return
-        for event in items:
-            about = event.get("involvedObject") or {}
-            uid = str(about.get("uid") or "")
-            if self._pods.find_uid(uid) is not None:
-                await self._note_event(event)
-            elif str(about.get("name")).startswith("det-"):
-                self._keep_unmatched(uid, event)
-
-    def _keep_unmatched(self, uid: str, event: Json) -> None:
-        """Keep an event of a pod that is not known yet."""
-        self._unmatched.setdefault(uid, []).append(event)
-        while len(self._unmatched) > _MAX_UNMATCHED:
-            del self._unmatched[next(iter(self._unmatched))]
-
-    async def _match_events(self, uids: set[str]) -> None:
-        """Report events from before the pod was known."""
-        for uid in uids & self._unmatched.keys():
-            for event in self._unmatched.pop(uid):
-                await self._note_event(event)
-
-    async def _note_event(self, event: Json) -> None:
-        uid = str((event.get("involvedObject") or {}).get("uid") or "")
-        pod = self._pods.find_uid(uid)
-        text = event_lines.line_of(event)
-        mark = event_lines.identity(event)
-        if pod is None or text is None or mark in self._told_events:
-            return
-        self._told_events.add(mark)
-        if len(self._told_events) > 50_000:
-            self._told_events.clear()
-        await self._events.note(
-            TaskNote(
-                task_id=pod.task_id,
-                allocation_id=pod.report.allocation_id,
-                container_id=pod.report.container_id,
-                agent_id=pod.node,
-                text=text,
-                level=event_lines.level_of(event),
-                key=f"event:{mark}",
-                at=event_lines.happened_at(event),
-            )
-        )
 
 
 async def _forever(work: Callable[[], Awaitable[None]], times: Times) -> None:

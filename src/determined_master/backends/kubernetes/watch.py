@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Mapping
-from typing import Literal
+from collections.abc import AsyncGenerator, Callable, Mapping
+from typing import Any, Literal
 
 import msgspec
 
@@ -17,62 +17,78 @@ from determined_master.backends.kubernetes.client import (
 )
 from determined_master.backends.kubernetes.options import Times
 
-_PAGE = 500
+_PAGE = 100
+"""Reading a page holds the loop for about 10 ms."""
 
 
 class ObjectsListed(msgspec.Struct, frozen=True):
     """All existing objects: others are deleted."""
 
-    items: list[Json]
+    items: list[Any]
 
 
 class ObjectChanged(msgspec.Struct, frozen=True):
     """One object is new, has changed or was deleted."""
 
     kind: Literal["ADDED", "MODIFIED", "DELETED"]
-    item: Json
+    item: Any
 
 
 class WatchLost(msgspec.Struct, frozen=True):
     """The server cannot be reached, or refuses; the watch is retried."""
 
     reason: str
+    is_forbidden: bool = False
+    """The account of the master lacks the right."""
+
+
+def whole(item: Json) -> Json:
+    return item
 
 
 async def follow(
-    api: KubernetesApi, path: str, query: Mapping[str, str], times: Times
+    api: KubernetesApi,
+    path: str,
+    query: Mapping[str, str],
+    times: Times,
+    keep: Callable[[Json], Any] = whole,
 ) -> AsyncGenerator[ObjectsListed | ObjectChanged | WatchLost]:
     """List, watch, and list again after an interrupted watch.
 
-    Never ends; close it to stop.
+    Never ends; close it to stop. `keep` makes the items of what is yielded of the objects: page by
+    page, so that thousands of them never hold the loop for long.
     """
     pause_s = times.pause_s
     while True:
         try:
-            items, version = await list_all(api, path, query)
+            items, version = await list_all(api, path, query, keep)
             yield ObjectsListed(items)
             pause_s = times.pause_s
             async with contextlib.aclosing(_watch(api, path, query, version, times)) as changes:
                 async for change in changes:
-                    yield change
+                    yield ObjectChanged(change.kind, keep(change.item))
         except (KubernetesUnreachable, KubernetesRefused) as error:
             if isinstance(error, KubernetesRefused) and error.status == 410:
                 await asyncio.sleep(times.pause_s)
                 continue  # too long ago for the server to list the changes
-            yield WatchLost(str(error))
+            is_forbidden = isinstance(error, KubernetesRefused) and error.status == 403
+            yield WatchLost(str(error), is_forbidden)
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, times.longest_pause_s)
 
 
 async def list_all(
-    api: KubernetesApi, path: str, query: Mapping[str, str]
-) -> tuple[list[Json], str]:
+    api: KubernetesApi,
+    path: str,
+    query: Mapping[str, str],
+    keep: Callable[[Json], Any] = whole,
+) -> tuple[list[Any], str]:
     """All objects, and the version from which a watch continues. Raises Unreachable, Refused."""
-    items: list[Json] = []
+    items: list[Any] = []
     page = {**query, "limit": str(_PAGE)}
     while True:
         answer = await api.call("GET", path, query=page)
-        items += answer.get("items") or []
+        items += map(keep, answer.get("items") or [])
         meta = answer.get("metadata") or {}
         if not meta.get("continue"):
             return items, str(meta.get("resourceVersion") or "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from determined_master.backends.kubernetes.event_lines import (
+from determined_master.backends.kubernetes.log.event_lines import (
     happened_at,
     identity,
     level_of,

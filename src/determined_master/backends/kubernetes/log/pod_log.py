@@ -17,7 +17,7 @@ from determined_master.backends.kubernetes.client import (
     KubernetesRefused,
     KubernetesUnreachable,
 )
-from determined_master.backends.kubernetes.log_lines import (
+from determined_master.backends.kubernetes.log.log_lines import (
     LineSplitter,
     LogPosition,
     PodLogLine,

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from determined_master.backends.kubernetes.log_lines import (
+from determined_master.backends.kubernetes.log.log_lines import (
     CUT_MARK,
     MAX_LINE_BYTES,
     PART_BYTES,

@@ -1,0 +1,1 @@
+"""The lines of tasks' logs: output of containers, and events of pods."""
