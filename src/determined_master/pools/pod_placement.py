@@ -55,21 +55,24 @@ class PodPlacement:
     def plan(self, view: PoolView) -> tuple[PoolView, Plan]:
         """The view with what excludes nodes for each request, and its plan."""
         loads = self._loads()
+        most = view.rules.max_slots_per_pod
         pods: dict[str, TaskPods] = {}
+        alike: dict[tuple[str, str, int], TaskPods | None] = {}
         for request in view.pending:
             allocation = self._live.find(request.allocation_id)
-            made = (
-                None
-                if allocation is None
-                else self._pods_of(allocation, loads, view.rules.max_slots_per_pod)
-            )
+            if allocation is None:
+                continue
+            kind = request.job_id, allocation.request.task_type, request.slots
+            if kind not in alike:
+                alike[kind] = self._pods_of(allocation, loads, most)
+            made = alike[kind]
             if made is not None:
                 pods[request.allocation_id] = made
         given = PodsView(
             loads=loads,
             pods=pods,
             used=self._used(loads),
-            planned=self._planned(loads, view.rules.max_slots_per_pod),
+            planned=self._planned(loads, most),
         )
         return self._planner.plan(view, given)
 

@@ -251,6 +251,21 @@ def test_unchanged_requests_stay_the_same_objects() -> None:
     assert all(a is b for a, b in zip(one.pending, other.pending, strict=True))
 
 
+def test_a_change_of_nodes_is_seen_by_the_next_plan() -> None:
+    subject, requests = PodPlanner(), (pending("r"),)
+    pods = {"r": asking(nodeSelector=H100)}
+
+    def starts(agents: Sequence[AgentView], loads: ClusterLoads) -> dict[str, list[str]]:
+        view = PoolView("p", tuple(agents), requests, now=T0, rules=KUBERNETES)
+        return where(subject.plan(view, PodsView(loads=loads, pods=pods, used=dict))[1])
+
+    before = ClusterLoads({"a": load(), "b": load(labels=H100)}, PER_SLOT)
+    assert starts([agent("a")], before) == {}
+    assert starts([agent("a"), agent("b")], before) == {"r": ["b"]}
+    after = ClusterLoads({"a": load(labels=H100), "b": load()}, PER_SLOT)
+    assert starts([agent("a"), agent("b")], after) == {"r": ["a"]}
+
+
 @st.composite
 def pools(draw: Any) -> tuple[list[AgentView], list[RequestView], Any, Any, Any, Rules]:
     agents, loads, used = [], {}, {}

@@ -30,6 +30,7 @@ class NodeBoard:
         self._foreign = ForeignPods(options)
         self._facts: dict[str, tuple[Json, NodeFacts]] = {}
         self._views: dict[str, tuple[Json, Decimal, NodeView]] = {}
+        self._loads: ClusterLoads | None = None
         self._own_slots: dict[str, set[int]] = {}
         self._snapshots: dict[str, AgentSnapshot] = {}
         self._is_reachable = False
@@ -50,12 +51,14 @@ class NodeBoard:
     async def replace_all(self, items: Iterable[Json]) -> None:
         """These are all nodes."""
         before, self._raw = self._raw, {str(item["metadata"]["name"]): item for item in items}
+        self._loads = None
         await self._refresh_all(before.keys() | self._raw.keys())
 
     def put(self, item: Json) -> None:
         """A node is new or has changed."""
         name = str(item["metadata"]["name"])
         self._raw[name] = item
+        self._loads = None
         self._refresh(name)
 
     def remove(self, name: str) -> None:
@@ -63,6 +66,7 @@ class NodeBoard:
         self._raw.pop(name, None)
         self._facts.pop(name, None)
         self._views.pop(name, None)
+        self._loads = None
         self._refresh(name)
 
     def set_reachable(self, *, is_reachable: bool) -> None:
@@ -84,16 +88,19 @@ class NodeBoard:
                 await asyncio.sleep(0)
         for uid in self._foreign.uids() - {pod.uid for pod in pods}:
             changed |= self._foreign.remove(uid)
+        self._loads = None
         await self._refresh_all(changed)
 
     def put_foreign(self, pod: PodUsage) -> None:
         """A pod of others is new or has changed."""
         for name in self._foreign.put(pod):
+            self._loads = None
             self._refresh(name)
 
     def remove_foreign(self, uid: str) -> None:
         """A pod of others is gone."""
         for name in self._foreign.remove(uid):
+            self._loads = None
             self._refresh(name)
 
     def set_own_slots(self, own: Mapping[str, set[int]]) -> None:
@@ -107,14 +114,19 @@ class NodeBoard:
         return list(self._snapshots.values())
 
     def loads(self) -> ClusterLoads:
-        """All nodes as Kubernetes' scheduler sees them, but for this master's pods."""
-        found = {
-            f"{self._options.node_prefix}{name}": NodeLoad(
-                self._facts_of(name, raw), self._foreign.requests(name)
-            )
-            for name, raw in self._raw.items()
-        }
-        return ClusterLoads(found, nodes.slot_requests(self._options))
+        """All nodes as Kubernetes' scheduler sees them, but for this master's pods.
+
+        The same object where nothing has changed.
+        """
+        if self._loads is None:
+            found = {
+                f"{self._options.node_prefix}{name}": NodeLoad(
+                    self._facts_of(name, raw), self._foreign.requests(name)
+                )
+                for name, raw in self._raw.items()
+            }
+            self._loads = ClusterLoads(found, nodes.slot_requests(self._options))
+        return self._loads
 
     def find(self, name: str) -> AgentSnapshot | None:
         return self._snapshots.get(name)

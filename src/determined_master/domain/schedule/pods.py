@@ -35,6 +35,8 @@ ROUNDS = 5
 """Most plans of one pass; a request that found no node until then waits for the next pass."""
 Used = Mapping[str, Amounts]
 Misfits = Mapping[str, Misfit]
+_Kind = tuple[str, bool]
+"""The key of pods, and whether their requests have slots."""
 
 
 class TaskPods(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,15 +86,25 @@ class PodPlanner:
     def __init__(self) -> None:
         self._made: dict[tuple[str, bool], RequestView] = {}
         """By allocation: the request with its excluded nodes as planned, and as shown."""
+        self._nodes: tuple[object, tuple[tuple[str, int], ...]] = None, ()
+        self._closed: dict[_Kind, _Closed] = {}
+        """By kind of pods, for these nodes."""
 
     def plan(self, view: PoolView, given: PodsView) -> tuple[PoolView, Plan]:
         """The view with what excludes nodes for each request, and the plan.
 
-        Cost: of a plan, up to `ROUNDS` times; O(nodes) for each kind of pods.
+        Cost: of a plan, up to `ROUNDS` times; O(nodes) for each kind of pods, after a change of
+        nodes.
         """
-        closed: dict[tuple[str, bool], _Closed] = {}
-        known = [r for r in view.pending if r.allocation_id in given.pods]
-        requests = tuple(self._narrowed(r, view, given, closed) for r in known)
+        nodes = given.loads.nodes, tuple((a.id, a.slots) for a in view.agents)
+        known = self._closed if nodes[0] is self._nodes[0] and nodes[1] == self._nodes[1] else {}
+        self._nodes, self._closed = nodes, {}
+        requests = tuple(
+            self._narrowed(r, view, given, known)
+            for r in view.pending
+            if r.allocation_id in given.pods
+        )
+        closed = self._closed
         self._made = {k: made for k, made in self._made.items() if k[0] in given.pods}
         blocked = {
             r.allocation_id: text for r in requests if (text := given.quota(r.allocation_id))
@@ -127,12 +139,14 @@ class PodPlanner:
         request: RequestView,
         view: PoolView,
         given: PodsView,
-        closed: dict[tuple[str, bool], _Closed],
+        known: Mapping[_Kind, _Closed],
     ) -> RequestView:
         kind = _kind(request, given)
-        found = closed.get(kind)
+        found = self._closed.get(kind)
         if found is None:
-            found = closed[kind] = _closed(request, view, given)
+            is_fixed = not given.pods[request.allocation_id].avoided
+            found = known.get(kind) if is_fixed else None
+            found = self._closed[kind] = found or _closed(request, view, given)
         if not found.agents and not found.text:
             return request
         excluded = request.excluded_agents | found.agents
@@ -305,7 +319,7 @@ def _closed(request: RequestView, view: PoolView, given: PodsView) -> _Closed:
     return _Closed(frozenset(agents), misfits, summary(misfits.values(), len(view.agents)))
 
 
-def _kind(request: RequestView, given: PodsView) -> tuple[str, bool]:
+def _kind(request: RequestView, given: PodsView) -> _Kind:
     return given.pods[request.allocation_id].key, request.slots > 0
 
 
