@@ -131,6 +131,27 @@ class TestOnAFakeCluster(KubernetesContract):
         await world.backend.start_container(made)
         await world.state(made.container_id, "TERMINATED")
 
+    async def test_an_account_that_may_not_read_quotas_still_runs_tasks(
+        self, world: World, fake: FakeKubelet, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        few = {
+            "metadata": {"name": "few", "namespace": "default"},
+            "spec": {"hard": {"pods": "9"}},
+        }
+        await fake.server.store.put("resourcequotas", few)
+        await world.until(lambda: "default" in world.backend.loads().quotas, "the quota")
+        for kind in ("resourcequotas", "limitranges"):
+            fake.server.refusals["GET", kind] = (403, "Forbidden", f"cannot list {kind}")
+        fake.server.break_streams()
+        await world.until(lambda: not world.backend.loads().quotas, "no quotas")
+        await world.until(lambda: "limitranges are not known" in caplog.text, "a warning")
+        await world.until(lambda: any(a.is_connected for a in world.backend.agents()), "nodes")
+        made = world.order("exit 3")
+        await world.backend.start_container(made)
+        await world.state(made.container_id, "TERMINATED")
+        assert world.events.reports[made.container_id].exit_code == 3
+        assert caplog.text.count("limitranges are not known") == 1
+
     async def test_errors_name_the_missing_permission_of_the_master(
         self, world: World, fake: FakeKubelet
     ) -> None:
