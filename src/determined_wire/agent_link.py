@@ -31,7 +31,7 @@ FailureType = Literal[
     "agent_failed",  # its agent was lost while it ran
     "agent_error",  # the agent could not launch it
     "restore_error",  # was not found after a restart
-    "not_placed",  # Kubernetes did not place its pod on the planned node
+    "not_placed",  # Kubernetes did not place or start its pod on the planned node
 ]
 
 

@@ -33,6 +33,8 @@ class World:
         self.image = image
         self.missing = missing
         """An image that is nowhere."""
+        self.unmountable = image
+        """An image whose pods wait for their volumes; any where volumes are real."""
         self.limit_s = limit_s
         self.events = Recorder()
         self._started: list[tuple[str, str]] = []
@@ -40,7 +42,11 @@ class World:
         self.backend = self.new_backend()
 
     def new_backend(
-        self, grace_s: int = 2, unschedulable_s: float = 60.0, **more: Any
+        self,
+        grace_s: int = 2,
+        unschedulable_s: float = 60.0,
+        unstarted_s: float = 600.0,
+        **more: Any,
     ) -> KubernetesBackend:
         times = Times(
             pause_s=0.2,
@@ -48,6 +54,7 @@ class World:
             flush_s=0.05,
             grace_s=grace_s,
             unschedulable_s=unschedulable_s,
+            unstarted_s=unstarted_s,
         )
         return KubernetesBackend(self.options, self.events, times=times, **more)
 
@@ -201,6 +208,26 @@ class KubernetesContract:
         assert failure.type == "not_placed"
         assert "within 1 s: 0/" in failure.message
         assert "node affinity/selector" in failure.message
+        await world.backend.forget_container(made.agent_id, made.container_id)
+        await world.is_clean()
+
+    async def test_a_pod_whose_volume_is_missing_is_withdrawn_with_kubernetes_reason(
+        self, world: World
+    ) -> None:
+        await world.restart(unstarted_s=1.0)
+        mount = {"name": "data", "mountPath": "/data"}
+        volume = {"name": "data", "configMap": {"name": "none-of-that-name"}}
+        main = {"name": names.MAIN, "volumeMounts": [mount]}
+        own = {"spec": {"containers": [main], "volumes": [volume]}}
+        terms = PodTerms(pool="default", pod_spec=own)
+        made = world.order("true", pod=terms, image=world.unmountable)
+        await world.backend.start_container(made)
+        await world.state(made.container_id, "TERMINATED")
+        failure = world.events.reports[made.container_id].failure
+        assert failure is not None
+        assert failure.type == "not_placed"
+        assert "has not started its pod" in failure.message
+        assert "FailedMount: MountVolume.SetUp failed" in failure.message
         await world.backend.forget_container(made.agent_id, made.container_id)
         await world.is_clean()
 

@@ -26,6 +26,8 @@ from determined_master.domain.pods.needs import needs_of
 from determined_master.domain.pods.placement import facts_of, misfit
 
 IMAGES_THAT_ARE_NOT_THERE = "missing"
+VOLUMES_THAT_ARE_NOT_THERE = "unmountable"
+"""An image whose pods wait for a volume."""
 
 
 class FakeKubelet:
@@ -125,6 +127,10 @@ class FakeKubelet:
             init = pod["spec"]["initContainers"][-1]["name"]
             state = {"name": init, "image": main["image"], "state": {"waiting": waiting}}
             await self._set(pod, initContainerStatuses=[state])
+            return
+        if main["image"] == VOLUMES_THAT_ARE_NOT_THERE:
+            text = 'MountVolume.SetUp failed for volume "data": not found'
+            await self._event(pod, "FailedMount", text, "Warning")
             return
         if not await self._has_secret(pod):
             await self._end(pod)

@@ -11,7 +11,11 @@ from pathlib import Path
 import pytest
 from tests.backends.kubernetes.objects import options
 from tests.contracts.kubernetes_contract import KubernetesContract, World
-from tests.fake_kubernetes.kubelet import IMAGES_THAT_ARE_NOT_THERE, FakeKubelet
+from tests.fake_kubernetes.kubelet import (
+    IMAGES_THAT_ARE_NOT_THERE,
+    VOLUMES_THAT_ARE_NOT_THERE,
+    FakeKubelet,
+)
 from tests.fake_kubernetes.server import FakeServer
 
 from determined_master.backends.kubernetes.options import ClusterOptions, MasterAddress
@@ -75,6 +79,7 @@ class TestOnAFakeCluster(KubernetesContract):
     async def world(self, fake: FakeKubelet, master: int, tmp_path: Path) -> AsyncIterator[World]:
         given = cluster_options(str(tmp_path / "kubeconfig"), "127.0.0.1", master)
         made = World(given, "any", 60.0, IMAGES_THAT_ARE_NOT_THERE)
+        made.unmountable = VOLUMES_THAT_ARE_NOT_THERE
         await made.open()
         yield made
         await made.close()

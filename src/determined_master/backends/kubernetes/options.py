@@ -69,6 +69,8 @@ class Times(msgspec.Struct, frozen=True, kw_only=True):
     """How long a pod may wait for its node before its slots are released."""
     unschedulable_s: float = 60.0
     """The same for a pod that Kubernetes' scheduler has found not to fit its node."""
+    unstarted_s: float = 600.0
+    """How long a node may fail to start a pod, for a missing volume or the like."""
     output_s: float = 60.0
     """Time limit for the output of an ended pod that cannot be read."""
     last_lines_s: float = 10.0

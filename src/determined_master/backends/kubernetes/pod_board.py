@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 
 _ORDER = {"ASSIGNED": 0, "PULLING": 1, "STARTING": 2, "RUNNING": 3, "TERMINATED": 4}
 _LONGEST_PAUSE_S = 15.0
+OBSTACLE = timedelta(minutes=5)
+"""A node reports an obstacle more often than that as long as it lasts."""
 KILL_S = 1.0
 """From the kill to the certain end of all processes."""
 
@@ -39,6 +41,9 @@ class _Entry:
     report: ContainerReport
     """The state to report; it only moves forward."""
     raw: Json = field(default_factory=dict)
+    obstacle: str = ""
+    """Why its node could not start it at the last try."""
+    obstacle_at: datetime | None = None
     ends_at_s: float | None = None
     """When a signalled program has certainly ended, by the monotonic clock."""
     reported: int = 0
@@ -135,6 +140,12 @@ class PodBoard:
         if entry is not None and entry.seen.uid == seen.uid:
             self._vanish(entry, seen)
 
+    def note_obstacle(self, uid: str, text: str, at: datetime | None) -> None:
+        """A node could not start a pod, and tries it again."""
+        for entry in self._entries.values():
+            if entry.seen.uid == uid:
+                entry.obstacle, entry.obstacle_at = text, at or clock.now()
+
     def first_kill(self, container_id: str) -> bool:
         """Whether this is the first kill signal; marks it as sent."""
         entry = self._entries[container_id]
@@ -166,7 +177,7 @@ class PodBoard:
                 await self.delete(entry.seen, grace_s=0)
 
     def tick(self) -> list[Observed]:
-        """Give up pods that have waited too long; returns the unplaced ones to delete."""
+        """Give up pods that have waited too long; returns those to delete."""
         now, late = clock.now(), []
         for entry in self._entries.values():
             seen = entry.seen
@@ -178,14 +189,31 @@ class PodBoard:
             if again is not None and again.report.state == "TERMINATED":
                 self.note(again, entry.raw)
                 continue
-            times = self._times
-            limit_s = times.unschedulable_s if seen.is_unschedulable else times.unplaced_s
-            is_late = seen.created_at and now - seen.created_at > timedelta(seconds=limit_s)
-            if not seen.is_scheduled and is_late:
-                entry.report = _unplaced(seen, limit_s)
+            text = self._given_up(entry, now)
+            if text:
+                entry.report = _not_placed(seen, text)
                 late.append(seen)
                 self._continue(entry)
         return late
+
+    def _given_up(self, entry: _Entry, now: datetime) -> str:
+        """Why a pod that has not begun is withdrawn; empty while it may still begin."""
+        seen, times = entry.seen, self._times
+        if seen.created_at is None:
+            return ""
+        waited_s = (now - seen.created_at).total_seconds()
+        if not seen.is_scheduled:
+            limit_s = times.unschedulable_s if seen.is_unschedulable else times.unplaced_s
+            text = f"Kubernetes has not placed its pod {seen.name} on node {seen.node} within "
+            text += f"{limit_s:g} s: {seen.waits_for or 'for no reason given'}"
+            return text if waited_s > limit_s else ""
+        is_tried = entry.obstacle_at is not None and now - entry.obstacle_at < OBSTACLE
+        if entry.report.state != "PULLING" or not is_tried or waited_s <= times.unstarted_s:
+            return ""
+        return (
+            f"node {seen.node} has not started its pod {seen.name} within "
+            f"{times.unstarted_s:g} s: {entry.obstacle}"
+        )
 
     async def close(self) -> None:
         """Stop all work; the pods stay."""
@@ -302,11 +330,7 @@ def _observed(items: Iterable[Json]) -> Iterable[tuple[Observed, Json]]:
             yield seen, item
 
 
-def _unplaced(seen: Observed, after_s: float) -> ContainerReport:
-    text = (
-        f"Kubernetes has not placed its pod {seen.name} on node {seen.node} within {after_s:g} s"
-        f": {seen.waits_for or 'for no reason given'}"
-    )
+def _not_placed(seen: Observed, text: str) -> ContainerReport:
     return ContainerReport(
         container_id=seen.report.container_id,
         allocation_id=seen.report.allocation_id,

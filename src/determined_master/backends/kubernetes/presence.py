@@ -223,7 +223,7 @@ class Presence:
 
     async def _tick(self) -> None:
         for pod in self._pods.tick():
-            await self._pods.delete(pod, grace_s=0)
+            await self._pods.delete(pod, grace_s=None if pod.is_scheduled else 0)
         for name, left_s in list(self._away.items()):
             self._away[name] = left_s - TICK_S
             if left_s - TICK_S <= 0:

@@ -24,7 +24,7 @@ PHRASES: dict[FailureType, str] = {
     "agent_failed": "agent went away while the resources were running",
     "agent_error": "agent could not launch the resources",
     "restore_error": "resources were not found again after a restart",
-    "not_placed": "Kubernetes did not place the resources",
+    "not_placed": "Kubernetes did not place or start the resources",
 }
 
 

@@ -9,6 +9,7 @@ from determined_master.backends.kubernetes.log.event_lines import (
     identity,
     level_of,
     line_of,
+    obstacle_of,
 )
 
 
@@ -49,3 +50,11 @@ def test_the_latest_time_of_an_event_counts() -> None:
     at = happened_at({"lastTimestamp": "2026-01-01T00:00:05Z", "eventTime": None})
     assert at is not None
     assert at.second == 5
+
+
+def test_only_warnings_about_volumes_and_networks_are_obstacles_to_a_start() -> None:
+    event = {"type": "Warning", "reason": "FailedMount", "message": " no volume "}
+    assert obstacle_of(event) == "FailedMount: no volume"
+    assert obstacle_of({**event, "type": "Normal"}) is None
+    assert obstacle_of({**event, "reason": "FailedScheduling"}) is None
+    assert obstacle_of({}) is None

@@ -14,6 +14,11 @@ from determined_master.backends.kubernetes.pod_state import instant
 
 Json = Mapping[str, Any]
 
+OBSTACLES = frozenset(
+    {"FailedMount", "FailedMapVolume", "FailedAttachVolume", "FailedCreatePodSandBox"}
+)
+"""Reasons of warnings about a pod that its node tries to start again and again."""
+
 
 def line_of(event: Json) -> str | None:
     """The log line for an event; None for an event without information."""
@@ -27,6 +32,13 @@ def line_of(event: Json) -> str | None:
 def level_of(event: Json) -> str:
     """A warning of Kubernetes is logged as a warning."""
     return "WARNING" if event.get("type") == "Warning" else "INFO"
+
+
+def obstacle_of(event: Json) -> str | None:
+    """Why a node cannot start a pod yet, as Kubernetes says it; None for other events."""
+    if event.get("type") != "Warning" or event.get("reason") not in OBSTACLES:
+        return None
+    return f"{event['reason']}: {str(event.get('message') or '').strip()[:500]}"
 
 
 def happened_at(event: Json) -> datetime | None:

@@ -53,6 +53,9 @@ class PodEventNotes:
     async def _note(self, event: Json) -> None:
         uid = str((event.get("involvedObject") or {}).get("uid") or "")
         pod = self._pods.find_uid(uid)
+        obstacle = event_lines.obstacle_of(event)
+        if obstacle is not None:
+            self._pods.note_obstacle(uid, obstacle, event_lines.happened_at(event))
         text = event_lines.line_of(event)
         mark = event_lines.identity(event)
         if pod is None or text is None or mark in self._told_events:
