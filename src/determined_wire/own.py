@@ -63,6 +63,46 @@ class PricedResourcePool(ResourcePool, frozen=True):
     price_per_hour: Double | None = None
 
 
+class GetPoolOffersRequest(Message, frozen=True):
+    """Asks which machines a pool could get for a number of slots."""
+
+    resource_pool_name: str = ""
+    slots: Int32 = 0
+
+
+class PoolOffer(Message, frozen=True):
+    """A machine type in a place on a market.
+
+    `price_per_hour` (of one machine) and `total_per_hour` (of all) are usual US dollars, absent if
+    unknown. `left_out_until` is absent while only other settings would change anything.
+    """
+
+    __absent__ = frozenset(("price_per_hour", "total_per_hour", "left_out_until"))
+    machine_type: str = ""
+    accelerator: str = ""
+    place: str = ""
+    market: str = ""
+    price_per_hour: Double | None = None
+    total_per_hour: Double | None = None
+    left_out: str = ""
+    """Why it is not tried now; empty for an offer that is."""
+    left_out_until: Timestamp | None = None
+
+
+class GetPoolOffersResponse(Message, frozen=True):
+    """The offers in the order of launches, then those that are left out."""
+
+    resource_pool_name: str = ""
+    slots: Int32 = 0
+    slots_per_machine: Int32 = 0
+    machines: Int32 = 0
+    """How many machines hold these slots."""
+    max_machines: Int32 = 0
+    offers: Sequence[PoolOffer] = ()
+    problem: str = ""
+    """Why the pool would start none for these slots; empty if it would."""
+
+
 class GetLoopStallRequest(Message, frozen=True):
     """Asks for the longest stall of the master's event loop."""
 

@@ -15,6 +15,7 @@ from determined_master.api.cluster import (
     machine_starts,
     master,
     pool_bindings,
+    pool_offers,
     pools,
     prometheus,
     usage,
@@ -137,6 +138,7 @@ MODULES = (
     experiment_bulk,
     checkpoint_gc,
     stories,
+    pool_offers,
     usage,
     ui_series,
     ui_views,
@@ -198,6 +200,7 @@ OURS: frozenset[tuple[str, str]] = frozenset(
         ("GET", "/api/v1/schemas/experiment-config"),
         ("GET", "/api/v1/master/loop-stall"),
         ("GET", "/api/v1/job-queues/{id}/why"),
+        ("GET", "/api/v1/resource-pools/{resource_pool_name}/offers"),
         ("POST", "/api/v1/trials/{trial_id}/metrics/batch"),
     }
 )

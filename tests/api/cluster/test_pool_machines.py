@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from tests.covers import covers
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
 from determined_master.composition.machine_providers import MACHINE_PROVIDERS
+from determined_master.domain.machines.places import Choice, LeftOut, Offer, OfferReport
 from determined_master.domain.machines.scaling import MachineType
 from determined_master.ports import MachineSite
 from determined_master.services.access.auth import Auth
@@ -28,6 +30,7 @@ from determined_master.store.db import Address, Database
 
 E = "scheduling-and-provisioning"
 SECRET = "s3cret"
+POOL_PATH = "/api/v1/resource-pools"
 POOLS = (
     ResourcePool(pool_name="default"),
     ResourcePool(
@@ -125,3 +128,52 @@ async def test_an_experiment_that_its_machines_could_never_hold_is_refused(clien
     said = await submit("east", 16, ", is_single_node: true")
     assert "request unfulfillable, please try requesting less slots" in said
     assert "slots requested exceeds cluster capacity" in await submit("west", 1)
+
+
+def offered(*prices: float | None) -> tuple[Offer, ...]:
+    """Offers of these prices."""
+    return tuple(
+        Offer(machine_type=f"type-{n}", place="z1", market="spot", price_per_hour=price)
+        for n, price in enumerate(prices)
+    )
+
+
+async def test_offers_are_shown_in_order_with_the_price_of_all_machines(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    until = datetime(2026, 1, 31, 10, tzinfo=UTC)
+    first, second, third = offered(0.5, None, 3.0)
+    report = OfferReport(
+        choice=Choice(
+            offers=(first, second),
+            left_out=(LeftOut(offer=third, reason="no room", until=until),),
+        )
+    )
+    monkeypatch.setattr(FakeMachines, "offers", lambda self: report)
+    found = (await client("GET", f"{POOL_PATH}/east/offers?slots=12")).json()
+    assert (found["slotsPerMachine"], found["machines"], found["maxMachines"]) == (8, 2, 4)
+    assert found["problem"] == ""
+    shown = [(o["machineType"], o.get("pricePerHour"), o["leftOut"]) for o in found["offers"]]
+    assert shown == [("type-0", 0.5, ""), ("type-1", None, ""), ("type-2", 3.0, "no room")]
+    assert [o.get("totalPerHour") for o in found["offers"]] == [1.0, None, 6.0]
+    assert found["offers"][2]["leftOutUntil"] == "2026-01-31T10:00:00Z"
+    assert (found["offers"][0]["place"], found["offers"][0]["market"]) == ("z1", "spot")
+    found = (await client("GET", f"{POOL_PATH}/east/offers?slots=40")).json()
+    assert found["problem"] == "40 slots need 5 machines, more than max_instances (4)"
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "text"),
+    [
+        ("east/offers?slots=-1", 400, "slots must be from 0 to 100000 but found -1"),
+        ("west/offers?slots=1", 400, "machines of resource pool west have no slots but 1"),
+        ("none/offers", 404, "cannot find resource pool none: there are default, east, west"),
+        ("default/offers", 400, "resource pool default has no machines on demand"),
+    ],
+)
+async def test_a_question_about_offers_without_an_answer_names_the_reason(
+    client: Client, path: str, status: int, text: str
+) -> None:
+    answer = await client("GET", f"{POOL_PATH}/{path}")
+    assert answer.status == status, answer.text
+    assert text in answer.text

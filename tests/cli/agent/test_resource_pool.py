@@ -50,6 +50,52 @@ def test_list_has_the_machines_of_a_pool_on_demand(
     assert row.endswith(f",g4dn.xlarge,1,5,{shown},large")
 
 
+OFFERS = "/api/v1/resource-pools/gpus/offers"
+FOUND = {
+    "resourcePoolName": "gpus",
+    "slots": 4,
+    "slotsPerMachine": 1,
+    "machines": 4,
+    "maxMachines": 8,
+    "offers": [
+        {
+            "machineType": "g5.xlarge",
+            "accelerator": "",
+            "place": "subnet-1",
+            "market": "spot",
+            "pricePerHour": 0.453,
+            "totalPerHour": 1.812,
+            "leftOut": "",
+        },
+        {
+            "machineType": "n1-standard-8",
+            "accelerator": "1 x T4",
+            "place": "",
+            "market": "on-demand",
+            "leftOut": "no room",
+            "leftOutUntil": "2026-01-31T10:00:00Z",
+        },
+    ],
+    "problem": "",
+}
+
+
+def test_offers_are_printed_in_the_order_of_launches(det: Det, master: FakeMaster) -> None:
+    master.routes[("GET", OFFERS)] = (200, FOUND)
+    header, first, second = det("rp", "offers", "gpus", "--slots", "4", "--csv").out.splitlines()
+    assert header.startswith("Machine Type,Place,Market,USD/Hour,Machines,Total USD/Hour,Left Out")
+    assert first == "g5.xlarge,subnet-1,spot,0.45,4,1.81,,"
+    assert second.startswith("n1-standard-8 with 1 x T4,,on-demand,,4,,no room,")
+    assert json.loads(det("rp", "offers", "gpus", "--json").out) == FOUND
+
+
+def test_a_problem_of_all_offers_is_printed_below_them(det: Det, master: FakeMaster) -> None:
+    text = "9 slots need 9 machines, more than max_instances (8)"
+    master.routes[("GET", OFFERS)] = (200, {**FOUND, "problem": text})
+    out = det("resource-pool", "offers", "gpus", "--slots", "9").out
+    assert f"No machine would start: {text}" in out
+
+
 @pytest.mark.parametrize(
     ("verb", "method"), [("add", "POST"), ("remove", "DELETE"), ("replace", "PUT")]
 )

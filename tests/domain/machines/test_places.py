@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.domain.builders import T0
@@ -22,6 +23,7 @@ from determined_master.domain.machines.places import (
     accept,
     choose,
     left_out_sentence,
+    machines_for,
     offers_of,
     refuse,
     tried_sentence,
@@ -197,6 +199,13 @@ def test_prices_that_are_too_high_or_unknown_are_left_out_with_both_values() -> 
         "3 USD per hour is more than max_price (2)",
         "its price is unknown, and max_price is 2 USD per hour",
     ]
+
+
+@pytest.mark.parametrize(
+    ("slots", "on_one", "machines"), [(0, 4, 1), (1, 4, 1), (4, 4, 1), (5, 4, 2), (0, 0, 1)]
+)
+def test_slots_need_whole_machines(slots: int, on_one: int, machines: int) -> None:
+    assert machines_for(slots, on_one) == machines
 
 
 def test_the_sentence_names_offers_and_answers() -> None:

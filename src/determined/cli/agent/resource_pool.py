@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional
 from urllib.parse import quote
 
 from determined.cli import connect, pagination
@@ -31,6 +31,21 @@ NOUN = Command(
                 ),
             ),
             is_default=True,
+        ),
+        Command(
+            "offers",
+            "list the machines that a pool on demand could get, in the order of launches",
+            f"{_HERE}:offers",
+            (
+                _POOL,
+                arg("--slots", type=int, default=0, help="slots that are needed (default: 0)"),
+                OneOf(
+                    (
+                        flag("--json", help="Output in JSON format"),
+                        flag("--csv", help="Output in CSV format"),
+                    )
+                ),
+            ),
         ),
         Command(
             "bindings",
@@ -90,6 +105,50 @@ def list_pools(args: argparse.Namespace) -> None:
         show.as_json(found)
     else:
         show.table(_HEADERS, [_row(pool) for pool in found], args.csv)
+
+
+_OFFER_HEADERS = (
+    "Machine Type",
+    "Place",
+    "Market",
+    "USD/Hour",
+    "Machines",
+    "Total USD/Hour",
+    "Left Out",
+    "Until",
+)
+
+
+def offers(args: argparse.Namespace) -> None:
+    """Print the offers of a pool, and those that are left out with the reason."""
+    path = f"/api/v1/resource-pools/{quote(args.pool_name, safe='')}/offers"
+    found = connect.session(args).get(path, params={"slots": args.slots}).json()
+    if args.json:
+        show.as_json(found)
+        return
+    rows = [_offer_row(offer, found["machines"]) for offer in found["offers"]]
+    show.table(_OFFER_HEADERS, rows, args.csv)
+    if found["problem"] and not args.csv:
+        print(f"No machine would start: {found['problem']}")
+
+
+def _offer_row(offer: Dict[str, Any], machines: int) -> List[Any]:
+    gpus = offer["accelerator"]
+    until = offer.get("leftOutUntil")
+    return [
+        offer["machineType"] + (f" with {gpus}" if gpus else ""),
+        offer["place"],
+        offer["market"],
+        _dollars(offer.get("pricePerHour")),
+        machines,
+        _dollars(offer.get("totalPerHour")),
+        offer["leftOut"],
+        show.instant(until) if until else "",
+    ]
+
+
+def _dollars(price: Optional[float]) -> str:
+    return "" if price is None else f"{price:.2f}"
 
 
 def list_workspaces(args: argparse.Namespace) -> None:
@@ -161,5 +220,5 @@ def _machines(pool: Dict[str, Any]) -> List[Any]:
         pool["instanceType"],
         pool.get("minAgents", 0),
         pool.get("maxAgents", 0),
-        "" if price is None else f"{price:.2f}",
+        _dollars(price),
     ]

@@ -182,6 +182,11 @@ def _price_problem(offer: Offer, max_price: float | None) -> str:
     return f"{offer.price_per_hour:g} USD per hour is more than max_price ({max_price:g})"
 
 
+def machines_for(slots: int, slots_of_machine: int) -> int:
+    """How many machines hold so many slots; one for a task without slots."""
+    return max(1, -(-slots // slots_of_machine)) if slots_of_machine else 1
+
+
 def refuse(cooldowns: Cooldowns, offer: Offer, reason: Refusal, now: datetime) -> Cooldowns:
     """Leave an offer out: for three minutes, then twice as long each time, up to an hour.
 

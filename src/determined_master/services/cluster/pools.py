@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from determined_master.domain.access import rules as access
-from determined_master.domain.errors import InvalidArgument, NotFound
+from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
+from determined_master.domain.machines.places import OfferReport, machines_for
 from determined_master.domain.schedule import kubernetes, reasons
 from determined_master.domain.schedule.capacity import SlotKind as RoomKind
 from determined_master.domain.schedule.capacity import drained
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from determined_master.settings.pools import ResourcePool, Scheduler
     from determined_master.settings.provider import Provider
 
+MAX_SLOTS = 100_000
+"""Of a question about offers."""
 NO_PROVIDERS: Mapping[str, MachineProvider] = {}
 
 
@@ -59,6 +62,18 @@ class PoolMachines(msgspec.Struct, frozen=True):
 
     type: MachineType
     settings: Provider
+
+
+class FoundOffers(msgspec.Struct, frozen=True, kw_only=True):
+    """The machines that a pool could get for a number of slots."""
+
+    pool: str
+    slots: int
+    slots_of_machine: int
+    machines: int
+    """How many machines hold these slots."""
+    max_machines: int
+    report: OfferReport
 
 
 class Pools:
@@ -149,6 +164,39 @@ class Pools:
                 f"cannot find resource pool {chosen}: there are {', '.join(self.names)}"
             )
         return chosen
+
+    def offers(self, caller: Caller, name: str, slots: int) -> FoundOffers:
+        """The machines that could be had now for so many slots, in the order of launches.
+
+        Raises:
+            InvalidArgument: the number of slots is invalid, or no machine of the pool has slots.
+            NotFound: there is no such pool. FailedPrecondition: it has no machines on demand.
+        """
+        access.may(caller, "read", "cluster")
+        if not 0 <= slots <= MAX_SLOTS:
+            raise InvalidArgument(f"slots must be from 0 to {MAX_SLOTS} but found {slots}")
+        chosen = self.named(name)
+        found = next((p for p in self._settings.resource_pools if p.pool_name == chosen), None)
+        machines = None if found is None else self._machines_of(found)
+        if machines is None:
+            raise FailedPrecondition(
+                f"resource pool {chosen} has no machines on demand: its agents are started by "
+                "hand; name a pool with a provider"
+            )
+        size = machines.type.slots
+        if slots and not size:
+            raise InvalidArgument(
+                f"machines of resource pool {chosen} have no slots but {slots} are asked for: "
+                "name another pool, or 0 slots"
+            )
+        return FoundOffers(
+            pool=chosen,
+            slots=slots,
+            slots_of_machine=size,
+            machines=machines_for(slots, size),
+            max_machines=machines.settings.max_instances,
+            report=self._providers[chosen].offers(),
+        )
 
     def priorities(self, name: str) -> PriorityOrder:
         """How the pool's queue is ordered; by shares, without an order, if it is not there."""
