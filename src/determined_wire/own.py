@@ -55,12 +55,15 @@ class RestingAgent(Agent, frozen=True):
 class PricedResourcePool(ResourcePool, frozen=True):
     """A resource pool in a list.
 
-    `price_per_hour` is the usual price of one of its machines in US dollars. It is absent if it is
-    unknown, and in a pool without machines on demand.
+    `price_per_hour` is the usual price of one of its machines in US dollars, `cost_per_hour` that
+    of all machines at present, `max_cost_per_hour` the budget. Each is absent if it is unknown or
+    not set, and in a pool without machines on demand.
     """
 
-    __absent__ = frozenset(("price_per_hour",))
+    __absent__ = frozenset(("price_per_hour", "cost_per_hour", "max_cost_per_hour"))
     price_per_hour: Double | None = None
+    cost_per_hour: Double | None = None
+    max_cost_per_hour: Double | None = None
 
 
 class GetPoolOffersRequest(Message, frozen=True):
@@ -101,6 +104,34 @@ class GetPoolOffersResponse(Message, frozen=True):
     offers: Sequence[PoolOffer] = ()
     problem: str = ""
     """Why the pool would start none for these slots; empty if it would."""
+
+
+class GetCostsRequest(Message, frozen=True):
+    """Asks what machines on demand have cost, by user, workspace, job or pool (`by`)."""
+
+    timestamp_after: Timestamp | None = None
+    timestamp_before: Timestamp | None = None
+    by: str = ""
+
+
+class CostEntry(Message, frozen=True):
+    """The share of one user, workspace, job or pool, in US dollars.
+
+    `cost` is absent if no price is known; `unpriced_slot_hours` are not in it.
+    """
+
+    __absent__ = frozenset(("cost",))
+    key: str = ""
+    slot_hours: Double = 0
+    cost: Double | None = None
+    unpriced_slot_hours: Double = 0
+
+
+class GetCostsResponse(Message, frozen=True):
+    """The most expensive first; `machines_cost` is that of all machines, also while idle."""
+
+    entries: Sequence[CostEntry] = ()
+    machines_cost: Double = 0
 
 
 class GetLoopStallRequest(Message, frozen=True):

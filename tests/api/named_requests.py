@@ -63,6 +63,7 @@ _FROM = "2026-01-01T00:00:00Z"
 _UNTIL = "2026-01-02T00:00:00Z"
 QUERIES = {
     "/api/ui/v1/live/events": "topics=exp:2147483647",
+    "/api/v1/resources/costs": f"timestampAfter={_FROM}&timestampBefore={_UNTIL}",
     "/api/v1/resources/allocation/raw": f"timestampAfter={_FROM}&timestampBefore={_UNTIL}",
     "/api/v1/resources/allocation/aggregated": (
         "startDate=2026-01-01&endDate=2026-01-02&period=RESOURCE_ALLOCATION_AGGREGATION_PERIOD_DAILY"

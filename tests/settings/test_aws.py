@@ -129,6 +129,27 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"offer_order": "random"}, "offer_order: "),
     ({"max_price": -1}, "max_price: must be from 0 to 10000 dollars but found -1"),
     (
+        {"instance_type": "g4dn.xlarge", "max_price": 0.5},
+        "max_price: leaves no machine type: it is 0.5 dollars an hour, and the cheapest costs "
+        "0.526; raise it",
+    ),
+    (
+        {"instance_type": "g4dn.xlarge", "max_cost_per_hour": 0},
+        "max_cost_per_hour: must be above 0 and at most",
+    ),
+    (
+        {"instance_type": "g4dn.xlarge", "max_cost_per_hour": 0.5},
+        "max_cost_per_hour: is 0.5 dollars an hour and pays for 0 machines of up to 0.526",
+    ),
+    (
+        {"instance_type": "g4dn.xlarge", "max_cost_per_hour": 1.5, "min_instances": 3},
+        "max_cost_per_hour: is 1.5 dollars an hour and pays for 2 machines of up to 0.526: raise",
+    ),
+    (
+        {"instance_type": "p9.huge", "instance_slots": 1, "max_cost_per_hour": 9},
+        "max_cost_per_hour: needs the price of every machine type, and one is unknown",
+    ),
+    (
         {"instance_types": ["g5.xlarge", "g6.xlarge"], "price_per_hour": 1.0},
         "price_per_hour: is the price of one instance type, and there are several",
     ),
@@ -147,6 +168,24 @@ def test_a_mistake_is_refused_with_its_remedy(
 ) -> None:
     [problem] = problems(tmp_path, {**LEAST, **options})
     assert problem.startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("options", "machines"),
+    [
+        ({}, 5),
+        ({"max_cost_per_hour": 2.2}, 2),
+        ({"max_cost_per_hour": 100}, 5),
+        ({"max_cost_per_hour": 2.2, "max_price": 0.9}, 2),
+        ({"max_cost_per_hour": 2.2, "spot": "only"}, 4),
+        ({"max_cost_per_hour": 2.2, "spot": "prefer"}, 2),
+    ],
+)
+def test_a_budget_lowers_the_maximum_by_the_price_of_the_dearest_type(
+    tmp_path: Path, options: dict[str, Any], machines: int
+) -> None:
+    found = aws(tmp_path, instance_types=["g5.xlarge", "g6.xlarge"], **options)
+    assert found.max_machines == machines
 
 
 @pytest.mark.parametrize(

@@ -201,6 +201,7 @@ OURS: frozenset[tuple[str, str]] = frozenset(
         ("GET", "/api/v1/master/loop-stall"),
         ("GET", "/api/v1/job-queues/{id}/why"),
         ("GET", "/api/v1/resource-pools/{resource_pool_name}/offers"),
+        ("GET", "/api/v1/resources/costs"),
         ("POST", "/api/v1/trials/{trial_id}/metrics/batch"),
     }
 )

@@ -42,13 +42,13 @@ def build_queues(base: Foundation, backends: MasterBackends) -> Queues:
     settings, engine, db, live = base.settings, base.engine, base.db, base.live
     agents = backends.runner.agents
     providers = make_providers(settings, base.cluster)
-    pools = Pools(settings, backends.runner, live, providers)
     recorder = Recorder(db)
     configs = pool_configs(settings, sizes_of(settings.resource_pools, providers))
     pods = pod_placements(base, backends)
     loops = PoolLoops(configs, engine, agents, live, recorder.note, pods)
     dependencies = LoopDependencies(engine, db, live, agents, loops)
     machines = MachineLoops(settings.resource_pools, providers, dependencies)
+    pools = Pools(settings, backends.runner, live, providers, machines.status)
     job_why = JobWhy(db, live, loops.decision, machines.status)
     return Queues(
         pools=pools,

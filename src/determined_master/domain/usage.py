@@ -5,13 +5,16 @@ from __future__ import annotations
 from calendar import monthrange
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
 from determined_master.domain.errors import InvalidArgument
 
 Period = Literal["daily", "monthly"]
+CostKey = Literal["user", "workspace", "job", "pool"]
+"""Whose shares of the costs a report lists."""
+KEYS: tuple[CostKey, ...] = get_args(CostKey)
 DAY = timedelta(days=1)
 AFTER_MIDNIGHT = timedelta(minutes=1)
 """Time from the end of a UTC day to its aggregation."""
@@ -78,6 +81,20 @@ def read_days(start: str, end: str, period: Period | None) -> Days:
     if period == "monthly":
         last = last.replace(day=monthrange(last.year, last.month)[1])
     return Days(first, last)
+
+
+def read_cost_key(text: str) -> CostKey:
+    """Whose shares a report on costs lists; `user` by default.
+
+    Raises:
+        InvalidArgument: there is no such report.
+    """
+    for key in KEYS:
+        if text == key:
+            return key
+    if not text:
+        return "user"
+    raise InvalidArgument(f"by must be one of {', '.join(KEYS)} but found {text[:40]!r}")
 
 
 def bounds(day: date) -> Window:

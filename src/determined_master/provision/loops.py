@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from determined_master.domain.machines.controller_state import ScalingConfig
+from determined_master.domain.machines.cost import Budget
 from determined_master.domain.machines.launch_backoff import LaunchRetryPolicy
 from determined_master.domain.machines.places import tried_sentence
 from determined_master.domain.machines.scaling import Limits
@@ -102,7 +103,14 @@ def sizes_of(
 
 
 def _size(pool: ResourcePool, settings: Provider, type: MachineType) -> Size:
-    return Size(type.slots, pool.max_aux_containers_per_agent, settings.max_instances)
+    return Size(type.slots, pool.max_aux_containers_per_agent, settings.max_machines)
+
+
+def _budget(settings: Provider) -> Budget | None:
+    price, budget = settings.highest_price, settings.max_cost_per_hour
+    if budget is None or price is None:
+        return None
+    return Budget(budget, price, settings.max_instances)
 
 
 def _loop(
@@ -116,11 +124,12 @@ def _loop(
         pool=name,
         limits=Limits(
             min_machines=settings.min_instances,
-            max_machines=settings.max_instances,
+            max_machines=settings.max_machines,
             max_idle=timedelta(seconds=settings.max_idle_agent_period_s),
             max_starting=timedelta(seconds=settings.max_agent_starting_period_s),
             return_wait=timedelta(seconds=pool.agent_reconnect_wait_s),
         ),
+        budget=_budget(settings),
         size=_size(pool, settings, provider.type),
         patience=LaunchRetryPolicy(
             timedelta(seconds=settings.launch_error_timeout_s), settings.launch_error_retries

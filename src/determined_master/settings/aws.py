@@ -9,7 +9,8 @@ import msgspec
 from msgspec import Meta
 
 from determined_master.domain.config.schema.problems import ProblemReport
-from determined_master.domain.machines.aws_instances import TYPES, gpus_of
+from determined_master.domain.machines.aws_instances import TYPES, gpus_of, price_per_hour
+from determined_master.domain.machines.places import Offer, OfferKind, offers_of
 from determined_master.settings.places import KindOfType, check_kinds, check_names, check_number
 from determined_master.settings.provider import Provider, check_agent_image
 
@@ -103,6 +104,25 @@ class AwsProvider(Provider, frozen=True, kw_only=True):
             "the on-demand price."
         ),
     ] = ON_DEMAND_PRICE
+
+    @property
+    def offers(self) -> tuple[Offer, ...]:
+        """Each instance type in each subnet on each market, in order."""
+        kinds = [
+            OfferKind(
+                machine_type=name,
+                on_demand=self.price_of(name, is_spot=False),
+                spot=self.price_of(name, is_spot=True),
+            )
+            for name in self.types
+        ]
+        return offers_of(kinds, self.subnets, self.spot, self.offer_order)
+
+    def price_of(self, instance_type: str, *, is_spot: bool) -> float | None:
+        """Dollars an hour: the given price, else that of the table; None if unknown."""
+        if self.price_per_hour is not None:
+            return self.price_per_hour
+        return price_per_hour(instance_type, is_spot=is_spot)
 
     @property
     def types(self) -> tuple[str, ...]:

@@ -11,12 +11,14 @@ from msgspec import Meta
 from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.schema.values import type_name
 from determined_master.domain.machines.gcp_machines import (
+    accelerator,
     built_in_gpus,
     gpu_problem,
     machine_type_problem,
+    price_per_hour,
     spec_of,
 )
-from determined_master.domain.machines.places import SpotUse
+from determined_master.domain.machines.places import Offer, OfferKind, SpotUse, offers_of
 from determined_master.settings.places import KindOfType, check_kinds, check_names, check_number
 from determined_master.settings.provider import Provider, check_agent_image
 from determined_master.settings.reader import Seconds
@@ -146,6 +148,33 @@ class GcpProvider(Provider, frozen=True, kw_only=True):
     use_cloud_logging: Annotated[
         bool, Meta(description="Whether the agent's output goes to Cloud Logging.")
     ] = False
+
+    @property
+    def offers(self) -> tuple[Offer, ...]:
+        """Each machine type in each zone on each market, in order."""
+        kinds = [
+            OfferKind(
+                machine_type=kind.machine_type,
+                accelerator=self.attached_to(kind),
+                on_demand=self.price_of(kind, is_spot=False),
+                spot=self.price_of(kind, is_spot=True),
+            )
+            for kind in self.types
+        ]
+        zones = self.zones or ((self.zone,) if self.zone else ())
+        return offers_of(kinds, zones, self.spot_use, self.offer_order)
+
+    def attached_to(self, kind: GcpInstanceType) -> str:
+        """The GPUs that are attached to a machine type; empty for those that it comes with."""
+        if self.has_own_slots(kind) or built_in_gpus(kind.machine_type):
+            return ""
+        return accelerator(kind.gpu_type, kind.gpu_num)
+
+    def price_of(self, kind: GcpInstanceType, *, is_spot: bool) -> float | None:
+        """Dollars an hour: the given price, else that of the table; None if unknown."""
+        if self.price_per_hour is not None:
+            return self.price_per_hour
+        return price_per_hour(kind.machine_type, kind.gpu_type, kind.gpu_num, is_spot=is_spot)
 
     @property
     def types(self) -> tuple[GcpInstanceType, ...]:

@@ -14,7 +14,8 @@ import msgspec
 from msgspec import Meta
 
 from determined_master.domain.config.schema.problems import ProblemReport
-from determined_master.domain.machines.places import OfferOrder, SpotUse
+from determined_master.domain.machines.cost import allowed, highest_price, machines_within
+from determined_master.domain.machines.places import Offer, OfferOrder, SpotUse
 from determined_master.settings.places import SpotWord
 from determined_master.settings.reader import Seconds
 
@@ -103,6 +104,13 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
             "without a known price, are not tried."
         ),
     ] = None
+    max_cost_per_hour: Annotated[
+        float | None,
+        Meta(
+            description="Budget of the pool in dollars an hour. It lowers max_instances to the "
+            "machines that it pays for at the price of the dearest type that may be started."
+        ),
+    ] = None
     launch_error_timeout_s: Annotated[
         Seconds,
         Meta(
@@ -115,6 +123,26 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     launch_error_retries: Annotated[
         int, Meta(ge=0, description="Number of failures in a row that do not count yet.")
     ] = 0
+
+    @property
+    def offers(self) -> tuple[Offer, ...]:
+        """Each machine type in each place on each market of the settings, in order."""
+        return ()
+
+    @property
+    def highest_price(self) -> float | None:
+        """The most that one machine costs by the known prices; None if unknown."""
+        if not self.offers:
+            return self.price_per_hour
+        return highest_price(allowed(self.offers, self.max_price))
+
+    @property
+    def max_machines(self) -> int:
+        """`max_instances`, or as many as `max_cost_per_hour` pays for."""
+        price = self.highest_price
+        if self.max_cost_per_hour is None or price is None:
+            return self.max_instances
+        return min(self.max_instances, machines_within(self.max_cost_per_hour, price))
 
 
 _NEEDED = {
@@ -198,6 +226,7 @@ def check_common(provider: Provider, at: str, report: ProblemReport) -> None:
         if price is not None and not 0 <= price <= MAX_PRICE:
             text = f"must be from 0 to {MAX_PRICE} dollars but found {price:g}"
             report.problem(f"{at}.{name}", text)
+    _check_cost(provider, at, report)
     for name, what in _NEEDED.items():
         if not getattr(provider, name):
             text = f"is empty: name the {what}, or remove the option"
@@ -219,3 +248,39 @@ def check_common(provider: Provider, at: str, report: ProblemReport) -> None:
             "there: give an address that they reach, or leave it out in the same cloud"
         )
         report.warn(f"{at}.master_url", text)
+
+
+MAX_COST = 10_000_000
+"""Dollars an hour of a pool; a higher budget is a mistake."""
+
+
+def _check_cost(provider: Provider, at: str, report: ProblemReport) -> None:
+    """Report prices and budgets with which no machine could ever start."""
+    offers, bound, budget = provider.offers, provider.max_price, provider.max_cost_per_hour
+    if report.has_problem_at(f"{at}.max_price"):
+        return
+    if bound is not None and offers and not allowed(offers, bound):
+        known = [o.price_per_hour for o in offers if o.price_per_hour is not None]
+        found = f"the cheapest costs {min(known):g}" if known else "no price is known"
+        text = f"leaves no machine type: it is {bound:g} dollars an hour, and {found}; raise it"
+        report.problem(f"{at}.max_price", text)
+        return
+    if budget is None:
+        return
+    price = provider.highest_price
+    if not 0 < budget <= MAX_COST:
+        text = f"must be above 0 and at most {MAX_COST} dollars an hour but found {budget:g}"
+    elif price is None:
+        text = (
+            "needs the price of every machine type, and one is unknown: set price_per_hour, or "
+            "max_price, which excludes types without a price"
+        )
+    elif provider.max_machines < max(1, provider.min_instances):
+        text = (
+            f"is {budget:g} dollars an hour and pays for {provider.max_machines} machines of up "
+            f"to {price:g}: raise it, or lower min_instances ({provider.min_instances}) or "
+            "max_price"
+        )
+    else:
+        return
+    report.problem(f"{at}.max_cost_per_hour", text)

@@ -19,7 +19,9 @@ from determined_master.api.table import all_routes
 from determined_master.composition.machine_providers import MACHINE_PROVIDERS
 from determined_master.domain.machines.places import Choice, LeftOut, Offer, OfferReport
 from determined_master.domain.machines.scaling import MachineType
+from determined_master.domain.machines.status import MachineStatus
 from determined_master.ports import MachineSite
+from determined_master.provision.loops import MachineLoops
 from determined_master.services.access.auth import Auth
 from determined_master.services.access.identities import Identities
 from determined_master.services.access.passwords import Passwords
@@ -42,6 +44,8 @@ POOLS = (
             ssh_key_name="ops",
             min_instances=1,
             max_instances=4,
+            max_cost_per_hour=50.0,
+            price_per_hour=3.1,
             startup_script=SECRET,
             container_startup_script=SECRET,
             agent_config_file_contents={"password": SECRET},
@@ -77,6 +81,8 @@ async def client(
 
     for name in ("aws", "gcp"):
         monkeypatch.setitem(MACHINE_PROVIDERS, name, make)
+    status = MachineStatus(machines=2, max_machines=4, cost_per_hour=6.2)
+    monkeypatch.setattr(MachineLoops, "status", lambda self, pool: status)
     settings = replace(SETTINGS, resource_pools=POOLS)
     async with running_services(database, pool, passwords, settings) as (services, _):
         api = Api(all_routes(), services, services[Identities])
@@ -102,6 +108,9 @@ async def test_the_list_shows_the_machine_type_of_a_pool(client: Client) -> None
     assert (east["preemptible"], west["preemptible"]) == (True, False)
     assert (east["maxIdleAgentPeriod"], east["maxAgentStartingPeriod"]) == (300, 1200)
     assert east["pricePerHour"] == 3.1
+    assert (east["costPerHour"], east["maxCostPerHour"]) == (6.2, 50.0)
+    assert "costPerHour" not in plain
+    assert "maxCostPerHour" not in west
     assert "pricePerHour" not in west
     assert "pricePerHour" not in plain
     assert east["agentDockerNetwork"] == "host"
@@ -159,7 +168,9 @@ async def test_offers_are_shown_in_order_with_the_price_of_all_machines(
     assert found["offers"][2]["leftOutUntil"] == "2026-01-31T10:00:00Z"
     assert (found["offers"][0]["place"], found["offers"][0]["market"]) == ("z1", "spot")
     found = (await client("GET", f"{POOL_PATH}/east/offers?slots=40")).json()
-    assert found["problem"] == "40 slots need 5 machines, more than max_instances (4)"
+    assert found["problem"] == (
+        "40 slots need 5 machines, and the pool may have 4 (max_instances, max_cost_per_hour)"
+    )
 
 
 @pytest.mark.parametrize(

@@ -298,3 +298,19 @@ async def test_a_report_that_cannot_be_is_refused(
 async def test_reports_need_a_user(anonymous: Client) -> None:
     for name in ("allocations-csv", "raw", "aggregated"):
         assert (await anonymous("GET", f"/resources/allocation/{name}?{WINDOW}")).status == 401
+
+
+async def test_costs_are_asked_for_by_user_workspace_job_or_pool(
+    user: Client, pool: Database
+) -> None:
+    number = await an_experiment(pool)
+    await add_allocation(
+        pool, number, started_at=STARTED, ended_at=STARTED + HOUR, slots=2, pool="gpus"
+    )
+    query = "timestampAfter=2026-01-01T00:00:00Z&timestampBefore=2026-01-02T00:00:00Z"
+    found = (await user("GET", f"/api/v1/resources/costs?{query}&by=pool")).json()
+    [entry] = [e for e in found["entries"] if e["key"] == "gpus"]
+    assert entry == {"key": "gpus", "slotHours": 2.0, "unpricedSlotHours": 2.0}
+    answer = await user("GET", f"/api/v1/resources/costs?{query}&by=month")
+    assert answer.status == 400
+    assert "by must be one of user, workspace, job, pool but found 'month'" in answer.text

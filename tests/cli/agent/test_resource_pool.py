@@ -31,7 +31,7 @@ def test_list_prints_one_row_per_pool(det: Det, master: FakeMaster) -> None:
     master.routes[("GET", "/api/v1/resource-pools")] = (200, page)
     header, row = det("rp", "list", "--csv").out.splitlines()
     assert header.startswith("Name,Agents,Slots,Used,Slot Type")
-    assert row == "gpus,2,8,3,cuda,1/200,priority,compute,4,2,,,,,large"
+    assert row == "gpus,2,8,3,cuda,1/200,priority,compute,4,2,,,,,,large"
     assert json.loads(det("rp", "list", "--json").out) == [POOL]
 
 
@@ -42,12 +42,12 @@ def test_list_prints_one_row_per_pool(det: Det, master: FakeMaster) -> None:
 def test_list_has_the_machines_of_a_pool_on_demand(
     det: Det, master: FakeMaster, price: dict[str, float], shown: str
 ) -> None:
-    machines = {"instanceType": "g4dn.xlarge", "minAgents": 1, "maxAgents": 5}
+    machines = {"instanceType": "g4dn.xlarge", "minAgents": 1, "maxAgents": 5, "costPerHour": 1.5}
     page = canned.page("resourcePools", {**POOL, **machines, **price})
     master.routes[("GET", "/api/v1/resource-pools")] = (200, page)
     header, row = det("rp", "list", "--csv").out.splitlines()
-    assert "Machine Type,Min Machines,Max Machines,USD/Hour" in header
-    assert row.endswith(f",g4dn.xlarge,1,5,{shown},large")
+    assert "Machine Type,Min Machines,Max Machines,USD/Hour,Cost/Hour Now" in header
+    assert row.endswith(f",g4dn.xlarge,1,5,{shown},1.50,large")
 
 
 OFFERS = "/api/v1/resource-pools/gpus/offers"
@@ -155,3 +155,24 @@ def test_a_json_report_is_the_masters_answer(det: Det, master: FakeMaster) -> No
     entries = {"resourceEntries": [{"kind": "training", "labels": ["a,b"]}]}
     master.routes[("GET", "/api/v1/resources/allocation/raw")] = (200, entries)
     assert json.loads(det("res", "raw", "A", "B", "--json").out) == entries
+
+
+def test_costs_are_printed_with_those_of_idle_machines(det: Det, master: FakeMaster) -> None:
+    found = {
+        "entries": [
+            {"key": "ada", "slotHours": 6.0, "cost": 7.125, "unpricedSlotHours": 0.0},
+            {"key": "bob", "slotHours": 1.0, "unpricedSlotHours": 1.0},
+        ],
+        "machinesCost": 40.0,
+    }
+    master.routes[("GET", "/api/v1/resources/costs")] = (200, found)
+    window = ("2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z")
+    out = det("resources", "costs", *window).out
+    assert "All machines, also while idle: 40.00 USD" in out
+    rows = det("resources", "costs", *window, "--by", "workspace", "--csv").out.splitlines()
+    assert rows == [
+        "Workspace,Slot Hours,Cost (USD),Slot Hours Without Price",
+        "ada,6.00,7.12,0.00",
+        "bob,1.00,,1.00",
+    ]
+    assert json.loads(det("resources", "costs", *window, "--json").out) == found

@@ -18,6 +18,7 @@ from determined_master.domain.machines.controller_state import (
     ScalingConfig,
     new_state,
 )
+from determined_master.domain.machines.cost import Budget
 from determined_master.domain.machines.launch_backoff import LaunchRetryPolicy
 from determined_master.domain.machines.observations import (
     Action,
@@ -292,3 +293,37 @@ def test_the_reason_is_forgotten_when_an_agent_joins() -> None:
     joined = Seen(machine=machine("b", launched_at=T0), agent="idle")
     new, _ = after(new, pool(joined))
     assert new.status.failed_start is None
+
+
+def observed(budget: Budget | None, *seen: Seen, desired: int, most: int = 5) -> ControllerState:
+    """A pool with that budget after its machines were seen."""
+    before = state(max_machines=most)
+    before = replace(before, config=replace(before.config, budget=budget))
+    return step(before, pool(*seen, desired=desired), T0)[0]
+
+
+def launched(after: ControllerState) -> list[Action]:
+    return step(after, observations.LaunchDue(is_settled=True), T0)[1]
+
+
+def test_a_budget_stops_launches_beside_machines_of_earlier_settings() -> None:
+    dear = Seen(machine=machine("a", price_per_hour=3.0), agent="busy")
+    budget = Budget(limit=4.0, price=1.0, max_instances=9)
+    after = observed(budget, dear, desired=3)
+    assert launched(after) == [LaunchMachines(1)]
+    assert after.status.cost_per_hour == 3.0
+    assert after.status.budget == ""
+    after = observed(replace(budget, limit=3.5), dear, desired=3)
+    assert launched(after) == []
+    reason = "max_cost_per_hour of 3.5 USD pays for 3 machines of up to 1 USD"
+    assert after.status.sentence() == reason
+    assert launched(observed(None, dear, desired=3)) == [LaunchMachines(3)]
+
+
+def test_a_maximum_that_the_budget_sets_is_explained_by_it() -> None:
+    mine = [Seen(machine=machine(name, price_per_hour=1.0), agent="busy") for name in "ab"]
+    budget = Budget(limit=2.5, price=1.0, max_instances=9)
+    text = observed(budget, *mine, desired=1, most=2).status.sentence()
+    assert "reached its maximum of 2 machines; max_cost_per_hour of 2.5 USD pays for 2" in text
+    text = observed(replace(budget, max_instances=2), *mine, desired=1, most=2).status.sentence()
+    assert "max_cost_per_hour" not in text

@@ -13,11 +13,12 @@ from tests.services.cluster.test_pools import Here, agent
 from tests.store.rows import STARTED, add_allocation, add_experiment, add_project
 
 from determined_master.domain.machines.scaling import Machine, MachineState
-from determined_master.domain.usage import Window
+from determined_master.domain.usage import CostKey, Window
 from determined_master.ports import AgentSnapshot
 from determined_master.provision.records import MachineRecords, forget_other_pools
 from determined_master.services.cluster.agent_stays import AgentStays
 from determined_master.services.cluster.usage import Usage
+from determined_master.store.cluster.costs import CostShare
 from determined_master.store.cluster.usage import upsert_day
 from determined_master.store.db import Database
 from determined_master.store.queue.job_queue import list_waits
@@ -165,3 +166,80 @@ async def test_machines_are_there_from_their_launch_until_they_were_seen_last(
         ("instance", "b", 4, 30),
         ("instance", "z", 2, 30),
     ]
+
+
+async def priced(
+    pool: Database, name: str, prices: Sequence[float | None], ended_at: datetime
+) -> None:
+    """Machines of two slots that were there from `STARTED` until an instant."""
+    machines = [
+        Machine(
+            id=f"{name}-{number}",
+            agent_name=f"{name}-{number}",
+            state="running",
+            launched_at=STARTED,
+            instance_type="g5.xlarge",
+            price_per_hour=price,
+        )
+        for number, price in enumerate(prices)
+    ]
+    records = MachineRecords(pool, name, 2)
+    await records.note(machines, ended_at)
+    await records.note([], ended_at)
+
+
+async def shares(pool: Database, by: CostKey) -> dict[str, CostShare]:
+    found = await Usage(pool).costs(ADMIN, Window(STARTED, STARTED + DAY), by)
+    assert [s.cost for s in found.shares if s.cost is not None] == sorted(
+        (s.cost for s in found.shares if s.cost is not None), reverse=True
+    )
+    return {share.key: share for share in found.shares}
+
+
+async def test_an_allocation_pays_its_slots_by_the_mean_price_of_its_pools_machines(
+    pool: Database,
+) -> None:
+    await priced(pool, "gpus", [1.0, 3.0, None], STARTED + 10 * HOUR)
+    began = STARTED + HOUR
+    first = await used(
+        pool, began, began + 2 * HOUR, pool="gpus", slots=3, workspace_name="vision", key="A"
+    )
+    second = await used(pool, began, began + HOUR, pool="static", workspace_name="text", key="B")
+    command = await add_allocation(
+        pool, user_id=1, started_at=began, ended_at=began + HOUR, pool="gpus", slots=1,
+        workspace_name="vision",
+    )  # fmt: skip
+    jobs = await shares(pool, "job")
+    assert jobs[f"experiment {first}"].cost == pytest.approx(6.0)
+    assert jobs[f"experiment {first}"].slot_hours == pytest.approx(6.0)
+    assert jobs[f"experiment {second}"].cost is None
+    assert jobs[f"experiment {second}"].unpriced_slot_hours == pytest.approx(1.0)
+    assert jobs[f"command {command.removesuffix('.1')}"].cost == pytest.approx(1.0)
+    places = await shares(pool, "workspace")
+    assert places["vision"].cost == pytest.approx(7.0)
+    assert (await shares(pool, "pool")).keys() == {"gpus", "static"}
+    name = await pool.fetchval("SELECT username FROM users WHERE id = 1")
+    assert (await shares(pool, "user"))[name].cost == pytest.approx(7.0), "of both tasks"
+    found = await Usage(pool).costs(ADMIN, Window(STARTED, STARTED + DAY), "user")
+    assert found.machines == pytest.approx(40.0)
+
+
+async def test_costs_outside_of_the_window_do_not_count(pool: Database) -> None:
+    await priced(pool, "gpus", [2.0], STARTED + 10 * HOUR)
+    await used(pool, STARTED - HOUR, STARTED + HOUR, pool="gpus", slots=2)
+    found = await Usage(pool).costs(ADMIN, Window(STARTED, STARTED + 30 * MINUTE), "pool")
+    assert [(s.key, s.cost) for s in found.shares] == [("gpus", pytest.approx(1.0))]
+    assert found.machines == pytest.approx(1.0)
+
+
+async def test_the_first_known_price_of_a_machine_stays(pool: Database) -> None:
+    def machine(price: float | None) -> Machine:
+        return Machine(
+            id="a", agent_name="a", state="running", launched_at=STARTED, price_per_hour=price
+        )
+
+    records = MachineRecords(pool, "gpus", 2)
+    for price in (None, 1.0, 2.0, None):
+        await records.note([machine(price)], STARTED)
+    [stay] = await records.stays()
+    assert stay.machine.price_per_hour == 1.0

@@ -94,6 +94,7 @@ _HEADERS = (
     "Min Machines",
     "Max Machines",
     "USD/Hour",
+    "Cost/Hour Now",
     "Description",
 )
 
@@ -212,13 +213,14 @@ def _row(pool: Dict[str, Any]) -> List[Any]:
 
 
 def _machines(pool: Dict[str, Any]) -> List[Any]:
-    """Type, minimum, maximum and price of machines on demand; empty cells for other pools."""
+    """Type, minimum, maximum, price and cost of machines on demand; empty for other pools."""
     if not pool.get("instanceType"):
-        return [""] * 4
+        return [""] * 5
     price = pool.get("pricePerHour")
     return [
         pool["instanceType"],
         pool.get("minAgents", 0),
         pool.get("maxAgents", 0),
         _dollars(price),
+        _dollars(pool.get("costPerHour")),
     ]

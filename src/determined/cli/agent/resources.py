@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import Dict
+from typing import Any, Dict, List
 
 from determined.cli import connect
-from determined.cli.declare import Command, arg, flag
+from determined.cli.declare import Command, OneOf, arg, flag
 from determined.cli.output import show
 
 _HERE = "determined.cli.agent.resources"
@@ -15,6 +15,7 @@ _INSTANTS = (
     arg("timestamp_after", help="start of the period, in UTC: 2026-01-31T00:00:00Z"),
     arg("timestamp_before", help="end of the period, in UTC: 2026-02-01T00:00:00Z"),
 )
+_KEYS = ("user", "workspace", "job", "pool")
 _PERIODS = "RESOURCE_ALLOCATION_AGGREGATION_PERIOD_"
 
 NOUN = Command(
@@ -37,6 +38,21 @@ NOUN = Command(
             "get the allocations between two instants as CSV",
             f"{_HERE}:allocations",
             _INSTANTS,
+        ),
+        Command(
+            "costs",
+            "get what machines on demand have cost between two instants, and whose share that is",
+            f"{_HERE}:costs",
+            (
+                *_INSTANTS,
+                arg(
+                    "--by",
+                    choices=_KEYS,
+                    default="user",
+                    help="whose shares are listed (default: user)",
+                ),
+                OneOf((_JSON, flag("--csv", help="Output in CSV format"))),
+            ),
         ),
         Command(
             "raw",
@@ -62,6 +78,34 @@ def allocations(args: argparse.Namespace) -> None:
 def raw(args: argparse.Namespace) -> None:
     """Print the workloads of trials and the agents between two instants."""
     _report(args, "raw", _instants(args), args.json)
+
+
+def costs(args: argparse.Namespace) -> None:
+    """Print the costs of machines on demand in US dollars, the largest share first."""
+    params = {
+        "timestampAfter": args.timestamp_after,
+        "timestampBefore": args.timestamp_before,
+        "by": args.by,
+    }
+    found = connect.session(args).get("/api/v1/resources/costs", params=params).json()
+    if args.json:
+        show.as_json(found)
+        return
+    headers = (args.by.capitalize(), "Slot Hours", "Cost (USD)", "Slot Hours Without Price")
+    rows = [_cost_row(entry) for entry in found["entries"]]
+    show.table(headers, rows, args.csv)
+    if not args.csv:
+        print(f"All machines, also while idle: {found['machinesCost']:.2f} USD")
+
+
+def _cost_row(entry: Dict[str, Any]) -> List[Any]:
+    cost = entry.get("cost")
+    return [
+        entry["key"],
+        f"{entry['slotHours']:.2f}",
+        "" if cost is None else f"{cost:.2f}",
+        f"{entry['unpricedSlotHours']:.2f}",
+    ]
 
 
 def _instants(args: argparse.Namespace) -> Dict[str, str]:

@@ -30,7 +30,7 @@ def machine_fields(machines: PoolMachines, details: ResourcePoolDetail) -> dict[
         "type": _TYPES.get(settings.type, ResourcePoolType.RESOURCE_POOL_TYPE_UNSPECIFIED),
         "preemptible": type.is_preemptible,
         "min_agents": settings.min_instances,
-        "max_agents": settings.max_instances,
+        "max_agents": settings.max_machines,
         "slots_per_agent": type.slots,
         "location": type.location,
         "image_id": type.image,

@@ -52,8 +52,8 @@ def _offer(offer: Offer, machines: int, left_out: LeftOut | None = None) -> own.
 def _problem(found: FoundOffers) -> str:
     if found.machines > found.max_machines:
         return (
-            f"{found.slots} slots need {found.machines} machines, more than max_instances "
-            f"({found.max_machines})"
+            f"{found.slots} slots need {found.machines} machines, and the pool may have "
+            f"{found.max_machines} (max_instances, max_cost_per_hour)"
         )
     if not found.report.choice.offers:
         return "every machine type and place of the pool is left out now"

@@ -75,9 +75,14 @@ def _pool(pool: PoolFacts) -> ResourcePool:
         return shown
     fields = {name: getattr(shown, name) for name in shown.__struct_fields__}
     fields |= machine_fields(pool.machines, details)
-    price = pool.machines.type.price_per_hour
-    # Written here, since a list of ResourcePool has no field for the price.
-    return ready(ResourcePool, encode(own.PricedResourcePool(**fields, price_per_hour=price)))
+    priced = own.PricedResourcePool(
+        **fields,
+        price_per_hour=pool.machines.type.price_per_hour,
+        cost_per_hour=pool.machines.cost_per_hour,
+        max_cost_per_hour=pool.machines.settings.max_cost_per_hour,
+    )
+    # Written here, since a list of ResourcePool has no fields for prices.
+    return ready(ResourcePool, encode(priced))
 
 
 def _priority(scheduler: Scheduler) -> ResourcePoolPrioritySchedulerDetail | None:

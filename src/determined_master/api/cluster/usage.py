@@ -9,9 +9,16 @@ from determined_master.api.cluster import usage_csv
 from determined_master.api.http.access import IN_SERVICE
 from determined_master.api.http.routes import Call, Reply, plain_route, route
 from determined_master.domain.errors import InvalidArgument
-from determined_master.domain.usage import Period, read_days, read_window, window_of
+from determined_master.domain.usage import (
+    Period,
+    read_cost_key,
+    read_days,
+    read_window,
+    window_of,
+)
 from determined_master.records.cluster import Span
 from determined_master.services.cluster.usage import Usage
+from determined_wire import own
 from determined_wire.rest import resources as wire
 from determined_wire.rest.types.master import (
     ResourceAllocationAggregatedEntry,
@@ -96,6 +103,27 @@ async def resource_allocation_aggregated(
             )
             for entry in found
         ]
+    )
+
+
+@route("GET", "/api/v1/resources/costs", access=IN_SERVICE)
+async def get_costs(
+    call: Call, request: own.GetCostsRequest, usage: Usage
+) -> own.GetCostsResponse:
+    """The costs of machines on demand between two instants, by user, workspace, job or pool."""
+    window = window_of(request.timestamp_after, request.timestamp_before)
+    found = await usage.costs(call.caller, window, read_cost_key(request.by))
+    return own.GetCostsResponse(
+        entries=[
+            own.CostEntry(
+                key=share.key,
+                slot_hours=share.slot_hours,
+                cost=share.cost,
+                unpriced_slot_hours=share.unpriced_slot_hours,
+            )
+            for share in found.shares
+        ],
+        machines_cost=found.machines,
     )
 
 

@@ -66,7 +66,7 @@ class AwsMachines:
         self._metadata = metadata or AwsMetadata()
         self._make_client = make_client
         self._now = now
-        self._offers = PoolOffers(requests.offers(aws), aws.max_price, now)
+        self._offers = PoolOffers(aws.offers, aws.max_price, now)
         self._fleets = Fleets(self._offers)
         self._threads = Threads("AWS")
         self._opened: Ec2Connection | None = None

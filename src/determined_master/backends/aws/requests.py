@@ -11,9 +11,8 @@ from determined_master.backends.cloud.start_script import SlotType
 from determined_master.domain.machines.aws_instances import (
     accelerator,
     gpus_of,
-    price_per_hour,
 )
-from determined_master.domain.machines.places import Offer, OfferKind, offers_of
+from determined_master.domain.machines.places import Offer
 from determined_master.domain.machines.scaling import Machine, MachineState, MachineType
 from determined_master.settings.aws import LAUNCH_TAG, ON_DEMAND_PRICE, POOL_TAG, AwsProvider
 
@@ -55,27 +54,8 @@ def machine_type(aws: AwsProvider, region: str) -> MachineType:
         accelerator=", ".join(name for name in kinds if name),
         location=region,
         is_preemptible=aws.spot != "never",
-        price_per_hour=offers(aws)[0].price_per_hour,
+        price_per_hour=aws.offers[0].price_per_hour,
     )
-
-
-def offers(aws: AwsProvider) -> tuple[Offer, ...]:
-    """Each instance type in each subnet on each market of the settings, in order."""
-    kinds = [
-        OfferKind(
-            machine_type=name,
-            on_demand=_price(aws, name, is_spot=False),
-            spot=_price(aws, name, is_spot=True),
-        )
-        for name in aws.types
-    ]
-    return offers_of(kinds, aws.subnets, aws.spot, aws.offer_order)
-
-
-def _price(aws: AwsProvider, instance_type: str, *, is_spot: bool) -> float | None:
-    if aws.price_per_hour is not None:
-        return aws.price_per_hour
-    return price_per_hour(instance_type, is_spot=is_spot)
 
 
 def slot_type(aws: AwsProvider) -> SlotType:
@@ -173,7 +153,7 @@ def machine_of(instance: Mapping[str, Any], aws: AwsProvider) -> Machine:
         launched_at=instance["LaunchTime"],
         is_spot=is_spot,
         instance_type=kind,
-        price_per_hour=_price(aws, kind, is_spot=is_spot),
+        price_per_hour=aws.price_of(kind, is_spot=is_spot),
     )
 
 

@@ -63,7 +63,7 @@ class GcpMachines:
         self._now = now
         self._account = GoogleAccount(self._metadata, now=now)
         self._operations = Operations(timedelta(seconds=gcp.operation_timeout_period_s), now)
-        self._offers = PoolOffers(requests.offers(gcp), gcp.max_price, now)
+        self._offers = PoolOffers(gcp.offers, gcp.max_price, now)
         self._threads = Threads("GCP")
         self._launches = Launches(self._offers, self._operations, self._threads, now)
         self._zones: dict[str, str] = {}

@@ -11,12 +11,10 @@ import msgspec
 from determined_master.backends.cloud.start_script import SlotType
 from determined_master.domain.machines.gcp_machines import (
     accelerator,
-    built_in_gpus,
     min_cpu_platform,
-    price_per_hour,
 )
 from determined_master.domain.machines.gcp_names import label_value
-from determined_master.domain.machines.places import Offer, OfferKind, offers_of
+from determined_master.domain.machines.places import Offer
 from determined_master.domain.machines.scaling import Machine, MachineState, MachineType
 from determined_master.ports import MachineSite
 from determined_master.settings.gcp import (
@@ -71,36 +69,8 @@ def machine_type(gcp: GcpProvider, zone: str) -> MachineType:
         accelerator=", ".join(name for name in gpus if name),
         location=", ".join(gcp.zones) or zone,
         is_preemptible=gcp.spot_use != "never",
-        price_per_hour=offers(gcp)[0].price_per_hour,
+        price_per_hour=gcp.offers[0].price_per_hour,
     )
-
-
-def offers(gcp: GcpProvider) -> tuple[Offer, ...]:
-    """Each machine type in each zone on each market of the settings, in order."""
-    kinds = [
-        OfferKind(
-            machine_type=kind.machine_type,
-            accelerator=attached(gcp, kind),
-            on_demand=_price(gcp, kind, is_spot=False),
-            spot=_price(gcp, kind, is_spot=True),
-        )
-        for kind in gcp.types
-    ]
-    zones = gcp.zones or ((gcp.zone,) if gcp.zone else ())
-    return offers_of(kinds, zones, gcp.spot_use, gcp.offer_order)
-
-
-def attached(gcp: GcpProvider, kind: GcpInstanceType) -> str:
-    """The GPUs that are attached to a machine type; empty for those that it comes with."""
-    if gcp.has_own_slots(kind) or built_in_gpus(kind.machine_type):
-        return ""
-    return accelerator(kind.gpu_type, kind.gpu_num)
-
-
-def _price(gcp: GcpProvider, kind: GcpInstanceType, *, is_spot: bool) -> float | None:
-    if gcp.price_per_hour is not None:
-        return gcp.price_per_hour
-    return price_per_hour(kind.machine_type, kind.gpu_type, kind.gpu_num, is_spot=is_spot)
 
 
 def slot_type(gcp: GcpProvider) -> SlotType:
@@ -188,7 +158,7 @@ def properties(terms: ComputeTerms, offer: Offer, token: str) -> dict[str, Any]:
 
 def _kind_of(gcp: GcpProvider, offer: Offer) -> GcpInstanceType:
     wanted = offer.machine_type, offer.accelerator
-    return next(k for k in gcp.types if (k.machine_type, attached(gcp, k)) == wanted)
+    return next(k for k in gcp.types if (k.machine_type, gcp.attached_to(k)) == wanted)
 
 
 def zone_of(instance: Mapping[str, Any]) -> str:
@@ -206,7 +176,7 @@ def machine_of(instance: Mapping[str, Any], gcp: GcpProvider) -> Machine:
         launched_at=datetime.fromisoformat(instance["creationTimestamp"]),
         is_spot=is_spot,
         instance_type=kind.machine_type,
-        price_per_hour=_price(gcp, kind, is_spot=is_spot),
+        price_per_hour=gcp.price_of(kind, is_spot=is_spot),
     )
 
 

@@ -20,11 +20,11 @@ from determined_master.domain.machines.controller_state import (
     ControllerState,
     Listing,
     current_failure,
+    launch_count,
     status_of,
 )
 from determined_master.domain.machines.join_tracker import (
     JoinTracker,
-    launch_limit,
     restart_pause,
     track_launch,
     track_look,
@@ -220,7 +220,7 @@ def _launch(state: ControllerState, is_settled: bool, now: datetime) -> list[Act
         return []
     if not is_settled:
         return [SettleLaunches()]
-    count = launch_limit(state.joins, state.decided.launch, now)
+    count = launch_count(state, state.decided.launch, now)
     return [LaunchMachines(count)] if count else []
 
 

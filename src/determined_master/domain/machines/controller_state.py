@@ -6,7 +6,8 @@ from datetime import datetime
 
 import msgspec
 
-from determined_master.domain.machines.join_tracker import JoinTracker
+from determined_master.domain.machines.cost import Budget, affordable, cost_per_hour
+from determined_master.domain.machines.join_tracker import JoinTracker, launch_limit
 from determined_master.domain.machines.launch_backoff import (
     LaunchBackoff,
     LaunchRetryPolicy,
@@ -29,6 +30,7 @@ class ScalingConfig(msgspec.Struct, frozen=True, kw_only=True):
     limits: Limits
     size: Size
     patience: LaunchRetryPolicy = LaunchRetryPolicy()
+    budget: Budget | None = None
 
 
 class Listing(msgspec.Struct, frozen=True):
@@ -80,6 +82,19 @@ def new_state(config: ScalingConfig) -> ControllerState:
     return ControllerState(config=config, status=status)
 
 
+def launch_count(state: ControllerState, wanted: int, now: datetime) -> int:
+    """How many of the wanted machines to start now.
+
+    Machines that were started under other settings may cost more than today's, so the budget is
+    compared with what they cost.
+    """
+    count = launch_limit(state.joins, wanted, now)
+    budget = state.config.budget
+    if budget is None or not count:
+        return count
+    return affordable(count, cost_per_hour(state.machines) or 0.0, budget.price, budget.limit)
+
+
 def current_failure(state: ControllerState, now: datetime) -> str | None:
     return standing_failure(state.backoff.errors, state.config.patience, now)
 
@@ -106,6 +121,8 @@ def status_of(
     return MachineStatus(
         machines=decided.machines,
         max_machines=limits.max_machines,
+        cost_per_hour=cost_per_hour(state.machines),
+        budget=_exhausted_budget(state, now),
         starting=len(starting),
         starting_since=first.launched_at if first is not None else None,
         start=start if start is not None and not start.has_failed else None,
@@ -115,3 +132,15 @@ def status_of(
         silent=state.joins.silent,
         paused_until=state.joins.unresponsive.until,
     )
+
+
+def _exhausted_budget(state: ControllerState, now: datetime) -> str:
+    """Why the budget allows no further machine; empty while it does."""
+    config = state.config
+    if config.budget is None:
+        return ""
+    is_reached = state.decided.machines >= config.limits.max_machines
+    if is_reached and config.limits.max_machines < config.budget.max_instances:
+        return config.budget.reason()
+    wanted = launch_limit(state.joins, state.decided.launch, now)
+    return config.budget.reason() if wanted and not launch_count(state, wanted, now) else ""

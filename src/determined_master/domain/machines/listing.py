@@ -11,8 +11,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from determined_master.domain.machines.controller_state import ControllerState
-from determined_master.domain.machines.join_tracker import launch_limit
+from determined_master.domain.machines.controller_state import ControllerState, launch_count
 from determined_master.domain.machines.observations import PoolObserved
 from determined_master.domain.machines.scaling import scale
 
@@ -73,4 +72,4 @@ def _acts(state: ControllerState, pool: PoolObserved, now: datetime) -> bool:
     if decided.endings:
         return True
     may_launch = state.backoff.may_launch(config.patience, now)
-    return may_launch and launch_limit(state.joins, decided.launch, now) > 0
+    return may_launch and launch_count(state, decided.launch, now) > 0

@@ -30,6 +30,10 @@ class MachineStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Why, for the last of them; None where it reported nothing."""
     paused_until: datetime | None = None
     """For that reason no machine is started before, and then only one."""
+    cost_per_hour: float | None = None
+    """US dollars of all machines by their usual prices; None if unknown."""
+    budget: str = ""
+    """Why the pool's budget allows no further machine; empty while it does."""
     tried: str = ""
     """Which machines the last launch tried, and the answers, for every user."""
     trouble: str = ""
@@ -67,6 +71,8 @@ class MachineStatus(msgspec.Struct, frozen=True, kw_only=True):
             parts.append(self.tried)
         if self.machines >= self.max_machines and not self.starting:
             parts.append(f"its pool has reached its maximum of {self.machines} machines")
+        if self.budget and not self.starting:
+            parts.append(self.budget)
         return "; ".join(parts)
 
     def _doing(self) -> str:

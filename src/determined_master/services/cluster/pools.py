@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -21,6 +21,7 @@ from determined_master.services.configs.defaults import pool_rules
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
     from determined_master.domain.machines.scaling import MachineType
+    from determined_master.domain.machines.status import MachineStatus
     from determined_master.pools.live import LiveAllocations
     from determined_master.ports import AgentSnapshot, ClusterBackend, MachineProvider
     from determined_master.settings.master import Settings
@@ -62,6 +63,8 @@ class PoolMachines(msgspec.Struct, frozen=True):
 
     type: MachineType
     settings: Provider
+    cost_per_hour: float | None = None
+    """US dollars of all machines at present; None if unknown."""
 
 
 class FoundOffers(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,6 +88,7 @@ class Pools:
         backend: ClusterBackend,
         live: LiveAllocations,
         providers: Mapping[str, MachineProvider] = NO_PROVIDERS,
+        machines: Callable[[str], MachineStatus | None] = lambda pool: None,
     ) -> None:
         """
         Args:
@@ -92,7 +96,9 @@ class Pools:
             backend: has the agents.
             live: what runs.
             providers: of the pools that have machines on demand.
+            machines: the state of a pool's machines.
         """
+        self._machines = machines
         self._settings = settings
         owners = [(manager, pool) for manager in settings.managers for pool in manager.pools]
         self._rules = {pool.pool_name: pool_rules(settings, pool) for _, pool in owners}
@@ -194,7 +200,7 @@ class Pools:
             slots=slots,
             slots_of_machine=size,
             machines=machines_for(slots, size),
-            max_machines=machines.settings.max_instances,
+            max_machines=machines.settings.max_machines,
             report=self._providers[chosen].offers(),
         )
 
@@ -271,7 +277,7 @@ class Pools:
                 raise InvalidArgument(f"invalid resource configuration: {field}: {why}")
             return False
         machines = self._machines_to_come(pool, 0)
-        agents, is_on_demand = machines or self._views_of(pool), bool(machines)
+        agents = machines or self._views_of(pool)
         demand = Demand(slots, is_single_node, frozenset())
         if not agents or slots < 1 or self._has_room(pool, demand, agents):
             return False
@@ -288,10 +294,17 @@ class Pools:
             raise InvalidArgument(
                 "invalid resource configuration: slots requested exceeds cluster capacity: "
                 f"{field} is {slots}, pool {pool} has {total} slots; "
-                f"ask for fewer or {'raise max_instances' if is_on_demand else 'add agents'}"
+                f"ask for fewer or {self._remedy(pool) if machines else 'add agents'}"
             )
         why = reasons.impossible(demand, pool, agents, is_heterogeneous=rules.is_heterogeneous)
         raise InvalidArgument(f"invalid resource configuration: {field}: {why}")
+
+    def _remedy(self, pool: str) -> str:
+        """The limit of the number of machines."""
+        provider = next(p.provider for p in self._settings.resource_pools if p.pool_name == pool)
+        if provider is not None and provider.max_machines < provider.max_instances:
+            return "raise max_cost_per_hour"
+        return "raise max_instances"
 
     def _has_room(self, pool: str, demand: Demand, agents: Sequence[AgentView]) -> bool:
         kind: RoomKind = "slots" if demand.slots else "aux"
@@ -313,14 +326,16 @@ class Pools:
         slots = tuple(range(machines.type.slots))
         return [
             AgentView(id=f"machine {number}", slots=len(slots), free_slots=slots)
-            for number in range(machines.settings.max_instances - there)
+            for number in range(machines.settings.max_machines - there)
         ]
 
     def _machines_of(self, pool: ResourcePool) -> PoolMachines | None:
         provider = self._providers.get(pool.pool_name)
         if provider is None or pool.provider is None:
             return None
-        return PoolMachines(provider.type, pool.provider)
+        status = self._machines(pool.pool_name)
+        cost = status.cost_per_hour if status is not None else None
+        return PoolMachines(provider.type, pool.provider, cost)
 
     def _rules_of(self, name: str) -> Rules:
         return self._rules.get(name) or Rules()

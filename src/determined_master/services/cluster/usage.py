@@ -14,7 +14,9 @@ from determined_master.domain import usage
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import ResourceExhausted, Unavailable
 from determined_master.records.cluster import Span, UsedAllocation
+from determined_master.store.cluster import costs as cost_rows
 from determined_master.store.cluster import usage as rows
+from determined_master.store.cluster.costs import CostShare
 
 if TYPE_CHECKING:
     from datetime import date
@@ -26,6 +28,8 @@ T = TypeVar("T")
 REPORTS_AT_ONCE = 2
 """Each reads much of large tables."""
 WAIT_S = 30.0
+MAX_SHARES = 1000
+"""Of a report on costs: the most expensive ones."""
 MAX_LISTED_SPANS = 20_000
 """More of them in one JSON answer would hold the event loop."""
 
@@ -38,6 +42,14 @@ class PeriodUsage(msgspec.Struct, frozen=True, kw_only=True):
     by_username: dict[str, float]
     by_label: dict[str, float]
     by_pool: dict[str, float]
+
+
+class Costs(msgspec.Struct, frozen=True, kw_only=True):
+    """The costs of machines on demand within a window, in US dollars."""
+
+    shares: list[CostShare]
+    machines: float
+    """All machines, also while they were idle."""
 
 
 class Usage:
@@ -84,6 +96,29 @@ class Usage:
                 )
 
         await self.spans(caller, window, take)
+        return found
+
+    async def costs(self, caller: Caller, window: usage.Window, by: usage.CostKey) -> Costs:
+        """The shares of the costs within a window, the largest first.
+
+        Raises:
+            Unavailable: others read reports all the time.
+        """
+        access.may(caller, "read", "usage")
+        found = Costs(shares=[], machines=0.0)
+
+        async def read(
+            conn: Conn, within: tuple[datetime, datetime], now: datetime, take: rows.Take[Costs]
+        ) -> None:
+            shares = await cost_rows.list_costs(conn, within, now, by, MAX_SHARES)
+            machines = await cost_rows.sum_machines(conn, within, now)
+            take([Costs(shares=shares, machines=machines)])
+
+        def keep(read: list[Costs]) -> None:
+            nonlocal found
+            [found] = read
+
+        await self._report(read, window, keep)
         return found
 
     async def sums(

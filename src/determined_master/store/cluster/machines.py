@@ -33,7 +33,7 @@ async def list_open_stays(conn: Conn, pool: str) -> list[MachineStay]:
     """The stays of a pool's machines that have not ended, the oldest first."""
     query = """
         SELECT machine_id, agent_name, state, is_spot, started_at, seen_at,
-               leaving_at IS NOT NULL AS is_leaving, idle_since
+               leaving_at IS NOT NULL AS is_leaving, idle_since, instance_type, price_per_hour
           FROM machine_stays WHERE pool = $1 AND ended_at IS NULL ORDER BY id
     """
     return [
@@ -44,6 +44,8 @@ async def list_open_stays(conn: Conn, pool: str) -> list[MachineStay]:
                 state=row["state"],
                 launched_at=row["started_at"],
                 is_spot=row["is_spot"],
+                instance_type=row["instance_type"],
+                price_per_hour=row["price_per_hour"],
             ),
             row["seen_at"],
             row["is_leaving"],
@@ -56,7 +58,10 @@ async def list_open_stays(conn: Conn, pool: str) -> list[MachineStay]:
 async def upsert_stays(
     conn: Conn, pool: str, machines: Sequence[Machine], slots: int, now: datetime
 ) -> None:
-    """Note that these are there; the stays of all others of the pool end when last seen."""
+    """Note that these are there; the stays of all others of the pool end when last seen.
+
+    The first known price of a machine stays: later settings do not change what it cost.
+    """
     ids = [m.id for m in machines]
     end = """
         UPDATE machine_stays SET ended_at = seen_at
@@ -65,12 +70,16 @@ async def upsert_stays(
     await conn.execute(end, pool, ids)
     note = """
         INSERT INTO machine_stays
-               (pool, machine_id, agent_name, state, is_spot, slots, started_at, seen_at)
-        SELECT $1, m.id, m.agent_name, m.state, m.is_spot, $7, m.launched_at, $8
-          FROM unnest($2::text[], $3::text[], $4::text[], $5::bool[], $6::timestamptz[])
-               AS m (id, agent_name, state, is_spot, launched_at)
+               (pool, machine_id, agent_name, state, is_spot, slots, started_at, seen_at,
+                instance_type, price_per_hour)
+        SELECT $1, m.id, m.agent_name, m.state, m.is_spot, $7, m.launched_at, $8, m.type, m.price
+          FROM unnest($2::text[], $3::text[], $4::text[], $5::bool[], $6::timestamptz[],
+                      $9::text[], $10::float8[])
+               AS m (id, agent_name, state, is_spot, launched_at, type, price)
         ON CONFLICT (pool, machine_id) WHERE ended_at IS NULL
-        DO UPDATE SET seen_at = excluded.seen_at, state = excluded.state
+        DO UPDATE SET seen_at = excluded.seen_at, state = excluded.state,
+               instance_type = excluded.instance_type,
+               price_per_hour = coalesce(machine_stays.price_per_hour, excluded.price_per_hour)
     """
     columns = (
         ids,
@@ -79,7 +88,8 @@ async def upsert_stays(
         [m.is_spot for m in machines],
         [m.launched_at for m in machines],
     )
-    await conn.execute(note, pool, *columns, slots, now)
+    types, prices = [m.instance_type for m in machines], [m.price_per_hour for m in machines]
+    await conn.execute(note, pool, *columns, slots, now, types, prices)
 
 
 async def end_stays_of_other_pools(conn: Conn, pools: Sequence[str]) -> dict[str, list[str]]:
