@@ -17,6 +17,7 @@ REFUSALS: Mapping[str, Refusal] = {
     "InsufficientCapacity": "no room",
     "InsufficientFreeAddressesInSubnet": "no room",
     "Unsupported": "no room",  # a zone that does not have the type
+    "InvalidFleetConfiguration": "no room",  # the same, of a fleet
     "UnfulfillableCapacity": "no room",
     "InstanceLimitExceeded": "quota",
     "VcpuLimitExceeded": "quota",
@@ -44,7 +45,8 @@ _REMEDIES = {
     "VcpuLimitExceeded": "ask AWS for a higher quota, or lower max_instances",
     "UnauthorizedOperation": "give the master's role the permissions of docs/provisioning.md",
     "AuthFailure.ServiceLinkedRoleCreationNotPermitted": "create the role for spot instances "
-    "once: aws iam create-service-linked-role --aws-service-name spot.amazonaws.com",
+    "once: aws iam create-service-linked-role --aws-service-name spot.amazonaws.com; for fleets "
+    "that of ec2fleet.amazonaws.com",
     "InvalidAMIID.NotFound": "set provider.image_id to an image of the region",
     "InvalidAMIID.Malformed": "set provider.image_id to an image of the region",
     "InvalidKeyPair.NotFound": "set provider.ssh_key_name to a key pair of the region",

@@ -57,10 +57,10 @@ class PoolOffers:
         Raises:
             LaunchFailed: all are left out.
         """
-        self._tried = ()
         choice = self.choice()
-        if not choice.offers:
+        if not choice.offers:  # users still read what the launch before has tried
             raise LaunchFailed(left_out_sentence(choice.left_out))
+        self._tried = ()
         return choice.offers
 
     def refused(self, offer: Offer, refusal: Refusal | None) -> None:
@@ -75,7 +75,10 @@ class PoolOffers:
         self._cooldowns = accept(self._cooldowns, offer)
 
     def report(self) -> OfferReport:
-        return OfferReport(choice=self.choice(), tried=self._tried, cooldowns=self._cooldowns)
+        choice = self.choice()
+        left_out = {one.offer.key for one in choice.left_out}
+        cooldowns = {key: one for key, one in self._cooldowns.items() if key in left_out}
+        return OfferReport(choice=choice, tried=self._tried, cooldowns=cooldowns)
 
     def _note(self, offer: Offer, answer: str) -> None:
         before = {one.offer.key: one for one in self._tried}

@@ -108,6 +108,7 @@ class OfferReport(msgspec.Struct, frozen=True, kw_only=True):
     choice: Choice
     tried: tuple[Tried, ...] = ()
     cooldowns: Cooldowns = {}
+    """Of offers that are left out now."""
 
 
 def offers_of(
