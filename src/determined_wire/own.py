@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from determined_wire.proto import Double, Int32, JsonObject, Message, Timestamp
 from determined_wire.rest.trials import ReportTrialMetricsRequest
 from determined_wire.rest.types.agent import Agent
+from determined_wire.rest.types.job import Job
 from determined_wire.rest.types.resourcepool import ResourcePool
 from determined_wire.rest.types.shared import Pagination
 
@@ -64,6 +65,15 @@ class PricedResourcePool(ResourcePool, frozen=True):
     price_per_hour: Double | None = None
     cost_per_hour: Double | None = None
     max_cost_per_hour: Double | None = None
+
+
+class PricedJob(Job, frozen=True):
+    """A job in a pool with machines on demand.
+
+    `cost_per_hour` is the usual price of the slots that it has at present, in US dollars.
+    """
+
+    cost_per_hour: Double = 0
 
 
 class GetPoolOffersRequest(Message, frozen=True):

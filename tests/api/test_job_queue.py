@@ -33,6 +33,7 @@ from determined_master.services.access.auth import Auth
 from determined_master.services.access.identities import Identities
 from determined_master.services.access.passwords import Passwords
 from determined_master.services.access.users import Users
+from determined_master.services.cluster.pools import Pools
 from determined_master.store.db import Address, Database
 
 
@@ -283,6 +284,20 @@ async def test_a_job_is_queued_then_scheduled_then_gone(world: World) -> None:
     assert (await update(world, {"jobId": job.id, "priority": 1})).text == (
         f"job {job.id} not found"
     )
+
+
+async def test_the_slots_of_a_job_have_a_price_in_a_pool_that_knows_one(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job, waiting = await submit(world), await submit(world)
+    names = await run(world, job.allocation_id)
+    assert not any("costPerHour" in shown for shown in await listed(world))
+    monkeypatch.setattr(Pools, "slot_price", lambda self, pool: 0.75)
+    costs = {shown["jobId"]: shown["costPerHour"] for shown in await listed(world)}
+    assert costs == {job.id: 0.75, waiting.id: 0.0}
+    page = (await world.clients["admin"]("GET", f"{QUEUES}-v2")).json()
+    assert [shown["full"]["costPerHour"] for shown in page["jobs"]] == [0.75, 0.0]
+    await scene.container(world, names, "TERMINATED", exit_code=0)
 
 
 @covers("scheduling-and-provisioning a.6.list_page")

@@ -112,8 +112,18 @@ def list_jobs(args: argparse.Namespace) -> None:
         if len(pools) > 1:
             print(f"Resource pool: {pool['name']}")
         by_priority = _is_by_priority(pool)
-        rows = [_row(job, by_priority) for job in found[pool["name"]]]
-        show.table(_headers(by_priority), rows)
+        _table(found[pool["name"]], by_priority)
+
+
+def _table(jobs: List[Dict[str, Any]], by_priority: bool) -> None:
+    """Jobs, with the cost of their slots if the pool has machines with a price."""
+    headers, rows = list(_headers(by_priority)), [_row(job, by_priority) for job in jobs]
+    if any("costPerHour" in job for job in jobs):
+        headers.append("USD/Hour")
+        for job, row in zip(jobs, rows):
+            cost = job.get("costPerHour")
+            row.append("" if cost is None else f"{cost:.2f}")
+    show.table(headers, rows)
 
 
 def update(args: argparse.Namespace) -> None:

@@ -176,3 +176,29 @@ def test_costs_are_printed_with_those_of_idle_machines(det: Det, master: FakeMas
         "bob,1.00,,1.00",
     ]
     assert json.loads(det("resources", "costs", *window, "--json").out) == found
+
+
+@pytest.mark.parametrize("has_price", [True, False])
+def test_jobs_are_listed_with_the_cost_of_their_slots(
+    det: Det, master: FakeMaster, has_price: bool
+) -> None:
+    master.routes[("GET", "/api/v1/resource-pools")] = (200, canned.page("resourcePools", POOL))
+    job = {
+        "jobId": "1f6",
+        "type": "TYPE_EXPERIMENT",
+        "name": "mnist",
+        "entityId": "7",
+        "priority": 42,
+        "weight": 1,
+        "allocatedSlots": 2,
+        "requestedSlots": 2,
+        "username": "ada",
+        "summary": {"state": "STATE_SCHEDULED", "jobsAhead": 0},
+    }
+    more = {"costPerHour": 1.5} if has_price else {}
+    page = canned.page("jobs", {"full": {**job, **more}})
+    master.routes[("GET", "/api/v1/job-queues-v2")] = (200, page)
+    out = det("job", "list").out
+    assert "mnist (7)" in out
+    assert ("USD/Hour" in out) == has_price
+    assert ("1.50" in out) == has_price

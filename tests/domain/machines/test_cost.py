@@ -15,6 +15,7 @@ from determined_master.domain.machines.cost import (
     cost_per_hour,
     highest_price,
     machines_within,
+    slot_price,
 )
 from determined_master.domain.machines.places import Offer
 from determined_master.domain.machines.scaling import Machine
@@ -40,6 +41,13 @@ def test_machines_cost_until_they_have_ended() -> None:
 )
 def test_unknown_prices_count_as_nothing(prices: tuple[float | None, ...], cost: float) -> None:
     assert cost_per_hour([machine(price) for price in prices]) == cost
+
+
+def test_the_price_of_a_slot_is_the_mean_of_machines_with_a_price() -> None:
+    machines = [machine(1.0), machine(3.0), machine(None), machine(9.0, "stopped")]
+    assert slot_price(machines, 4) == 0.5
+    assert slot_price([machine(None)], 4) is None
+    assert slot_price(machines, 0) is None
 
 
 def test_offers_above_the_bound_or_of_unknown_price_are_not_allowed() -> None:

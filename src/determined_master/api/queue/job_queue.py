@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from determined_master.api.http.access import FILTERED, IN_SERVICE, SIGNED_IN
+from determined_master.api.http.protojson import encode, ready
 from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import cut
 from determined_master.domain.errors import InvalidArgument
@@ -123,6 +124,15 @@ async def _jobs(
 
 
 def _job(job: JobFacts) -> Job:
+    shown = _unpriced(job)
+    if job.cost_per_hour is None:
+        return shown
+    fields = {name: getattr(shown, name) for name in shown.__struct_fields__}
+    # Written here, since a list of Job has no field for the cost.
+    return ready(Job, encode(own.PricedJob(**fields, cost_per_hour=job.cost_per_hour)))
+
+
+def _unpriced(job: JobFacts) -> Job:
     return Job(
         summary=JobSummary(state=JobState[f"STATE_{job.state}"], jobs_ahead=job.jobs_ahead),
         type=JobType[f"TYPE_{job.type}"],

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from determined_master.domain.machines.cost import Budget, affordable, cost_per_hour
+from determined_master.domain.machines.cost import Budget, affordable, cost_per_hour, slot_price
 from determined_master.domain.machines.join_tracker import JoinTracker, launch_limit
 from determined_master.domain.machines.launch_backoff import (
     LaunchBackoff,
@@ -122,6 +122,7 @@ def status_of(
         machines=decided.machines,
         max_machines=limits.max_machines,
         cost_per_hour=cost_per_hour(state.machines),
+        slot_price=slot_price(state.machines, state.config.size.slots),
         budget=_exhausted_budget(state, now),
         starting=len(starting),
         starting_since=first.launched_at if first is not None else None,

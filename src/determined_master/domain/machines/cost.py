@@ -47,6 +47,17 @@ def cost_per_hour(machines: Iterable[Machine]) -> float | None:
     return round(math.fsum(known), 4) if known or not paid else None
 
 
+def slot_price(machines: Iterable[Machine], slots: int) -> float | None:
+    """The mean price of a slot for an hour; None without machines of a known price.
+
+    Args:
+        machines: of a pool.
+        slots: of each of them.
+    """
+    paid = [m.price_per_hour for m in machines if m.state in PAID and m.price_per_hour is not None]
+    return math.fsum(paid) / (len(paid) * slots) if paid and slots else None
+
+
 def allowed(offers: Iterable[Offer], max_price: float | None) -> list[Offer]:
     """The offers that `max_price` does not exclude."""
     if max_price is None:

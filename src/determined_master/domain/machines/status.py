@@ -32,6 +32,8 @@ class MachineStatus(msgspec.Struct, frozen=True, kw_only=True):
     """For that reason no machine is started before, and then only one."""
     cost_per_hour: float | None = None
     """US dollars of all machines by their usual prices; None if unknown."""
+    slot_price: float | None = None
+    """US dollars of a slot for an hour: the mean of the machines; None if unknown."""
     budget: str = ""
     """Why the pool's budget allows no further machine; empty while it does."""
     tried: str = ""

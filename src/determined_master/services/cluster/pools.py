@@ -204,6 +204,11 @@ class Pools:
             report=self._providers[chosen].offers(),
         )
 
+    def slot_price(self, name: str) -> float | None:
+        """US dollars of a slot for an hour, by the pool's machines; None if unknown."""
+        status = self._machines(name)
+        return status.slot_price if status is not None else None
+
     def priorities(self, name: str) -> PriorityOrder:
         """How the pool's queue is ordered; by shares, without an order, if it is not there."""
         rules = self._rules.get(name)

@@ -58,6 +58,8 @@ class JobFacts(msgspec.Struct, frozen=True, kw_only=True):
     progress: float
     jobs_ahead: int = NO_ORDER
     """From 0; -1 where the scheduler knows no order."""
+    cost_per_hour: float | None = None
+    """US dollars of its slots at present; None if unknown."""
     is_limited: bool = False
     """Whether the caller may not see it: it has no name and no user, and its times and what
     belongs to stay hidden."""
@@ -197,7 +199,8 @@ class JobQueue:
             by_job.setdefault(allocation.request.job_id, []).append(allocation)
         async with self._db.acquire() as conn:
             known = await rows.list_jobs(conn, by_job)
-        found = [_facts(row, pool, by_job[row.job_id]) for row in known]
+        price = self._pools.slot_price(pool)
+        found = [_priced(_facts(row, pool, by_job[row.job_id]), price) for row in known]
         priorities = self._pools.priorities(pool)
         if priorities != "none":
             ordered = sorted(found, key=lambda job: job.order(priorities))
@@ -206,6 +209,12 @@ class JobQueue:
 
     def _shown(self, pool: str) -> list[Allocation]:
         return [a for a in self._live.values() if a.request.pool == pool and _is_shown(a)]
+
+
+def _priced(job: JobFacts, slot_price: float | None) -> JobFacts:
+    if slot_price is None:
+        return job
+    return msgspec.structs.replace(job, cost_per_hour=round(job.allocated_slots * slot_price, 4))
 
 
 def _limited(caller: Caller, job: JobFacts) -> JobFacts:
