@@ -207,7 +207,7 @@ class KubernetesContract:
         assert failure is not None
         assert failure.type == "not_placed"
         assert "within 1 s: 0/" in failure.message
-        assert "node affinity/selector" in failure.message
+        assert "node affinity" in failure.message
         await world.backend.forget_container(made.agent_id, made.container_id)
         await world.is_clean()
 
