@@ -84,6 +84,10 @@ def test_a_node_fits_or_the_reason_is_named(
     assert why(needs(**spec), node(**on)) == reason
 
 
+def test_a_long_selector_is_cut() -> None:
+    assert len(why(needs(nodeSelector={"k": "v" * 9999}), node())) < 400
+
+
 def test_usage_of_others_excludes_a_node_for_the_time_being() -> None:
     asks = needs(containers=[main({"memory": "10Gi"})])
     assert why(asks, node(), memory="6Gi") == ""

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from determined_master.domain.pods.placement import NodeFacts, pods_that_fit
 from determined_master.domain.pods.quantities import amount_text, greater, quantity, total
 
 AMOUNTS = st.dictionaries(
@@ -35,6 +36,12 @@ AMOUNTS = st.dictionaries(
         ("100n", "0.0000001"),
         ("-1", "-1"),
         (".5", "0.5"),
+        ("9" * 40 + "Ei", str(2**63 - 1)),
+        ("-9e99", str(1 - 2**63)),
+        ("0.0000000001", "0.000000001"),
+        ("1e-99", "0.000000001"),
+        ("0", "0"),
+        ("1000000000000000000", "1000000000000000000"),
     ],
 )
 def test_quantities_are_read_as_kubernetes_writes_them(text: object, value: str) -> None:
@@ -79,3 +86,18 @@ def test_a_sum_holds_no_less_than_the_greater_of_both(
     assert both.keys() == most.keys() == one.keys() | other.keys()
     assert all(both[r] >= most[r] for r in both)
     assert greater(other, one) == most
+
+
+@given(
+    st.from_regex(r"[0-9]{1,40}(\.[0-9]{1,40})?", fullmatch=True),
+    st.sampled_from(["", "n", "E", "Ei", "e99", "e-99"]),
+    st.sampled_from(["memory", "cpu"]),
+)
+def test_no_amount_breaks_the_arithmetic(number: str, suffix: str, resource: str) -> None:
+    amount = quantity(number + suffix)
+    assert 0 <= amount < 2**63
+    assert amount_text(resource, amount)
+    most = {resource: quantity("9e99")}
+    found = pods_that_fit({resource: amount}, NodeFacts(name="n", allocatable=most))
+    assert found is None or found >= 1
+    assert total([most, {resource: amount}])[resource] >= amount

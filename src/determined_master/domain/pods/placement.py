@@ -22,6 +22,7 @@ from determined_master.domain.pods.selection import (
 )
 
 MOST_REASONS = 4
+MOST_CHARACTERS = 300
 _CORDON = {"key": UNSCHEDULABLE, "effect": "NoSchedule"}
 
 
@@ -151,11 +152,17 @@ def _nodes(count: int) -> str:
 def _unselected(needs: PodNeeds, node: NodeFacts) -> Misfit | None:
     label = missing_label(needs.selector, node.labels)
     if label:
-        return Misfit(f"lacks the label {label}", f"lack the label {label}")
+        text = f"the label {_cut(label)}"
+        return Misfit(f"lacks {text}", f"lack {text}")
     if needs.terms is not None and not matches(needs.terms, node.labels, node.name):
-        text = f"not match the node affinity ({terms_text(needs.terms)})"
+        text = f"not match the node affinity ({_cut(terms_text(needs.terms))})"
         return Misfit(f"does {text}", f"do {text}")
     return None
+
+
+def _cut(text: str) -> str:
+    """A part of a user's pod spec, as much of it as fits a line."""
+    return text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]}…"
 
 
 def _tainted(needs: PodNeeds, node: NodeFacts) -> Misfit | None:

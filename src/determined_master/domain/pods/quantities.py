@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from decimal import Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any
 
 Amounts = Mapping[str, Decimal]
@@ -19,20 +19,21 @@ _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _BYTES = ("memory", "storage", "hugepages-")
 _ZERO = Decimal(0)
+_MOST = Decimal(2**63 - 1)
+_LEAST = Decimal("1e-9")
+_EXACT = Context(prec=120)
 
 
 def quantity(text: Any) -> Decimal:
-    """A number as Kubernetes writes it; 0 for other texts, which its API refuses."""
+    """A number as Kubernetes writes it; 0 for other texts, which its API refuses.
+
+    As there, it is at most 2^63 - 1, and rounded up to a nano, so that no arithmetic on it fails.
+    """
     found = _FORM.fullmatch(str(text).strip())
     if found is None:
         return _ZERO
-    number, suffix = Decimal(found[1]), found[2]
-    if suffix in _DECIMAL:
-        return number.scaleb(_DECIMAL[suffix])
-    if suffix in _BINARY:
-        return number * Decimal(2 ** _BINARY[suffix])
-    exponent = _EXPONENT.fullmatch(suffix)
-    return _ZERO if exponent is None else number.scaleb(int(exponent[1]))
+    value = max(-_MOST, min(_MOST, _scaled(Decimal(found[1]), found[2])))
+    return value.quantize(_LEAST, ROUND_CEILING, _EXACT).normalize(_EXACT)
 
 
 def amount_text(resource: str, amount: Decimal) -> str:
@@ -54,6 +55,15 @@ def total(parts: Iterable[Amounts]) -> dict[str, Decimal]:
 def greater(one: Amounts, other: Amounts) -> dict[str, Decimal]:
     """The greater amount of each resource."""
     return {r: max(one.get(r, _ZERO), other.get(r, _ZERO)) for r in {**one, **other}}
+
+
+def _scaled(number: Decimal, suffix: str) -> Decimal:
+    if suffix in _DECIMAL:
+        return number.scaleb(_DECIMAL[suffix], _EXACT)
+    if suffix in _BINARY:
+        return number * Decimal(2 ** _BINARY[suffix])
+    exponent = _EXPONENT.fullmatch(suffix)
+    return _ZERO if exponent is None else number.scaleb(int(exponent[1]), _EXACT)
 
 
 def _binary(amount: Decimal) -> str:
