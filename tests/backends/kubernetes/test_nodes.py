@@ -141,7 +141,7 @@ async def test_the_scheduler_sees_all_nodes_and_what_others_request_there() -> N
     assert found.nodes["west.a"].foreign == {"cpu": Decimal("2.5"), "pods": 2}
     assert found.nodes["west.a"].facts.labels == {"kind": "x"}
     assert found.nodes["west.b"].foreign == {}
-    board.set_foreign([asking("1500m", "a"), asking("1", "a")])
+    await board.set_foreign([usage_of(pod) for pod in pods])
     assert board.loads() is found
     board.put(node("a", labels={"kind": "y"}))
     assert board.loads().nodes["west.a"].facts.labels == {"kind": "y"}

@@ -88,7 +88,8 @@ class NodeBoard:
                 await asyncio.sleep(0)
         for uid in self._foreign.uids() - {pod.uid for pod in pods}:
             changed |= self._foreign.remove(uid)
-        self._loads = None
+        if changed:
+            self._loads = None
         await self._refresh_all(changed)
 
     def put_foreign(self, pod: PodUsage) -> None:
