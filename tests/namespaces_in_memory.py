@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from determined_master.domain.errors import PermissionDenied, Unavailable
 from determined_master.domain.machines.agent_switches import Switches
 from determined_master.domain.pods.placement import ClusterLoads
-from determined_master.ports import AgentSnapshot, NotConnected, Quota, StartOrder
+from determined_master.ports import AgentSnapshot, ClusterTrouble, NotConnected, Quota, StartOrder
 
 
 class ClusterInMemory:
@@ -60,6 +60,9 @@ class ClusterInMemory:
 
     def agents(self) -> Sequence[AgentSnapshot]:
         return self.nodes
+
+    def trouble(self) -> ClusterTrouble | None:
+        return None
 
     def loads(self) -> ClusterLoads:
         return ClusterLoads({})

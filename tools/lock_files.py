@@ -22,7 +22,7 @@ LOCKS: dict[str, tuple[str, ...]] = {
     WHOLE: ("--all-extras", "--group", "build"),
     "dev": ("--extra", "dev", "--group", "build"),
     "agent": ("--extra", "agent", "--extra", "storage"),
-    "master": ("--extra", "master", "--extra", "storage"),
+    "master": ("--extra", "master", "--extra", "storage", "--extra", "kubernetes"),
     "build": ("--only-group", "build"),
     "fuzz": ("--only-group", "fuzz"),
     "lock": ("--only-group", "lock"),

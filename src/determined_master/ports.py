@@ -211,6 +211,21 @@ class Namespaces(Protocol):
         """Create or change the quota `<namespace>-quota`."""
 
 
+class ClusterTrouble(msgspec.Struct, frozen=True):
+    """What keeps all pods of a Kubernetes cluster from starting."""
+
+    text: str
+    """For users."""
+    since: datetime
+    detail: str = ""
+    """In the words of the API server, for admins."""
+
+    def sentence(self, *, for_admin: bool = False) -> str:
+        """For people who wait."""
+        more = f": {self.detail}" if for_admin and self.detail else ""
+        return f"{self.text} since {self.since.strftime('%H:%M:%S UTC')}{more}"
+
+
 class KubernetesCluster(ClusterBackend, Namespaces, Protocol):
     """A Kubernetes cluster: its nodes are agents, and containers run on them as pods.
 
@@ -219,6 +234,9 @@ class KubernetesCluster(ClusterBackend, Namespaces, Protocol):
 
     def has(self, agent_id: str) -> bool:
         """Whether it is, or was, one of its nodes."""
+
+    def trouble(self) -> ClusterTrouble | None:
+        """What keeps every pod from starting at present; None for nothing."""
 
     def loads(self) -> ClusterLoads:
         """Its nodes, and the requests of pods there that are not this master's."""
@@ -288,6 +306,9 @@ class PodEvents(AgentEvents, Protocol):
 
     async def stored_output(self, task_id: str, container_id: str) -> StoredOutput:
         """How much of a container's output is stored."""
+
+    async def pod_evicted(self, agent_id: str, report: ContainerReport, reason: str) -> None:
+        """A container is asked to end, and not by this master."""
 
     async def note(self, note: TaskNote) -> None:
         """Write a line of the backend into a task's log; a line with a key is written once."""

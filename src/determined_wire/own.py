@@ -67,6 +67,13 @@ class PricedResourcePool(ResourcePool, frozen=True):
     max_cost_per_hour: Double | None = None
 
 
+class TroubledResourcePool(ResourcePool, frozen=True):
+    """A resource pool in a list whose Kubernetes cluster starts no pods at present, and why."""
+
+    trouble: str = ""
+    trouble_since: Timestamp | None = None
+
+
 class PricedJob(Job, frozen=True):
     """A job in a pool with machines on demand.
 

@@ -102,3 +102,19 @@ async def test_an_agent_does_not_write_the_log_of_another(world: World) -> None:
     for task in (names["task_id"], other["task_id"]):
         answer = await world.clients["admin"]("GET", f"/api/v1/tasks/{task}/logs?limit=100")
         assert b"forged" not in answer.body
+
+
+async def test_a_pod_that_is_evicted_preempts_its_own_trial_alone(world: World) -> None:
+    names = await running(world)
+    report = ContainerReport(names["container_id"], names["allocation_id"], "RUNNING")
+    await reports(world).pod_evicted("evil", report, "its pod is evicted")
+    live = world.services[LiveAllocations]
+    found = live.find(names["allocation_id"])
+    assert found is not None
+    assert found.preempt_reason is None
+    await reports(world).pod_evicted("a1", report, "its pod is evicted")
+    found = live.find(names["allocation_id"])
+    assert found is not None
+    assert found.preempt_reason == "its pod is evicted"
+    gone = ContainerReport(names["container_id"], "no-such.1", "RUNNING")
+    await reports(world).pod_evicted("a1", gone, "its pod is evicted")

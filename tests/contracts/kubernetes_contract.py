@@ -306,8 +306,10 @@ class KubernetesContract:
         await world.until(lambda: world.events.text(made.container_id), "its output")
         pod = world.backend.pod_of(made.container_id)
         assert pod is not None
+        assert world.events.evicted == {}
         await world.api.call("DELETE", f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}")
         await world.state(made.container_id, "TERMINATED")
+        assert "is evicted or deleted" in world.events.evicted[made.container_id]
         failure = world.events.reports[made.container_id].failure
         assert failure is not None
         assert (failure.type, pod.name in failure.message) == ("agent_failed", True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from typing import Any, List, Mapping
+import threading
+from typing import Any, Callable, List, Mapping, Optional
 
 from determined._constants import FORWARDED_SIGNALS
 from determined.exec._log import EntryFailed
@@ -15,10 +16,24 @@ NOT_EXECUTABLE = 126
 
 
 class Child:
-    """A running program. Signals that this process receives are forwarded to it."""
+    """A running program. Signals that this process receives are forwarded to it.
 
-    def __init__(self, command: List[str], env: Mapping[str, str]) -> None:
+    Args:
+        command: the program and its arguments.
+        env: all of its variables.
+        reprieve: for how many seconds the first SIGTERM waits, or until the program ends; called
+            in a thread when it comes.
+    """
+
+    def __init__(
+        self,
+        command: List[str],
+        env: Mapping[str, str],
+        reprieve: Optional[Callable[[], float]] = None,
+    ) -> None:
         self._pid = 0
+        self._reprieve = reprieve
+        self._has_ended = threading.Event()
         self._early: List[int] = []
         self.was_signaled = False
         """Whether a signal was forwarded to it."""
@@ -37,6 +52,7 @@ class Child:
             pid, status = os.waitpid(-1, 0)
             if pid == self._pid:
                 self._pid = 0
+                self._has_ended.set()
                 for signum in _signals():
                     signal.signal(signum, signal.SIG_DFL)
                 return exit_code(status)
@@ -49,6 +65,19 @@ class Child:
                 os.kill(pid, number)
 
     def _forward(self, number: int, _frame: Any) -> None:
+        if number == signal.SIGTERM and self._reprieve is not None:
+            reprieve, self._reprieve = self._reprieve, None
+            later = threading.Thread(target=self._forward_later, args=(number, reprieve))
+            later.daemon = True
+            later.start()
+        else:
+            self._forward_now(number)
+
+    def _forward_later(self, number: int, reprieve: Callable[[], float]) -> None:
+        if not self._has_ended.wait(reprieve()):
+            self._forward_now(number)
+
+    def _forward_now(self, number: int) -> None:
         self.was_signaled = True
         if self._pid:
             self.send(number)

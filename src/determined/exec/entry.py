@@ -24,7 +24,7 @@ from determined._constants import run_dir
 from determined._info import read_cluster_info, write_info
 from determined.common.api import errors
 from determined.common.api._task_session import TaskSession
-from determined.exec import launch
+from determined.exec import _reprieve, launch
 from determined.exec._container import (
     accelerators,
     context_directory,
@@ -101,7 +101,12 @@ def _run_trial(session: TaskSession) -> int:
     cluster = read_cluster_info(os.path.join(run_dir(), "info"))
     assert cluster is not None
     command = launch.prepare(cluster, env)
-    code = launch.run(command, env, lambda: accelerators.report(session, env, found))
+    code = launch.run(
+        command,
+        env,
+        lambda: accelerators.report(session, env, found),
+        lambda: _reprieve.seconds(session, env),
+    )
     launch.explain(command, code, cluster)
     return code
 

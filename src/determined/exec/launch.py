@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from typing import Any, Dict, List, Mapping, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Union
 
 from determined._constants import run_dir
 from determined._info import ClusterInfo, read_cluster_info
@@ -76,13 +76,19 @@ def is_trial_class(entrypoint: str) -> bool:
     return bool(colon and module and name) and letters <= _TRIAL_CLASS_LETTERS
 
 
-def run(command: List[str], env: Mapping[str, str], meanwhile: Any = None) -> int:
+def run(
+    command: List[str],
+    env: Mapping[str, str],
+    meanwhile: Any = None,
+    reprieve: Optional[Callable[[], float]] = None,
+) -> int:
     """Run a command; return its exit code, or 128 + n if signal n killed it.
 
     Args:
         meanwhile: called after the command has started.
+        reprieve: as in `Child`.
     """
-    child = Child(command, env)
+    child = Child(command, env, reprieve)
     if meanwhile is not None:
         meanwhile()
     return child.wait()

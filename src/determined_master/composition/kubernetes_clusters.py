@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from determined_master.backends.kubernetes.account import own_account
+from determined_master.backends.kubernetes.account import own_account, own_namespace, service_port
 from determined_master.backends.kubernetes.backend import KubernetesBackend
 from determined_master.backends.kubernetes.options import (
     ClusterOptions,
@@ -21,7 +21,7 @@ from determined_wire.settings_reader import SettingsError
 if TYPE_CHECKING:
     from determined_master.composition.backends import MasterBackends
     from determined_master.composition.foundation import Foundation
-    from determined_master.ports import KubernetesCluster, PodEvents
+    from determined_master.ports import ClusterTrouble, KubernetesCluster, PodEvents
     from determined_master.services.cluster.master import MasterFacts
     from determined_master.settings.managers import Manager
     from determined_master.settings.master import Settings
@@ -62,12 +62,19 @@ def pod_placements(base: Foundation, backends: MasterBackends) -> dict[str, PodP
     return found
 
 
+def pool_trouble(settings: Settings, backends: MasterBackends, pool: str) -> ClusterTrouble | None:
+    """What keeps all pods of a pool from starting at present; None for nothing."""
+    cluster = backends.every.clusters.get(settings.manager_of(pool).name)
+    return None if cluster is None else cluster.trouble()
+
+
 def _options(settings: Settings, manager: Manager, facts: MasterFacts) -> ClusterOptions:
     config = manager.config
     assert isinstance(config, KubernetesManager)
     is_first = manager.at == "root"
     return ClusterOptions(
         cluster_id=facts.cluster_id,
+        name=manager.name,
         master_id=facts.master_id,
         master=_address(settings, config, manager.at),
         pools=tuple(_pool(settings, p) for p in manager.pools),
@@ -95,8 +102,14 @@ def _address(settings: Settings, config: KubernetesManager, at: str) -> MasterAd
             port=config.determined_master_port or settings.port,
         )
     if config.master_service_name:
-        host = f"{config.master_service_name}.{config.default_namespace}.svc.cluster.local"
-        port = config.determined_master_port or settings.port
+        # The master's own namespace; a master outside of the cluster can only assume the tasks'.
+        namespace = own_namespace() or config.default_namespace
+        host = f"{config.master_service_name}.{namespace}.svc.cluster.local"
+        port = (
+            config.determined_master_port
+            or service_port(config.master_service_name)
+            or settings.port
+        )
         return MasterAddress(scheme=scheme, host=host, port=port)
     raise SettingsError(
         f"{at}.resource_manager.determined_master_host: must say where pods reach this master, "

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
-from determined_master.composition.kubernetes_clusters import pod_placements
+from determined_master.composition.kubernetes_clusters import pod_placements, pool_trouble
 from determined_master.composition.machine_providers import make_providers
 from determined_master.pools.loops import PoolLoops
 from determined_master.pools.recorder import Recorder
@@ -48,8 +49,9 @@ def build_queues(base: Foundation, backends: MasterBackends) -> Queues:
     loops = PoolLoops(configs, engine, agents, live, recorder.note, pods)
     dependencies = LoopDependencies(engine, db, live, agents, loops)
     machines = MachineLoops(settings.resource_pools, providers, dependencies)
-    pools = Pools(settings, backends.runner, live, providers, machines.status)
-    job_why = JobWhy(db, live, loops.decision, machines.status)
+    troubles = partial(pool_trouble, settings, backends)
+    pools = Pools(settings, backends.runner, live, providers, machines.status, troubles)
+    job_why = JobWhy(db, live, loops.decision, machines.status, troubles)
     return Queues(
         pools=pools,
         bindings=PoolBindings(db, pools),

@@ -18,6 +18,7 @@ class Recorder:
         self.reports: dict[str, ContainerReport] = {}
         """By container, the furthest that was told."""
         self.lines: dict[str, list[tuple[int, str]]] = {}
+        self.evicted: dict[str, str] = {}
         self.closed: set[str] = set()
         """Containers whose last line is stored."""
         self.notes: list[TaskNote] = []
@@ -65,6 +66,10 @@ class Recorder:
             return StoredOutput()
         last = max(at for at, _ in lines)
         return StoredOutput(last_seq=len(lines), first_at_us=lines[0][0], last_at_us=last)
+
+    async def pod_evicted(self, agent_id: str, report: ContainerReport, reason: str) -> None:
+        """Kept by container."""
+        self.evicted[report.container_id] = reason
 
     async def note(self, note: TaskNote) -> None:
         if note.key:

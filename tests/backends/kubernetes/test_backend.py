@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.backends.kubernetes.objects import options
 from tests.contracts.kubernetes_contract import KubernetesContract, World
 from tests.fake_kubernetes.kubelet import (
@@ -18,7 +19,10 @@ from tests.fake_kubernetes.kubelet import (
 )
 from tests.fake_kubernetes.server import FakeServer
 
+from determined_master import clock
+from determined_master.backends.kubernetes import presence
 from determined_master.backends.kubernetes.options import ClusterOptions, MasterAddress
+from determined_master.backends.kubernetes.priority_classes import PriorityClasses
 from determined_master.entropy import new_uuid
 from determined_master.ports import NotConnected
 from determined_master.services.containers.harness import pack
@@ -104,11 +108,50 @@ class TestOnAFakeCluster(KubernetesContract):
         with pytest.raises(NotConnected):
             await world.backend.start_container(made)
         await world.until(lambda: not any(a.is_connected for a in world.backend.agents()), "away")
+        away = world.backend.trouble()
+        assert away is not None
+        assert "the API server of the Kubernetes cluster does not answer since" in away.sentence()
+        assert "the server is broken" not in away.sentence()
         fake.server.broken = False
         await world.until(lambda: any(a.is_connected for a in world.backend.agents()), "back")
+        assert world.backend.trouble() is None
         await world.backend.start_container(made)
         await world.state(made.container_id, "TERMINATED")
         assert world.events.reports[made.container_id].exit_code == 0
+
+    async def test_a_default_namespace_that_is_missing_is_named_until_it_exists(
+        self, fake: FakeKubelet, master: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(presence, "UPKEEP_S", 0.1)
+        given = cluster_options(str(tmp_path / "kubeconfig"), "127.0.0.1", master)
+        given = replace(given, name="lab", default_namespace="research")
+        made = World(given, "any", 60.0, IMAGES_THAT_ARE_NOT_THERE)
+        await made.open()
+        await made.until(lambda: made.backend.trouble() is not None, "a trouble")
+        missing = made.backend.trouble()
+        assert missing is not None
+        assert "namespace 'research' does not exist in Kubernetes cluster 'lab'" in missing.text
+        await fake.server.store.put("namespaces", {"metadata": {"name": "research"}})
+        await made.until(lambda: made.backend.trouble() is None, "the namespace")
+        await made.close()
+
+    async def test_a_priority_class_goes_when_no_pod_has_had_it_for_a_while(
+        self, world: World, fake: FakeKubelet, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        at = [1000.0]
+        monkeypatch.setattr(clock, "monotonic_s", lambda: at[0])
+        classes = PriorityClasses(world.api, world.options.cluster_id)
+        await fake.server.store.put("priorityclasses", {"metadata": {"name": "of-others"}})
+        used, unused = await classes.ensure(40), await classes.ensure(41)
+        await classes.remove_unused([])
+        at[0] += 599.0
+        fresh = await classes.ensure(42)
+        at[0] += 2.0
+        await classes.remove_unused([used])
+        left = {i["metadata"]["name"] for i in fake.server.store.list("priorityclasses", None, {})}
+        assert left == {used, fresh, "of-others"}
+        assert await classes.ensure(41) == unused  # it is made again
+        assert fake.server.store.find("priorityclasses", "", unused) is not None
 
     async def test_changes_that_the_server_has_forgotten_are_listed_again(
         self, world: World, fake: FakeKubelet

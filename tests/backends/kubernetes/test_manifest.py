@@ -219,3 +219,24 @@ def test_a_pod_with_devices_tolerates_taints_named_for_them() -> None:
     assert built(1, gpus).pod["spec"]["tolerations"] == [ours]
     assert "tolerations" not in built(0, gpus).pod["spec"]
     assert "tolerations" not in built(1).pod["spec"]
+
+
+@pytest.mark.parametrize(
+    ("trial", "asked", "grace_s"),
+    [
+        ("8", None, 15),
+        ("8", 120, 120),
+        ("8", 3, 15),
+        ("8", 10**6, 3600),
+        ("8", "x", 15),
+        ("", 120, 15),
+    ],
+)
+def test_the_pod_spec_of_a_trial_may_give_it_more_time_to_save(
+    trial: str, asked: Any, grace_s: int
+) -> None:
+    own = {} if asked is None else {"spec": {"terminationGracePeriodSeconds": asked}}
+    made = built(pod=PodTerms(pool="default", trial_id=trial, pod_spec=own))
+    assert made.pod["spec"]["terminationGracePeriodSeconds"] == grace_s
+    save_s = variables(made).get("DET_EVICTION_SAVE_S")
+    assert save_s == (str(grace_s - 5) if trial else None)

@@ -50,6 +50,18 @@ def test_list_has_the_machines_of_a_pool_on_demand(
     assert row.endswith(f",g4dn.xlarge,1,5,{shown},1.50,large")
 
 
+def test_a_pool_whose_cluster_starts_no_pods_is_named_below_the_list(
+    det: Det, master: FakeMaster
+) -> None:
+    trouble = {"trouble": "the API server of k8s does not answer"}
+    since = {"troubleSince": "2026-01-30T10:20:30.123Z"}
+    page = canned.page("resourcePools", {**POOL, **trouble, **since})
+    master.routes[("GET", "/api/v1/resource-pools")] = (200, page)
+    said = det("rp", "list")
+    line = "gpus: the API server of k8s does not answer since 2026-01-30 10:20:30+0000"
+    assert said.err.strip() == line
+
+
 OFFERS = "/api/v1/resource-pools/gpus/offers"
 FOUND = {
     "resourcePoolName": "gpus",

@@ -128,6 +128,69 @@ def test_a_signal_is_handed_on(task: Task, master: MasterDouble, python: str) ->
     assert p.returncode == 5
 
 
+SAVES = """
+import os, signal, sys, threading
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(5))
+print("ready", flush=True)
+for line in sys.stdin:
+    sys.exit(int(line))
+"""
+
+
+def evicted(task: Task, python: str, save_s: int) -> subprocess.Popen[str]:
+    """A trial in a pod, whose program ends by a line of its input, or with 5 by a signal."""
+    task.config["entrypoint"] = [python, "-S", "-c", SAVES]
+    command = [python, "-S", "-m", "determined.exec.entry", "trial"]
+    env = {"DET_EVICTION_SAVE_S": str(save_s)}
+    p = task.start(command, stdin=subprocess.PIPE, env=env)
+    assert p.stdout is not None
+    assert p.stdout.readline() == "ready\n"
+    p.send_signal(signal.SIGTERM)
+    return p
+
+
+def test_an_evicted_trial_that_was_preempted_gets_its_time(
+    task: Task, master: MasterDouble, python: str
+) -> None:
+    master.preempt.set()
+    p = evicted(task, python, save_s=60)
+    assert p.stderr is not None
+    assert any(
+        "the trial has 60 s to save its work" in line for line in iter(p.stderr.readline, "")
+    )
+    p.communicate("0\n", timeout=60)
+    assert p.returncode == 0
+
+
+def test_an_evicted_trial_is_signalled_when_its_time_is_over(
+    task: Task, master: MasterDouble, python: str
+) -> None:
+    master.preempt.set()
+    p = evicted(task, python, save_s=1)
+    p.wait(60)
+    assert p.returncode == 5
+    p.communicate()
+
+
+def test_a_trial_that_is_killed_and_not_preempted_is_signalled_soon(
+    task: Task, master: MasterDouble, python: str
+) -> None:
+    p = evicted(task, python, save_s=3000)
+    p.wait(60)
+    assert p.returncode == 5
+    p.communicate()
+
+
+def test_a_trial_is_signalled_where_the_master_does_not_answer(
+    task: Task, master: MasterDouble, python: str
+) -> None:
+    master.on("GET", "/signals/preemption$", (500, {}))
+    p = evicted(task, python, save_s=3000)
+    p.wait(60)
+    assert p.returncode == 5
+    p.communicate()
+
+
 @covers("experiment-config 3.startup_hook")
 def test_hooks_are_sourced_before_the_rendezvous(
     task: Task, master: MasterDouble, python: str

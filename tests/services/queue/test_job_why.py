@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
+from tests.domain.builders import T0
 from tests.provision.machine_world import World, started
 
 from determined_master.domain.access.rules import Caller
+from determined_master.ports import ClusterTrouble
 from determined_master.services.queue.job_why import JobWhy
 from determined_master.store.db import Database
 
@@ -34,6 +36,23 @@ async def test_a_providers_error_text_is_shown_to_admins_only(
     assert logged is not None
     assert short in logged, "logs are read by others too"
     assert QUOTA not in logged
+
+
+async def test_an_api_server_that_is_away_comes_first_and_since_when(
+    pool: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch)
+    task = world.submit()
+    await world.pool.tick()
+    away = ClusterTrouble("the API server of Kubernetes does not answer", T0, "10.0.0.1 refused")
+    for decision in (None, world.pool.decision):
+        why = JobWhy(
+            pool, world.live, lambda name, d=decision: d, lambda name: None, lambda name: away
+        )
+        shown = (await why.why(USER, task)).text
+        assert shown.startswith("the API server of Kubernetes does not answer since 00:00:00 UTC")
+        assert "10.0.0.1" not in shown
+        assert "10.0.0.1 refused" in (await why.why(ADMIN, task)).text
 
 
 async def test_a_task_that_has_its_slots_and_does_not_start_is_named(

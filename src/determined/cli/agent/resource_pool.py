@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any, Dict, List, Optional
 from urllib.parse import quote
 
@@ -106,6 +107,10 @@ def list_pools(args: argparse.Namespace) -> None:
         show.as_json(found)
     else:
         show.table(_HEADERS, [_row(pool) for pool in found], args.csv)
+        for pool in found:
+            if pool.get("trouble"):
+                since = show.instant(pool.get("troubleSince"))
+                print(f"{pool['name']}: {pool['trouble']} since {since}", file=sys.stderr)
 
 
 _OFFER_HEADERS = (

@@ -71,9 +71,14 @@ def _pool(pool: PoolFacts) -> ResourcePool:
         resource_manager_metadata=pool.metadata,
         cluster_name=pool.cluster_name,
     )
+    fields = {name: getattr(shown, name) for name in shown.__struct_fields__}
+    if pool.trouble is not None:
+        troubled = own.TroubledResourcePool(
+            **fields, trouble=pool.trouble.text, trouble_since=pool.trouble.since
+        )
+        return ready(ResourcePool, encode(troubled))
     if pool.machines is None:
         return shown
-    fields = {name: getattr(shown, name) for name in shown.__struct_fields__}
     fields |= machine_fields(pool.machines, details)
     priced = own.PricedResourcePool(
         **fields,

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import base64
 import binascii
+import os
 from pathlib import Path
 
 import msgspec
 
 TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
+
+
+NAMESPACE = TOKEN.with_name("namespace")
 
 
 class _Claims(msgspec.Struct):
@@ -25,3 +29,20 @@ def own_account(token_file: Path = TOKEN) -> str:
         return ""
     kind, _, account = subject.partition("system:serviceaccount:")
     return account.replace(":", "/") if account and not kind else ""
+
+
+def own_namespace(file: Path = NAMESPACE) -> str:
+    """The namespace of the master's own pod; empty outside of a cluster."""
+    try:
+        return file.read_text().strip()
+    except OSError:
+        return ""
+
+
+def service_port(name: str) -> int:
+    """The first port of a Service of the pod's own namespace; 0 where it is not known.
+
+    Kubernetes sets a variable for each Service that is older than the pod.
+    """
+    word = os.environ.get(f"{name.upper().replace('-', '_')}_SERVICE_PORT", "")
+    return int(word) if word.isascii() and word.isdigit() else 0

@@ -29,6 +29,7 @@ from determined_master.backends.kubernetes.pod_board import PodBoard
 from determined_master.backends.kubernetes.pod_state import Observed, observe
 from determined_master.backends.kubernetes.presence import Boards, Presence
 from determined_master.backends.kubernetes.priority_classes import PriorityClasses
+from determined_master.backends.kubernetes.upkeep import Upkeep
 from determined_master.domain.machines.agent_switches import Switches
 from determined_master.domain.pods.limit_ranges import LimitRangeBoard
 from determined_master.domain.pods.placement import ClusterLoads
@@ -36,6 +37,7 @@ from determined_master.domain.pods.quota_board import QuotaBoard
 from determined_master.domain.pods.rejections import is_over_quota, refusal
 from determined_master.ports import (
     AgentSnapshot,
+    ClusterTrouble,
     NotConnected,
     PodEvents,
     StartOrder,
@@ -85,6 +87,15 @@ class KubernetesBackend(NamespaceCalls):
             self._api,
             events,
             Boards(self._nodes, self._pods, self._quotas, self._ranges),
+            Upkeep(
+                f"Kubernetes cluster {options.name!r}"
+                if options.name
+                else "the Kubernetes cluster",
+                self._api,
+                options.default_namespace,
+                self._classes,
+                self._pods.priority_classes,
+            ),
             self._times,
             node_wait_s,
         )
@@ -117,6 +128,10 @@ class KubernetesBackend(NamespaceCalls):
     def agents(self) -> Sequence[AgentSnapshot]:
         """The nodes that serve a pool."""
         return self._nodes.snapshots()
+
+    def trouble(self) -> ClusterTrouble | None:
+        """What keeps every pod from starting at present; None for nothing."""
+        return self._presence.trouble
 
     def loads(self) -> ClusterLoads:
         """The nodes, the requests of pods there that are not this master's, and the quotas."""

@@ -62,6 +62,12 @@ class Objects(msgspec.Struct, frozen=True):
         return {**self.secret, "metadata": meta}
 
 
+MAX_GRACE_S = 3600
+"""A kill of a program that ignores its signal may take as long."""
+SAVE_MARGIN_S = 5
+"""Between the signal to a trial's program and the kill, where its pod is evicted."""
+
+
 class Extras(msgspec.Struct, frozen=True):
     """The parts of a pod that no order contains."""
 
@@ -94,6 +100,9 @@ def build(order: StartOrder, options: ClusterOptions, extras: Extras) -> Objects
     own = split_user_pod(terms.pod_spec)
     _check_own(own, namespace, options)
     variables = environment(order, options)
+    if terms.trial_id:
+        grace_s = grace_of(order, own.spec, extras.grace_s)
+        variables["DET_EVICTION_SAVE_S"] = str(max(0, grace_s - SAVE_MARGIN_S))
     owned_by_root = root_files(spec)
     metadata = {
         "name": name,
@@ -218,7 +227,7 @@ def _pod_spec(
         **own.spec,
         **({"tolerations": tolerations} if tolerations else {}),
         "restartPolicy": "Never",
-        "terminationGracePeriodSeconds": extras.grace_s,
+        "terminationGracePeriodSeconds": grace_of(order, own.spec, extras.grace_s),
         "hostNetwork": spec.network_mode == "host",
         "affinity": with_node(own.spec.get("affinity"), node),
         "initContainers": [*own.init_containers, init],
@@ -234,6 +243,14 @@ def _pod_spec(
     if options.default_scheduler:
         found.setdefault("schedulerName", options.default_scheduler)
     return found
+
+
+def grace_of(order: StartOrder, spec: Json, least_s: int) -> int:
+    """Seconds between the termination signal and the kill; a trial's pod spec may give more."""
+    asked = spec.get("terminationGracePeriodSeconds")
+    if order.pod is None or not order.pod.trial_id or not isinstance(asked, int):
+        return least_s
+    return min(max(least_s, asked), MAX_GRACE_S)
 
 
 def _device_tolerations(order: StartOrder, options: ClusterOptions) -> list[Json]:

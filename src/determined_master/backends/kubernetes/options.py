@@ -46,6 +46,8 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Prefix of an agent's id before its node's name: several clusters may have equal names."""
     kubeconfig_path: str = ""
     """Empty for the account of the master's own pod."""
+    name: str = ""
+    """Of the cluster, for people."""
     default_namespace: str = "default"
     slot_type: SlotType = "cuda"
     cpu_per_slot: float = 1.0

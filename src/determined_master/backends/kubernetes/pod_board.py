@@ -87,6 +87,11 @@ class PodBoard:
         """Of all pods, including deleted ones that are not forgotten."""
         return {e.seen.uid for e in self._entries.values()}
 
+    def priority_classes(self) -> set[str]:
+        """The names of the PriorityClasses that pods have."""
+        specs = (e.raw.get("spec") or {} for e in self._entries.values())
+        return {str(spec.get("priorityClassName") or "") for spec in specs} - {""}
+
     def reports_on(self, node: str) -> tuple[ContainerReport, ...]:
         """The known containers that were planned for a node."""
         return tuple(e.report for e in self._entries.values() if e.seen.node == node)
@@ -131,7 +136,9 @@ class PodBoard:
         """Whether the grace period of a signalled program has passed."""
         now_s = clock.monotonic_s()
         if entry.ends_at_s is None:
-            entry.ends_at_s = now_s + self._times.grace_s + KILL_S
+            spec = (entry.raw or {}).get("spec") or {}
+            own_s = int(spec.get("terminationGracePeriodSeconds") or 0)
+            entry.ends_at_s = now_s + max(self._times.grace_s, own_s) + KILL_S
         return now_s >= entry.ends_at_s
 
     def removed(self, seen: Observed) -> None:

@@ -64,6 +64,8 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
 
     Older kubelets report that as its end: its program may still run.
     """
+    is_evicted: bool
+    """Its pod is deleted, by whomever, while its program runs."""
     created_at: datetime | None
     waits_for: str
     """Why it is not placed, in Kubernetes' text."""
@@ -106,6 +108,7 @@ def observe(pod: Json, now: datetime) -> Observed | None:
         has_output="running" in main or "terminated" in main,
         is_stopped="terminated" in main or status.get("phase") in ("Failed", "Succeeded"),
         is_ending="running" in main and _is_past_deadline(status),
+        is_evicted="running" in main and bool(meta.get("deletionTimestamp")),
         created_at=instant(meta.get("creationTimestamp")),
         waits_for="" if is_scheduled else _condition(status, "PodScheduled"),
         is_unschedulable=not is_scheduled and _is_unschedulable(status),

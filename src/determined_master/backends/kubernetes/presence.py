@@ -23,7 +23,8 @@ from determined_master.backends.kubernetes.log.pod_events import PodEventNotes
 from determined_master.backends.kubernetes.node_board import NodeBoard
 from determined_master.backends.kubernetes.options import ClusterOptions, Times
 from determined_master.backends.kubernetes.pod_board import PodBoard
-from determined_master.backends.kubernetes.pod_state import observe
+from determined_master.backends.kubernetes.pod_state import Observed, observe
+from determined_master.backends.kubernetes.upkeep import Upkeep
 from determined_master.backends.kubernetes.watch import (
     ObjectChanged,
     ObjectsListed,
@@ -33,11 +34,12 @@ from determined_master.backends.kubernetes.watch import (
 )
 from determined_master.domain.pods.limit_ranges import LimitRangeBoard
 from determined_master.domain.pods.quota_board import QuotaBoard
-from determined_master.ports import PodEvents
+from determined_master.ports import ClusterTrouble, PodEvents
 
 log = logging.getLogger(__name__)
 
 TICK_S = 1.0
+UPKEEP_S = 60.0
 NEEDED = frozenset({"nodes", "pods", "foreign pods"})
 """Nothing is planned while one of them is not known."""
 
@@ -61,12 +63,14 @@ class Presence:
         api: KubernetesApi,
         events: PodEvents,
         boards: Boards,
+        upkeep: Upkeep,
         times: Times,
         node_wait_s: float = 25.0,
     ) -> None:
         self._options = options
         self._api = api
         self._events = events
+        self._upkeep = upkeep
         self._nodes = boards.nodes
         self._pods = boards.pods
         self._rules: Mapping[str, QuotaBoard | LimitRangeBoard] = {
@@ -81,14 +85,22 @@ class Presence:
         self._joined: set[str] = set()
         self._away: dict[str, float] = {}
         """By node that is not ready or does not exist: the seconds until it is given up."""
+        self._outage: ClusterTrouble | None = None
         self._unknown: set[str] = set()
         """Kinds of objects that the master plans without, and has said so."""
+        self._evicted: set[str] = set()
+        """Uids of pods whose eviction was reported."""
         self._notes = PodEventNotes(boards.pods, events)
 
     @property
     def is_reachable(self) -> bool:
         """Whether the cluster is followed now."""
         return self._listed == NEEDED
+
+    @property
+    def trouble(self) -> ClusterTrouble | None:
+        """What keeps every pod from starting at present."""
+        return self._outage or self._upkeep.trouble
 
     async def run(self, expected: Mapping[str, str]) -> None:
         """Follow the cluster until cancelled.
@@ -98,6 +110,8 @@ class Presence:
         """
         self._listed.clear()
         self._joined.clear()
+        self._evicted.clear()
+        self._note_outage("it has not answered yet")
         self._nodes.set_reachable(is_reachable=False)
         self._away = dict.fromkeys(expected, self._node_wait_s)
         selector = {"labelSelector": f"{names.CLUSTER}={self._options.cluster_id}"}
@@ -117,6 +131,7 @@ class Presence:
                     "foreign pods", "/api/v1/pods", others, self._on_foreign, usage_of
                 ),
                 lambda: self._every(TICK_S, self._tick),
+                lambda: self._every(UPKEEP_S, self._upkeep.run),
             ):
                 group.create_task(_forever(work, self._times))
 
@@ -150,20 +165,28 @@ class Presence:
         if what in self._listed or not self._joined:
             log.warning("Kubernetes is not reached: %s", lost.reason, extra={"objects": what})
         if what in NEEDED:
+            self._note_outage(lost.reason)
             self._listed.discard(what)
             for name in self._joined:  # it may disappear unseen
                 self._away.setdefault(name, self._node_wait_s)
             self._joined.clear()
             self._nodes.set_reachable(is_reachable=False)
 
+    def _note_outage(self, reason: str) -> None:
+        """Since when it lasts stays, and the last reason."""
+        since = clock.now() if self._outage is None else self._outage.since
+        text = f"the API server of {self._upkeep.cluster} does not answer"
+        self._outage = ClusterTrouble(text, since, reason)
+
     async def _every(self, pause_s: float, work: Callable[[], Awaitable[None]]) -> None:
         while True:
+            is_due = self.is_reachable
             try:
-                if self.is_reachable:
+                if is_due:
                     await work()
             except (KubernetesUnreachable, KubernetesRefused) as error:
                 log.warning("Kubernetes: %s", error)
-            await asyncio.sleep(pause_s)
+            await asyncio.sleep(pause_s if is_due else TICK_S)
 
     async def _on_nodes(self, change: ObjectsListed | ObjectChanged) -> None:
         if isinstance(change, ObjectsListed):
@@ -190,13 +213,22 @@ class Presence:
                 self._pods.removed(seen)
             else:
                 self._pods.note(seen, change.item)
+                await self._note_eviction(seen)
                 await self._notes.match({seen.uid})
         self._nodes.set_own_slots(self._pods.own_slots())
+
+    async def _note_eviction(self, seen: Observed) -> None:
+        """Let a task save its work: its program gets its time from now on."""
+        if seen.is_evicted and seen.uid not in self._evicted:
+            self._evicted.add(seen.uid)
+            reason = f"its pod {seen.namespace}/{seen.name} is evicted or deleted"
+            await self._events.pod_evicted(seen.node, seen.report, reason)
 
     async def _update_nodes(self) -> None:
         """Report new nodes, and record lost ones."""
         if not self.is_reachable:
             return
+        self._outage = None
         self._nodes.set_reachable(is_reachable=True)
         ready = {s.id: s for s in self._nodes.snapshots() if s.is_connected}
         for name in self._joined - ready.keys():

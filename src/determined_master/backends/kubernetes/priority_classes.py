@@ -6,20 +6,25 @@ They never make Kubernetes preempt: the pools' planner decides about preemption.
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 
+from determined_master import clock
 from determined_master.backends.kubernetes import names
 from determined_master.backends.kubernetes.client import KubernetesApi, KubernetesRefused
 
 log = logging.getLogger(__name__)
 
 _PATH = "/apis/scheduling.k8s.io/v1/priorityclasses"
+UNUSED_S = 600.0
+"""How long a class stays that no pod has: the pod for which it was made may be on its way."""
 
 
 class PriorityClasses:
     def __init__(self, api: KubernetesApi, cluster_id: str) -> None:
         self._api = api
         self._cluster_id = cluster_id
-        self._made: set[str] = set()
+        self._used_at: dict[str, float] = {}
+        """By class that exists: when it was used last, by the monotonic clock."""
         self._is_forbidden = False
 
     async def ensure(self, priority: int | None) -> str:
@@ -31,7 +36,8 @@ class PriorityClasses:
         if priority is None or self._is_forbidden:
             return ""
         name = f"determined-priority-{priority}"
-        if name in self._made:
+        if name in self._used_at:
+            self._used_at[name] = clock.monotonic_s()
             return name
         body = {
             "apiVersion": "scheduling.k8s.io/v1",
@@ -49,5 +55,30 @@ class PriorityClasses:
                 self._is_forbidden = True
                 log.warning("pods get no priority classes: %s", error)
                 return ""
-        self._made.add(name)
+        self._used_at[name] = clock.monotonic_s()
         return name
+
+    async def remove_unused(self, used: Collection[str]) -> None:
+        """Remove the classes of this master that no pod has had for ten minutes.
+
+        Args:
+            used: those that pods have at present.
+
+        Raises:
+            Unreachable: the API server does not answer.
+        """
+        now = clock.monotonic_s()
+        query = {"labelSelector": f"{names.CLUSTER}={self._cluster_id}"}
+        try:
+            listed = await self._api.call("GET", _PATH, query=query)
+            for item in listed.get("items") or ():
+                name = str(item["metadata"]["name"])
+                # One of an earlier leader counts from now on.
+                since = self._used_at.setdefault(name, now)
+                if name in used:
+                    self._used_at[name] = now
+                elif now - since >= UNUSED_S:
+                    del self._used_at[name]
+                    await self._api.call("DELETE", f"{_PATH}/{name}")
+        except KubernetesRefused as error:
+            log.debug("unused priority classes stay: %s", error)

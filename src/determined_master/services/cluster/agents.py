@@ -115,6 +115,20 @@ class AgentReports:
                 log.info("not preempted: %s", error, extra={"allocation": allocation.id})
         self._trigger_planning(agent.pool)
 
+    async def pod_evicted(self, agent_id: str, report: ContainerReport, reason: str) -> None:
+        """Preempt the task if it can save its work; it starts again, uncounted."""
+        live = self._live.find(report.allocation_id)
+        if live is None or not live.request.is_preemptible:
+            return
+        if not _has(agent_id, live, report.container_id):
+            return
+        cause = Occurrence("pod evicted", report.container_id)
+        event = alloc.PreemptRequested(reason=reason)
+        try:
+            await self._engine.post(ALLOCATION, AllocationId(live.id), event, cause=cause)
+        except DetError as error:
+            log.info("not preempted: %s", error, extra={"allocation": live.id})
+
     async def store_logs(self, agent_id: str, batch: LogBatch) -> int:
         """Store lines; returns the number of the last one stored.
 

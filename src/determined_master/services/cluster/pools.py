@@ -23,7 +23,12 @@ if TYPE_CHECKING:
     from determined_master.domain.machines.scaling import MachineType
     from determined_master.domain.machines.status import MachineStatus
     from determined_master.pools.live import LiveAllocations
-    from determined_master.ports import AgentSnapshot, ClusterBackend, MachineProvider
+    from determined_master.ports import (
+        AgentSnapshot,
+        ClusterBackend,
+        ClusterTrouble,
+        MachineProvider,
+    )
     from determined_master.settings.master import Settings
     from determined_master.settings.pools import ResourcePool, Scheduler
     from determined_master.settings.provider import Provider
@@ -55,6 +60,8 @@ class PoolFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Of its resource manager, whose metadata are `metadata`."""
     metadata: Mapping[str, str]
     machines: PoolMachines | None = None
+    trouble: ClusterTrouble | None = None
+    """What keeps all of its pods from starting at present."""
     """Of a pool that has machines on demand."""
 
 
@@ -89,6 +96,7 @@ class Pools:
         live: LiveAllocations,
         providers: Mapping[str, MachineProvider] = NO_PROVIDERS,
         machines: Callable[[str], MachineStatus | None] = lambda pool: None,
+        troubles: Callable[[str], ClusterTrouble | None] = lambda pool: None,
     ) -> None:
         """
         Args:
@@ -97,8 +105,10 @@ class Pools:
             live: what runs.
             providers: of the pools that have machines on demand.
             machines: the state of a pool's machines.
+            troubles: what keeps all pods of a pool from starting; None for nothing.
         """
         self._machines = machines
+        self._troubles = troubles
         self._settings = settings
         owners = [(manager, pool) for manager in settings.managers for pool in manager.pools]
         self._rules = {pool.pool_name: pool_rules(settings, pool) for _, pool in owners}
@@ -140,6 +150,7 @@ class Pools:
                     cluster_name=manager.name,
                     metadata=manager.metadata,
                     machines=self._machines_of(pool),
+                    trouble=self._troubles(pool.pool_name),
                 )
             )
         return found

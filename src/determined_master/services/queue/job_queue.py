@@ -146,7 +146,7 @@ class JobQueue:
                 found = await rows.list_jobs(conn, [job_id])
         for row in found:
             if shown:
-                return _facts(row, row.resource_pool or shown[0].request.pool, shown)
+                return self._facts(row, row.resource_pool or shown[0].request.pool, shown)
             if row.resources is not None and row.state not in TERMINAL | LEAVING:
                 return _facts_at_rest(row)
         raise NotFound(f"job {job_id} not found")
@@ -157,7 +157,7 @@ class JobQueue:
         if not own:
             return None
         request = own[0].request
-        state: JobState = "QUEUED" if all(a.state == "PENDING" for a in own) else "SCHEDULED"
+        state: JobState = "SCHEDULED" if any(map(self._is_scheduled, own)) else "QUEUED"
         priorities = self._pools.priorities(request.pool)
         if priorities == "none":
             return JobSummary(state, NO_ORDER)
@@ -181,7 +181,7 @@ class JobQueue:
         for name in names:
             days = {str(day): seconds for pool, day, seconds in waits if pool == name}
             days.setdefault(str(today), 0.0)
-            scheduled = {a.request.job_id for a in self._shown(name) if a.state != "PENDING"}
+            scheduled = {a.request.job_id for a in self._shown(name) if self._is_scheduled(a)}
             everybody = {a.request.job_id for a in self._shown(name)}
             found.append(
                 PoolStats(
@@ -200,12 +200,23 @@ class JobQueue:
         async with self._db.acquire() as conn:
             known = await rows.list_jobs(conn, by_job)
         price = self._pools.slot_price(pool)
-        found = [_priced(_facts(row, pool, by_job[row.job_id]), price) for row in known]
+        found = [_priced(self._facts(row, pool, by_job[row.job_id]), price) for row in known]
         priorities = self._pools.priorities(pool)
         if priorities != "none":
             ordered = sorted(found, key=lambda job: job.order(priorities))
             return [msgspec.structs.replace(job, jobs_ahead=n) for n, job in enumerate(ordered)]
         return sorted(found, key=lambda job: (job.submitted_at, job.job_id))
+
+    def _is_scheduled(self, allocation: Allocation) -> bool:
+        """Whether it has its slots. A pod has them once Kubernetes has placed it."""
+        if allocation.state == "ASSIGNED":
+            return not self._pools.is_kubernetes(allocation.request.pool)
+        return allocation.state != "PENDING"
+
+    def _facts(self, row: rows.JobRow, pool: str, allocations: Sequence[Allocation]) -> JobFacts:
+        facts = _facts(row, pool, allocations)
+        is_scheduled = any(map(self._is_scheduled, allocations))
+        return msgspec.structs.replace(facts, is_scheduled=is_scheduled)
 
     def _shown(self, pool: str) -> list[Allocation]:
         return [a for a in self._live.values() if a.request.pool == pool and _is_shown(a)]

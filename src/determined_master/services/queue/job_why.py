@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from determined_master.domain.machines.status import MachineStatus
     from determined_master.pools.live import LiveAllocations
     from determined_master.pools.loop import PoolDecision
+    from determined_master.ports import ClusterTrouble
     from determined_master.store.db import Database
 
 MIN_PROGRESS = 0.02
@@ -52,7 +53,8 @@ class JobWhy:
         db: Database,
         live: LiveAllocations,
         decision: Callable[[str], PoolDecision | None],
-        machines: Callable[[str], MachineStatus | None] = lambda db: None,
+        machines: Callable[[str], MachineStatus | None] = lambda pool: None,
+        troubles: Callable[[str], ClusterTrouble | None] = lambda pool: None,
     ) -> None:
         """
         Args:
@@ -60,11 +62,13 @@ class JobWhy:
             live: what waits and runs.
             decision: the last one of a pool.
             machines: the state of a pool's machines; None for a pool without.
+            troubles: what keeps all pods of a pool from starting; None for nothing.
         """
         self._db = db
         self._live = live
         self._decision = decision
         self._machines = machines
+        self._troubles = troubles
 
     async def why(self, caller: Caller, id: str) -> JobExplanation:
         """What holds a job.
@@ -92,15 +96,18 @@ class JobWhy:
         request = (waiting or found)[0].request
         if not waiting:
             return _state(request.job_id, request.pool, found, _placed(found))
+        for_admin = access.can(caller, "configure", "cluster")
         decision = self._decision(request.pool)
         if decision is None:
             text = (
                 f"no decision has been made for pool {request.pool!r}: the master has only just "
                 "begun to lead, or the pool is not in its settings any more"
             )
+            trouble = self._troubles(request.pool)
+            if trouble is not None:
+                text = trouble.sentence(for_admin=for_admin)
             return _state(request.job_id, request.pool, found, text)
         ends = await self._ends(decision.view)
-        for_admin = access.can(caller, "configure", "cluster")
         for allocation in waiting[:20]:
             why = await asyncio.to_thread(
                 explain, decision.view, decision.plan, allocation.id, ends
@@ -125,6 +132,9 @@ class JobWhy:
         return None if why is None else self._with_machines(sentence(why), decision.view.pool)
 
     def _with_machines(self, text: str, pool: str, for_admin: bool = False) -> str:
+        trouble = self._troubles(pool)
+        if trouble is not None:
+            return f"{trouble.sentence(for_admin=for_admin)}; {text}"
         status = self._machines(pool)
         reason = "" if status is None else status.sentence(for_admin=for_admin)
         return f"{text}; {reason}" if reason else text
