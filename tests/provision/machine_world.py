@@ -54,7 +54,8 @@ class World:
     type = TYPE
 
     def __init__(self, db: Database, patch: pytest.MonkeyPatch, **more: Any) -> None:
-        """`more`: limits, and `patience`."""
+        """`more`: limits, `patience`, and `provider` in place of a cloud in memory."""
+        self._provider = more.pop("provider", None)
         self.now, self.jumped = T0, timedelta(0)
         patch.setattr(clock, "now", lambda: self.now)
         patch.setattr(clock, "monotonic_s", self._passed_s)
@@ -71,7 +72,7 @@ class World:
     def begin(self) -> None:
         """A master that was started again, on the same rows and in the same cloud."""
         self.records = MachineRecords(self._db, "default", self.size.slots)
-        self.fleet = Fleet("default", self.provider(), self.records)
+        self.fleet = Fleet("default", self._provider or self.provider(), self.records)
         engine: Any = self.engine
         rules = Rules(machines=self.size)
         self.pool = PoolLoop(PoolConfig("default", rules), engine, lambda: self.agents, self.live)

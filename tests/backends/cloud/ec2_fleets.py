@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from moto.core.responses import ActionResult
+from moto.ec2.exceptions import EC2ClientError
 from moto.ec2.responses.fleets import Fleets
 
 OfferKey = tuple[str, str, str]
@@ -25,6 +26,8 @@ class FleetRules:
         """How many more instances an offer has; any number for others."""
         self.answers: dict[str, dict[str, Any]] = {}
         """By client token."""
+        self.loses_answers = False
+        """Whether fleets start machines, and the answer says that something went wrong."""
 
 
 def install(rules: FleetRules, take: Any, patch: pytest.MonkeyPatch) -> None:
@@ -34,6 +37,8 @@ def install(rules: FleetRules, take: Any, patch: pytest.MonkeyPatch) -> None:
         token = self._get_param("ClientToken")
         if token not in rules.answers:
             rules.answers[token] = _started(self, rules, take)
+        if rules.loses_answers:
+            raise EC2ClientError("InternalError", "An internal error has occurred")
         return ActionResult(rules.answers[token])
 
     patch.setattr(Fleets, "create_fleet", create_fleet)
