@@ -151,7 +151,17 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"instance_types": ["g5.xlarge", "g6.xlarge"], "price_per_hour": 1.0},
-        "price_per_hour: is the price of one instance type, and there are several",
+        "price_per_hour: is the price of one instance type, and there are several: give prices",
+    ),
+    ({"prices": {"g5.xlarge": 1}}, "prices.g5.xlarge: is no machine type of this pool, which has"),
+    (
+        {"prices": {"g4dn.metal": "1"}},
+        "prices.g4dn.metal: must be dollars an hour, a number, but found '1'",
+    ),
+    ({"prices": {"g4dn.metal": -1}}, "prices.g4dn.metal: must be from 0 to 10000 dollars but"),
+    (
+        {"prices": {"g4dn.metal": {"monthly": 9}}},
+        "prices.g4dn.metal.monthly: unknown option; prices are of on_demand and spot",
     ),
     (
         {"subnet_ids": [f"subnet-{n}" for n in range(31)], "spot": "prefer"},
@@ -186,6 +196,25 @@ def test_a_budget_lowers_the_maximum_by_the_price_of_the_dearest_type(
 ) -> None:
     found = aws(tmp_path, instance_types=["g5.xlarge", "g6.xlarge"], **options)
     assert found.max_machines == machines
+
+
+def test_given_prices_take_the_place_of_list_prices(tmp_path: Path) -> None:
+    found = aws(
+        tmp_path,
+        instance_types=["p9.huge", "g5.xlarge", "g6.xlarge"],
+        instance_slots=1,
+        prices={"p9.huge": 2, "g5.xlarge": {"spot": 0.25}},
+        spot="prefer",
+        offer_order="price",
+    )
+    assert [(o.machine_type, o.market, o.price_per_hour) for o in found.offers] == [
+        ("g5.xlarge", "spot", 0.25),
+        ("g6.xlarge", "spot", 0.362),
+        ("p9.huge", "spot", 2.0),
+        ("g6.xlarge", "on-demand", 0.805),
+        ("g5.xlarge", "on-demand", 1.006),
+        ("p9.huge", "on-demand", 2.0),
+    ]
 
 
 @pytest.mark.parametrize(

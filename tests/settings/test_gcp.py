@@ -164,6 +164,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         {"instance_slots": 4},
         "instance_slots: is for types that are not known, and n1-standard-8 is: remove it",
     ),
+    ({"prices": {"e2-medium": 1}}, "prices.e2-medium: is no machine type of this pool, which has"),
     ({"zones": ["us-west1-a"], "zone": "us-west1-b"}, 'zone: "us-west1-b" has no effect beside'),
     (
         {"zones": ["us-west1-a", "us-east1-b"]},

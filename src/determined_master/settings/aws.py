@@ -11,7 +11,13 @@ from msgspec import Meta
 from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.machines.aws_instances import TYPES, gpus_of, price_per_hour
 from determined_master.domain.machines.places import Offer, OfferKind, offers_of
-from determined_master.settings.places import KindOfType, check_kinds, check_names, check_number
+from determined_master.settings.places import (
+    KindOfType,
+    check_kinds,
+    check_names,
+    check_number,
+    check_priced,
+)
 from determined_master.settings.provider import Provider, check_agent_image
 
 Struct = msgspec.Struct
@@ -120,8 +126,9 @@ class AwsProvider(Provider, frozen=True, kw_only=True):
 
     def price_of(self, instance_type: str, *, is_spot: bool) -> float | None:
         """Dollars an hour: the given price, else that of the table; None if unknown."""
-        if self.price_per_hour is not None:
-            return self.price_per_hour
+        given = self.given_price(instance_type, is_spot=is_spot)
+        if given is not None:
+            return given
         return price_per_hour(instance_type, is_spot=is_spot)
 
     @property
@@ -184,8 +191,9 @@ def _check_offers(aws: AwsProvider, at: str, report: ProblemReport) -> None:
         text = "has no effect beside subnet_ids: add it there, and remove it here"
         report.problem(f"{at}.network_interface.subnet_id", text)
     if aws.price_per_hour is not None and len(aws.types) > 1:
-        text = "is the price of one instance type, and there are several: remove it"
+        text = "is the price of one instance type, and there are several: give prices instead"
         report.problem(f"{at}.price_per_hour", text)
+    check_priced(aws.prices, aws.types, f"{at}.prices", report)
     check_names(aws.instance_types, f"{at}.instance_types", report)
     check_names(aws.subnet_ids, f"{at}.subnet_ids", report)
     check_number(len(aws.types), len(aws.subnets), aws.spot, f"{at}.instance_types", report)

@@ -19,7 +19,13 @@ from determined_master.domain.machines.gcp_machines import (
     spec_of,
 )
 from determined_master.domain.machines.places import Offer, OfferKind, SpotUse, offers_of
-from determined_master.settings.places import KindOfType, check_kinds, check_names, check_number
+from determined_master.settings.places import (
+    KindOfType,
+    check_kinds,
+    check_names,
+    check_number,
+    check_priced,
+)
 from determined_master.settings.provider import Provider, check_agent_image
 from determined_master.settings.reader import Seconds
 
@@ -172,8 +178,9 @@ class GcpProvider(Provider, frozen=True, kw_only=True):
 
     def price_of(self, kind: GcpInstanceType, *, is_spot: bool) -> float | None:
         """Dollars an hour: the given price, else that of the table; None if unknown."""
-        if self.price_per_hour is not None:
-            return self.price_per_hour
+        given = self.given_price(kind.machine_type, is_spot=is_spot)
+        if given is not None:
+            return given
         return price_per_hour(kind.machine_type, kind.gpu_type, kind.gpu_num, is_spot=is_spot)
 
     @property
@@ -285,6 +292,8 @@ def _kind(gcp: GcpProvider, kind: GcpInstanceType) -> KindOfType:
 
 
 def _check_places(gcp: GcpProvider, at: str, report: ProblemReport) -> None:
+    types = [kind.machine_type for kind in gcp.types]
+    check_priced(gcp.prices, types, f"{at}.prices", report)
     check_names(gcp.zones, f"{at}.zones", report)
     if gcp.zones and gcp.zone:
         text = f'"{gcp.zone}" has no effect beside zones: add it there, and remove it here'
@@ -305,7 +314,7 @@ def _check_places(gcp: GcpProvider, at: str, report: ProblemReport) -> None:
         text = 'contradicts spot "prefer", as it means only: set it to false, or remove spot'
         report.problem(f"{at}.instance_type.preemptible", text)
     if gcp.price_per_hour is not None and len(gcp.types) > 1:
-        text = "is the price of one machine type, and there are several: remove it"
+        text = "is the price of one machine type, and there are several: give prices instead"
         report.problem(f"{at}.price_per_hour", text)
     check_number(len(gcp.types), len(gcp.zones), gcp.spot_use, f"{at}.instance_types", report)
 

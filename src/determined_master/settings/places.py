@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, NamedTuple, get_args
 
 from determined_master.domain.config.schema.problems import ProblemReport
@@ -95,3 +95,20 @@ def check_number(kinds: int, places: int, spot: SpotUse, at: str, report: Proble
             f"{offers} offers: at most {MAX_OFFERS} can be tried; name fewer"
         )
         report.problem(at, text)
+
+
+def check_priced(
+    prices: Iterable[str], types: Sequence[str], at: str, report: ProblemReport
+) -> None:
+    """Report prices of machine types that the pool does not have.
+
+    Args:
+        prices: the types that have one.
+        types: of the pool.
+        at: the path of the prices.
+        report: takes the problems.
+    """
+    for name in prices:
+        if name not in types:
+            text = f"is no machine type of this pool, which has {', '.join(types)}: remove it"
+            report.problem(f"{at}.{name}", text)

@@ -6,6 +6,7 @@ named in `settings.providers.PROVIDERS`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from ipaddress import ip_address
 from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlsplit
@@ -16,6 +17,7 @@ from msgspec import Meta
 from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.machines.cost import allowed, highest_price, machines_within
 from determined_master.domain.machines.places import Offer, OfferOrder, SpotUse
+from determined_master.settings.costs import check_costs
 from determined_master.settings.places import SpotWord
 from determined_master.settings.reader import Seconds
 
@@ -111,6 +113,13 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
             "machines that it pays for at the price of the dearest type that may be started."
         ),
     ] = None
+    prices: Annotated[
+        dict[str, Any],
+        Meta(
+            description="Dollars an hour by machine type, in place of the list prices: a number, "
+            "or an object of on_demand and spot. With GPUs that are attached."
+        ),
+    ] = msgspec.field(default_factory=dict)
     launch_error_timeout_s: Annotated[
         Seconds,
         Meta(
@@ -123,6 +132,13 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     launch_error_retries: Annotated[
         int, Meta(ge=0, description="Number of failures in a row that do not count yet.")
     ] = 0
+
+    def given_price(self, machine_type: str, *, is_spot: bool) -> float | None:
+        """The price of the settings: of the type, else of all; None without one."""
+        given = self.prices.get(machine_type)
+        if isinstance(given, Mapping):
+            given = given.get("spot" if is_spot else "on_demand")
+        return self.price_per_hour if given is None else float(given)
 
     @property
     def offers(self) -> tuple[Offer, ...]:
@@ -150,10 +166,6 @@ _NEEDED = {
     "agent_docker_runtime": "runtime of Docker's that runs agents",
 }
 """Without these no agent would start on any machine."""
-
-
-MAX_PRICE = 10_000
-"""Dollars an hour; a higher price is a mistake."""
 
 
 class MasterUrl(NamedTuple):
@@ -221,12 +233,7 @@ def check_common(provider: Provider, at: str, report: ProblemReport) -> None:
     for name in ("max_idle_agent_period", "max_agent_starting_period"):
         if getattr(provider, f"{name}_s") <= 0:
             report.problem(f"{at}.{name}", 'must be longer than 0, such as "20m"')
-    for name in ("price_per_hour", "max_price"):
-        price = getattr(provider, name)
-        if price is not None and not 0 <= price <= MAX_PRICE:
-            text = f"must be from 0 to {MAX_PRICE} dollars but found {price:g}"
-            report.problem(f"{at}.{name}", text)
-    _check_cost(provider, at, report)
+    check_costs(provider, at, report)
     for name, what in _NEEDED.items():
         if not getattr(provider, name):
             text = f"is empty: name the {what}, or remove the option"
@@ -248,39 +255,3 @@ def check_common(provider: Provider, at: str, report: ProblemReport) -> None:
             "there: give an address that they reach, or leave it out in the same cloud"
         )
         report.warn(f"{at}.master_url", text)
-
-
-MAX_COST = 10_000_000
-"""Dollars an hour of a pool; a higher budget is a mistake."""
-
-
-def _check_cost(provider: Provider, at: str, report: ProblemReport) -> None:
-    """Report prices and budgets with which no machine could ever start."""
-    offers, bound, budget = provider.offers, provider.max_price, provider.max_cost_per_hour
-    if report.has_problem_at(f"{at}.max_price"):
-        return
-    if bound is not None and offers and not allowed(offers, bound):
-        known = [o.price_per_hour for o in offers if o.price_per_hour is not None]
-        found = f"the cheapest costs {min(known):g}" if known else "no price is known"
-        text = f"leaves no machine type: it is {bound:g} dollars an hour, and {found}; raise it"
-        report.problem(f"{at}.max_price", text)
-        return
-    if budget is None:
-        return
-    price = provider.highest_price
-    if not 0 < budget <= MAX_COST:
-        text = f"must be above 0 and at most {MAX_COST} dollars an hour but found {budget:g}"
-    elif price is None:
-        text = (
-            "needs the price of every machine type, and one is unknown: set price_per_hour, or "
-            "max_price, which excludes types without a price"
-        )
-    elif provider.max_machines < max(1, provider.min_instances):
-        text = (
-            f"is {budget:g} dollars an hour and pays for {provider.max_machines} machines of up "
-            f"to {price:g}: raise it, or lower min_instances ({provider.min_instances}) or "
-            "max_price"
-        )
-    else:
-        return
-    report.problem(f"{at}.max_cost_per_hour", text)

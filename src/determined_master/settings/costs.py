@@ -1,0 +1,83 @@
+"""Checks of the prices and budgets of a provider's settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from determined_master.domain.config.schema.problems import ProblemReport
+from determined_master.domain.machines.cost import allowed
+
+if TYPE_CHECKING:
+    from determined_master.settings.provider import Provider
+
+MAX_PRICE = 10_000
+"""Dollars an hour; a higher price is a mistake."""
+MAX_COST = 10_000_000
+"""Dollars an hour of a pool; a higher budget is a mistake."""
+_PRICE_KEYS = ("on_demand", "spot")
+
+
+def check_costs(provider: Provider, at: str, report: ProblemReport) -> None:
+    """Report prices and budgets that are no amounts, or with which no machine could ever start.
+
+    Args:
+        provider: as given.
+        at: its path in the settings.
+        report: takes the problems.
+    """
+    is_valid = True
+    for name in ("price_per_hour", "max_price"):
+        price = getattr(provider, name)
+        if price is not None and not 0 <= price <= MAX_PRICE:
+            text = f"must be from 0 to {MAX_PRICE} dollars but found {price:g}"
+            report.problem(f"{at}.{name}", text)
+            is_valid = False
+    _check_prices(provider.prices, f"{at}.prices", report)
+    if is_valid and not report.has_problem_at(f"{at}.prices"):
+        _check_budget(provider, at, report)
+
+
+def _check_prices(prices: Mapping[str, Any], at: str, report: ProblemReport) -> None:
+    """Report prices that are no numbers of dollars."""
+    for name, given in prices.items():
+        values = given if isinstance(given, Mapping) else {"": given}
+        for key, price in values.items():
+            where = f"{at}.{name}.{key}" if key else f"{at}.{name}"
+            if key and key not in _PRICE_KEYS:
+                report.problem(where, f"unknown option; prices are of {' and '.join(_PRICE_KEYS)}")
+            elif isinstance(price, bool) or not isinstance(price, (int, float)):
+                report.problem(where, f"must be dollars an hour, a number, but found {price!r}")
+            elif not 0 <= price <= MAX_PRICE:
+                text = f"must be from 0 to {MAX_PRICE} dollars but found {price:g}"
+                report.problem(where, text)
+
+
+def _check_budget(provider: Provider, at: str, report: ProblemReport) -> None:
+    """Report prices and budgets with which no machine could ever start."""
+    offers, bound, budget = provider.offers, provider.max_price, provider.max_cost_per_hour
+    if bound is not None and offers and not allowed(offers, bound):
+        known = [o.price_per_hour for o in offers if o.price_per_hour is not None]
+        found = f"the cheapest costs {min(known):g}" if known else "no price is known"
+        text = f"leaves no machine type: it is {bound:g} dollars an hour, and {found}; raise it"
+        report.problem(f"{at}.max_price", text)
+        return
+    if budget is None:
+        return
+    price = provider.highest_price
+    if not 0 < budget <= MAX_COST:
+        text = f"must be above 0 and at most {MAX_COST} dollars an hour but found {budget:g}"
+    elif price is None:
+        text = (
+            "needs the price of every machine type, and one is unknown: set price_per_hour, or "
+            "max_price, which excludes types without a price"
+        )
+    elif provider.max_machines < max(1, provider.min_instances):
+        text = (
+            f"is {budget:g} dollars an hour and pays for {provider.max_machines} machines of up "
+            f"to {price:g}: raise it, or lower min_instances ({provider.min_instances}) or "
+            "max_price"
+        )
+    else:
+        return
+    report.problem(f"{at}.max_cost_per_hour", text)
