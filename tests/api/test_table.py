@@ -65,7 +65,11 @@ def test_the_routes_that_need_no_token_are_these() -> None:
         ("GET", "/api/v1/openapi.json"),
     }
     authenticating = {(r.method, r.path) for r in all_routes() if r.authenticates}
-    assert authenticating == {("WS", "/agents"), ("POST", "/agents/starts")}  # by the join token
+    assert authenticating == {  # by the join token
+        ("WS", "/agents"),
+        ("POST", "/agents/starts"),
+        ("GET", "/agent/wheel"),
+    }
 
 
 def test_a_route_that_does_not_say_who_may_call_it_is_an_error() -> None:

@@ -76,7 +76,6 @@ def test_every_option_is_read_and_shown_in_the_list_of_pools(tmp_path: Path) -> 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"image_id": ""}, "image_id: is required: name an image of the region that has Docker"),
-    ({"agent_docker_image": ""}, "agent_docker_image: is required: no image is published"),
     ({"ssh_key_name": ""}, "ssh_key_name: is required: name a key pair of the region"),
     ({"root_volume_size": 99}, "root_volume_size: must be >= 100 but found 99"),
     ({"instance_slots": -1}, "instance_slots: must be >= 0 but found -1"),

@@ -211,7 +211,6 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         {"instance_type": {"machine_type": "n1-standard-8", "gpu_type": "k80"}},
         'instance_type.gpu_type: "k80" is no known GPU',
     ),
-    ({"agent_docker_image": ""}, "agent_docker_image: is required: no image is published"),
     ({"boot_disk_source_image": ""}, "boot_disk_source_image: is required: name an image"),
     ({"instance_type": {}}, "instance_type.machine_type: is required: name a machine type"),
 ]

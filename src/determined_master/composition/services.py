@@ -22,6 +22,7 @@ from determined_master.services.checkpoints.service import Checkpoints
 from determined_master.services.cluster.agent_history import AgentHistories
 from determined_master.services.cluster.agent_switches import AgentSwitches
 from determined_master.services.cluster.agents import Agents
+from determined_master.services.cluster.join_token import JoinToken
 from determined_master.services.cluster.machine_starts import MachineStarts
 from determined_master.services.cluster.master import Master
 from determined_master.services.cluster.messages import ClusterMessages
@@ -30,6 +31,7 @@ from determined_master.services.cluster.web_ui import WebUi
 from determined_master.services.configs.defaults import cluster_priorities, storage_access
 from determined_master.services.configs.policies import ConfigPolicies
 from determined_master.services.configs.templates import Templates
+from determined_master.services.containers.agent_wheel import AgentWheel
 from determined_master.services.containers.harness import Harness
 from determined_master.services.experiments.bulk import ExperimentBulk
 from determined_master.services.experiments.continuations import Continuations
@@ -253,9 +255,10 @@ def _machines(base: Foundation, backends: MasterBackends, guard: Guard) -> tuple
         Agents(backends.runner, base.live, base.cluster.join_token, guard),
         AgentSwitches(base.engine, base.db, backends.runner, base.live, base.trigger_planning),
         AgentHistories(base.db, guard, backends.runner.agents),
+        JoinToken(base.cluster.join_token),
+        AgentWheel(),
         MachineStarts(
             base.db,
-            base.cluster.join_token,
             [p.pool_name for p in base.settings.resource_pools if p.provider is not None],
         ),
     )

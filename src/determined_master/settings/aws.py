@@ -18,7 +18,7 @@ from determined_master.settings.places import (
     check_number,
     check_priced,
 )
-from determined_master.settings.provider import Provider, check_agent_image
+from determined_master.settings.provider import Provider
 
 Struct = msgspec.Struct
 ON_DEMAND_PRICE = "OnDemand"
@@ -49,7 +49,7 @@ class AwsProvider(Provider, frozen=True, kw_only=True):
     image_id: Annotated[
         str,
         Meta(
-            description="Required. Image that machines boot: one with Docker and curl and, for "
+            description="Required. Image that machines boot: one with curl and, for "
             "GPUs, NVIDIA's driver and container toolkit."
         ),
     ] = ""
@@ -145,7 +145,6 @@ class AwsProvider(Provider, frozen=True, kw_only=True):
 
 def check_aws(aws: AwsProvider, at: str, report: ProblemReport) -> None:
     """Report values that AWS would refuse, or that leave the machines' type unknown."""
-    check_agent_image(aws, at, report)
     if not aws.image_id:
         text = (
             "is required: name an image of the region that has Docker, as ami-0abc…; Amazon's "

@@ -26,7 +26,7 @@ from determined_master.settings.places import (
     check_number,
     check_priced,
 )
-from determined_master.settings.provider import Provider, check_agent_image
+from determined_master.settings.provider import Provider
 from determined_master.settings.reader import Seconds
 
 Struct = msgspec.Struct
@@ -102,7 +102,7 @@ class GcpProvider(Provider, frozen=True, kw_only=True):
     boot_disk_source_image: Annotated[
         str,
         Meta(
-            description="Required. Image that machines boot: one with Docker and curl and, for "
+            description="Required. Image that machines boot: one with curl and, for "
             "GPUs, NVIDIA's driver and container toolkit."
         ),
     ] = ""
@@ -220,7 +220,6 @@ def _with_gpus(choice: GcpMachineChoice) -> GcpInstanceType:
 
 def check_gcp(gcp: GcpProvider, at: str, report: ProblemReport) -> None:
     """Report values that GCP would refuse."""
-    check_agent_image(gcp, at, report)
     if not gcp.boot_disk_source_image:
         text = (
             "is required: name an image that has Docker and, for GPUs, NVIDIA's driver, as "

@@ -50,7 +50,10 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     ] = ""
     agent_docker_image: Annotated[
         str,
-        Meta(description="Required. Image of the agent; `deploy/build-image agent` builds one."),
+        Meta(
+            description="Image of the agent; `deploy/build-image agent` builds one. Empty: the "
+            "agent is installed on the machine, from the master's wheel."
+        ),
     ] = ""
     agent_docker_network: Annotated[
         str, Meta(description="Docker's network of the agent's container.")
@@ -206,16 +209,6 @@ def is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host.lower().rstrip(".") in ("localhost", "localhost.localdomain")
-
-
-def check_agent_image(provider: Provider, at: str, report: ProblemReport) -> None:
-    """Report a missing image: a machine of a cloud would be paid for and never join."""
-    if not provider.agent_docker_image:
-        text = (
-            "is required: no image is published for this version; build one (deploy/build-image "
-            "agent NAME), push it to a registry that the machines reach, and name it"
-        )
-        report.problem(f"{at}.agent_docker_image", text)
 
 
 def check_common(provider: Provider, at: str, report: ProblemReport) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import subprocess
+import sys
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.api.client import Client
+from tests.api.client import Answer, Client
 from tests.api.cluster.test_pool_machines import POOLS, TYPES
 from tests.api.master import PASSWORD, SETTINGS, running_services
 from tests.contracts.fake_machines import FakeCloud, FakeMachines
@@ -38,6 +42,10 @@ class Master:
     async def report(self, token: str, **changes: Any) -> Any:
         self._client.token = token
         return await self._client("POST", "/agents/starts", {**REPORT, **changes})
+
+    async def wheel(self, token: str) -> Answer:
+        self._client.token = token
+        return await self._client("GET", "/agent/wheel")
 
     async def starts(self) -> dict[str, MachineStart]:
         async with self._db.acquire() as conn:
@@ -112,3 +120,31 @@ async def test_a_report_of_another_shape_is_refused(
 ) -> None:
     assert (await master.report(master.join, **changes)).status == 400
     assert await master.starts() == {}
+
+
+async def test_the_wheel_of_the_agent_is_given_to_who_shows_the_token(
+    master: Master, tmp_path: Path
+) -> None:
+    for token in ("", master.user):
+        assert (await master.wheel(token)).status == 401
+    first, second = await master.wheel(master.join), await master.wheel(master.join)
+    assert (first.status, first.body) == (200, second.body)
+    name = first.headers["content-disposition"].partition("filename=")[2].strip('"')
+    wheel = tmp_path / name
+    wheel.write_bytes(first.body)
+    target = tmp_path / "installed"
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
+    done = await asyncio.to_thread(
+        subprocess.run, [*command, "--target", str(target), str(wheel)], capture_output=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert (target / "bin" / "determined-agent").is_file()
+    version = await asyncio.to_thread(
+        subprocess.run,
+        [str(target / "bin" / "determined-agent"), "version"],
+        env={"PYTHONPATH": str(target)},
+        capture_output=True,
+        text=True,
+    )
+    assert name.split("-")[1] in version.stdout, version.stderr
+    assert not (target / "determined_master").exists()

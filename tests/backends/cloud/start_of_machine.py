@@ -24,6 +24,7 @@ class Machine:
 
     def __post_init__(self) -> None:
         self.root = self.directory / "root"
+        self.environment: dict[str, str] = {}
         self.stubs = self.directory / "stubs"
         self.stubs.mkdir(parents=True)
         self.stub("docker", 'case "$1" in version) exit 0 ;; esac')
@@ -47,6 +48,7 @@ class Machine:
         environment = {
             "PATH": f"{self.stubs}{os.pathsep}{os.environ['PATH']}",
             "DETERMINED_ROOT": str(self.root),
+            **self.environment,
         }
         return subprocess.run(
             ["bash", "-s"],

@@ -1,4 +1,4 @@
-"""The route to which machines on demand report their start."""
+"""Routes for machines that have no agent yet: they show the agents' join token."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import msgspec
 
 from determined_master.api.http.access import SIGNED_IN
 from determined_master.api.http.plain import plain_json
-from determined_master.api.http.routes import Call, plain_route
+from determined_master.api.http.routes import Call, Reply, plain_route
 from determined_master.domain.machines.starts import MAX_DETAIL, MachineStart, StartStep
+from determined_master.services.cluster.join_token import JoinToken
 from determined_master.services.cluster.machine_starts import MachineStarts
+from determined_master.services.containers.agent_wheel import AgentWheel
 
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
 
@@ -26,10 +28,26 @@ class StartReport(msgspec.Struct, frozen=True):
 
 
 @plain_route("POST", "/agents/starts", access=SIGNED_IN, authenticates=True)
-async def report_start(call: Call, machine_starts: MachineStarts) -> dict[str, str]:
-    """How far a machine has come with its start; it shows the agents' join token."""
-    machine_starts.check_token(call.http.authorization.removeprefix(b"Bearer "))
+async def report_start(
+    call: Call, machine_starts: MachineStarts, join_token: JoinToken
+) -> dict[str, str]:
+    """How far a machine has come with its start."""
+    join_token.check(call.http.authorization)
     report = await plain_json(call, StartReport)
     start = MachineStart(step=report.step, detail=report.detail, has_failed=report.failed)
     await machine_starts.report(report.pool, report.agent_id, start)
     return {}
+
+
+@plain_route(
+    "GET", "/agent/wheel", access=SIGNED_IN, authenticates=True, produces="application/zip"
+)
+async def agent_wheel(call: Call, wheels: AgentWheel, join_token: JoinToken) -> Reply:
+    """A wheel of the agent, of this master's version."""
+    join_token.check(call.http.authorization)
+    wheel = await wheels.wheel()
+    return Reply(
+        body=wheel.content,
+        content_type="application/zip",
+        headers=(("content-disposition", f'attachment; filename="{wheel.name}"'),),
+    )

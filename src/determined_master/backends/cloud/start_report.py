@@ -1,4 +1,4 @@
-"""The functions with which a start script reports its steps to the master. Pure.
+"""The functions with which a start script calls the master and reports its steps. Pure.
 
 The join token goes through a pipe, so that no list of processes shows it.
 """
@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from determined_master.backends.cloud.start_script import Boot
 
 _REPORT = r"""
+master={url}
+ask() {{ # ARGUMENTS OF CURL
+    printf 'header = "Authorization: Bearer %s"\n' "$(cat "$place/join_token")" |
+        curl --config - --silent --fail{options} "$@"
+}}
+
 report() {{ # [REASON OF A FAILURE]: to the master, which ends a machine that cannot start
     command -v curl >/dev/null || return 0
     [ -n "${{agent_id:-}}" ] || agent_id=$({agent_id} 2>/dev/null) || return 0
@@ -21,12 +27,10 @@ report() {{ # [REASON OF A FAILURE]: to the master, which ends a machine that ca
     word=$(printf %s "${{1:-}}" | tr -c '[:print:]' ' ' | tr '"\\' "'/" | cut -c 1-400)
     [ $# -eq 0 ] || {{ failed=true && tries=6; }}
     # A machine may start before the master has noted that it was launched.
-    while ! printf 'header = "Authorization: Bearer %s"\n' "$(cat "$place/join_token")" |
-        curl --config - --silent --fail --max-time 5{options} \
-            --header 'Content-Type: application/json' \
-            --data "{{\"pool\": \""{pool}"\", \"agent_id\": \"$agent_id\", \
+    while ! ask --max-time 5 --header 'Content-Type: application/json' \
+        --data "{{\"pool\": \""{pool}"\", \"agent_id\": \"$agent_id\", \
 \"step\": \"$step\", \"failed\": $failed, \"detail\": \"$word\"}}" \
-            {url} >/dev/null 2>&1; do
+        "$master/agents/starts" >/dev/null 2>&1; do
         tries=$((tries - 1))
         [ "$tries" -gt 0 ] || return 0
         sleep 5
@@ -56,5 +60,5 @@ def report_functions(boot: Boot) -> str:
         agent_id=boot.identity.agent_id,
         options="".join(f" {each}" for each in options),
         pool=shlex.quote(msgspec.json.encode(boot.resource_pool).decode()[1:-1]),
-        url=shlex.quote(f"{scheme}://{host}:{boot.master_port}/agents/starts"),
+        url=shlex.quote(f"{scheme}://{host}:{boot.master_port}"),
     )

@@ -1,6 +1,7 @@
 """The script that runs when a machine starts, and starts an agent on it. Pure.
 
-The agent runs as a Docker container; the machine's image must have Docker. Texts of the admin are
+The agent runs as a Docker container of the pool's image, or without one on the machine itself
+(`host_agent.py`). Texts of the admin are
 encoded as base64, so that nothing in them can end a quotation. The script's output goes to the
 cloud's console log, which many people may read. So it prints no file, and the join token is in a
 file that only root can read, never in a variable that `docker inspect` shows.
@@ -15,6 +16,7 @@ from typing import Literal
 
 import msgspec
 
+from determined_master.backends.cloud import host_agent
 from determined_master.backends.cloud.start_report import report_functions
 
 PLACE = "/usr/local/determined"
@@ -97,7 +99,7 @@ code=0
 [ "$code" -eq 0 ] || fail "the startup script ended with exit code $code: no agent is started; \
 mend provider.startup_script"
 """
-_DOCKER = f"""
+_WAIT = f"""
 at docker
 waited=0
 until docker version >/dev/null 2>&1; do
@@ -106,7 +108,8 @@ until docker version >/dev/null 2>&1; do
     waited=$((waited + 2))
     sleep 2
 done
-
+"""
+_REMOVE = f"""
 # From an earlier start of this machine; tasks have containers of their own.
 docker rm --force {CONTAINER} >/dev/null 2>&1 || true
 
@@ -155,7 +158,10 @@ def start_script(boot: Boot) -> str:
         parts += [_file("startup_script", boot.startup_script, mode=700), _STARTUP]
     identity = boot.identity
     parts.append(_IDENTITY.format(agent_id=identity.agent_id, address=identity.address))
-    parts.append(_DOCKER)
+    if not boot.image:
+        words = _variables(boot, '"$place"/')
+        return "".join([*parts, host_agent.install(), _WAIT, host_agent.start(words)])
+    parts += [_WAIT, _REMOVE]
     parts.append(_PULL.format(image=shlex.quote(boot.image)))
     arguments = " \\\n".join(f"    {line}" for line in _arguments(boot))
     parts.append(_RUN.format(arguments=arguments, image=shlex.quote(boot.image)))
@@ -174,8 +180,13 @@ def _files(boot: Boot) -> Iterator[tuple[str, str]]:
         yield "agent.yaml", boot.agent_config
 
 
-def _variables(boot: Boot) -> Iterator[tuple[str, str]]:
-    """The agent's options as shell words; none of them is secret."""
+def _variables(boot: Boot, place: str = f"{PLACE}/") -> Iterator[tuple[str, str]]:
+    """The agent's options as shell words; none of them is secret.
+
+    Args:
+        boot: facts of the pool.
+        place: a shell word before the names of its files.
+    """
     yield "DET_AGENT_ID", '"$agent_id"'
     yield "DET_ADVERTISED_ADDRESS", '"$address"'
     yield "DET_MASTER_HOST", shlex.quote(boot.master_host)
@@ -187,14 +198,14 @@ def _variables(boot: Boot) -> Iterator[tuple[str, str]]:
     yield "DET_AGENT_RECONNECT_ATTEMPTS", str(boot.reconnect_attempts)
     yield "DET_AGENT_RECONNECT_BACKOFF", str(boot.reconnect_backoff_s)
     if boot.join_token:
-        yield "DET_JOIN_TOKEN_FILE", f"{PLACE}/join_token"
+        yield "DET_JOIN_TOKEN_FILE", f"{place}join_token"
     if boot.agent_config:
-        yield "DET_CONFIG_FILE", f"{PLACE}/agent.yaml"
+        yield "DET_CONFIG_FILE", f"{place}agent.yaml"
     if not boot.has_tls:
         return
     yield "DET_SECURITY_TLS_ENABLED", "true"
     if boot.master_cert:
-        yield "DET_SECURITY_TLS_MASTER_CERT", f"{PLACE}/master.crt"
+        yield "DET_SECURITY_TLS_MASTER_CERT", f"{place}master.crt"
     if boot.master_cert_name:
         yield "DET_SECURITY_TLS_MASTER_CERT_NAME", shlex.quote(boot.master_cert_name)
 

@@ -6,12 +6,14 @@ from typing import Literal, get_args
 
 import msgspec
 
-StartStep = Literal["startup_script", "identity", "docker", "image", "agent"]
+StartStep = Literal["startup_script", "identity", "packages", "wheel", "docker", "image", "agent"]
 MAX_DETAIL = 500
 
 _DOING: dict[StartStep, str] = {
     "startup_script": "runs the pool's startup script",
     "identity": "asks its cloud for its id",
+    "packages": "installs Docker and Python's venv",
+    "wheel": "installs the agent",
     "docker": "waits for Docker",
     "image": "gets the agent's image",
     "agent": "starts the agent",
@@ -19,9 +21,11 @@ _DOING: dict[StartStep, str] = {
 _FAILED: dict[StartStep, str] = {
     "startup_script": "the pool's startup script failed",
     "identity": "the machine's cloud did not report its id or address",
+    "packages": "Docker or Python's venv cannot be installed there",
+    "wheel": "the agent cannot be installed there",
     "docker": "Docker does not answer there",
     "image": "the agent's image cannot be pulled",
-    "agent": "the agent's container could not be started",
+    "agent": "the agent could not be started",
 }
 STEPS: tuple[StartStep, ...] = get_args(StartStep)
 

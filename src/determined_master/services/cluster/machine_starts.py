@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hmac
 import logging
 import re
 from collections.abc import Collection
 
-from determined_master.domain.errors import NotFound, Unauthenticated
+from determined_master.domain.errors import NotFound
 from determined_master.domain.machines.starts import MAX_DETAIL, MachineStart
 from determined_master.store.cluster import machines as rows
 from determined_master.store.db import Database
@@ -23,19 +22,10 @@ class MachineStarts:
     agent yet, and it would be ended; it could as well join under the other's id.
     """
 
-    def __init__(self, db: Database, join_token: str, pools: Collection[str]) -> None:
+    def __init__(self, db: Database, pools: Collection[str]) -> None:
         """`pools`: those with machines on demand."""
         self._db = db
-        self._join_token = join_token
         self._pools = frozenset(pools)
-
-    def check_token(self, token: bytes) -> None:
-        """Raise Unauthenticated unless it is the join token."""
-        if not hmac.compare_digest(token, self._join_token.encode()):
-            raise Unauthenticated(
-                "the report of a machine's start showed a wrong join token: end the machine, its "
-                "pool starts another with the token of this master"
-            )
 
     async def report(self, pool: str, agent_id: str, start: MachineStart) -> None:
         """Note how far a machine has come.

@@ -1,0 +1,96 @@
+"""The part of a start script that runs the agent on the machine itself, without an image. Pure.
+
+The agent of the machine's image is used if there is one. Otherwise the master's wheel is installed
+into an environment of its own; on Debian and Ubuntu, Docker and Python's venv are installed too if
+they are missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+UNIT = "determined-agent.service"
+
+_INSTALL = r"""
+at packages
+agent=$(command -v determined-agent || true)
+if [ -z "$agent" ]; then
+    if ! command -v docker >/dev/null || ! python3 -c 'import ensurepip, venv' 2>/dev/null; then
+        command -v apt-get >/dev/null || fail "this machine lacks Docker or Python's venv, and \
+has no apt-get to install them: use an image that has both, or one of Debian or Ubuntu"
+        export DEBIAN_FRONTEND=noninteractive
+        said=$(apt-get update -qq 2>&1 >/dev/null &&
+            apt-get install -qq -y docker.io python3-venv 2>&1 >/dev/null) ||
+            fail "Docker and Python's venv could not be installed" "$said"
+    fi
+    python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+        fail "this machine's python3 is older than 3.11: use an image with a newer one"
+    if command -v nvidia-smi >/dev/null && ! command -v nvidia-container-runtime >/dev/null; then
+        fail "this machine has NVIDIA GPUs and not the NVIDIA Container Toolkit: use an image \
+that has it"
+    fi
+
+    at wheel
+    rm -rf "$place/wheel" && mkdir "$place/wheel"
+    said=$(cd "$place/wheel" && ask --show-error --retry 5 --remote-name --remote-header-name \
+        "$master/agent/wheel" 2>&1) || fail "the master does not give the agent's wheel" "$said"
+    python3 -m venv "$place/environment"
+    wheel=$(ls "$place/wheel/"*.whl)
+    said=$("$place/environment/bin/python" -m pip install --quiet --disable-pip-version-check \
+        "$wheel[agent,storage]" 2>&1 >/dev/null) ||
+        fail "the agent's packages cannot be installed from pip's package index" "$said"
+    agent=$place/environment/bin/determined-agent
+fi
+"""
+_START = r"""
+at agent
+{{
+    echo '#!/bin/bash'
+{exports}
+    if [ -e "$place/container_startup_script" ]; then
+        printf '%q || exit 1\n' "$place/container_startup_script"
+    fi
+    printf 'exec %q run\n' "$agent"
+}} >"$place/run_agent.new"
+chmod 700 "$place/run_agent.new"
+mv "$place/run_agent.new" "$place/run_agent"
+if [ -d /run/systemd/system ]; then
+    cat >/etc/systemd/system/{unit} <<END
+[Unit]
+Description=The agent of Determined
+After=network-online.target docker.service
+Wants=network-online.target docker.service
+[Service]
+ExecStart=$place/run_agent
+Restart=always
+RestartSec=5
+[Install]
+WantedBy=multi-user.target
+END
+    said=$(systemctl daemon-reload 2>&1 && systemctl enable {unit} 2>&1 &&
+        systemctl restart {unit} 2>&1) || fail "the agent's service could not be started" "$said"
+else
+    # It outlives this script, and is started again when it ends.
+    (
+        trap - EXIT
+        exec </dev/null >>"$place/agent.log" 2>&1
+        while :; do
+            "$place/run_agent" || true
+            sleep 5
+        done
+    ) &
+    disown
+fi
+echo "determined: the agent is started"
+"""
+
+
+def install() -> str:
+    """Shell commands that leave the agent's command in `agent`."""
+    return _INSTALL
+
+
+def start(variables: Iterable[tuple[str, str]]) -> str:
+    """Shell commands that run it with these variables, whose values are shell words."""
+    exports = "\n".join(f"    printf 'export {name}=%q\\n' {word}" for name, word in variables)
+    return _START.format(exports=exports, unit=UNIT)

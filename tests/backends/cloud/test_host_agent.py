@@ -1,0 +1,140 @@
+"""The start script where a pool has no image of the agent: run by bash, with a real wheel."""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import psutil
+import pytest
+from tests.agent_link import listening, until
+from tests.backends.cloud.http_servers import Quiet, serving
+from tests.backends.cloud.start_of_machine import Machine
+from tests.backends.cloud.test_start_script import TOKEN, Remembering, boot, opened
+
+from determined_master.backends.cloud.start_script import PLACE, start_script
+from determined_master.services.containers.agent_wheel import Wheel, build
+
+pytestmark = pytest.mark.slow
+PYTHON = f'exec {sys.executable} "$@"'
+
+
+class Wheels(Quiet):
+    """A master that gives the wheel to who shows the token."""
+
+    wheel: ClassVar[Wheel]
+
+    def do_GET(self) -> None:
+        """The wheel."""
+        if self.headers["Authorization"] != f"Bearer {TOKEN}" or self.path != "/agent/wheel":
+            return self.reply(401, b"{}")
+        self.send_response(200)
+        self.send_header("Content-Disposition", f'attachment; filename="{self.wheel.name}"')
+        self.send_header("Content-Length", str(len(self.wheel.content)))
+        self.end_headers()
+        self.wfile.write(self.wheel.content)
+        return None
+
+    def do_POST(self) -> None:
+        """Reports."""
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.reply(200, b"{}")
+
+
+@pytest.fixture
+def wheels() -> Iterator[int]:
+    """The port of such a master."""
+    with serving(type("OfOne", (Wheels,), {"wheel": build()})) as url:
+        yield int(url.rsplit(":", 1)[1])
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Iterator[Machine]:
+    """One whose agents end with the test; pip takes nothing but the wheel."""
+    made = Machine(tmp_path)
+    (made.stubs / "curl").unlink()
+    made.stub("python3", PYTHON)
+    made.environment = {
+        "PIP_NO_DEPS": "1",
+        "PIP_NO_INDEX": "1",
+        "PYTHONPATH": sysconfig.get_path("purelib"),
+    }
+    yield made
+    place = str(made.root)
+    for process in psutil.process_iter(["cmdline"]):
+        if any(place in word for word in process.info["cmdline"] or ()):
+            process.kill()
+
+
+@pytest.fixture
+async def listener() -> AsyncIterator[Any]:
+    async with listening() as found:
+        yield found
+
+
+async def test_a_machine_with_docker_and_python_gets_the_agent_of_its_master(
+    machine: Machine, wheels: int, listener: Any
+) -> None:
+    told = boot(
+        image="",
+        master_host="127.0.0.1",
+        master_port=wheels,
+        slot_type="cpu",
+        agent_config='{"container_runtime": "process"}',
+    )
+    # The wheel comes from another server than the one that the agent joins.
+    script = start_script(told).replace(f"PORT=%q\\n' {wheels}", f"PORT=%q\\n' {listener.port}")
+    door = Remembering()
+    backend = opened(listener, door)
+    done = machine.run(script)
+    assert done.returncode == 0, done.stderr
+    log = machine.root / PLACE.lstrip("/") / "agent.log"
+    await until(lambda: any(a.is_connected for a in backend.agents()), what=str(log))
+    [hello] = door.hellos
+    assert (hello.agent_id, hello.resource_pool) == ("i-123", "gpu pool")
+    assert hello.join_token == TOKEN
+    assert TOKEN not in log.read_text()
+    environment = machine.root / PLACE.lstrip("/") / "environment"
+    assert (environment / "bin" / "determined-agent").is_file()
+
+
+def test_an_agent_of_the_image_is_used_as_it_is(machine: Machine, wheels: int) -> None:
+    ran = machine.directory / "ran"
+    machine.stub("determined-agent", f'echo "$DET_RESOURCE_POOL $*" >>{ran}; exec sleep.real 60')
+    (machine.stubs / "sleep.real").symlink_to("/bin/sleep")
+    told = boot(image="", master_host="127.0.0.1", master_port=wheels)
+    done = machine.run(start_script(told))
+    assert done.returncode == 0, done.stderr
+    place = machine.root / PLACE.lstrip("/")
+    assert not (place / "environment").exists()
+    assert (place / "run_agent").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    ("stub", "body", "reason"),
+    [
+        ("python3", 'case "$*" in *version_info*) exit 1 ;; *) exit 0 ;; esac', "older than 3.11"),
+        ("apt-get", "echo no such host >&2; exit 100", "could not be installed: no such host"),
+        ("nvidia-smi", "exit 0", "not the NVIDIA Container Toolkit"),
+    ],
+)
+def test_a_missing_part_of_a_machine_is_named(
+    machine: Machine, wheels: int, stub: str, body: str, reason: str
+) -> None:
+    machine.stub(stub, body)
+    if stub == "apt-get":
+        machine.stub("python3", "exit 1")
+    done = machine.run(start_script(boot(image="", master_host="127.0.0.1", master_port=wheels)))
+    assert done.returncode == 1
+    assert reason in done.stderr
+
+
+def test_a_master_that_gives_no_wheel_is_named(machine: Machine, wheels: int) -> None:
+    told = boot(image="", master_host="127.0.0.1", master_port=wheels, join_token="wrong")
+    done = machine.run(start_script(told))
+    assert done.returncode == 1
+    assert "the master does not give the agent's wheel" in done.stderr
+    assert "401" in done.stderr
