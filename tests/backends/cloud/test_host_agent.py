@@ -63,9 +63,8 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
         "PYTHONPATH": sysconfig.get_path("purelib"),
     }
     yield made
-    place = str(made.root)
-    for process in psutil.process_iter(["cmdline"]):
-        if any(place in word for word in process.info["cmdline"] or ()):
+    for process in psutil.process_iter(["environ"]):
+        if (process.info["environ"] or {}).get("DETERMINED_ROOT") == str(made.root):
             process.kill()
 
 
