@@ -39,6 +39,7 @@ class FakeKubelet:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._processes: dict[str, asyncio.subprocess.Process] = {}
         self._signalled: set[tuple[str, int]] = set()
+        self._cut_off: set[str] = set()
         server.store.listeners.append(self._heard)
 
     async def add_node(self, name: str, cpu: int = 4, **spec: Any) -> None:
@@ -66,6 +67,24 @@ class FakeKubelet:
         node["status"]["conditions"] = [condition]
         await self.server.store.put("nodes", node)
 
+    def runs(self, uid: str) -> bool:
+        """Whether the program of a pod runs."""
+        process = self._processes.get(uid)
+        return process is not None and process.returncode is None
+
+    async def partition(self, name: str) -> None:
+        """Cut a node off: its pods go on, and its kubelet hears of nothing."""
+        self._cut_off.add(name)
+        await self.set_ready(name, False)
+
+    async def heal(self, name: str) -> None:
+        """Its kubelet catches up before the node is ready."""
+        self._cut_off.discard(name)
+        for item in self.server.store.list("pods", None, {}):
+            if (item.get("spec") or {}).get("nodeName") == name:
+                self._heard("MODIFIED", "pods", item)
+        await self.set_ready(name, True)
+
     async def taint(self, name: str, *taints: Json) -> None:
         """Give a node these taints, and no others."""
         node = self.server.store.find("nodes", "", name)
@@ -88,6 +107,8 @@ class FakeKubelet:
 
     def _heard(self, what: str, kind: str, item: Json) -> None:
         if kind != "pods":
+            return
+        if (item.get("spec") or {}).get("nodeName") in self._cut_off:
             return
         uid = item["metadata"]["uid"]
         if what == "ADDED":

@@ -227,6 +227,30 @@ class TestOnAFakeCluster(KubernetesContract):
         await fake.set_ready("node-a", True)
         await world.until(lambda: any(a.is_connected for a in world.backend.agents()), "back")
 
+    async def test_a_pod_of_a_node_that_is_cut_off_keeps_its_slot_until_it_has_ended(
+        self, world: World, fake: FakeKubelet
+    ) -> None:
+        await world.backend.close()
+        world.backend = world.new_backend(node_wait_s=1.0)
+        await world.open()
+        made = world.order("echo up; exec sleep 600")
+        await world.backend.start_container(made)
+        await world.until(lambda: world.events.text(made.container_id), "its output")
+        await fake.partition("node-a")
+        await world.until(lambda: world.events.lost == ["node-a"], "a lost node")
+        asked = "deletionTimestamp"
+        await world.until(
+            lambda: asked in fake.server.store.list("pods", None, {})[0]["metadata"], "a request"
+        )
+        [pod] = fake.server.store.list("pods", None, {})
+        assert fake.runs(pod["metadata"]["uid"])
+        [node] = world.backend.agents()
+        assert set(made.slot_ids) <= node.foreign_slots  # nothing else gets them meanwhile
+        await fake.heal("node-a")
+        await world.is_clean()
+        assert not fake.runs(pod["metadata"]["uid"])
+        await world.until(lambda: not world.backend.agents()[0].foreign_slots, "free slots")
+
     @pytest.mark.parametrize("effect", ["NoSchedule", "NoExecute"])
     async def test_a_taint_ends_nothing_by_itself_and_is_no_lost_node(
         self, world: World, fake: FakeKubelet, effect: str

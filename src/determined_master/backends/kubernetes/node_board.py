@@ -16,6 +16,7 @@ from determined_master.domain.machines.agent_switches import ALL_ON, Switches
 from determined_master.domain.pods.placement import ClusterLoads, NodeFacts, NodeLoad, facts_of
 from determined_master.ports import AgentSnapshot
 
+NO_SLOTS: Mapping[str, set[int]] = {}
 AT_ONCE = 50
 """Nodes or pods of a list that are taken before others get their turn: some milliseconds."""
 
@@ -32,6 +33,7 @@ class NodeBoard:
         self._views: dict[str, tuple[Json, Decimal, NodeView]] = {}
         self._loads: ClusterLoads | None = None
         self._own_slots: dict[str, set[int]] = {}
+        self._leftover: dict[str, set[int]] = {}
         self._snapshots: dict[str, AgentSnapshot] = {}
         self._is_reachable = False
         self._ever: set[str] = set()
@@ -104,10 +106,16 @@ class NodeBoard:
             self._loads = None
             self._refresh(name)
 
-    def set_own_slots(self, own: Mapping[str, set[int]]) -> None:
-        before, self._own_slots = self._own_slots, {id: set(slots) for id, slots in own.items()}
-        for agent_id in before.keys() | own.keys():
-            if before.get(agent_id) != self._own_slots.get(agent_id):
+    def set_own_slots(
+        self, own: Mapping[str, set[int]], leftover: Mapping[str, set[int]] = NO_SLOTS
+    ) -> None:
+        """The slots of this master's pods by node; `leftover`: of those that nobody waits for."""
+        before = self._own_slots, self._leftover
+        self._own_slots = {id: set(slots) for id, slots in own.items()}
+        self._leftover = {id: set(slots) for id, slots in leftover.items()}
+        now = self._own_slots, self._leftover
+        for agent_id in set().union(*before, *now):
+            if [b.get(agent_id) for b in before] != [n.get(agent_id) for n in now]:
                 self._refresh(agent_id.removeprefix(self._options.node_prefix))
 
     def snapshots(self) -> Sequence[AgentSnapshot]:
@@ -206,5 +214,5 @@ class NodeBoard:
             is_draining=own.is_draining or node.is_cordoned or not node.pools,
             disabled_slots=own.disabled_slots,
             draining_slots=own.draining_slots,
-            foreign_slots=taken,
+            foreign_slots=taken | self._leftover.get(agent_id, set()),
         )

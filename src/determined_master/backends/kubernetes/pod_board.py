@@ -104,6 +104,14 @@ class PodBoard:
                 found.setdefault(entry.seen.node, set()).update(entry.seen.slot_ids)
         return found
 
+    def leftover_slots(self) -> dict[str, set[int]]:
+        """The slots of pods that nobody waits for and that may still run, by node."""
+        found: dict[str, set[int]] = {}
+        for entry in self._entries.values():
+            if entry.is_forgotten and not entry.is_gone and entry.report.state != "TERMINATED":
+                found.setdefault(entry.seen.node, set()).update(entry.seen.slot_ids)
+        return found
+
     def replace_all(self, items: Iterable[Json]) -> None:
         """All existing pods: others are deleted."""
         found = {o.report.container_id: (o, raw) for o, raw in _observed(items)}
@@ -177,11 +185,15 @@ class PodBoard:
                 raise
 
     async def abandon(self, node: str) -> None:
-        """Delete the pods of a lost node; nobody waits for them any more."""
+        """Ask for the end of the pods of a lost node; nobody waits for them any more.
+
+        They may still run there, so they are not removed by force: each keeps its slots until its
+        kubelet has ended it, or the node is removed from the cluster.
+        """
         for entry in [e for e in self._entries.values() if e.seen.node == node]:
             entry.is_forgotten = True
             if not entry.is_gone:
-                await self.delete(entry.seen, grace_s=0)
+                await self.delete(entry.seen)
 
     def tick(self) -> list[Observed]:
         """Give up pods that have waited too long; returns those to delete."""

@@ -201,7 +201,7 @@ class Presence:
     async def _on_pods(self, change: ObjectsListed | ObjectChanged) -> None:
         if isinstance(change, ObjectsListed):
             self._pods.replace_all(change.items)
-            self._nodes.set_own_slots(self._pods.own_slots())
+            self._note_slots()
             self._listed.add("pods")
             await self._update_nodes()
             await self._notes.match(self._pods.uids())
@@ -215,7 +215,10 @@ class Presence:
                 self._pods.note(seen, change.item)
                 await self._note_eviction(seen)
                 await self._notes.match({seen.uid})
-        self._nodes.set_own_slots(self._pods.own_slots())
+        self._note_slots()
+
+    def _note_slots(self) -> None:
+        self._nodes.set_own_slots(self._pods.own_slots(), self._pods.leftover_slots())
 
     async def _note_eviction(self, seen: Observed) -> None:
         """Let a task save its work: its program gets its time from now on."""
@@ -264,6 +267,7 @@ class Presence:
                 log.warning("a node is lost", extra={"node": name, "reason": reason})
                 await self._events.agent_lost(name, reason)
                 await self._pods.abandon(name)
+                self._note_slots()
 
     async def _on_foreign(self, change: ObjectsListed | ObjectChanged) -> None:
         if isinstance(change, ObjectsListed):
