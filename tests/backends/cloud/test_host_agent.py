@@ -13,7 +13,7 @@ import pytest
 from tests.agent_link import listening, until
 from tests.backends.cloud.http_servers import Quiet, serving
 from tests.backends.cloud.start_of_machine import Machine
-from tests.backends.cloud.test_start_script import TOKEN, Remembering, boot, opened
+from tests.backends.cloud.test_start_script import TOKEN, Remembering, boot, need_curl, opened
 
 from determined_master.backends.cloud.start_script import PLACE, start_script
 from determined_master.services.containers.agent_wheel import Wheel, build
@@ -54,6 +54,7 @@ def wheels() -> Iterator[int]:
 @pytest.fixture
 def machine(tmp_path: Path) -> Iterator[Machine]:
     """One whose agents end with the test; pip takes nothing but the wheel."""
+    need_curl()
     made = Machine(tmp_path)
     (made.stubs / "curl").unlink()
     made.stub("python3", PYTHON)
@@ -137,3 +138,19 @@ def test_a_master_that_gives_no_wheel_is_named(machine: Machine, wheels: int) ->
     assert done.returncode == 1
     assert "the master does not give the agent's wheel" in done.stderr
     assert "401" in done.stderr
+
+
+def test_with_systemd_the_agent_is_a_service(machine: Machine, wheels: int) -> None:
+    machine.stub("determined-agent")
+    machine.stub("systemctl")
+    (machine.root / "run/systemd/system").mkdir(parents=True)
+    units = machine.root / "etc/systemd/system"
+    units.mkdir(parents=True)
+    done = machine.run(start_script(boot(image="", master_host="127.0.0.1", master_port=wheels)))
+    assert done.returncode == 0, done.stderr
+    unit = (units / "determined-agent.service").read_text()
+    assert f"ExecStart={machine.root}{PLACE}/run_agent\n" in unit
+    assert TOKEN not in unit
+    acts = [call[0] for call in machine.calls("systemctl")]
+    assert acts == ["daemon-reload", "enable", "restart"]
+    assert machine.calls("determined-agent") == []

@@ -54,8 +54,8 @@ at agent
 }} >"$place/run_agent.new"
 chmod 700 "$place/run_agent.new"
 mv "$place/run_agent.new" "$place/run_agent"
-if [ -d /run/systemd/system ]; then
-    cat >/etc/systemd/system/{unit} <<END
+if [ -d "${{DETERMINED_ROOT:-}}/run/systemd/system" ]; then
+    cat >"${{DETERMINED_ROOT:-}}/etc/systemd/system/{unit}" <<END
 [Unit]
 Description=The agent of Determined
 After=network-online.target docker.service
