@@ -15,16 +15,22 @@ MINUTE = timedelta(minutes=1)
 NO_IMAGE = MachineStart(step="image", detail="manifest unknown", has_failed=True)
 
 
-async def test_a_machine_that_cannot_start_is_ended_at_once_and_its_reason_is_shown(
-    pool: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    world = World(pool, monkeypatch)
+async def failed_start(db: Database, patch: pytest.MonkeyPatch) -> World:
+    """A pool whose only machine has reported that it cannot start its agent."""
+    world = World(db, patch)
     await world.lead()
     world.submit()
     await world.tick()
     [machine] = world.machines
-    async with pool.acquire() as conn:
+    async with db.acquire() as conn:
         assert await rows.set_start(conn, "default", machine, NO_IMAGE)
+    return world
+
+
+async def test_a_machine_that_cannot_start_is_ended_at_once_and_its_reason_is_shown(
+    pool: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = await failed_start(pool, monkeypatch)
     await world.tick()
     assert world.machines == []
     assert "the agent's image cannot be pulled" in world.loop.status.sentence()
@@ -37,13 +43,7 @@ async def test_a_machine_that_cannot_start_is_ended_at_once_and_its_reason_is_sh
 async def test_a_report_is_known_to_the_next_leader(
     pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world = World(pool, monkeypatch)
-    await world.lead()
-    world.submit()
-    await world.tick()
-    [machine] = world.machines
-    async with pool.acquire() as conn:
-        await rows.set_start(conn, "default", machine, NO_IMAGE)
+    world = await failed_start(pool, monkeypatch)
     world.begin()
     await world.lead()
     await world.tick()
