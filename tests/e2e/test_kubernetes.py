@@ -303,7 +303,7 @@ def test_a_command_ends_as_its_program_does(cluster: Cluster, pods: Pods) -> Non
 
 
 @pytest.mark.parametrize(
-    ("kind", "program"), [("notebook", "JupyterLab"), ("tensorboard", "TensorBoard")]
+    ("kind", "program"), [("notebook", "jupyter-lab"), ("tensorboard", "tensorboard")]
 )
 def test_a_missing_program_of_an_image_is_reported(
     cluster: Cluster, pods: Pods, place: Path, kind: str, program: str
@@ -319,7 +319,9 @@ def test_a_missing_program_of_an_image_is_reported(
         task = start(cluster, pods, kind)["id"]
     assert "127" in ended(cluster, pods, kind, task)
     until_in(
-        lambda: f"install {program}" in cluster.task_text(task), pods.limit_s, "what is missing"
+        lambda: f"this task needs {program}" in cluster.task_text(task),
+        pods.limit_s,
+        "what is missing",
     )
 
 
