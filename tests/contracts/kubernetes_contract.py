@@ -327,8 +327,9 @@ class KubernetesContract:
             "command": ["sh", "-c", "exec sleep 600"],
             "resources": {"requests": {"cpu": str(world.options.cpu_per_slot)}},
         }
+        name = f"other-{new_uuid()}"
         pod = {
-            "metadata": {"name": f"other-{new_uuid()}"},
+            "metadata": {"name": name},
             "spec": {
                 "nodeName": node.hostname,
                 "automountServiceAccountToken": False,
@@ -343,8 +344,7 @@ class KubernetesContract:
         before = taken()
         await world.api.call("POST", path, body=pod)
         await world.until(lambda: taken() == before + 1, "a slot of somebody else")
-        made = f"{path}/{pod['metadata']['name']}"  # type: ignore[index]
-        await world.api.call("DELETE", made, query={"gracePeriodSeconds": "0"})
+        await world.api.call("DELETE", f"{path}/{name}", query={"gracePeriodSeconds": "0"})
         await world.until(lambda: taken() == before, "its end")
 
     async def test_events_of_a_pod_appear_in_its_tasks_log(self, world: World) -> None:

@@ -25,6 +25,8 @@ class FakeServer:
         """By method and kind: status, reason and message."""
         self.broken = False
         """Every call is answered by 503."""
+        self.hides_pods_of_others = False
+        """Lists and watches of them are answered by 503."""
         self.logs: dict[str, bytearray] = {}
         """By uid of pods: with times, as the API gives them."""
         self.forgotten: set[str] = set()
@@ -88,6 +90,8 @@ class FakeServer:
             return _status(401, "Unauthorized", "no token")
         if self.broken:
             return _status(503, "ServiceUnavailable", "the server is broken")
+        if self.hides_pods_of_others and "!=" in request.query.get("labelSelector", ""):
+            return _status(503, "ServiceUnavailable", "too many pods")
         refusal = self.refusals.get((request.method, request.match_info.get("kind", "")))
         if refusal is not None:
             return _status(*refusal)

@@ -74,8 +74,22 @@ def test_every_option_is_read_and_shown_in_the_list_of_pools(tmp_path: Path) -> 
     assert told.custom_tags == [AwsCustomTag(key="team", value="vision")]
 
 
+def test_a_pool_needs_no_image_of_the_agent(tmp_path: Path) -> None:
+    [pool] = read(tmp_path, {**LEAST, "agent_docker_image": ""}).resource_pools
+    assert pool.provider is not None
+    assert pool.provider.agent_docker_image == ""
+
+
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"image_id": ""}, "image_id: is required: name an image of the region that has Docker"),
+    ({"image_id": ""}, "image_id: is required: name an image of the region, as ami-"),
+    (
+        {"agent_docker_image": "", "log_group": "agents"},
+        "log_group: is an option of the agent's container: set agent_docker_image too",
+    ),
+    (
+        {"agent_docker_image": "", "agent_docker_runtime": "nvidia"},
+        "agent_docker_runtime: is an option of the agent's container",
+    ),
     ({"ssh_key_name": ""}, "ssh_key_name: is required: name a key pair of the region"),
     ({"root_volume_size": 99}, "root_volume_size: must be >= 100 but found 99"),
     ({"instance_slots": -1}, "instance_slots: must be >= 0 but found -1"),

@@ -93,7 +93,8 @@ GIVEN: dict[str, tuple[str, Any]] = {
 @pytest.mark.parametrize("name", GIVEN)
 def test_an_option_is_read(tmp_path: Path, name: str) -> None:
     text, value = GIVEN[name]
-    found = provider(tmp_path, f"type: local, {name}: {text}")
+    image = "" if name == "agent_docker_image" else "agent_docker_image: a, "
+    found = provider(tmp_path, f"type: local, {image}{name}: {text}")
     assert getattr(found, name, None) == value or getattr(found, f"{name}_s") == value
 
 

@@ -18,7 +18,7 @@ from determined_master.settings.places import (
     check_number,
     check_priced,
 )
-from determined_master.settings.provider import Provider
+from determined_master.settings.provider import Provider, check_container_options
 
 Struct = msgspec.Struct
 ON_DEMAND_PRICE = "OnDemand"
@@ -147,10 +147,11 @@ def check_aws(aws: AwsProvider, at: str, report: ProblemReport) -> None:
     """Report values that AWS would refuse, or that leave the machines' type unknown."""
     if not aws.image_id:
         text = (
-            "is required: name an image of the region that has Docker, as ami-0abc…; Amazon's "
-            "Deep Learning Base images have it, and NVIDIA's driver"
+            "is required: name an image of the region, as ami-0abc…; Amazon's Deep Learning Base "
+            "images have Docker, and NVIDIA's driver"
         )
         report.problem(f"{at}.image_id", text)
+    check_container_options(aws, at, report, {"log_group": "", "log_stream": ""})
     if not aws.ssh_key_name:
         text = "is required: name a key pair of the region"
         report.problem(f"{at}.ssh_key_name", text)

@@ -164,6 +164,8 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
         return min(self.max_instances, machines_within(self.max_cost_per_hour, price))
 
 
+_OF_CONTAINER = {"agent_docker_network": "default", "agent_docker_runtime": "runc"}
+"""Options of the agent's container, with their defaults."""
 _NEEDED = {
     "agent_docker_network": "network of Docker's that agents are in",
     "agent_docker_runtime": "runtime of Docker's that runs agents",
@@ -211,6 +213,19 @@ def is_loopback(host: str) -> bool:
         return host.lower().rstrip(".") in ("localhost", "localhost.localdomain")
 
 
+def check_container_options(
+    provider: Provider, at: str, report: ProblemReport, options: Mapping[str, str] = _OF_CONTAINER
+) -> None:
+    """Report options of the agent's container where a pool names no image for it."""
+    for name, default in options.items():
+        is_set = getattr(provider, name) not in ("", default)
+        if is_set and not provider.agent_docker_image:
+            text = (
+                "is an option of the agent's container: set agent_docker_image too, or remove this"
+            )
+            report.problem(f"{at}.{name}", text)
+
+
 def check_common(provider: Provider, at: str, report: ProblemReport) -> None:
     """Report contradictions between the options that every type has.
 
@@ -219,6 +234,7 @@ def check_common(provider: Provider, at: str, report: ProblemReport) -> None:
         at: its path in the settings.
         report: takes the problems.
     """
+    check_container_options(provider, at, report)
     low, high = provider.min_instances, provider.max_instances
     if low > high:
         text = f"is {low}, more than max_instances ({high}): lower it, or raise max_instances"

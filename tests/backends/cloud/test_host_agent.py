@@ -101,7 +101,7 @@ async def test_a_machine_with_docker_and_python_gets_the_agent_of_its_master(
     assert (environment / "bin" / "determined-agent").is_file()
 
 
-def test_an_agent_of_the_image_is_used_as_it_is(machine: Machine, wheels: int) -> None:
+async def test_an_agent_of_the_image_is_used_as_it_is(machine: Machine, wheels: int) -> None:
     ran = machine.directory / "ran"
     machine.stub("determined-agent", f'echo "$DET_RESOURCE_POOL $*" >>{ran}; exec sleep.real 60')
     (machine.stubs / "sleep.real").symlink_to("/bin/sleep")
@@ -110,6 +110,8 @@ def test_an_agent_of_the_image_is_used_as_it_is(machine: Machine, wheels: int) -
     assert done.returncode == 0, done.stderr
     place = machine.root / PLACE.lstrip("/")
     assert not (place / "environment").exists()
+    await until(ran.exists, what="the agent of the image")
+    assert ran.read_text() == "gpu pool run\n"
     assert (place / "run_agent").stat().st_mode & 0o077 == 0
 
 

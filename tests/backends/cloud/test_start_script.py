@@ -262,7 +262,7 @@ def need_curl() -> None:
 
 
 class Reports(Quiet):
-    """What the master is told; it does not know a machine at its first `unknown` reports."""
+    """A master that keeps each report. It refuses the first `unknown` of them with 404."""
 
     told: ClassVar[list[dict[str, Any]]]
     tokens: ClassVar[list[str]]

@@ -227,6 +227,22 @@ class TestOnAFakeCluster(KubernetesContract):
         await fake.set_ready("node-a", True)
         await world.until(lambda: any(a.is_connected for a in world.backend.agents()), "back")
 
+    async def test_no_node_is_lost_while_only_the_pods_of_others_cannot_be_followed(
+        self, world: World, fake: FakeKubelet
+    ) -> None:
+        await world.backend.close()
+        world.backend = world.new_backend(node_wait_s=0.5)
+        await world.open()
+        tried = len(fake.server.calls)
+        fake.server.hides_pods_of_others = True
+        fake.server.break_streams()
+        await world.until(lambda: len(fake.server.calls) > tried + 12, "attempts to follow them")
+        await world.until(lambda: any(a.is_connected for a in world.backend.agents()), "nodes")
+        made = world.order("exit 3")
+        await world.backend.start_container(made)
+        await world.state(made.container_id, "TERMINATED")
+        assert (world.events.lost, world.backend.trouble()) == ([], None)
+
     async def test_a_pod_of_a_node_that_is_cut_off_keeps_its_slot_until_it_has_ended(
         self, world: World, fake: FakeKubelet
     ) -> None:

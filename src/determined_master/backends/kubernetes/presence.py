@@ -152,15 +152,14 @@ class Presence:
                     await take(change)
 
     async def _lose(self, what: str, lost: WatchLost) -> None:
-        if what in self._rules or (what == "foreign pods" and lost.is_forbidden):
-            if what not in self._unknown and (self.is_reachable or lost.is_forbidden):
-                self._unknown.add(what)
-                log.warning("%s are not known, and not planned with: %s", what, lost.reason)
-            if what in self._rules:
-                self._rules[what].replace_all(())
-            elif what not in self._listed:
+        if what in self._rules:
+            self._rules[what].replace_all(())
+            self._note_unknown(what, "are not known, and not planned with", lost)
+            return
+        if what == "foreign pods":  # the last known usage stays: no node is lost for that
+            if lost.is_forbidden and what not in self._listed:
                 await self._on_foreign(ObjectsListed([]))
-                self._unknown.add(what)
+            self._note_unknown(what, "are not followed, and count as they were", lost)
             return
         if what in self._listed or not self._joined:
             log.warning("Kubernetes is not reached: %s", lost.reason, extra={"objects": what})
@@ -171,6 +170,11 @@ class Presence:
                 self._away.setdefault(name, self._node_wait_s)
             self._joined.clear()
             self._nodes.set_reachable(is_reachable=False)
+
+    def _note_unknown(self, what: str, text: str, lost: WatchLost) -> None:
+        if what not in self._unknown and (self.is_reachable or lost.is_forbidden):
+            self._unknown.add(what)
+            log.warning("%s %s: %s", what, text, lost.reason)
 
     def _note_outage(self, reason: str) -> None:
         """Since when it lasts stays, and the last reason."""
