@@ -18,6 +18,7 @@ def settings(**changes: Any) -> AwsProvider:
     values: dict[str, Any] = {
         "type": "aws",
         "region": "us-west-2",
+        "agent_docker_image": "registry.example/agent:1",
         "image_id": IMAGE,
         "ssh_key_name": "key",
         "instance_type": "g4dn.xlarge",
