@@ -101,7 +101,10 @@ class AwsProvider(Provider, frozen=True, kw_only=True):
     iam_instance_profile_arn: Annotated[
         str, Meta(description="Instance profile, for example for tasks' access to S3.")
     ] = ""
-    log_group: Annotated[str, Meta(description="CloudWatch group of the agent's output.")] = ""
+    log_group: Annotated[
+        str,
+        Meta(description="CloudWatch group of the agent's output; needs agent_docker_image."),
+    ] = ""
     log_stream: Annotated[str, Meta(description="CloudWatch stream there.")] = ""
     spot_max_price: Annotated[
         str,

@@ -56,9 +56,12 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = ""
     agent_docker_network: Annotated[
-        str, Meta(description="Docker's network of the agent's container.")
+        str,
+        Meta(description="Docker's network of the agent's container; needs agent_docker_image."),
     ] = "default"
-    agent_docker_runtime: Annotated[str, Meta(description="Docker's runtime for it.")] = "runc"
+    agent_docker_runtime: Annotated[
+        str, Meta(description="Docker's runtime for it; needs agent_docker_image.")
+    ] = "runc"
     agent_reconnect_attempts: Annotated[
         int, Meta(ge=0, description="How often an agent tries to reconnect to the master.")
     ] = 5
