@@ -13,6 +13,7 @@ from bench.browser.chromium import in_browser
 from bench.browser.visit import Visit
 from bench.cluster import Cluster
 from bench.figure import Figure, Limit, Load, Measured
+from bench.figures.ui_runs import make_blocks
 from determined_master.store.embedded.answers import connection_options
 from determined_master.store.embedded.files import Layout
 
@@ -28,6 +29,7 @@ _SUMMARIES = """
 def measure(cluster: Cluster, load: Load) -> Measured:
     """Medians of loads of the page; the master has no answer of an earlier one."""
     trial_id = asyncio.run(_fill(cluster))
+    make_blocks(cluster, trial_id)
     trials = range(trial_id - load.count, trial_id)
     return in_browser(cluster, lambda person: _visit(person, trials))
 

@@ -24,6 +24,8 @@ class GetSeriesRequest(Message, frozen=True):
     x_min: DoubleValue | None = None
     x_max: DoubleValue | None = None
     buckets: Int32 = 0
+    shares_places: bool = False
+    """Series of a trial and group with the same places may be sent with those of one alone."""
 
 
 class NonFinite(Message, frozen=True):
@@ -50,6 +52,8 @@ class ChartSeries(Message, frozen=True):
     non_finite: Sequence[NonFinite] = ()
     non_finite_count: Int32 = 0
     without_x: Int32 = 0
+    places_of: str = ""
+    """`x`, `n` and `time` are left out: those of this metric of the trial and group hold."""
 
 
 class GetSeriesResponse(Message, frozen=True):

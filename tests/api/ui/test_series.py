@@ -42,7 +42,11 @@ async def test_a_series_has_its_columns(user: Client, pool: Database, trial: int
         "nonFinite": [{"x": 2, "value": "NaN"}],
         "nonFiniteCount": 1,
         "withoutX": 0,
+        "placesOf": "",
     }
+    body = {**body, "metrics": [LOSS, {"group": "training", "name": "other"}], "xMin": 4}
+    shared = await ok(user, "POST", "/api/ui/v1/series", {**body, "sharesPlaces": True})
+    assert [(one["x"], one["placesOf"]) for one in shared["series"]] == [([4], ""), ([], "loss")]
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,13 @@ from tests.store.rows import STARTED, add_experiment, add_project, add_trial
 from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.metrics.charts import HIGHEST, LOWEST, ChartAxis
+from determined_master.domain.metrics.extremes import BLOCK_REPORTS
 from determined_master.records.metrics import MetricName
 from determined_master.services.kept_answers import AnswerMemory
-from determined_master.services.metrics.chart_reads import MAX_READ, ChartQuery
+from determined_master.services.metrics.chart_answers import ChartQuery
+from determined_master.services.metrics.chart_reads import MAX_READ
 from determined_master.services.metrics.charts import Charts
-from determined_master.services.metrics.series_points import SeriesPoints
+from determined_master.services.metrics.series_points import DUE, SeriesPoints
 from determined_master.store.db import Database
 
 ADMIN = Caller(user_id=1, username="admin", is_admin=True)
@@ -132,6 +134,108 @@ async def test_a_range_of_a_long_series_has_the_values_of_that_range_alone(
     close = await read(charts, trial, x, low=start + 5000 * scale, high=start + 5040 * scale)
     assert close["bucketed"] is False
     assert (close["count"], len(close["x"]), close["n"]) == (41, 41, [])
+
+
+async def read_both(
+    charts: Charts, pool: Database, trial: int, wanted: ChartQuery
+) -> tuple[list[Any], list[Any]]:
+    """The two series of a trial before and after it has blocks."""
+    metrics = [MetricName("training", "other"), LOSS]
+    reads = []
+    for _ in range(2):
+        found = await charts.read(ADMIN, [trial], metrics, wanted)
+        reads.append([msgspec.json.decode(one) for one in found])
+        await SeriesPoints(pool).catch_up(trial)
+        await pool.execute("UPDATE trials SET metrics_version = metrics_version + 1")
+    assert await pool.fetchval("SELECT count(*) FROM metric_places") > 0
+    return reads[0], reads[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "case", ["plain", "late ones not finite", "sparse", "not finite", "out of order", "huge"]
+)
+async def test_blocks_change_no_series(
+    pool: Database, trial: int, charts: Charts, case: str
+) -> None:
+    count = 3 * BLOCK_REPORTS - 300
+    await many_reports(pool, trial, 1, count)
+    await many_reports(pool, trial, 1, 300, "validation")
+    await spread_over_time(pool, trial)
+    match case:
+        case "late ones not finite":
+            await change(pool, trial, count - 5, loss="NaN", other=None)
+        case "sparse":
+            text = "UPDATE metrics SET metrics = metrics - 'other' WHERE steps % 7 = 0"
+            await pool.execute(text)
+        case "not finite":
+            await change(pool, trial, 20, loss="-Infinity")
+            await change(pool, trial, 21, other="text")
+        case "out of order":
+            await pool.execute("UPDATE metrics SET steps = 10000 - steps WHERE steps % 9 = 0")
+        case "huge":
+            await pool.execute(
+                "UPDATE metrics SET metrics = metrics || $1 WHERE steps = 30",
+                {"loss": 10**400, "other": 2**50 + 1},
+            )
+    start = STARTED.timestamp()
+    for axis, buckets in (
+        (ChartAxis("batches"), 100),
+        (ChartAxis("batches"), 2000),
+        (ChartAxis("batches", 700.5, 2100), 300),
+        (ChartAxis("batches", 2600, HIGHEST), 40),
+        (ChartAxis("time", start + 900.25, start + 1300), 50),
+        (ChartAxis("time", 5, 6), 50),
+        (ChartAxis("epochs"), 50),
+    ):
+        before, after = await read_both(charts, pool, trial, ChartQuery(axis, buckets))
+        assert after == before
+
+
+@pytest.mark.slow
+async def test_old_blocks_without_columns_change_no_series(
+    pool: Database, trial: int, charts: Charts
+) -> None:
+    await many_reports(pool, trial, 1, 2000)
+    wanted = ChartQuery(ChartAxis("batches"), 100)
+    before, _ = await read_both(charts, pool, trial, wanted)
+    await pool.execute("DELETE FROM metric_places")
+    await pool.execute("UPDATE metric_charts SET doubles = NULL")
+    found = await charts.read(ADMIN, [trial], [MetricName("training", "other"), LOSS], wanted)
+    assert [msgspec.json.decode(one) for one in found] == before
+
+
+@pytest.mark.slow
+async def test_blocks_are_made_for_whoever_reads_next(
+    pool: Database, trial: int, charts: Charts
+) -> None:
+    await many_reports(pool, trial, 1, DUE)
+    points = SeriesPoints(pool)
+    await read(Charts(pool, points, AnswerMemory()), trial)
+    async with asyncio.TaskGroup() as group, asyncio.timeout(60):
+        running = group.create_task(points.run())
+        while not await pool.fetchval("SELECT count(*) FROM metric_places"):
+            pass
+        running.cancel()
+
+
+@pytest.mark.slow
+async def test_places_are_sent_once_where_they_may_be_shared(
+    pool: Database, trial: int, charts: Charts
+) -> None:
+    await many_reports(pool, trial, 1, 50)
+    await many_reports(pool, trial, 1, 20, "validation")
+    await change(pool, trial, 30, third="NaN")
+    metrics = [MetricName("training", name) for name in ("other", "loss", "third")]
+    metrics.append(MetricName("validation", "loss"))
+    wanted = ChartQuery(ChartAxis("batches"), 10, shares_places=True)
+    found = [
+        msgspec.json.decode(one) for one in await charts.read(ADMIN, [trial], metrics, wanted)
+    ]
+    alone = [await read(charts, trial, buckets=10, metric=metric) for metric in metrics]
+    assert [one["placesOf"] for one in found] == ["", "other", "", ""]
+    left_out = {"x": [], "n": [], "time": []}
+    assert found == [alone[0], {**alone[1], **left_out, "placesOf": "other"}, *alone[2:]]
 
 
 @pytest.mark.slow

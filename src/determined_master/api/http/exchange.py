@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 from collections.abc import Awaitable, Callable, Coroutine, MutableMapping, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
+
+from isal import igzip
 
 from determined_master.api.http.reauthorization import AS_LONG_AS_THEY_LIKE, Stay
 from determined_master.api.upstream.connection import Header
@@ -175,9 +176,9 @@ def with_added(headers: FixedHeaders, added: Sequence[Header]) -> Sequence[Heade
 async def compress(body: bytes, threads: Executor) -> bytes:
     """gzip a body, in a thread when it is large."""
     if len(body) < THREAD_FROM_BYTES:
-        return gzip.compress(body, 1)
+        return igzip.compress(body, 1)
     loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(threads, gzip.compress, body, 1)
+    return await loop.run_in_executor(threads, igzip.compress, body, 1)
 
 
 async def while_connected(

@@ -8,7 +8,7 @@ from determined_master.api.http.routes import Call, route
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.metrics.charts import HIGHEST, LOWEST, ChartAxis
 from determined_master.records.metrics import MetricName
-from determined_master.services.metrics.chart_reads import ChartQuery
+from determined_master.services.metrics.chart_answers import ChartQuery
 from determined_master.services.metrics.charts import Charts, buckets_of
 from determined_wire.ui import series as wire
 
@@ -23,7 +23,9 @@ async def get_series(
     """Series of metrics over an axis: every value, or buckets that keep the extremes."""
     metrics = [MetricName(metric.group, metric.name) for metric in request.metrics]
     wanted = ChartQuery(
-        _axis(request), buckets_of(request.buckets, len(request.trial_ids) * len(metrics))
+        _axis(request),
+        buckets_of(request.buckets, len(request.trial_ids) * len(metrics)),
+        request.shares_places,
     )
     found = await charts.read(call.caller, request.trial_ids, metrics, wanted)
     text = b"[" + b",".join(found) + b"]"

@@ -5,7 +5,6 @@ Where its files are not installed, each address says so and how to get them.
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import html
 import logging
@@ -13,6 +12,7 @@ from functools import lru_cache
 from urllib.parse import parse_qs
 
 import msgspec
+from isal import igzip
 
 from determined_master import entropy
 from determined_master.api.access.login_page import form_address, login_form
@@ -166,7 +166,7 @@ async def _page(call: Call, web_ui: WebUi, text: str, data: PageData) -> Reply:
     nonce = entropy.token()
     body = _template(text).filled(nonce, boot, form, prefix)
     if len(body) >= GZIP_FROM_BYTES and call.http.accepts_gzip:
-        body = gzip.compress(body, 1)
+        body = igzip.compress(body, 1)
         headers.append(("content-encoding", "gzip"))
     content_policy = policy(nonce, call.http.header("host"), web_ui.service_address)
     headers.append(("content-security-policy", content_policy))

@@ -2,6 +2,7 @@
 
 A long series is stored in parts of 32 reports, in the order of arrival. A part has all that a
 bucket needs, so buckets are made of whole parts and no value is lost, however long the series is.
+The values of a shorter one are read as columns (`columns.py`).
 """
 
 from __future__ import annotations
@@ -146,22 +147,35 @@ def bucket_ends(x: Sequence[float], buckets: int) -> list[int]:
     return [*ends, len(x)]
 
 
-def value_columns(
-    x: Sequence[float], values: Sequence[float], at: Sequence[float], ends: Sequence[int]
-) -> Columns:
-    """Single values in the buckets that `bucket_ends` found."""
+class Buckets(NamedTuple):
+    """Where values lie: the end, last place, number of values and last time of each bucket."""
+
+    ends: list[int]
+    x: list[float]
+    n: list[int]
+    at: list[float]
+
+
+def buckets_of(x: Sequence[float], at: Sequence[float], buckets: int) -> Buckets:
+    """The buckets of values, which all metrics of the same reports share.
+
+    Args:
+        x: places in order; shape (n,).
+        at: times (unix seconds); shape (n,).
+        buckets: at least 1.
+    """
+    ends = bucket_ends(x, buckets)
     lasts = [end - 1 for end in ends]
+    n = [b - a for a, b in itertools.pairwise([0, *ends])]
+    return Buckets(ends, [x[last] for last in lasts], n, [at[last] for last in lasts])
+
+
+def value_columns(values: Sequence[float], buckets: Buckets) -> Columns:
+    """Single values in buckets."""
+    ends, x, n, at = buckets
     parts = [values[a:b] for a, b in itertools.pairwise([0, *ends])]
-    return Columns(
-        len(x),
-        True,
-        [x[n] for n in lasts],
-        [values[n] for n in lasts],
-        list(map(min, parts)),
-        list(map(max, parts)),
-        list(map(len, parts)),
-        [at[n] for n in lasts],
-    )
+    last = [values[end - 1] for end in ends]
+    return Columns(len(values), True, x, last, list(map(min, parts)), list(map(max, parts)), n, at)
 
 
 def span_of(x: float, value: float, at: float) -> ChartSpan:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from determined_master.domain.metrics import charts as domain
-from determined_master.domain.metrics.charts import ChartAxis, Columns
 from determined_master.records.metrics import MetricName
+from determined_master.services.metrics.chart_answers import ChartQuery, encode
+from determined_master.services.metrics.chart_columns import FoundColumns, find_columns, joined
 from determined_master.services.metrics.chart_series import ReportRows, Series
-from determined_master.services.metrics.series_points import DUE
+from determined_master.services.metrics.series_points import MAX_LATE
 from determined_master.store.metrics import blocks
 from determined_master.store.metrics import charts as rows
 from determined_master.store.metrics.charts import ChartBlock, RawRow, Reports
@@ -23,35 +24,9 @@ if TYPE_CHECKING:
 
 MAX_READ = 16_384
 """So many reports are read one by one: that takes about 0.1 s."""
-LIMIT = MAX_READ + 2 * DUE
+LIMIT = MAX_READ + 2 * MAX_LATE
 INT_LOW, INT_HIGH = -(2**31), 2**31 - 1
 _NUMBERS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-
-
-class ChartQuery(msgspec.Struct, frozen=True):
-    """An axis with its range, and most buckets of a series."""
-
-    axis: ChartAxis
-    buckets: int
-
-
-class Chart(msgspec.Struct, frozen=True, rename="camel"):
-    """One series as it is sent."""
-
-    trial_id: int
-    group: str
-    name: str
-    count: int
-    bucketed: bool
-    x: list[float]
-    last: list[float]
-    min: list[float]
-    max: list[float]
-    n: list[int]
-    time: list[float]
-    non_finite: list[dict[str, object]]
-    non_finite_count: int
-    without_x: int
 
 
 class ChartRead:
@@ -64,72 +39,97 @@ class ChartRead:
         self._reports = reports
         self._axis = wanted.axis
         self._buckets = wanted.buckets
+        self._shares_places = wanted.shares_places
         self._has_blocks = has_blocks
 
     async def read(self) -> dict[MetricName, bytes]:
         """The series by metric."""
         async with self._db.acquire() as conn:
-            whole = await self._read_rows(conn)
-            if whole is None:
-                return {
-                    MetricName(self._reports.group, name): await self._long(conn, name)
-                    for name in self._reports.names
-                }
-        return await asyncio.to_thread(self._from_rows, whole)
+            found = await self._read_columns(conn)
+            if len(found) < len(self._reports.names):
+                found |= await self._read_reports(
+                    conn, [name for name in self._reports.names if name not in found]
+                )
+        return {MetricName(self._reports.group, name): text for name, text in found.items()}
 
-    async def _read_rows(self, conn: Conn) -> list[RawRow] | None:
-        """All reports in the range, unless they are too many."""
+    async def _read_columns(self, conn: Conn) -> dict[str, bytes]:
+        """Those of the series that blocks have as columns."""
+        if not (self._has_blocks and self._axis.is_stored):
+            return {}
+        found = await find_columns(conn, self._reports, self._axis, MAX_READ)
+        return {} if found is None else await asyncio.to_thread(self._from_columns, found)
+
+    async def _read_reports(self, conn: Conn, names: Sequence[str]) -> dict[str, bytes]:
+        """Series from their reports, or from the parts of blocks where those are many."""
+        reports = msgspec.structs.replace(self._reports, names=names)
+        read = await self._list_reports(conn, reports)
+        if read is None:
+            return {name: await self._long(conn, name) for name in names}
+        return await asyncio.to_thread(self._from_rows, read, names)
+
+    async def _list_reports(self, conn: Conn, reports: Reports) -> list[RawRow] | None:
+        """All of the reports in the range, unless they are too many."""
         # First, so that a block that is made in between leaves no gap.
         found: list[ChartBlock] = []
         last_id = 0
         if self._has_blocks:
-            last_id = await blocks.find_last_id(conn, self._reports.trial_id)
-            found = await rows.list_blocks(conn, self._reports, self._axis)
+            last_id = await blocks.find_last_id(conn, reports.trial_id)
+            found = await rows.list_blocks(conn, reports, self._axis)
         counts: dict[str, int] = {}
         for block in found:
             counts[block.name] = counts.get(block.name, 0) + block.reports
         if max(counts.values(), default=0) > MAX_READ:
             return None
         read = []
-        for wanted in self._parts_to_read(found, last_id):
+        for wanted in self._parts_to_read(reports, found, last_id):
             read += await rows.list_reports(conn, wanted, self._axis, LIMIT)
         return read if len(read) < LIMIT else None
 
-    def _parts_to_read(self, found: Sequence[ChartBlock], last_id: int) -> list[Reports]:
+    def _parts_to_read(
+        self, reports: Reports, found: Sequence[ChartBlock], last_id: int
+    ) -> list[Reports]:
         """The reports in the range, by what an index can find."""
         change = msgspec.structs.replace
         match self._axis.name:
             case "batches":
                 low = _to_int(self._axis.low, up=True)
                 high = _to_int(self._axis.high, up=False)
-                return [change(self._reports, from_steps=low, to_steps=high)]
+                return [change(reports, from_steps=low, to_steps=high)]
             case "time" if last_id:
-                late = change(self._reports, after_id=last_id)
+                late = change(reports, after_id=last_id)
                 if not found:
                     return [late]
                 low, high = min(b.first_steps for b in found), max(b.last_steps for b in found)
-                within = change(self._reports, from_steps=low, to_steps=high, up_to_id=last_id)
+                within = change(reports, from_steps=low, to_steps=high, up_to_id=last_id)
                 return [within, late]
             case _:
-                return [self._reports]
+                return [reports]
 
-    def _from_rows(self, read: Sequence[RawRow]) -> dict[MetricName, bytes]:
+    def _from_rows(self, read: Sequence[RawRow], names: Sequence[str]) -> dict[str, bytes]:
         values = msgspec.json.decode(f"[{','.join([row.values for row in read])}]")
-        keys, *metrics = (
-            zip(*values, strict=True) if values else [()] * (1 + len(self._reports.names))
-        )
+        keys, *metrics = zip(*values, strict=True) if values else [()] * (1 + len(names))
         shared = ReportRows(self._places(read, keys), [row.at for row in read], self._axis)
-        found = {}
-        for name, of_metric in zip(self._reports.names, metrics, strict=True):
-            columns = shared.columns(list(of_metric), self._buckets)
+        return self._charts(shared, dict(zip(names, map(list, metrics), strict=True)))
+
+    def _from_columns(self, found: FoundColumns) -> dict[str, bytes]:
+        read = joined(found, self._axis)
+        return self._charts(ReportRows(read.x, read.at, self._axis), read.values, read.finite)
+
+    def _charts(
+        self, shared: ReportRows, values: Mapping[str, list[Any]], finite: int = 0
+    ) -> dict[str, bytes]:
+        charts: dict[str, bytes] = {}
+        first = ""
+        for name, of_metric in values.items():
+            columns = shared.columns(of_metric, self._buckets, finite)
             if columns is not None:
-                text = self._encode(name, columns, [], 0, 0)
+                charts[name] = encode(self._reports, name, columns, places_of=first)
+                first = first or (name if self._shares_places else "")
             else:
                 series = Series()
                 series.add(shared, of_metric, self._axis)
-                text = self._render(name, series)
-            found[MetricName(self._reports.group, name)] = text
-        return found
+                charts[name] = self._render(name, series)
+        return charts
 
     def _places(self, read: Sequence[RawRow], keys: Sequence[object]) -> list[float | None]:
         """The places of reports on the axis; None where it has none."""
@@ -151,7 +151,9 @@ class ChartRead:
                 return await asyncio.to_thread(self._render, name, series)
         columns = await rows.find_buckets(conn, reports, self._axis, self._buckets)
         count, unusual, without = await rows.find_unusual(conn, reports, self._axis)
-        return await asyncio.to_thread(self._encode, name, columns, unusual, count, without)
+        return await asyncio.to_thread(
+            encode, self._reports, name, columns, unusual, count, without
+        )
 
     async def _from_blocks(self, conn: Conn, reports: Reports) -> Series | None:
         # First, so that a block that is made in between leaves no gap.
@@ -217,34 +219,7 @@ class ChartRead:
         series.unusual.sort(key=lambda one: one[0])
         shown = series.unusual[: rows.MAX_UNUSUAL]
         columns = series.columns(self._buckets)
-        return self._encode(name, columns, shown, len(series.unusual), series.without)
-
-    def _encode(
-        self,
-        name: str,
-        columns: Columns,
-        unusual: Sequence[tuple[float, float]],
-        unusual_count: int,
-        without: int,
-    ) -> bytes:
-        count, is_bucketed, x, last, low, high, n, at = columns
-        chart = Chart(
-            self._reports.trial_id,
-            self._reports.group,
-            name,
-            count,
-            is_bucketed,
-            x,
-            last,
-            low,
-            high,
-            n,
-            at,
-            [{"x": x, "value": domain.WORDS[domain.word_of(value)]} for x, value in unusual],
-            unusual_count,
-            without,
-        )
-        return msgspec.json.encode(chart)
+        return encode(self._reports, name, columns, shown, len(series.unusual), series.without)
 
 
 def _to_int(number: float, *, up: bool) -> int:

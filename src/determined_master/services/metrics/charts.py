@@ -11,8 +11,9 @@ from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.metrics.summary import SYSTEM_GROUPS
 from determined_master.records.metrics import MetricName
 from determined_master.services.kept_answers import AnswerMemory, KeptAnswers
-from determined_master.services.metrics.chart_reads import ChartQuery, ChartRead
-from determined_master.services.metrics.series_points import DUE
+from determined_master.services.metrics.chart_answers import ChartQuery
+from determined_master.services.metrics.chart_reads import ChartRead
+from determined_master.services.metrics.series_points import DUE, MAX_LATE
 from determined_master.store.metrics import charts as rows
 from determined_master.store.metrics.charts import Reports
 
@@ -76,15 +77,17 @@ class Charts:
         if not trial_ids:
             return {}
         async with self._db.acquire() as conn:
-            positions = await rows.list_positions(conn, trial_ids, DUE + 1)
+            positions = await rows.list_positions(conn, trial_ids, MAX_LATE + 1)
         gate = asyncio.Semaphore(AT_ONCE)
 
         async def one(trial_id: int) -> list[bytes]:
             async with gate:
                 last_id, late = positions[trial_id]
-                if late > DUE:
+                if late > MAX_LATE:
                     await self._points.catch_up(trial_id)
-                return await self._trial(trial_id, metrics, wanted, last_id > 0 or late > DUE)
+                elif late >= DUE:
+                    self._points.note(trial_id, late)
+                return await self._trial(trial_id, metrics, wanted, last_id > 0 or late > MAX_LATE)
 
         try:
             async with asyncio.TaskGroup() as group:

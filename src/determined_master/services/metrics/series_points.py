@@ -16,7 +16,8 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from determined_master.domain.metrics.charts import Charted, Report, charts_of
+from determined_master.domain.metrics.charts import Report, charts_of
+from determined_master.domain.metrics.columns import columns_of
 from determined_master.domain.metrics.extremes import (
     BLOCK_REPORTS,
     PART_REPORTS,
@@ -27,9 +28,10 @@ from determined_master.domain.metrics.extremes import (
 )
 from determined_master.records.metrics import PointRow
 from determined_master.store.connection_errors import DATABASE_ERRORS
-from determined_master.store.metrics import blocks, charts
+from determined_master.store.metrics import blocks
 from determined_master.store.metrics import series as rows
 from determined_master.store.metrics.blocks import Block, BlockEntry, NewEntry
+from determined_master.store.metrics.chart_columns import NewCharts, insert_charts
 from determined_master.store.metrics.series import SeriesWanted
 
 if TYPE_CHECKING:
@@ -37,8 +39,10 @@ if TYPE_CHECKING:
 
 MAX_WHOLE = 8 * BLOCK_REPORTS
 """How many reports are read one by one: that takes about 20 ms."""
-DUE = 4 * BLOCK_REPORTS
-"""Blocks of a trial are made once so many of its reports wait for one."""
+DUE = BLOCK_REPORTS
+"""The block of a trial is made once so many of its reports wait for one."""
+MAX_LATE = 4 * BLOCK_REPORTS
+"""A series that is read waits for the blocks of more reports than these."""
 IDLE_S = 1.0
 MAX_NOTED = 50_000
 MAX_REFUSED = 10
@@ -95,15 +99,15 @@ class SeriesPoints:
         """All reports of a short series, and True; the points of a long one, and False."""
         async with self._db.acquire() as conn:
             position = await blocks.find_last_id(conn, wanted.trial_id)
-            late = await blocks.count_after(conn, wanted.trial_id, position, DUE + 1)
-        if late > DUE:
+            late = await blocks.count_after(conn, wanted.trial_id, position, MAX_LATE + 1)
+        if late > MAX_LATE:
             await self.catch_up(wanted.trial_id)
         async with self._db.acquire() as conn:
             series = await _read_entries(conn, wanted)
             is_long = any(series.count(name) > MAX_WHOLE for name in wanted.names)
             if is_long:
                 return await rows.list_points_at(conn, wanted, await _long(conn, series)), False
-            return await rows.list_points(conn, wanted, MAX_WHOLE + 2 * DUE), True
+            return await rows.list_points(conn, wanted, MAX_WHOLE + 2 * MAX_LATE), True
 
     async def _add_block(self, trial_id: int) -> bool | None:
         """Make the next block, if no other master does; None if there is none to make."""
@@ -112,12 +116,12 @@ class SeriesPoints:
             reports = await blocks.list_for_block(conn, trial_id, after)
         if len(reports) < BLOCK_REPORTS:
             return None
-        entries, charted = await asyncio.to_thread(_contents_of, reports)
+        entries, charts = await asyncio.to_thread(_contents_of, reports)
         block = Block(trial_id, reports[-1].id, reports[0].id, len(reports))
         async with self._db.acquire() as conn, conn.transaction():
             is_stored = await blocks.insert_block(conn, block, entries)
             if is_stored:
-                await charts.insert_charts(conn, trial_id, block.last_id, charted)
+                await insert_charts(conn, trial_id, block.last_id, charts)
             return is_stored
 
 
@@ -176,10 +180,8 @@ async def _read_entries(conn: Conn, wanted: SeriesWanted) -> _Series:
     return series
 
 
-def _contents_of(
-    reports: Sequence[blocks.RawReport],
-) -> tuple[list[NewEntry], list[tuple[str, str, Charted]]]:
-    """What a block keeps: extremes, and the charts by group and metric."""
+def _contents_of(reports: Sequence[blocks.RawReport]) -> tuple[list[NewEntry], NewCharts]:
+    """What a block keeps: extremes, and what charts read."""
     groups: dict[str, list[Values]] = {}
     timed: dict[str, list[Report]] = {}
     for report in reports:
@@ -191,7 +193,8 @@ def _contents_of(
         for group, of_group in timed.items()
         for name, kept in charts_of(of_group).items()
     ]
-    return _entries_of(groups), charted
+    columns = {group: columns_of(of_group) for group, of_group in timed.items()}
+    return _entries_of(groups), NewCharts(columns, charted)
 
 
 def _entries_of(groups: Mapping[str, Sequence[Values]]) -> list[NewEntry]:

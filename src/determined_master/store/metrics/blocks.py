@@ -124,7 +124,7 @@ async def delete_blocks(conn: Conn, trial_id: int, from_id: int) -> None:
 
     Series of the trial that are kept in memory are read again, too.
     """
-    for table in ("metric_charts", "metric_extremes", "metric_blocks"):
+    for table in ("metric_charts", "metric_places", "metric_extremes", "metric_blocks"):
         query = f"DELETE FROM {table} WHERE trial_id = $1 AND last_id >= $2"
         await conn.execute(query, trial_id, from_id)
     query = "UPDATE trials SET series_rewrites = series_rewrites + 1 WHERE id = $1"

@@ -11,11 +11,8 @@ from determined_master.domain.metrics.charts import (
     HIGHEST,
     LOWEST,
     ChartAxis,
-    Charted,
     Columns,
     Unusual,
-    pack_parts,
-    pack_unusual,
     unpack_parts,
     unpack_unusual,
 )
@@ -79,27 +76,6 @@ async def list_positions(
     return {row[0]: (row[1], row[2]) for row in await conn.fetch(query, list(trial_ids))}
 
 
-async def insert_charts(
-    conn: Conn, trial_id: int, last_id: int, charted: Sequence[tuple[str, str, Charted]]
-) -> None:
-    """Store what a block keeps of each group and metric; inside the caller's transaction."""
-    query = """
-        INSERT INTO metric_charts
-        SELECT $1, n.metric_group, n.name, $2, n.reports, n.first_steps, n.last_steps,
-               n.first_at, n.last_at, n.parts, n.unusual
-          FROM unnest($3::text[], $4::text[], $5::int[], $6::int[], $7::int[], $8::float8[],
-                      $9::float8[], $10::bytea[], $11::bytea[])
-            AS n (metric_group, name, reports, first_steps, last_steps, first_at, last_at, parts,
-                  unusual)
-    """
-    rows = [
-        (group, name, *kept[:5], pack_parts(kept.parts), pack_unusual(kept.unusual))
-        for group, name, kept in charted
-    ]
-    if rows:
-        await conn.execute(query, trial_id, last_id, *map(list, zip(*rows, strict=True)))
-
-
 async def list_blocks(conn: Conn, wanted: Reports, axis: ChartAxis) -> list[ChartBlock]:
     """The blocks of some metrics that overlap a range of a stored axis, by metric, in order.
 
@@ -107,10 +83,10 @@ async def list_blocks(conn: Conn, wanted: Reports, axis: ChartAxis) -> list[Char
     """
     query = f"""
         SELECT name, last_id, reports, first_steps, last_steps FROM metric_charts
-         WHERE trial_id = $1 AND metric_group = $2 AND name = ANY ($3) {_overlap(axis)}
+         WHERE trial_id = $1 AND metric_group = $2 AND name = ANY ($3) {overlap(axis)}
          ORDER BY name, last_id
     """
-    values = (wanted.trial_id, wanted.group, list(wanted.names), *_range(axis))
+    values = (wanted.trial_id, wanted.group, list(wanted.names), *range_of(axis))
     return [ChartBlock(*row) for row in await conn.fetch(query, *values)]
 
 
@@ -120,11 +96,11 @@ async def list_packed(
     """Parts and unusual values of one metric in these blocks, up to one of them, in order."""
     query = f"""
         SELECT parts, unusual FROM metric_charts
-         WHERE trial_id = $1 AND metric_group = $2 AND name = ANY ($3) {_overlap(axis)}
+         WHERE trial_id = $1 AND metric_group = $2 AND name = ANY ($3) {overlap(axis)}
            AND last_id <= $6
          ORDER BY last_id
     """
-    values = (wanted.trial_id, wanted.group, list(wanted.names), *_range(axis), last_id)
+    values = (wanted.trial_id, wanted.group, list(wanted.names), *range_of(axis), last_id)
     return [(row[0], row[1]) for row in await conn.fetch(query, *values)]
 
 
@@ -244,7 +220,8 @@ def _key(axis: ChartAxis) -> str:
     return "epoch" if axis.name == "epochs" else axis.name.removeprefix("metric:")
 
 
-def _overlap(axis: ChartAxis) -> str:
+def overlap(axis: ChartAxis) -> str:
+    """Which rows of blocks overlap a range ($4 to $5) of a stored axis."""
     match axis.name:
         case "batches":
             return "AND last_steps >= $4::float8 AND first_steps <= $5::float8"
@@ -254,5 +231,6 @@ def _overlap(axis: ChartAxis) -> str:
             return "AND $4::float8 <= $5::float8"
 
 
-def _range(axis: ChartAxis) -> tuple[float, float]:
+def range_of(axis: ChartAxis) -> tuple[float, float]:
+    """The values for `overlap`."""
     return (axis.low, axis.high) if axis.is_stored else (LOWEST, HIGHEST)

@@ -45,9 +45,23 @@ async function fromCharts({ trialIds, metrics, x, range, buckets }: SeriesQuery,
     xMin: range?.[0] ?? null,
     xMax: range?.[1] ?? null,
     buckets: Math.max(1, Math.min(4000, Math.round(buckets))),
+    sharesPlaces: true,
   };
   const options = signal ? { body, signal } : { body };
-  return (await request<{ series: TrialSeries[] }>("POST", "/api/ui/v1/series", options)).series;
+  return withPlaces((await request<{ series: SentSeries[] }>("POST", "/api/ui/v1/series", options)).series);
+}
+
+/** A series as it is sent: with `placesOf`, it has the places of that metric of its trial and group. */
+type SentSeries = TrialSeries & { placesOf?: string };
+
+/** Gives each series its places. */
+export function withPlaces(sent: readonly SentSeries[]): TrialSeries[] {
+  const keyOf = (series: SentSeries, name: string) => JSON.stringify([series.trialId, series.group, name]);
+  const known = new Map(sent.map((series) => [keyOf(series, series.name), series]));
+  return sent.map(({ placesOf, ...series }) => {
+    const other = placesOf ? known.get(keyOf(series, placesOf)) : undefined;
+    return other ? { ...series, x: other.x, n: other.n, time: other.time } : series;
+  });
 }
 
 async function fromPublic(query: SeriesQuery, signal?: AbortSignal): Promise<TrialSeries[]> {

@@ -4,11 +4,11 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { api } from "@/api/client";
 
 import { appended, pointsOf, rebucketed, sinceFirst } from "./merge";
-import { readSeries, seriesOf } from "./read";
+import { readSeries, seriesOf, withPlaces } from "./read";
 import type { LiveReports, TrialSeries } from "./types";
 import { withReports } from "./useSeries";
 
-function series(change: Partial<TrialSeries> = {}): TrialSeries {
+function series(change: Partial<TrialSeries & { placesOf: string }> = {}): TrialSeries {
   return {
     trialId: 1, group: "validation", name: "loss", count: 2, bucketed: false,
     x: [10, 20], last: [0.5, 0.4], min: [], max: [], n: [], time: [100, 110],
@@ -25,6 +25,16 @@ const reports: LiveReports = {
 };
 
 afterEach(() => void vi.unstubAllGlobals());
+
+describe("places", () => {
+  it("are those of another metric of the same trial and group", () => {
+    const accuracy = { name: "accuracy", placesOf: "loss", x: [], n: [], time: [], last: [0.8, 0.9] };
+    const sent = [series(), series(accuracy), series({ trialId: 2, x: [1, 2] }), series({ ...accuracy, trialId: 2 })];
+    const found = withPlaces(sent);
+    expect(found.map((each) => each.x)).toEqual([[10, 20], [10, 20], [1, 2], [1, 2]]);
+    expect(found[1]).toEqual(series({ name: "accuracy", last: [0.8, 0.9] }));
+  });
+});
 
 describe("live reports", () => {
   it("follow the series, with values that are not finite apart", () => {
