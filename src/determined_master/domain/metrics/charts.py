@@ -147,7 +147,7 @@ def bucket_ends(x: Sequence[float], buckets: int) -> list[int]:
     return [*ends, len(x)]
 
 
-class Buckets(NamedTuple):
+class ValueBuckets(NamedTuple):
     """Where values lie: the end, last place, number of values and last time of each bucket."""
 
     ends: list[int]
@@ -156,7 +156,7 @@ class Buckets(NamedTuple):
     at: list[float]
 
 
-def buckets_of(x: Sequence[float], at: Sequence[float], buckets: int) -> Buckets:
+def buckets_of(x: Sequence[float], at: Sequence[float], buckets: int) -> ValueBuckets:
     """The buckets of values, which all metrics of the same reports share.
 
     Args:
@@ -167,10 +167,10 @@ def buckets_of(x: Sequence[float], at: Sequence[float], buckets: int) -> Buckets
     ends = bucket_ends(x, buckets)
     lasts = [end - 1 for end in ends]
     n = [b - a for a, b in itertools.pairwise([0, *ends])]
-    return Buckets(ends, [x[last] for last in lasts], n, [at[last] for last in lasts])
+    return ValueBuckets(ends, [x[last] for last in lasts], n, [at[last] for last in lasts])
 
 
-def value_columns(values: Sequence[float], buckets: Buckets) -> Columns:
+def value_columns(values: Sequence[float], buckets: ValueBuckets) -> Columns:
     """Single values in buckets."""
     ends, x, n, at = buckets
     parts = [values[a:b] for a, b in itertools.pairwise([0, *ends])]

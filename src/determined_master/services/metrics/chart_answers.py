@@ -1,4 +1,4 @@
-"""What a chart asks for, and its series as they are sent."""
+"""Requests of charts, and the JSON of series."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class FoundColumns(NamedTuple):
     late: Sequence[RawRow]
 
 
-class ReportColumns(NamedTuple):
+class JoinedColumns(NamedTuple):
     """Places and times (unix seconds) of reports, and their values by metric; shape (n,) each."""
 
     x: list[float]
@@ -64,7 +64,7 @@ async def find_columns(
     return FoundColumns(names, found, late) if len(late) < most else None
 
 
-def joined(found: FoundColumns, axis: ChartAxis) -> ReportColumns:
+def joined(found: FoundColumns, axis: ChartAxis) -> JoinedColumns:
     """The reports within the range of the axis; those of blocks first."""
     decoded: list[list[Any]] = msgspec.json.decode(
         f"[{','.join([row.values for row in found.late])}]"
@@ -86,7 +86,7 @@ def joined(found: FoundColumns, axis: ChartAxis) -> ReportColumns:
         if high - low < len(x):
             x, at, finite = x[low:high], at[low:high], max(min(finite, high) - low, 0)
             values = {name: column[low:high] for name, column in values.items()}
-    return ReportColumns(x, at, values, finite)
+    return JoinedColumns(x, at, values, finite)
 
 
 def _values_of(packed: Iterable[bytes | None]) -> Iterator[float]:

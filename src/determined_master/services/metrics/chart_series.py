@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from determined_master.domain.metrics import charts as domain
-from determined_master.domain.metrics.charts import Buckets, ChartAxis, ChartSpan, Columns
+from determined_master.domain.metrics.charts import ValueBuckets, ChartAxis, ChartSpan, Columns
 from determined_master.domain.metrics.columns import are_finite
 
 
@@ -66,7 +66,7 @@ class ReportRows:
     def __init__(self, x: Sequence[float | None], at: Sequence[float], axis: ChartAxis) -> None:
         self.x = x
         self.at = at
-        self._buckets: Buckets | None = None
+        self._buckets: ValueBuckets | None = None
         places = [place for place in x if place is not None]
         self.is_plain = (
             len(places) == len(x)
