@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from determined_master.domain.metrics import charts as domain
-from determined_master.domain.metrics.charts import ValueBuckets, ChartAxis, ChartSpan, Columns
+from determined_master.domain.metrics.charts import ChartAxis, ChartSpan, Columns, ValueBuckets
 from determined_master.domain.metrics.columns import are_finite
 
 
