@@ -19,7 +19,7 @@ LOCKED_DEV := $(PIP_INSTALL) --require-hashes -r requirements/dev.txt
 ADVISORIES ?=
 
 .PHONY: demo webui web-ui-if-possible test test-webui test-unprivileged check bench bench-smoke chaos fuzz \
-  test-compat docs clean lock lock-upgrade check-lock sbom audit mutants
+  test-compat test-gpu docs clean lock lock-upgrade check-lock sbom audit mutants
 
 $(STAMP): pyproject.toml requirements/dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -65,6 +65,9 @@ test-torch: $(STAMP)  ## PyTorch's launcher and trials, in an environment of its
 	$(TORCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check \
 	  torch==2.13.0 numpy scikit-learn urllib3 ruamel.yaml pytest && \
 	TORCH_PYTHON=$$PWD/$(TORCH_VENV)/bin/python3 $(BIN)/python -m pytest -q tests/pytorch
+
+test-gpu: $(STAMP)  ## slots that are NVIDIA's GPUs; TORCH_PYTHON is a Python with PyTorch
+	@TORCH_PYTHON=$(TORCH_PYTHON) $(BIN)/python -m pytest -q tests/gpu
 
 fuzz: $(STAMP)  ## generated requests to all routes of a running master: no 5xx
 	@test .venv-fuzz/bin/st -nt requirements/fuzz.txt || { $(PYTHON) -m venv --clear .venv-fuzz && \
