@@ -105,7 +105,7 @@ def test_a_trial_computes_on_its_gpu_alone_and_is_measured(
     assert processes_on_gpus() == ""
 
 
-def test_what_has_no_slot_sees_no_gpu(cluster: GpuCluster) -> None:
+def test_without_a_slot_a_command_sees_no_gpu(cluster: GpuCluster) -> None:
     tell = "import torch; print('GPUs', torch.cuda.device_count())"
     none = cluster.det(
         "cmd", "run", "--config", "resources.slots=0", f'{TORCH_PYTHON} -c "{tell}"'
