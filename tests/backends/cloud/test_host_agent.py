@@ -16,7 +16,7 @@ from tests.backends.cloud.start_of_machine import Machine
 from tests.backends.cloud.test_start_script import TOKEN, Remembering, boot, need_curl, opened
 
 from determined_master.backends.cloud.start_script import PLACE, start_script
-from determined_master.services.containers.agent_wheel import Wheel, build
+from determined_wire.wheel import AGENT, Wheel, build
 
 pytestmark = pytest.mark.slow
 PYTHON = f'exec {sys.executable} "$@"'
@@ -47,7 +47,7 @@ class Wheels(Quiet):
 @pytest.fixture
 def wheels() -> Iterator[int]:
     """The port of such a master."""
-    with serving(type("OfOne", (Wheels,), {"wheel": build()})) as url:
+    with serving(type("OfOne", (Wheels,), {"wheel": build(AGENT)})) as url:
         yield int(url.rsplit(":", 1)[1])
 
 

@@ -1,0 +1,98 @@
+"""Wheels of the packages that are installed here: no package index and no build is needed.
+
+    python -m determined_wire.wheel DIRECTORY
+
+writes a wheel of everything and prints its path. Only the standard library is used, so this works
+where the servers' own requirements are not installed.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import importlib.util
+import io
+import sys
+import zipfile
+from collections.abc import Iterator, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import NamedTuple
+
+AGENT = ("determined", "determined_wire", "determined_agent")
+EVERYTHING = (*AGENT, "determined_master")
+_COMMANDS = {
+    "determined": ("det", "determined.cli.main:main"),
+    "determined_agent": ("determined-agent", "determined_agent.main:main"),
+    "determined_master": ("determined-master", "determined_master.main:main"),
+}
+_MADE_AT = (1980, 1, 1, 0, 0, 0)
+"""The same files make the same bytes."""
+_TAGS = "Wheel-Version: 1.0\nGenerator: determined\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+
+
+class Wheel(NamedTuple):
+    """A wheel file."""
+
+    name: str
+    content: bytes
+
+
+class NotInstalledError(Exception):
+    """A package of the wheel is not installed here."""
+
+
+def build(packages: Sequence[str]) -> Wheel:
+    """The wheel of some of the installed packages, with their commands.
+
+    Raises:
+        NotInstalledError: one of them is not installed.
+    """
+    installed = metadata.distribution("determined")
+    info = f"determined-{installed.version}.dist-info"
+    entries = "".join(
+        f"{name} = {target}\n"
+        for package, (name, target) in _COMMANDS.items()
+        if package in packages
+    )
+    files = dict(_files(packages))
+    files[f"{info}/METADATA"] = (installed.read_text("METADATA") or "").encode()
+    files[f"{info}/WHEEL"] = _TAGS.encode()
+    files[f"{info}/entry_points.txt"] = f"[console_scripts]\n{entries}".encode()
+    record = "".join(
+        f"{name},{_hash(content)},{len(content)}\n" for name, content in files.items()
+    )
+    files[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(zipfile.ZipInfo(name, _MADE_AT), content, zipfile.ZIP_DEFLATED)
+    return Wheel(f"determined-{installed.version}-py3-none-any.whl", buffer.getvalue())
+
+
+def _files(packages: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    for package in packages:
+        spec = importlib.util.find_spec(package)
+        if spec is None or not spec.submodule_search_locations:
+            raise NotInstalledError(f"the package {package} is not installed here")
+        root = Path(next(iter(spec.submodule_search_locations)))
+        for path in sorted(root.rglob("*")):
+            inside = path.relative_to(root)
+            if path.is_file() and "__pycache__" not in inside.parts:
+                yield f"{package}/{inside.as_posix()}", path.read_bytes()
+
+
+def _hash(content: bytes) -> str:
+    digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=")
+    return f"sha256={digest.decode()}"
+
+
+def _main(directory: str) -> None:
+    wheel = build(EVERYTHING)
+    path = Path(directory) / wheel.name
+    path.write_bytes(wheel.content)
+    sys.stdout.write(f"{path}\n")
+
+
+if __name__ == "__main__":
+    _main(sys.argv[1])
