@@ -1,0 +1,1 @@
+"""`det deploy aws`: a cluster in an account of AWS, as one stack of CloudFormation."""

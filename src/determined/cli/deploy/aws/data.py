@@ -1,0 +1,139 @@
+"""Resources of the stack: what outlives it (bucket, database, shared files), and its secrets."""
+
+from __future__ import annotations
+
+from typing import Any, Dict
+
+from determined.cli.deploy.aws import network
+from determined.cli.deploy.aws.options import Options
+
+BUCKET = "CheckpointBucket"
+DATABASE_NAME, DATABASE_USER = "determined", "postgres"
+
+
+def resources(options: Options) -> Dict[str, Any]:
+    """Everything that holds data; `down` leaves it, or a snapshot of it."""
+    found = {BUCKET: _bucket(), "Secrets": _secrets(options)}
+    found.update(_rds(options) if options.has_rds else _disk(options))
+    if options.has_efs:
+        found.update(_files(options))
+    return found
+
+
+def files_id(options: Options) -> Any:
+    """The file system that agents share."""
+    return options.efs_id or {"Ref": "Files"}
+
+
+def _bucket() -> Dict[str, Any]:
+    private = {
+        "BlockPublicAcls": True,
+        "BlockPublicPolicy": True,
+        "IgnorePublicAcls": True,
+        "RestrictPublicBuckets": True,
+    }
+    encrypted = [{"ServerSideEncryptionByDefault": {"SSEAlgorithm": "AES256"}}]
+    return {
+        "Type": "AWS::S3::Bucket",
+        "DeletionPolicy": "Retain",
+        "Properties": {
+            "PublicAccessBlockConfiguration": private,
+            "BucketEncryption": {"ServerSideEncryptionConfiguration": encrypted},
+        },
+    }
+
+
+def _secrets(options: Options) -> Dict[str, Any]:
+    # Only the master's role may read them; user data can be read by all who describe instances.
+    members = ['"database": "${DatabasePassword}"', '"initial_user": "${InitialUserPassword}"']
+    if options.tls_cert:
+        members += ['"tls_cert": "${TlsCertificate}"', '"tls_key": "${TlsKey}"']
+    text = "{" + ", ".join(members) + "}"
+    return {
+        "Type": "AWS::SecretsManager::Secret",
+        "Properties": {
+            "Description": f"determined cluster {options.cluster_id}",
+            "SecretString": {"Fn::Sub": text},
+        },
+    }
+
+
+def _disk(options: Options) -> Dict[str, Any]:
+    """A disk of the master's own: its PostgreSQL survives the instance."""
+    return {
+        "Disk": {
+            "Type": "AWS::EC2::Volume",
+            "DeletionPolicy": "Snapshot",
+            "Properties": {
+                "AvailabilityZone": {"Fn::GetAtt": ["Master", "AvailabilityZone"]},
+                "Size": options.database_size,
+                "VolumeType": "gp3",
+                "Encrypted": True,
+                **({"SnapshotId": options.database_snapshot} if options.database_snapshot else {}),
+                "Tags": [{"Key": "Name", "Value": f"determined-{options.cluster_id}-database"}],
+            },
+        },
+        "DiskOfMaster": {
+            "Type": "AWS::EC2::VolumeAttachment",
+            "Properties": {
+                "Device": "/dev/sdf",
+                "InstanceId": {"Ref": "Master"},
+                "VolumeId": {"Ref": "Disk"},
+            },
+        },
+    }
+
+
+def _rds(options: Options) -> Dict[str, Any]:
+    properties: Dict[str, Any] = {
+        "Engine": "postgres",
+        "DBInstanceClass": options.database_type,
+        "AllocatedStorage": str(options.database_size),
+        "StorageType": "gp3",
+        "StorageEncrypted": True,
+        "BackupRetentionPeriod": 7,
+        "PubliclyAccessible": False,
+        "MasterUserPassword": {"Ref": "DatabasePassword"},
+        "VPCSecurityGroups": [{"Fn::GetAtt": ["DatabaseGroup", "GroupId"]}],
+    }
+    if options.database_snapshot:
+        properties["DBSnapshotIdentifier"] = options.database_snapshot
+    else:
+        properties.update(MasterUsername=DATABASE_USER, DBName=DATABASE_NAME)
+    found: Dict[str, Any] = {}
+    if options.has_own_network:
+        properties["DBSubnetGroupName"] = {"Ref": "DatabaseSubnets"}
+        found["DatabaseSubnets"] = {
+            "Type": "AWS::RDS::DBSubnetGroup",
+            "Properties": {
+                "DBSubnetGroupDescription": f"determined cluster {options.cluster_id}",
+                "SubnetIds": network.subnet_ids(),
+            },
+        }
+    found["Database"] = {
+        "Type": "AWS::RDS::DBInstance",
+        "DeletionPolicy": "Snapshot",
+        "Properties": properties,
+    }
+    return found
+
+
+def _files(options: Options) -> Dict[str, Any]:
+    found: Dict[str, Any] = {}
+    if not options.efs_id:
+        tags = [{"Key": "Name", "Value": f"determined-{options.cluster_id}"}]
+        found["Files"] = {
+            "Type": "AWS::EFS::FileSystem",
+            "DeletionPolicy": "Retain",
+            "Properties": {"Encrypted": True, "FileSystemTags": tags},
+        }
+    for subnet in network.SUBNETS:
+        found[f"FilesOf{subnet}"] = {
+            "Type": "AWS::EFS::MountTarget",
+            "Properties": {
+                "FileSystemId": files_id(options),
+                "SubnetId": {"Ref": subnet},
+                "SecurityGroups": [{"Fn::GetAtt": ["FilesGroup", "GroupId"]}],
+            },
+        }
+    return found

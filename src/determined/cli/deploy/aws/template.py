@@ -1,0 +1,88 @@
+"""The stack of a cluster: a template of CloudFormation, its parameters and its outputs."""
+
+from __future__ import annotations
+
+from typing import Any, Dict
+
+from determined.cli.deploy.aws import boot, data, master_config, network, rights
+from determined.cli.deploy.aws.options import Options
+
+MASTER_DISK_GB = 40
+SECRETS = ("DatabasePassword", "InitialUserPassword")
+TLS = ("TlsCertificate", "TlsKey")
+
+
+class Images:
+    """The machine images that a cluster boots."""
+
+    def __init__(self, master: str, aux: str, compute: str) -> None:
+        self.master = master
+        self.aux = aux
+        self.compute = compute
+
+
+def template(options: Options, images: Images, wheel: str) -> Dict[str, Any]:
+    """The template of a cluster.
+
+    Args:
+        options: what is asked for.
+        images: ids of images.
+        wheel: where the wheel will lie in the bucket.
+    """
+    values = master_config.values(options, images.aux, images.compute)
+    return {
+        "AWSTemplateFormatVersion": "2010-09-09",
+        "Description": f"Determined cluster {options.cluster_id} ({options.deployment_type})",
+        "Parameters": _parameters(options),
+        "Resources": {
+            **network.resources(options),
+            **rights.resources(options),
+            **data.resources(options),
+            "Master": _master(options, images.master, boot.user_data(options, wheel, values)),
+            "Address": {"Type": "AWS::EC2::EIP", "Properties": {"Domain": "vpc"}},
+            "AddressOfMaster": {
+                "Type": "AWS::EC2::EIPAssociation",
+                "Properties": {
+                    "InstanceId": {"Ref": "Master"},
+                    "AllocationId": {"Fn::GetAtt": ["Address", "AllocationId"]},
+                },
+            },
+        },
+        "Outputs": {
+            "MasterId": {"Value": {"Ref": "Master"}},
+            "MasterAddress": {
+                "Value": {"Fn::Sub": f"{options.scheme}://${{Address}}:{options.port}"}
+            },
+            "Bucket": {"Value": {"Ref": data.BUCKET}},
+        },
+    }
+
+
+def _parameters(options: Options) -> Dict[str, Any]:
+    names = [*SECRETS, *(TLS if options.tls_cert else ())]
+    return {name: {"Type": "String", "NoEcho": True} for name in names}
+
+
+def _master(options: Options, image: str, user_data: Dict[str, Any]) -> Dict[str, Any]:
+    group = {"Fn::GetAtt": ["MasterGroup", "GroupId"]}
+    root = {"VolumeSize": MASTER_DISK_GB, "VolumeType": "gp3", "Encrypted": True}
+    place: Dict[str, Any] = {"SecurityGroupIds": [group]}
+    if options.has_own_network:
+        place["SubnetId"] = {"Ref": network.SUBNETS[0]}
+    found: Dict[str, Any] = {
+        "Type": "AWS::EC2::Instance",
+        "Properties": {
+            "ImageId": image,
+            "InstanceType": options.master_instance_type,
+            "KeyName": options.keypair,
+            "IamInstanceProfile": {"Ref": "MasterProfile"},
+            "BlockDeviceMappings": [{"DeviceName": "/dev/sda1", "Ebs": root}],
+            "MetadataOptions": {"HttpTokens": "required", "HttpPutResponseHopLimit": 1},
+            "UserData": user_data,
+            "Tags": [{"Key": "Name", "Value": f"determined-{options.cluster_id}-master"}],
+            **place,
+        },
+    }
+    if options.has_own_network:
+        found["DependsOn"] = ["RouteOut"]
+    return found

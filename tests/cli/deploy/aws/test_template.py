@@ -1,0 +1,219 @@
+"""The stack of each type: it refers to what it has, and its settings start a master."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+from tests.cli.conftest import Det
+
+from determined.cli.deploy.aws.boot import MAX_BYTES
+from determined.cli.deploy.aws.master_config import TEMPLATE
+from determined.cli.deploy.aws.options import ELSEWHERE, TYPES
+from determined_master.settings.master import load
+
+UP = ("deploy", "aws", "up", "--cluster-id", "lab", "--keypair", "ops")
+PSEUDO = {"AWS::Region": "us-west-2", "AWS::URLSuffix": "amazonaws.com", "AWS::AccountId": "1"}
+MANY = (
+    *(
+        "--add-tag",
+        "team=vision",
+        "--spot",
+        "--spot-max-price",
+        "0.5",
+        "--max-dynamic-agents",
+        "9",
+    ),
+    *("--min-dynamic-agents", "1", "--inbound-cidr", "203.0.113.0/24", "--enable-cors"),
+    *("--cpu-env-image", "cpu:1", "--gpu-env-image", "gpu:1", "--notebook-timeout", "600"),
+    *("--scheduler-type", "priority", "--preemption-enabled", "true", "--db-size", "50"),
+)
+
+
+def stack(det: Det, *words: str) -> dict[str, Any]:
+    done = det(*UP, "--dry-run", *words)
+    assert done.status == 0, done.err
+    found: dict[str, Any] = json.loads(done.out[done.out.index("{") :])
+    return found
+
+
+class Filled:
+    """A template whose functions are replaced by what they might give."""
+
+    def __init__(self, whole: dict[str, Any]) -> None:
+        self.names = {**whole["Parameters"], **whole["Resources"]}
+        self.seen: set[str] = set()
+
+    def value(self, node: Any) -> Any:
+        if isinstance(node, list):
+            return [self.value(each) for each in node]
+        if not isinstance(node, dict):
+            return node
+        match node:
+            case {"Ref": name}:
+                return self.of(name)
+            case {"Fn::GetAtt": [name, attribute]}:
+                self.of(name)
+                return "5432" if attribute == "Endpoint.Port" else f"{name}.{attribute}"
+            case {"Fn::Join": [between, parts]}:
+                return str(between).join(map(str, self.value(parts)))
+            case {"Fn::Base64": text}:
+                return self.value(text)
+            case {"Fn::Select": [place, _]}:
+                return f"zone-{place}"
+            case {"Fn::Sub": [text, more]}:
+                return self.filled(text, {k: self.value(v) for k, v in more.items()})
+            case {"Fn::Sub": text}:
+                return self.filled(text, {})
+        return {key: self.value(each) for key, each in node.items()}
+
+    def of(self, name: str) -> str:
+        if name in PSEUDO:
+            return PSEUDO[name]
+        assert name in self.names, f"there is no {name}"
+        self.seen.add(name)
+        return f"the-{name.lower()}"
+
+    def filled(self, text: str, more: dict[str, Any]) -> str:
+        def one(found: re.Match[str]) -> str:
+            name = found[1]
+            return str(more[name]) if name in more else self.of(name.partition(".")[0])
+
+        return re.sub(r"\$\{([^!}][^}]*)\}", one, text).replace("${!", "${")
+
+
+def script_of(whole: dict[str, Any]) -> str:
+    data: str = Filled(whole).value(whole["Resources"]["Master"]["Properties"]["UserData"])
+    assert len(data.encode()) <= MAX_BYTES
+    start = data.index("#!/bin/bash")
+    return data[start : data.index("--determined--")]
+
+
+def settings_of(whole: dict[str, Any], directory: Path) -> Any:
+    script = script_of(whole)
+    begin, end = "<<'END_OF_SETTINGS'\n", "\nEND_OF_SETTINGS"
+    text = script.partition(begin)[2].partition(end)[0]
+    path = directory / "master.yaml"
+    path.write_text(text)
+    return load(["--config-file", str(path)], {"HOME": "/root"}, is_root=True)
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("more", [(), MANY])
+def test_each_reference_is_there_and_everything_is_used(
+    det: Det, kind: str, more: tuple[str, ...]
+) -> None:
+    whole = stack(det, "--deployment-type", kind, *more)
+    filled = Filled(whole)
+    filled.value([whole["Resources"], whole["Outputs"]])
+    assert set(whole["Parameters"]) <= filled.seen
+    for one in whole["Resources"].values():
+        needs = one.get("DependsOn", [])
+        assert set([needs] if isinstance(needs, str) else needs) <= set(whole["Resources"])
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("more", [(), MANY])
+def test_the_settings_are_those_of_a_master(
+    det: Det, kind: str, more: tuple[str, ...], tmp_path: Path
+) -> None:
+    settings = settings_of(stack(det, "--deployment-type", kind, *more), tmp_path)
+    aux, compute = settings.resource_pools
+    assert (aux.pool_name, compute.pool_name) == ("aux-pool", "compute-pool")
+    assert compute.provider.tag_value == "determined-lab"
+    assert compute.provider.instance_type == "g4dn.xlarge"
+    assert compute.provider.max_instances == (9 if more else 5)
+    assert compute.provider.spot == ("only" if more else "never")
+    assert settings.checkpoint_storage["bucket"] == "the-checkpointbucket"
+    assert bool(settings.db.host) == (kind != "simple")
+    assert ("nfs4" in compute.provider.startup_script) == (kind == "efs")
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_the_start_script_is_one_of_bash(det: Det, kind: str, tmp_path: Path) -> None:
+    script = script_of(stack(det, "--deployment-type", kind))
+    checked = subprocess.run(["bash", "-n"], input=script, text=True, capture_output=True)
+    assert (checked.returncode, checked.stderr) == (0, "")
+    fetch = script.partition("<<'END_OF_FETCH'\n")[2].partition("\nEND_OF_FETCH")[0]
+    compile(fetch, "fetch.py", "exec")
+    assert ("mkfs" in script) == (kind == "simple")
+
+
+def test_secrets_stand_in_the_secret_alone(det: Det, tmp_path: Path) -> None:
+    certificate, key = tmp_path / "c.pem", tmp_path / "k.pem"
+    certificate.write_text("CERTIFICATE-TEXT")
+    key.write_text("KEY-TEXT")
+    tls = ("--master-tls-cert", str(certificate), "--master-tls-key", str(key))
+    secrets = ("--db-password", "Db-secret", "--initial-user-password", "User-secret")
+    whole = stack(det, *tls, *secrets)
+    text = json.dumps(whole)
+    for hidden in ("KEY-TEXT", "Db-secret", "User-secret"):
+        assert hidden not in text
+    assert all(one["NoEcho"] for one in whole["Parameters"].values())
+    assert "https://" in Filled(whole).value(whole["Outputs"]["MasterAddress"]["Value"])
+
+
+def test_only_the_named_networks_reach_the_machines(det: Det) -> None:
+    whole = stack(det, "--deployment-type", "vpc", "--inbound-cidr", "203.0.113.0/24")
+    groups = {
+        name: one["Properties"]["SecurityGroupIngress"]
+        for name, one in whole["Resources"].items()
+        if one["Type"] == "AWS::EC2::SecurityGroup"
+    }
+    rules = [rule for of_group in groups.values() for rule in of_group]
+    assert {rule["CidrIp"] for rule in rules} == {"203.0.113.0/24"}
+    assert {rule["FromPort"] for rule in rules} == {8080, 22}
+    assert groups["DatabaseGroup"] == []
+
+
+def test_the_template_of_the_configuration_can_be_changed(det: Det, tmp_path: Path) -> None:
+    printed = det("deploy", "aws", "dump-master-config-template").out
+    assert printed == TEMPLATE
+    path = tmp_path / "master.yaml"
+    path.write_text(printed + "webhooks:\n  base_url: ${!literal}\n")
+    whole = stack(det, "--master-config-template-path", str(path))
+    script = script_of(whole)
+    assert "base_url: ${literal}" in script
+    text = script.partition("<<'END_OF_SETTINGS'\n")[2].partition("\nEND_OF_SETTINGS")[0]
+    assert YAML(typ="safe").load(text)["webhooks"] == {"base_url": "${literal}"}
+    path.write_text("port: ${prot}\n")
+    refused = det(*UP, "--dry-run", "--master-config-template-path", str(path))
+    assert refused.status == 1
+    assert "unknown variable ${prot}; known are" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        *((("--deployment-type", kind), ELSEWHERE[kind]) for kind in ELSEWHERE),
+        (
+            ("--inbound-cidr", "10.0.0.300/8"),
+            "--inbound-cidr '10.0.0.300/8' is not an IPv4 network",
+        ),
+        (("--add-tag", "team"), "--add-tag 'team' is not KEY=VALUE"),
+        (("--min-dynamic-agents", "6"), "6 is above --max-dynamic-agents 5"),
+        (("--efs-id", "fs-1"), "--efs-id fs-1 needs --deployment-type efs"),
+        (("--master-tls-cert", "c.pem"), "need each other"),
+        (
+            ("--agent-subnet-id", "subnet-1", "--deployment-type", "vpc"),
+            "makes subnets of its own",
+        ),
+        (("--master-config-template-path", "/nowhere"), "No such file"),
+    ],
+)
+def test_wrong_values_are_named_with_a_remedy(det: Det, words: tuple[str, ...], text: str) -> None:
+    refused = det(*UP, "--dry-run", *words)
+    assert refused.status == 1
+    assert text in refused.err
+
+
+def test_names_of_clusters_are_those_of_stacks(det: Det) -> None:
+    words = ("deploy", "aws", "up", "--cluster-id", "1_lab", "--keypair", "ops", "--dry-run")
+    refused = det(*words)
+    assert refused.status == 1
+    assert "--cluster-id '1_lab' must start with a letter" in refused.err
