@@ -42,7 +42,7 @@ IMAGE = "ami-760aaa0f"
 
 
 @functools.cache
-def _application() -> Any:
+def application() -> Any:
     """moto itself: one for all tests, for it takes a while to be made."""
     return DomainDispatcherApplication(create_backend_app)
 
@@ -78,7 +78,7 @@ class Ec2Server:
 
     def start(self) -> None:
         """Serve on a free port."""
-        application = _application()
+        whole = application()
 
         def front(environ: dict[str, Any], start: Any) -> Any:
             body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
@@ -88,7 +88,7 @@ class Ec2Server:
             self.requests.append(call)
             refusal = self.refusals.get(call.get("Action", ""))
             if refusal is None:
-                return application(environ, start)
+                return whole(environ, start)
             start("400 Bad Request", [("Content-Type", "text/xml")])
             error = "<Error><Code>{}</Code><Message>{}</Message></Error>".format(*refusal)
             text = f"<Response><Errors>{error}</Errors><RequestID>x</RequestID></Response>"

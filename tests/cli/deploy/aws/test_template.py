@@ -19,6 +19,7 @@ from determined_master.settings.master import load
 
 UP = ("deploy", "aws", "up", "--cluster-id", "lab", "--keypair", "ops")
 PSEUDO = {"AWS::Region": "us-west-2", "AWS::URLSuffix": "amazonaws.com", "AWS::AccountId": "1"}
+PSEUDO["AWS::Partition"] = "aws"
 MANY = (
     *(
         "--add-tag",

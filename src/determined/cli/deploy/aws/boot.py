@@ -7,6 +7,7 @@ from typing import Any, Dict
 from determined.cli import errors
 from determined.cli.deploy.aws import data, master_config
 from determined.cli.deploy.aws.options import Options
+from determined.cli.deploy.aws.secret import name_of
 
 MAX_BYTES = 16_384
 """Of user data, as AWS bounds it."""
@@ -69,7 +70,7 @@ for key, name in {"tls_cert": "tls.crt", "tls_key": "tls.key"}.items():
     if key in values:
         (place / name).write_text(values[key])
 END_OF_FETCH
-$place/bin/python /etc/determined/fetch.py '${AWS::Region}' '${bucket}' '${wheel}' '${secrets}'
+$place/bin/python /etc/determined/fetch.py '${AWS::Region}' '${bucket}' '${wheel}' '${secret}'
 file=/etc/determined/$(basename '${wheel}')
 (umask 022; $place/bin/pip install --quiet --upgrade --force-reinstall --no-deps "$file")
 (umask 022; $place/bin/pip install --quiet "determined[master,aws] @ file://$file")
@@ -133,5 +134,5 @@ def user_data(options: Options, wheel: str, values: Dict[str, Any]) -> Dict[str,
         )
     # Only what CloudFormation fills in may look like a variable of it.
     script = SCRIPT % {"disk": disk, "secrets": secrets, "settings": settings.rstrip("\n")}
-    more = {"wheel": wheel, "bucket": {"Ref": data.BUCKET}, "secrets": {"Ref": "Secrets"}}
+    more = {"wheel": wheel, "bucket": {"Ref": data.BUCKET}, "secret": name_of(options.cluster_id)}
     return {"Fn::Base64": {"Fn::Sub": [_MANY + script + _END, {**values, **more}]}}

@@ -1,4 +1,4 @@
-"""Resources of the stack: what outlives it (bucket, database, shared files), and its secrets."""
+"""Resources of the stack that hold data: bucket, database, shared files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DATABASE_NAME, DATABASE_USER = "determined", "postgres"
 
 def resources(options: Options) -> Dict[str, Any]:
     """Everything that holds data; `down` leaves it, or a snapshot of it."""
-    found = {BUCKET: _bucket(), "Secrets": _secrets(options)}
+    found = {BUCKET: _bucket()}
     found.update(_rds(options) if options.has_rds else _disk(options))
     if options.has_efs:
         found.update(_files(options))
@@ -39,21 +39,6 @@ def _bucket() -> Dict[str, Any]:
         "Properties": {
             "PublicAccessBlockConfiguration": private,
             "BucketEncryption": {"ServerSideEncryptionConfiguration": encrypted},
-        },
-    }
-
-
-def _secrets(options: Options) -> Dict[str, Any]:
-    # Only the master's role may read them; user data can be read by all who describe instances.
-    members = ['"database": "${DatabasePassword}"', '"initial_user": "${InitialUserPassword}"']
-    if options.tls_cert:
-        members += ['"tls_cert": "${TlsCertificate}"', '"tls_key": "${TlsKey}"']
-    text = "{" + ", ".join(members) + "}"
-    return {
-        "Type": "AWS::SecretsManager::Secret",
-        "Properties": {
-            "Description": f"determined cluster {options.cluster_id}",
-            "SecretString": {"Fn::Sub": text},
         },
     }
 

@@ -8,6 +8,7 @@ from typing import Any, List
 from determined.cli import arguments, errors
 from determined.cli.deploy.aws import stack as stacks
 from determined.cli.deploy.aws.account import Account, explained
+from determined.cli.deploy.aws.secret import Secret
 from determined.cli.deploy.aws.stack import Stack
 from determined.cli.output import show
 
@@ -47,6 +48,7 @@ def down(args: argparse.Namespace) -> None:
                 f"the stack {stack.name} is {status}: see the resource above, remove what holds "
                 "it, and repeat this command"
             )
+        Secret(access, args.cluster_id).delete()
     print(f"The cluster {args.cluster_id} is gone.")
     if kept:
         print("What stays has your data; remove it with:")

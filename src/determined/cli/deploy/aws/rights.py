@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, List
 
 from determined.cli.deploy.aws.options import Options
+from determined.cli.deploy.aws.secret import name_of
 
 _FOR_ALL_POOLS = (
     "ec2:DescribeInstances",
@@ -18,6 +19,8 @@ _FOR_ALL_POOLS = (
 _OF_ITS_MACHINES = ("ec2:TerminateInstances", "ec2:DeleteLaunchTemplate")
 _OBJECTS = ("s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload")
 _BUCKET = ("s3:ListBucket", "s3:GetBucketLocation", "s3:ListBucketMultipartUploads")
+_SECRET = "arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:%s-??????"
+"""AWS appends six characters to the name of a secret."""
 
 
 def resources(options: Options) -> Dict[str, Any]:
@@ -28,11 +31,12 @@ def resources(options: Options) -> Dict[str, Any]:
     ]
     machines = _statement(_OF_ITS_MACHINES, "*")
     machines["Condition"] = {"StringEquals": {"aws:ResourceTag/managed_by": options.tag_value}}
+    secret = name_of(options.cluster_id)
     master = [
         _statement(_FOR_ALL_POOLS, "*"),
         machines,
         _statement(["iam:PassRole"], {"Fn::GetAtt": ["AgentRole", "Arn"]}),
-        _statement(["secretsmanager:GetSecretValue"], {"Ref": "Secrets"}),
+        _statement(["secretsmanager:GetSecretValue"], {"Fn::Sub": _SECRET % secret}),
         *storage,
     ]
     return {

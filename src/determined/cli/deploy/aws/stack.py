@@ -59,13 +59,13 @@ class Stack:
         return str(found.get("PhysicalResourceId", "")) if _is_made(found) else ""
 
     def put(
-        self, template: Dict[str, Any], secrets: Dict[str, Optional[str]], tags: Dict[str, str]
+        self, template: Dict[str, Any], parameters: Dict[str, str], tags: Dict[str, str]
     ) -> bool:
         """Create or change the stack; whether anything changes.
 
         Args:
             template: of CloudFormation.
-            secrets: parameters; None keeps the value that the stack has.
+            parameters: by name.
             tags: of the stack and of all its resources.
 
         Raises:
@@ -88,7 +88,10 @@ class Stack:
             call(
                 StackName=self.name,
                 TemplateBody=body,
-                Parameters=[_parameter(name, value) for name, value in secrets.items()],
+                Parameters=[
+                    {"ParameterKey": name, "ParameterValue": value}
+                    for name, value in parameters.items()
+                ],
                 Capabilities=["CAPABILITY_IAM"],
                 Tags=[{"Key": key, "Value": value} for key, value in tags.items()],
                 **more,
@@ -160,12 +163,6 @@ def outputs_of(stack: Dict[str, Any]) -> Dict[str, str]:
 def tags_of(stack: Dict[str, Any]) -> Dict[str, str]:
     """The tags of a described stack."""
     return {tag["Key"]: tag["Value"] for tag in stack.get("Tags", ())}
-
-
-def _parameter(name: str, value: Optional[str]) -> Dict[str, Any]:
-    if value is None:
-        return {"ParameterKey": name, "UsePreviousValue": True}
-    return {"ParameterKey": name, "ParameterValue": value}
 
 
 def _is_made(resource: Dict[str, Any]) -> bool:

@@ -8,8 +8,7 @@ from determined.cli.deploy.aws import boot, data, master_config, network, rights
 from determined.cli.deploy.aws.options import Options
 
 MASTER_DISK_GB = 40
-SECRETS = ("DatabasePassword", "InitialUserPassword")
-TLS = ("TlsCertificate", "TlsKey")
+DATABASE_PASSWORD = "DatabasePassword"
 
 
 class Images:
@@ -39,14 +38,7 @@ def template(options: Options, images: Images, wheel: str) -> Dict[str, Any]:
             **rights.resources(options),
             **data.resources(options),
             "Master": _master(options, images.master, boot.user_data(options, wheel, values)),
-            "Address": {"Type": "AWS::EC2::EIP", "Properties": {"Domain": "vpc"}},
-            "AddressOfMaster": {
-                "Type": "AWS::EC2::EIPAssociation",
-                "Properties": {
-                    "InstanceId": {"Ref": "Master"},
-                    "AllocationId": {"Fn::GetAtt": ["Address", "AllocationId"]},
-                },
-            },
+            "Address": _address(options),
         },
         "Outputs": {
             "MasterId": {"Value": {"Ref": "Master"}},
@@ -58,9 +50,20 @@ def template(options: Options, images: Images, wheel: str) -> Dict[str, Any]:
     }
 
 
+def _address(options: Options) -> Dict[str, Any]:
+    """An address that stays when the master's machine is started again."""
+    found: Dict[str, Any] = {
+        "Type": "AWS::EC2::EIP",
+        "Properties": {"Domain": "vpc", "InstanceId": {"Ref": "Master"}},
+    }
+    if options.has_own_network:
+        found["DependsOn"] = ["GatewayOfNetwork"]
+    return found
+
+
 def _parameters(options: Options) -> Dict[str, Any]:
-    names = [*SECRETS, *(TLS if options.tls_cert else ())]
-    return {name: {"Type": "String", "NoEcho": True} for name in names}
+    hidden = {"Type": "String", "NoEcho": True}
+    return {DATABASE_PASSWORD: hidden} if options.has_rds else {}
 
 
 def _master(options: Options, image: str, user_data: Dict[str, Any]) -> Dict[str, Any]:

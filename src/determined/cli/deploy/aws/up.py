@@ -6,20 +6,19 @@ import argparse
 import hashlib
 import json
 import pathlib
-import secrets
 import subprocess
 import sys
 import tempfile
 import time
-from typing import Dict, Optional
 
 from determined.cli import errors
 from determined.cli.deploy.aws import data, options, template
 from determined.cli.deploy.aws.account import Account, explained
 from determined.cli.deploy.aws.options import Options
 from determined.cli.deploy.aws.preflight import Preflight
+from determined.cli.deploy.aws.secret import DATABASE, INITIAL_USER, Secret, changed
 from determined.cli.deploy.aws.stack import PAUSE_S, TAG, TYPE_TAG, Stack
-from determined.cli.deploy.aws.template import Images
+from determined.cli.deploy.aws.template import DATABASE_PASSWORD, Images
 from determined.cli.deploy.aws.waiting import wait_for_master
 
 _NO_EFFECT = {
@@ -59,10 +58,14 @@ def up(args: argparse.Namespace) -> None:
                 "--cluster-id"
             )
         _warn(wanted)
-        password = _initial_password(args, is_new)
-        parameters = _parameters(wanted, args, password, is_new)
-        whole = template.template(wanted, images, key)
         tags = {**wanted.tags, TAG: wanted.cluster_id, TYPE_TAG: wanted.deployment_type}
+        secret = Secret(access, wanted.cluster_id)
+        members = changed(
+            secret.read() or {}, wanted, args.db_password, args.initial_user_password
+        )
+        secret.write(members, tags)
+        parameters = {DATABASE_PASSWORD: members[DATABASE]} if wanted.has_rds else {}
+        whole = template.template(wanted, images, key)
         changes = stack.put(whole, parameters, tags)
         print(f"{'Creating' if is_new else 'Changing'} the stack {stack.name} ...", flush=True)
         _upload(access, stack, wheel, key)
@@ -77,8 +80,8 @@ def up(args: argparse.Namespace) -> None:
             wait_for_master(access, outputs["MasterAddress"], outputs["MasterId"])
     print(f"The master is at {outputs['MasterAddress']}")
     print(f"  export DET_MASTER={outputs['MasterAddress']}")
-    if password and is_new:
-        print(f"Users admin and determined have the password {password}")
+    if is_new and not args.initial_user_password:
+        print(f"Users admin and determined have the password {members[INITIAL_USER]}")
 
 
 def build_wheel(directory: str) -> pathlib.Path:
@@ -109,24 +112,6 @@ def _warn(wanted: Options) -> None:
         print("Everybody may reach the master's ports: restrict it with --inbound-cidr.")
     if not wanted.tls_cert:
         print("The master serves HTTP without TLS: give --master-tls-cert and --master-tls-key.")
-
-
-def _initial_password(args: argparse.Namespace, is_new: bool) -> Optional[str]:
-    if args.initial_user_password:
-        return str(args.initial_user_password)
-    return f"A1{secrets.token_urlsafe(12)}" if is_new else None
-
-
-def _parameters(
-    wanted: Options, args: argparse.Namespace, password: Optional[str], is_new: bool
-) -> Dict[str, Optional[str]]:
-    database = args.db_password or (secrets.token_hex(16) if is_new else None)
-    texts = {"InitialUserPassword": password}
-    if wanted.tls_cert:
-        texts.update(TlsCertificate=wanted.tls_cert, TlsKey=wanted.tls_key)
-    # As they stand inside a text of JSON.
-    found = {name: text and json.dumps(text)[1:-1] for name, text in texts.items()}
-    return {**found, "DatabasePassword": database}
 
 
 def _upload(access: Account, stack: Stack, wheel: pathlib.Path, key: str) -> None:

@@ -1,0 +1,69 @@
+"""The passwords and keys of a cluster: one secret, which the master's role may read."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from typing import Dict, Optional
+
+from determined.cli.deploy.aws import account
+from determined.cli.deploy.aws.account import Account
+from determined.cli.deploy.aws.options import Options
+
+DATABASE, INITIAL_USER, TLS_CERT, TLS_KEY = "database", "initial_user", "tls_cert", "tls_key"
+"""Members of the secret, which is JSON."""
+
+
+def name_of(cluster_id: str) -> str:
+    """The secret's name."""
+    return f"determined/{cluster_id}"
+
+
+class Secret:
+    """The secret of one cluster."""
+
+    def __init__(self, access: Account, cluster_id: str) -> None:
+        self._client = access.client("secretsmanager")
+        self._name = name_of(cluster_id)
+
+    def read(self) -> Optional[Dict[str, str]]:
+        """Its members; None if there is no secret."""
+        from botocore.exceptions import ClientError
+
+        try:
+            found = self._client.get_secret_value(SecretId=self._name)
+        except ClientError as error:
+            if account.code_of(error) == "ResourceNotFoundException":
+                return None
+            raise
+        return dict(json.loads(found["SecretString"]))
+
+    def write(self, members: Dict[str, str], tags: Dict[str, str]) -> None:
+        """Store the members, as a new secret if there is none."""
+        text = json.dumps(members)
+        if self.read() is None:
+            listed = [{"Key": key, "Value": value} for key, value in tags.items()]
+            self._client.create_secret(Name=self._name, SecretString=text, Tags=listed)
+        else:
+            self._client.put_secret_value(SecretId=self._name, SecretString=text)
+
+    def delete(self) -> None:
+        """Remove it; a snapshot of the database is restored with a new password."""
+        if self.read() is not None:
+            self._client.delete_secret(SecretId=self._name, ForceDeleteWithoutRecovery=True)
+
+
+def changed(
+    known: Dict[str, str],
+    options: Options,
+    database: Optional[str],
+    initial_user: Optional[str],
+) -> Dict[str, str]:
+    """The members after `up`: given values win over stored ones, and the rest is random."""
+    found = {
+        DATABASE: database or known.get(DATABASE) or secrets.token_hex(16),
+        INITIAL_USER: initial_user or known.get(INITIAL_USER) or f"A1{secrets.token_urlsafe(12)}",
+    }
+    if options.tls_cert:
+        found.update({TLS_CERT: options.tls_cert, TLS_KEY: options.tls_key})
+    return found
