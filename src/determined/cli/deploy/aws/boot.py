@@ -35,25 +35,33 @@ set -euo pipefail
 umask 077
 trap 'echo "determined: line $LINENO failed"' ERR
 export DEBIAN_FRONTEND=noninteractive
-place=/opt/determined
+root="${!DETERMINED_ROOT:-}"
+place="$root/opt/determined"
+settings="$root/etc/determined"
+data="$root/var/lib/determined"
 if ! python3 -c 'import ensurepip, venv' 2>/dev/null; then
   echo "determined: installing Python's venv"
   apt-get update -q
   apt-get install -q -y python3-venv
 fi
-mkdir -p /etc/determined /var/lib/determined
-chmod 755 /var/lib/determined
+mkdir -p "$settings" "$data"
+chmod 755 "$data"
 %(disk)s
-echo "determined: installing ${wheel}"
-if [ ! -x $place/bin/python ]; then (umask 022; python3 -m venv $place); fi
-(umask 022; $place/bin/pip install --quiet boto3)
-cat >/etc/determined/fetch.py <<'END_OF_FETCH'
+echo "determined: installing the master"
+if [ ! -x "$place/bin/python" ]; then (umask 022; python3 -m venv "$place"); fi
+if [ ! -e "$settings/installed" ]; then
+  (umask 022; "$place/bin/pip" install --quiet boto3)
+fi
+cat >"$settings/fetch.py" <<'END_OF_FETCH'
 import json, pathlib, sys, time
 import boto3, botocore.exceptions
-region, bucket, wheel, secret = sys.argv[1:]
-place = pathlib.Path("/etc/determined")
+region, bucket, wheel, secret, place = sys.argv[1:]
+place = pathlib.Path(place)
 s3 = boto3.client("s3", region_name=region)
-for pause in [5.0] * 120 + [0.0]:  # `det deploy aws up` uploads it while this machine boots
+known = place / "installed"
+is_there = known.exists() and known.read_text().strip() == wheel
+# `det deploy aws up` uploads it while this machine boots.
+for pause in [] if is_there else [5.0] * 120 + [0.0]:
     try:
         s3.download_file(bucket, "deploy/" + wheel, str(place / wheel.rpartition("/")[2]))
         break
@@ -70,45 +78,49 @@ for key, name in {"tls_cert": "tls.crt", "tls_key": "tls.key"}.items():
     if key in values:
         (place / name).write_text(values[key])
 END_OF_FETCH
-$place/bin/python /etc/determined/fetch.py '${AWS::Region}' '${bucket}' '${wheel}' '${secret}'
-file=/etc/determined/$(basename '${wheel}')
-(umask 022; $place/bin/pip install --quiet --upgrade --force-reinstall --no-deps "$file")
-(umask 022; $place/bin/pip install --quiet "determined[master,aws] @ file://$file")
-cat >/etc/determined/master.yaml <<'END_OF_SETTINGS'
+"$place/bin/python" "$settings/fetch.py" '${AWS::Region}' '${bucket}' '${wheel}' '${secret}' \
+  "$settings" || [ -s "$settings/secrets.env" ]
+if [ "$(cat "$settings/installed" 2>/dev/null)" != '${wheel}' ]; then
+  file="$settings/$(basename '${wheel}')"
+  (umask 022; "$place/bin/pip" install --quiet --upgrade --force-reinstall --no-deps "$file")
+  (umask 022; "$place/bin/pip" install --quiet "determined[master,aws,storage] @ file://$file")
+  echo '${wheel}' >"$settings/installed"
+fi
+cat >"$settings/master.yaml" <<'END_OF_SETTINGS'
 %(settings)s
 END_OF_SETTINGS
-cat >/etc/systemd/system/determined-master.service <<'END_OF_UNIT'
+cat >"$root/etc/systemd/system/determined-master.service" <<END_OF_UNIT
 [Unit]
 Description=Determined master
 After=network-online.target
 Wants=network-online.target
 [Service]
-EnvironmentFile=/etc/determined/secrets.env
-ExecStart=/opt/determined/bin/determined-master --config-file /etc/determined/master.yaml
+EnvironmentFile=$settings/secrets.env
+ExecStart=$place/bin/determined-master --config-file $settings/master.yaml
 Restart=always
 RestartSec=5
 KillMode=mixed
-[Install]
-WantedBy=multi-user.target
 END_OF_UNIT
+# Not enabled: at a later start the disk must be there first, and this script runs again.
 systemctl daemon-reload
-systemctl enable determined-master
 systemctl restart determined-master
 echo "determined: the master is started"
 """
 _DISK = """\
+# The one without parts that no reboot empties.
 disk=
 for pause in $(seq 120); do
-  for each in /dev/sdf /dev/xvdf /dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_vol*; do
-    if [ -b "$each" ] && [ "$(lsblk -n "$each" | wc -l)" = 1 ]; then disk=$each; fi
+  for each in $(lsblk -dnpo NAME,MODEL,TYPE | grep -v "Instance Storage" |
+    awk '$NF == "disk" { print $1 }'); do
+    if [ "$(lsblk -n "$each" | wc -l)" = 1 ]; then disk=$each; fi
   done
   if [ -n "$disk" ]; then break; fi
   sleep 5
 done
 if [ -z "$disk" ]; then echo "determined: the database's disk is not attached"; exit 1; fi
-if ! mountpoint -q /var/lib/determined; then
+if ! mountpoint -q "$data"; then
   if [ -z "$(blkid -o value -s TYPE "$disk")" ]; then mkfs.ext4 -q "$disk"; fi
-  mount "$disk" /var/lib/determined
+  mount "$disk" "$data"
 fi"""
 _END = "\n--determined--\n"
 
