@@ -92,6 +92,9 @@ def test_passwords_are_random_kept_and_stored_where_the_master_alone_reads(
     assert "Changing the stack lab" in again
     assert "password" not in again
     assert stored() == first
+    refused = det(*UP, "--db-password", "another")
+    assert "has a password already, which is kept" in refused.err
+    assert stored() == first
 
 
 def test_down_ends_agents_and_says_what_stays(det: Det, aws: Aws) -> None:

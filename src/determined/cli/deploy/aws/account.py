@@ -53,7 +53,7 @@ def explained() -> Iterator[None]:
 
 
 def in_words(error: Any) -> str:
-    """What a refused call means: the call, the reason, and for a missing right its remedy."""
+    """A refused call in words: its name, the reason, and the remedy for a missing right."""
     code, message = code_of(error), str(error.response.get("Error", {}).get("Message", ""))
     call = error.operation_name
     if code in _DENIED:

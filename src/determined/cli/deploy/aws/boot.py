@@ -26,8 +26,8 @@ cloud_final_modules:
 Content-Type: text/x-shellscript; charset="utf-8"
 
 """
-"""cloud-init runs a script at the first start alone, unless it is told so: an upgrade is another
-script and a restart."""
+"""By default cloud-init runs a script at the first start alone. An upgrade is another script and a
+restart."""
 SCRIPT = """\
 #!/bin/bash
 # Makes this machine the master of the cluster ${cluster_id}. Runs at each start.

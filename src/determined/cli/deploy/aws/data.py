@@ -6,6 +6,7 @@ from typing import Any, Dict
 
 from determined.cli.deploy.aws import network
 from determined.cli.deploy.aws.options import Options
+from determined.cli.deploy.aws.secret import DATABASE, name_of
 
 BUCKET = "CheckpointBucket"
 DATABASE_NAME, DATABASE_USER = "determined", "postgres"
@@ -36,6 +37,7 @@ def _bucket() -> Dict[str, Any]:
     return {
         "Type": "AWS::S3::Bucket",
         "DeletionPolicy": "Retain",
+        "UpdateReplacePolicy": "Retain",
         "Properties": {
             "PublicAccessBlockConfiguration": private,
             "BucketEncryption": {"ServerSideEncryptionConfiguration": encrypted},
@@ -49,6 +51,7 @@ def _disk(options: Options) -> Dict[str, Any]:
         "Disk": {
             "Type": "AWS::EC2::Volume",
             "DeletionPolicy": "Snapshot",
+            "UpdateReplacePolicy": "Snapshot",
             "Properties": {
                 "AvailabilityZone": {"Fn::GetAtt": ["Master", "AvailabilityZone"]},
                 "Size": options.database_size,
@@ -70,6 +73,7 @@ def _disk(options: Options) -> Dict[str, Any]:
 
 
 def _rds(options: Options) -> Dict[str, Any]:
+    secret = name_of(options.cluster_id)
     properties: Dict[str, Any] = {
         "Engine": "postgres",
         "DBInstanceClass": options.database_type,
@@ -78,7 +82,8 @@ def _rds(options: Options) -> Dict[str, Any]:
         "StorageEncrypted": True,
         "BackupRetentionPeriod": 7,
         "PubliclyAccessible": False,
-        "MasterUserPassword": {"Ref": "DatabasePassword"},
+        # AWS reads it itself, so the stack does not show it.
+        "MasterUserPassword": f"{{{{resolve:secretsmanager:{secret}:SecretString:{DATABASE}}}}}",
         "VPCSecurityGroups": [{"Fn::GetAtt": ["DatabaseGroup", "GroupId"]}],
     }
     if options.database_snapshot:
@@ -98,6 +103,7 @@ def _rds(options: Options) -> Dict[str, Any]:
     found["Database"] = {
         "Type": "AWS::RDS::DBInstance",
         "DeletionPolicy": "Snapshot",
+        "UpdateReplacePolicy": "Snapshot",
         "Properties": properties,
     }
     return found
@@ -110,6 +116,7 @@ def _files(options: Options) -> Dict[str, Any]:
         found["Files"] = {
             "Type": "AWS::EFS::FileSystem",
             "DeletionPolicy": "Retain",
+            "UpdateReplacePolicy": "Retain",
             "Properties": {"Encrypted": True, "FileSystemTags": tags},
         }
     for subnet in network.SUBNETS:

@@ -60,7 +60,7 @@ _AGENTS = (
         "--no-shut-down-agents-on-connection-loss",
         dest="shut_down_agents_on_connection_loss",
         action="store_false",
-        help="it goes on",
+        help="the machine continues to run",
     ),
     flag("--update-terminate-agents", help="accepted for older scripts: agents run on"),
     flag("--no-update-terminate-agents", help="accepted for older scripts"),

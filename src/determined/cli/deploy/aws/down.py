@@ -51,7 +51,7 @@ def down(args: argparse.Namespace) -> None:
         Secret(access, args.cluster_id).delete()
     print(f"The cluster {args.cluster_id} is gone.")
     if kept:
-        print("What stays has your data; remove it with:")
+        print("Your data stays. The command after each removes it:")
         for line in kept:
             print(f"  - {line}")
 
@@ -98,7 +98,7 @@ def _end_machines(access: Account, stack: Stack, tag: str) -> None:
 
 
 def _kept(access: Account, stack: Stack) -> List[str]:
-    """What the stack leaves, and how to remove it."""
+    """Resources that the stack leaves, each with the command that removes it."""
     client = access.client("cloudformation")
     pages = client.get_paginator("list_stack_resources").paginate(StackName=stack.name)
     found: List[Any] = [one for page in pages for one in page["StackResourceSummaries"]]

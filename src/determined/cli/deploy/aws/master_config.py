@@ -107,7 +107,7 @@ def dump(args: argparse.Namespace) -> None:
 
 
 def values(options: Options, aux_image: str, compute_image: str) -> Dict[str, Any]:
-    """What the variables stand for: literals, and references to resources of the stack."""
+    """The values of the variables: literals, and references to resources of the stack."""
     group = {"Fn::GetAtt": ["AgentGroup", "GroupId"]}
     place: List[Any] = ['{"public_ip": true, "security_group_id": "', group, '"']
     subnet = {"Ref": network.SUBNETS[0]} if options.has_own_network else options.agent_subnet_id

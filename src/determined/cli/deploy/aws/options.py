@@ -1,4 +1,4 @@
-"""What `det deploy aws up` is asked for, checked before anything is called."""
+"""Options of `det deploy aws up`, checked before anything is called."""
 
 from __future__ import annotations
 
@@ -102,30 +102,7 @@ def read(args: argparse.Namespace) -> Options:
     Raises:
         CliError: a value cannot be used; the text names it and the remedy.
     """
-    if args.deployment_type in ELSEWHERE:
-        raise errors.CliError(
-            f"--deployment-type {args.deployment_type} does not exist in this version: "
-            f"{ELSEWHERE[args.deployment_type]}"
-        )
-    if not _CLUSTER_ID.fullmatch(args.cluster_id):
-        raise errors.CliError(
-            f"--cluster-id {args.cluster_id!r} must start with a letter and have at most 50 "
-            "letters, digits and hyphens"
-        )
-    if args.agent_subnet_id and args.deployment_type in ("vpc", "efs"):
-        raise errors.CliError(
-            f"--agent-subnet-id {args.agent_subnet_id}: {args.deployment_type} makes subnets of "
-            "its own; use --deployment-type simple or simple-rds"
-        )
-    if args.efs_id and args.deployment_type != "efs":
-        raise errors.CliError(f"--efs-id {args.efs_id} needs --deployment-type efs")
-    if args.min_dynamic_agents > args.max_dynamic_agents:
-        raise errors.CliError(
-            f"--min-dynamic-agents {args.min_dynamic_agents} is above --max-dynamic-agents "
-            f"{args.max_dynamic_agents}"
-        )
-    if bool(args.master_tls_cert) != bool(args.master_tls_key):
-        raise errors.CliError("--master-tls-cert and --master-tls-key need each other")
+    _check(args)
     return Options(
         cluster_id=args.cluster_id,
         keypair=args.keypair,
@@ -163,6 +140,33 @@ def read(args: argparse.Namespace) -> Options:
         ),
         tags=_tags(args.add_tag),
     )
+
+
+def _check(args: argparse.Namespace) -> None:
+    if args.deployment_type in ELSEWHERE:
+        raise errors.CliError(
+            f"--deployment-type {args.deployment_type} does not exist in this version: "
+            f"{ELSEWHERE[args.deployment_type]}"
+        )
+    if not _CLUSTER_ID.fullmatch(args.cluster_id):
+        raise errors.CliError(
+            f"--cluster-id {args.cluster_id!r} must start with a letter and have at most 50 "
+            "letters, digits and hyphens"
+        )
+    if args.agent_subnet_id and args.deployment_type in ("vpc", "efs"):
+        raise errors.CliError(
+            f"--agent-subnet-id {args.agent_subnet_id}: {args.deployment_type} makes subnets of "
+            "its own; use --deployment-type simple or simple-rds"
+        )
+    if args.efs_id and args.deployment_type != "efs":
+        raise errors.CliError(f"--efs-id {args.efs_id} needs --deployment-type efs")
+    if args.min_dynamic_agents > args.max_dynamic_agents:
+        raise errors.CliError(
+            f"--min-dynamic-agents {args.min_dynamic_agents} is above --max-dynamic-agents "
+            f"{args.max_dynamic_agents}"
+        )
+    if bool(args.master_tls_cert) != bool(args.master_tls_key):
+        raise errors.CliError("--master-tls-cert and --master-tls-key need each other")
 
 
 def _network(text: str) -> str:

@@ -1,6 +1,6 @@
-"""What would make a deployment fail, found before anything is paid for.
+"""Checks of an account, before anything is paid for.
 
-Each check only reads, or asks with `DryRun`. What cannot be read is left to the stack itself.
+Each check only reads, or asks with `DryRun`. Quotas that cannot be read are not checked.
 """
 
 from __future__ import annotations

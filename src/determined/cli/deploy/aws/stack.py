@@ -58,14 +58,11 @@ class Stack:
             raise
         return str(found.get("PhysicalResourceId", "")) if _is_made(found) else ""
 
-    def put(
-        self, template: Dict[str, Any], parameters: Dict[str, str], tags: Dict[str, str]
-    ) -> bool:
+    def put(self, template: Dict[str, Any], tags: Dict[str, str]) -> bool:
         """Create or change the stack; whether anything changes.
 
         Args:
             template: of CloudFormation.
-            parameters: by name.
             tags: of the stack and of all its resources.
 
         Raises:
@@ -88,10 +85,6 @@ class Stack:
             call(
                 StackName=self.name,
                 TemplateBody=body,
-                Parameters=[
-                    {"ParameterKey": name, "ParameterValue": value}
-                    for name, value in parameters.items()
-                ],
                 Capabilities=["CAPABILITY_IAM"],
                 Tags=[{"Key": key, "Value": value} for key, value in tags.items()],
                 **more,

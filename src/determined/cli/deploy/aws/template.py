@@ -1,4 +1,4 @@
-"""The stack of a cluster: a template of CloudFormation, its parameters and its outputs."""
+"""The stack of a cluster: a template of CloudFormation with its outputs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from determined.cli.deploy.aws import boot, data, master_config, network, rights
 from determined.cli.deploy.aws.options import Options
 
 MASTER_DISK_GB = 40
-DATABASE_PASSWORD = "DatabasePassword"
 
 
 class Images:
@@ -32,7 +31,6 @@ def template(options: Options, images: Images, wheel: str) -> Dict[str, Any]:
     return {
         "AWSTemplateFormatVersion": "2010-09-09",
         "Description": f"Determined cluster {options.cluster_id} ({options.deployment_type})",
-        "Parameters": _parameters(options),
         "Resources": {
             **network.resources(options),
             **rights.resources(options),
@@ -59,11 +57,6 @@ def _address(options: Options) -> Dict[str, Any]:
     if options.has_own_network:
         found["DependsOn"] = ["GatewayOfNetwork"]
     return found
-
-
-def _parameters(options: Options) -> Dict[str, Any]:
-    hidden = {"Type": "String", "NoEcho": True}
-    return {DATABASE_PASSWORD: hidden} if options.has_rds else {}
 
 
 def _master(options: Options, image: str, user_data: Dict[str, Any]) -> Dict[str, Any]:

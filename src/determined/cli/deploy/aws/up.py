@@ -18,7 +18,7 @@ from determined.cli.deploy.aws.options import Options
 from determined.cli.deploy.aws.preflight import Preflight
 from determined.cli.deploy.aws.secret import DATABASE, INITIAL_USER, Secret, changed
 from determined.cli.deploy.aws.stack import PAUSE_S, TAG, TYPE_TAG, Stack
-from determined.cli.deploy.aws.template import DATABASE_PASSWORD, Images
+from determined.cli.deploy.aws.template import Images
 from determined.cli.deploy.aws.waiting import wait_for_master
 
 _NO_EFFECT = {
@@ -30,7 +30,7 @@ _NO_EFFECT = {
     "genai_version": "--genai-version",
     "update_terminate_agents": "--update-terminate-agents",
 }
-_PLACEHOLDER = Images("ami-of-ubuntu", "ami-of-ubuntu", "ami-with-drivers")
+_PLACEHOLDER = Images(f"ami-{0:017}", f"ami-{0:017}", f"ami-{1:017}")
 UPLOAD_LIMIT_S = 900.0
 
 
@@ -60,13 +60,16 @@ def up(args: argparse.Namespace) -> None:
         _warn(wanted)
         tags = {**wanted.tags, TAG: wanted.cluster_id, TYPE_TAG: wanted.deployment_type}
         secret = Secret(access, wanted.cluster_id)
-        members = changed(
-            secret.read() or {}, wanted, args.db_password, args.initial_user_password
-        )
+        stored = secret.read() or {}
+        if not is_new and args.db_password not in (None, stored.get(DATABASE)):
+            raise errors.CliError(
+                "--db-password: the database of this cluster has a password already, which is "
+                "kept; leave the option out"
+            )
+        members = changed(stored, wanted, args.db_password, args.initial_user_password)
         secret.write(members, tags)
-        parameters = {DATABASE_PASSWORD: members[DATABASE]} if wanted.has_rds else {}
         whole = template.template(wanted, images, key)
-        changes = stack.put(whole, parameters, tags)
+        changes = stack.put(whole, tags)
         print(f"{'Creating' if is_new else 'Changing'} the stack {stack.name} ...", flush=True)
         _upload(access, stack, wheel, key)
         status = stack.wait() if changes else stack.status()
