@@ -11,9 +11,10 @@ import type { MenuEntry } from "@/ui/overlay/Menu";
 
 /** Buckets of a series: about one a pixel of the widest chart of the grid. */
 const BUCKETS = 800;
-/** Many lines hide each other, and each bucket keeps its extremes. */
+/** Many lines hide each other, and each bucket keeps its extremes: columns of two or three pixels do. */
 const MANY_LINES = 24;
-const BUCKETS_OF_MANY = 300;
+const COLUMN = 2.1;
+const WIDTH = 630;
 
 /** One metric of some runs. It reads its data while it is in view. */
 export function MetricChart({
@@ -23,6 +24,7 @@ export function MetricChart({
   x,
   range,
   height,
+  width = WIDTH,
   menu,
   title,
   empty,
@@ -33,6 +35,8 @@ export function MetricChart({
   x: SeriesAxis;
   range: Range | undefined;
   height: number;
+  /** About so wide, in px. */
+  width?: number;
   menu?: readonly MenuEntry[];
   /** The name of the metric by default. */
   title?: string;
@@ -45,7 +49,7 @@ export function MetricChart({
     metrics,
     x,
     range,
-    buckets: trialIds.length > MANY_LINES ? BUCKETS_OF_MANY : BUCKETS,
+    buckets: trialIds.length > MANY_LINES ? Math.round(width / COLUMN) : BUCKETS,
     liveTrialIds: liveIds,
   });
   const lines = useMemo(

@@ -60,6 +60,7 @@ export function MetricGrid({
                 x={x}
                 range={range}
                 height={cell.height}
+                width={cell.width}
                 menu={cell.menu}
               />
             )

@@ -31,6 +31,8 @@ const AROUND = 80;
 
 export interface CellProps {
   height: number;
+  /** At least so wide, in px, where the page is. */
+  width: number;
   /** Entries for the chart's menu. */
   menu: MenuEntry[];
 }
@@ -182,7 +184,7 @@ function SectionView({
                 onDragEnd={() => setDragged(undefined)}
                 aria-hidden
               />
-              <InView height={height + AROUND}>{() => children(id, { height, menu: menuOf(id, at) })}</InView>
+              <InView height={height + AROUND}>{() => children(id, { height, width, menu: menuOf(id, at) })}</InView>
             </div>
           ))}
         </div>
