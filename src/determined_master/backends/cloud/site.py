@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from determined_master.backends.cloud.machine_proxies import proxies_of
 from determined_master.backends.cloud.start_script import Boot
 from determined_master.ports import MachineSite, ProviderFailed
 from determined_master.settings.provider import Provider, split_master_url
@@ -32,6 +33,7 @@ def boot_of(provider: Provider, site: MachineSite) -> Boot:
         startup_script=provider.startup_script,
         container_startup_script=provider.container_startup_script,
         agent_config=msgspec.json.encode(config).decode() if config else "",
+        proxies=proxies_of(config or {}),
     )
 
 

@@ -17,7 +17,7 @@ _REPORT = r"""
 master={url}
 ask() {{ # ARGUMENTS OF CURL
     printf 'header = "Authorization: Bearer %s"\n' "$(cat "$place/join_token")" |
-        curl --config - --silent --fail{options} "$@"
+        curl --config - --noproxy '*' --silent --fail{options} "$@"
 }}
 
 report() {{ # [REASON OF A FAILURE]: to the master, which ends a machine that cannot start

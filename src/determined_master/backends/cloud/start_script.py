@@ -16,7 +16,7 @@ from typing import Literal
 
 import msgspec
 
-from determined_master.backends.cloud import host_agent
+from determined_master.backends.cloud import host_agent, machine_proxies
 from determined_master.backends.cloud.start_report import report_functions
 
 PLACE = "/usr/local/determined"
@@ -63,6 +63,8 @@ class Boot(msgspec.Struct, frozen=True, kw_only=True):
     container_startup_script: str = ""
     agent_config: str = ""
     """Content of the agent's agent.yaml."""
+    proxies: tuple[tuple[str, str], ...] = ()
+    """Variables of the machine's own downloads."""
 
 
 _HEAD = f"""#!/bin/bash
@@ -154,6 +156,9 @@ def start_script(boot: Boot) -> str:
     for name, content in _files(boot):
         # A script with a shebang runs by its interpreter, any other by a shell.
         parts.append(_file(name, content, mode=700 if content.startswith("#!") else 600))
+    if boot.proxies:
+        parts += [_file(*each, mode=600) for each in machine_proxies.files(boot.proxies)]
+        parts.append(machine_proxies.use())
     if boot.startup_script:
         parts += [_file("startup_script", boot.startup_script, mode=700), _STARTUP]
     identity = boot.identity
