@@ -59,14 +59,23 @@ def save(context: core.Context, model: nn.Module, epoch: int) -> None:
 
 def load(model: nn.Module, path: pathlib.Path) -> int:
     """Read a checkpoint's weights; return the epochs that they had been trained."""
-    state = torch.load(path / "state.pt", weights_only=True)
+    state = torch.load(path / "state.pt", weights_only=True, map_location="cpu")
     model.load_state_dict(state["model"])
     return int(state["epoch"])
 
 
+def device_of(local_rank: int) -> torch.device:
+    """The GPU of a rank, where tasks have GPUs; else the processor."""
+    if not torch.cuda.is_available():
+        return torch.device("cpu")
+    torch.cuda.set_device(local_rank)
+    return torch.device("cuda", local_rank)
+
+
 def accuracy_of(model: nn.Module, valid: TensorDataset) -> float:
     """Share of the held-out images that the network reads right."""
-    images, labels = valid.tensors
+    device = next(model.parameters()).device
+    images, labels = (part.to(device) for part in valid.tensors)
     model.eval()
     with torch.no_grad():
         right = (model(images).argmax(1) == labels).float().mean()
@@ -78,7 +87,8 @@ def train(context: core.Context, hparams: dict, latest: str | None) -> float:
     """Train to the last epoch, or until asked to leave; return the validation accuracy."""
     group = context.distributed
     train_set, valid_set = load_data()
-    bare = build(int(hparams["channels"]))
+    device = device_of(group.local_rank)
+    bare = build(int(hparams["channels"])).to(device)
     epoch = 0
     if latest is not None:
         with context.checkpoint.restore_path(latest) as path:
@@ -93,7 +103,7 @@ def train(context: core.Context, hparams: dict, latest: str | None) -> float:
         sampler.set_epoch(epoch)
         for images, labels in loader:
             optimizer.zero_grad()
-            loss = nn.functional.cross_entropy(model(images), labels)
+            loss = nn.functional.cross_entropy(model(images.to(device)), labels.to(device))
             loss.backward()
             optimizer.step()
         epoch += 1
@@ -117,7 +127,8 @@ def main() -> None:
     distributed = None
     with contextlib.ExitStack() as stack:
         if "RANK" in os.environ:
-            dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+            device = device_of(int(os.environ["LOCAL_RANK"]))
+            dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
             stack.callback(dist.destroy_process_group)
             distributed = core.DistributedContext.from_torch_distributed()
         with core.init(distributed=distributed) as context:

@@ -28,7 +28,7 @@ from determined_agent.runtimes.docker.runtime import DockerRuntime
 from determined_agent.runtimes.process.runtime import ProcessRuntime
 from determined_agent.settings.options import Settings, load
 from determined_agent.supervisor import Supervisor
-from determined_wire.agent_link import NO_STORAGE_MARK, Device
+from determined_wire.agent_link import NO_STORAGE_MARK
 from determined_wire.settings_reader import SettingsError
 
 log = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ async def run(settings: Settings) -> int:
 
 async def _run(settings: Settings, root: Path) -> int:
     devices = detect_devices(settings)
-    runtime = _runtime(settings, root, devices)
+    runtime = _runtime(settings, root)
     await runtime.check()
     identity = AgentIdentity(
         boot_id=str(entropy.new_uuid()),
@@ -150,10 +150,9 @@ def _lock_work_dir(settings: Settings) -> tuple[Path, int]:
     return root, fd
 
 
-def _runtime(settings: Settings, root: Path, devices: tuple[Device, ...]) -> Runtime:
+def _runtime(settings: Settings, root: Path) -> Runtime:
     if settings.container_runtime == "process":
-        has_gpus = any(d.type != "cpu" for d in devices)
-        return ProcessRuntime(settings, root, has_gpus=has_gpus)
+        return ProcessRuntime(settings, root)
     if settings.container_runtime in ("docker", "podman"):
         return DockerRuntime(settings, root)
     return ApptainerRuntime(settings, root)

@@ -150,6 +150,19 @@ def test_a_pytorch_trial_trains_on_the_gpu_with_mixed_precision(
     assert experiment.top_checkpoint() is not None
 
 
+def test_ranks_train_on_the_gpu_with_nccl(cluster: GpuCluster) -> None:
+    launch = f"{TORCH_PYTHON} -m determined.launch.torch_distributed {TORCH_PYTHON} train.py"
+    experiment = cluster.train(
+        EXAMPLES / "digits_pytorch",
+        entrypoint=launch,
+        hyperparameters={"learning_rate": 0.1, "channels": 16, "global_batch_size": 64},
+        searcher={"name": "single", "metric": "validation_accuracy", "smaller_is_better": False},
+    )
+    (trial,) = experiment.list_trials()
+    best = trial.summary_metrics["validation_metrics"]["validation_accuracy"]["max"]
+    assert best > 0.9
+
+
 def test_more_gpus_than_the_machine_has_are_refused(cluster: GpuCluster, tmp_path: Path) -> None:
     count = len(cluster.gpus) + 1
     whole = {"name": "many", **config(1.0), "resources": {"slots_per_trial": count}}

@@ -43,7 +43,6 @@ class HostEnvironment(msgspec.Struct, frozen=True, kw_only=True):
     home: str
     pythonpath: str
     """The directory that holds only the harness and its dependencies."""
-    has_gpus: bool = False
 
 
 def agent_variables(start: ContainerStart, settings: Settings) -> dict[str, str]:
@@ -103,7 +102,7 @@ def process_environment(
         "PYTHONUNBUFFERED": "1",
         **given,
         **{n: to_host_path(v, run_dir) for n, v in agent_variables(start, settings).items()},
-        **_gpu_variables(start.devices, host),
+        **_gpu_variables(start.devices),
     }
     search = [host.pythonpath, given.get("PYTHONPATH", "")]
     variables["PYTHONPATH"] = os.pathsep.join(filter(None, search))
@@ -139,9 +138,8 @@ def ignored_options(spec: ContainerSpec, *, may_switch_user: bool) -> list[str]:
     return names + [f"the file {path}" for path in outside]
 
 
-def _gpu_variables(devices: tuple[Device, ...], host: HostEnvironment) -> dict[str, str]:
-    if not host.has_gpus:
-        return {}
+def _gpu_variables(devices: tuple[Device, ...]) -> dict[str, str]:
+    """What hides all GPUs but those of the task: the machine may have some that are no slots."""
     cuda = ",".join(d.uuid for d in devices if d.type == "cuda")
     rocm = ",".join(str(d.id) for d in devices if d.type == "rocm")
     return {"CUDA_VISIBLE_DEVICES": cuda, "ROCR_VISIBLE_DEVICES": rocm}

@@ -151,4 +151,4 @@ def weights(trial: Any) -> list[Any]:
     parts = [value for value in trial.model.state_dict().values()]
     for state in trial.optimizer.state_dict()["state"].values():
         parts += [value for value in state.values() if isinstance(value, torch.Tensor)]
-    return [part.numpy().tobytes() for part in parts]
+    return [part.cpu().numpy().tobytes() for part in parts]

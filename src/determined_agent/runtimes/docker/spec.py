@@ -19,6 +19,8 @@ from determined_wire.agent_link import ContainerSpec, Device, Mount
 LABEL = "ai.determined.container."
 NVIDIA_CAPABILITIES = ("gpu", "compute", "utility")
 
+_NO_GPUS = {"NVIDIA_VISIBLE_DEVICES": "void"}
+"""Where NVIDIA's runtime is Docker's default, images ask for all GPUs by this variable."""
 _LEAST_LOG_BYTES = 64 * 1024**2
 _DEVICE_MODE = "mrw"
 
@@ -73,6 +75,7 @@ def environment(start: ContainerStart, settings: Settings) -> dict[str, str]:
         "PYTHONUNBUFFERED": "1",
         **given,
         **agent_variables(start, settings),
+        **({} if any(d.type == "cuda" for d in start.devices) else _NO_GPUS),
         "PYTHONPATH": search,
     }
 

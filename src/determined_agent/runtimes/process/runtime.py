@@ -67,16 +67,14 @@ class ProcessRuntime:
 
     name = "process"
 
-    def __init__(self, settings: Settings, root: Path, *, has_gpus: bool = False) -> None:
+    def __init__(self, settings: Settings, root: Path) -> None:
         """
         Args:
             settings: the agent's.
             root: the directory that holds those of the tasks.
-            has_gpus: whether slots are GPUs; each task then sees only its own.
         """
         self._settings = settings
         self._root = root
-        self._has_gpus = has_gpus
         self._host: HostEnvironment | None = None
         self._unisolated: str | None = None
         """Why tasks cannot be isolated here; None before the first one that should be."""
@@ -247,7 +245,6 @@ class ProcessRuntime:
                 path=os.environ.get("PATH", os.defpath),
                 home=os.environ.get("HOME", "/"),
                 pythonpath=str(links),
-                has_gpus=self._has_gpus,
             )
         if user is None:
             return self._host
@@ -257,7 +254,6 @@ class ProcessRuntime:
             path=self._host.path,
             home=home if os.path.isdir(home) else work_dir,
             pythonpath=self._host.pythonpath,
-            has_gpus=self._has_gpus,
         )
 
 

@@ -112,6 +112,14 @@ def test_a_container_sees_only_the_gpus_of_its_slots() -> None:
     ]
 
 
+def test_without_gpus_of_its_own_a_container_sees_none_whatever_its_image_asks_for() -> None:
+    hidden = "NVIDIA_VISIBLE_DEVICES=void"
+    for devices in ((), (Device(0, "b", "cpu", "cpu"),)):
+        assert hidden in create_body(start(*devices), settings(), HARNESS)["Env"]
+    gpu = Device(0, "b", "GPU-a", "cuda")
+    assert hidden not in create_body(start(gpu), settings(), HARNESS)["Env"]
+
+
 @covers("agent-config 5.rocm")
 def test_a_container_with_rocm_slots_gets_their_device_files() -> None:
     made = start(Device(1, "b", "u", "rocm"))

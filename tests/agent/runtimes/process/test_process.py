@@ -63,10 +63,12 @@ class TestTheMachineItRunsOn:
         _, lines = await driver.run("import os", "print(*sorted(os.environ))")
         names = set(lines[0].split()) - {"LC_CTYPE"}  # which Python itself sets
         assert {n for n in names if not n.startswith("DET_")} == {
+            "CUDA_VISIBLE_DEVICES",
             "HOME",
             "PATH",
             "PYTHONPATH",
             "PYTHONUNBUFFERED",
+            "ROCR_VISIBLE_DEVICES",
         }
 
     async def test_python3_is_the_agents(self, driver: RuntimeDriver) -> None:
