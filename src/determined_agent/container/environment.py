@@ -139,7 +139,7 @@ def ignored_options(spec: ContainerSpec, *, may_switch_user: bool) -> list[str]:
 
 
 def _gpu_variables(devices: tuple[Device, ...]) -> dict[str, str]:
-    """What hides all GPUs but those of the task: the machine may have some that are no slots."""
+    """Variables that hide all GPUs but those of the task: the machine may have others."""
     cuda = ",".join(d.uuid for d in devices if d.type == "cuda")
     rocm = ",".join(str(d.id) for d in devices if d.type == "rocm")
     return {"CUDA_VISIBLE_DEVICES": cuda, "ROCR_VISIBLE_DEVICES": rocm}
