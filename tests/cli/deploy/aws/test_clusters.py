@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -117,6 +118,33 @@ def test_down_ends_agents_and_says_what_stays(det: Det, aws: Aws) -> None:
     assert len(machines(aws, "running")) == 1
     assert det("deploy", "aws", "list").out.count("lab") == 0
     assert "has no such cluster" in det(*DOWN, "--yes").err
+
+
+def test_down_can_be_repeated_and_old_scripts_are_not_asked(det: Det, aws: Aws) -> None:
+    up(det, "--deployment-type", "simple")
+    (master,) = machines(aws, "running")
+    aws.client("ec2").terminate_instances(InstanceIds=[master["InstanceId"]])
+    done = det(*DOWN, "--no-prompt")
+    assert done.status == 0, done.err
+    assert "Stopping the master" not in done.out
+
+
+def test_a_change_is_asked_for_and_another_certificate_is_one(
+    det: Det, aws: Aws, tmp_path: Path
+) -> None:
+    certificate, key = tmp_path / "c.pem", tmp_path / "k.pem"
+    tls = ("--master-tls-cert", str(certificate), "--master-tls-key", str(key))
+    scripts = []
+    for text in ("first", "second"):
+        certificate.write_text(text)
+        key.write_text(text)
+        dry = det(*UP, *tls, "--dry-run")
+        scripts.append(dry.out)
+    assert scripts[0] != scripts[1]
+    up(det)
+    refused = det(*UP[:-1], stdin="n\n")
+    assert refused.status == 1
+    assert "Change the cluster lab? Its master restarts." in refused.out
 
 
 def test_everything_in_the_way_is_said_at_once_and_nothing_is_made(det: Det, aws: Aws) -> None:

@@ -64,8 +64,3 @@ def in_words(error: Any) -> str:
 def code_of(error: Any) -> str:
     """The code of an error of AWS."""
     return str(error.response.get("Error", {}).get("Code", ""))
-
-
-def is_denied(error: Any) -> bool:
-    """Whether a right is missing."""
-    return code_of(error) in _DENIED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any, Dict
 
 from determined.cli import errors
@@ -31,6 +32,7 @@ restart."""
 SCRIPT = """\
 #!/bin/bash
 # Makes this machine the master of the cluster ${cluster_id}. Runs at each start.
+# Another certificate is another script, and so a restart: %(certificate)s
 set -euo pipefail
 umask 077
 trap 'echo "determined: line $LINENO failed"' ERR
@@ -145,6 +147,11 @@ def user_data(options: Options, wheel: str, values: Dict[str, Any]) -> Dict[str,
             f"machine's user data: at most {MAX_BYTES // 2}"
         )
     # Only what CloudFormation fills in may look like a variable of it.
-    script = SCRIPT % {"disk": disk, "secrets": secrets, "settings": settings.rstrip("\n")}
+    script = SCRIPT % {
+        "certificate": hashlib.sha256(options.tls_cert.encode()).hexdigest()[:16],
+        "disk": disk,
+        "secrets": secrets,
+        "settings": settings.rstrip("\n"),
+    }
     more = {"wheel": wheel, "bucket": {"Ref": data.BUCKET}, "secret": name_of(options.cluster_id)}
     return {"Fn::Base64": {"Fn::Sub": [_MANY + script + _END, {**values, **more}]}}

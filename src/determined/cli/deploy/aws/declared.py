@@ -12,7 +12,7 @@ _ACCOUNT = (
     arg("--region", help="AWS region (default: that of the profile)"),
     arg("--profile", help="AWS profile (default: that of the environment)"),
 )
-_PROMPT = flag("--no-prompt", help="as --yes")
+_PROMPT = arg("--no-prompt", dest="yes", action="store_true", help="as --yes")
 _TYPE = arg(
     "--deployment-type",
     choices=[*TYPES, *ELSEWHERE],

@@ -51,7 +51,7 @@ def down(args: argparse.Namespace) -> None:
         Secret(access, args.cluster_id).delete()
     print(f"The cluster {args.cluster_id} is gone.")
     if kept:
-        print("Your data stays. The command after each removes it:")
+        print("Your data stays. The command after each removes or lists it:")
         for line in kept:
             print(f"  - {line}")
 
@@ -78,7 +78,7 @@ def _end_machines(access: Account, stack: Stack, tag: str) -> None:
     """The master first, so that it starts no others; then agents, and templates of launches."""
     ec2 = access.client("ec2")
     master = stack.outputs().get("MasterId", "") or stack.resource("Master")
-    if master:
+    if master and _is_up(ec2, master):
         print(f"Stopping the master {master} ...", flush=True)
         ec2.stop_instances(InstanceIds=[master])
         ec2.get_waiter("instance_stopped").wait(InstanceIds=[master])
@@ -97,8 +97,17 @@ def _end_machines(access: Account, stack: Stack, tag: str) -> None:
         ec2.delete_launch_template(LaunchTemplateId=template["LaunchTemplateId"])
 
 
+def _is_up(ec2: Any, instance_id: str) -> bool:
+    """Whether a machine can be stopped; after a `down` that failed it may be gone."""
+    wanted = [
+        {"Name": "instance-id", "Values": [instance_id]},
+        {"Name": "instance-state-name", "Values": ["pending", "running", "stopping"]},
+    ]
+    return bool(ec2.describe_instances(Filters=wanted)["Reservations"])
+
+
 def _kept(access: Account, stack: Stack) -> List[str]:
-    """Resources that the stack leaves, each with the command that removes it."""
+    """Resources that the stack leaves, each with the command that removes or lists it."""
     client = access.client("cloudformation")
     pages = client.get_paginator("list_stack_resources").paginate(StackName=stack.name)
     found: List[Any] = [one for page in pages for one in page["StackResourceSummaries"]]

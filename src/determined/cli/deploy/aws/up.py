@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 
-from determined.cli import errors
+from determined.cli import arguments, errors
 from determined.cli.deploy.aws import data, options, template
 from determined.cli.deploy.aws.account import Account, explained
 from determined.cli.deploy.aws.options import Options
@@ -57,6 +57,8 @@ def up(args: argparse.Namespace) -> None:
                 f"the stack {stack.name} exists and is no cluster of determined: choose another "
                 "--cluster-id"
             )
+        if known is not None:
+            _confirm_change(args, str(known["StackStatus"]))
         _warn(wanted)
         tags = {**wanted.tags, TAG: wanted.cluster_id, TYPE_TAG: wanted.deployment_type}
         secret = Secret(access, wanted.cluster_id)
@@ -83,8 +85,23 @@ def up(args: argparse.Namespace) -> None:
             wait_for_master(access, outputs["MasterAddress"], outputs["MasterId"])
     print(f"The master is at {outputs['MasterAddress']}")
     print(f"  export DET_MASTER={outputs['MasterAddress']}")
-    if is_new and not args.initial_user_password:
+    # A snapshot has users with passwords of their own.
+    if is_new and not (args.initial_user_password or args.db_snapshot):
         print(f"Users admin and determined have the password {members[INITIAL_USER]}")
+
+
+def _confirm_change(args: argparse.Namespace, status: str) -> None:
+    """Ask before a cluster is changed.
+
+    Raises:
+        CliError: AWS changes no stack in this status, or the answer is not yes.
+    """
+    if status.startswith(("CREATE_FAILED", "ROLLBACK_", "DELETE_")):
+        raise errors.CliError(
+            f"the stack of {args.cluster_id} is {status} and cannot be changed: remove it with "
+            f"det deploy aws down --cluster-id {args.cluster_id}, then repeat this command"
+        )
+    arguments.confirm(args, f"Change the cluster {args.cluster_id}? Its master restarts.")
 
 
 def build_wheel(directory: str) -> pathlib.Path:
