@@ -69,7 +69,8 @@ async def list_columns(
 ) -> list[BlockColumns]:
     """The columns of some metrics in the blocks that overlap a range of a stored axis, in order.
 
-    Only of blocks up to one of them, and no more than `limit`.
+    Only of blocks up to one of them, and no more than `limit`. None at all if one of those blocks
+    was made before there were columns: the others alone would leave a gap.
     """
     query = f"""
         SELECT p.steps, p.at, ARRAY (
@@ -81,6 +82,12 @@ async def list_columns(
                     ORDER BY n.place)
           FROM metric_places p
          WHERE p.trial_id = $1 AND p.metric_group = $2 AND p.last_id <= $6 {overlap(axis)}
+           AND NOT EXISTS (
+                   SELECT FROM metric_charts
+                    WHERE trial_id = $1 AND metric_group = $2 AND name = ANY ($3)
+                      AND last_id <= $6 {overlap(axis)}
+                      AND last_id NOT IN (SELECT last_id FROM metric_places
+                                           WHERE trial_id = $1 AND metric_group = $2))
          ORDER BY p.last_id LIMIT {limit:d}
     """
     values = (wanted.trial_id, wanted.group, list(wanted.names), *range_of(axis), last_id)
