@@ -145,6 +145,8 @@ def test_a_change_is_asked_for_and_another_certificate_is_one(
     refused = det(*UP[:-1], stdin="n\n")
     assert refused.status == 1
     assert "Change the cluster lab? Its master restarts." in refused.out
+    other = det(*UP, "--deployment-type", "simple")
+    assert "is of type simple-rds, and another type would begin with an empty" in other.err
 
 
 def test_everything_in_the_way_is_said_at_once_and_nothing_is_made(det: Det, aws: Aws) -> None:

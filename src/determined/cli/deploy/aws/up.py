@@ -17,7 +17,7 @@ from determined.cli.deploy.aws.account import Account, explained
 from determined.cli.deploy.aws.options import Options
 from determined.cli.deploy.aws.preflight import Preflight
 from determined.cli.deploy.aws.secret import DATABASE, INITIAL_USER, Secret, changed
-from determined.cli.deploy.aws.stack import PAUSE_S, TAG, TYPE_TAG, Stack
+from determined.cli.deploy.aws.stack import PAUSE_S, TAG, TYPE_TAG, Stack, tags_of
 from determined.cli.deploy.aws.template import Images
 from determined.cli.deploy.aws.waiting import wait_for_master
 
@@ -58,7 +58,7 @@ def up(args: argparse.Namespace) -> None:
                 "--cluster-id"
             )
         if known is not None:
-            _confirm_change(args, str(known["StackStatus"]))
+            _confirm_change(args, str(known["StackStatus"]), tags_of(known).get(TYPE_TAG, ""))
         _warn(wanted)
         tags = {**wanted.tags, TAG: wanted.cluster_id, TYPE_TAG: wanted.deployment_type}
         secret = Secret(access, wanted.cluster_id)
@@ -90,12 +90,19 @@ def up(args: argparse.Namespace) -> None:
         print(f"Users admin and determined have the password {members[INITIAL_USER]}")
 
 
-def _confirm_change(args: argparse.Namespace, status: str) -> None:
+def _confirm_change(args: argparse.Namespace, status: str, kind: str) -> None:
     """Ask before a cluster is changed.
 
     Raises:
-        CliError: AWS changes no stack in this status, or the answer is not yes.
+        CliError: AWS changes no stack in this status, the type is another, or the answer is not
+            yes.
     """
+    if kind != args.deployment_type:
+        raise errors.CliError(
+            f"--deployment-type {args.deployment_type}: the cluster {args.cluster_id} is of type "
+            f"{kind}, and another type would begin with an empty database; give --deployment-type "
+            f"{kind}, or another --cluster-id"
+        )
     if status.startswith(("CREATE_FAILED", "ROLLBACK_", "DELETE_")):
         raise errors.CliError(
             f"the stack of {args.cluster_id} is {status} and cannot be changed: remove it with "
