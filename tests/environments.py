@@ -43,8 +43,9 @@ def environment(
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not done.exists():
             _run_or_give_up([str(interpreter), "-m", "venv", str(folder)])
-            pip = [str(python), "-m", "pip", "install", "--quiet", "--retries", "1"]
-            _run_or_give_up([*pip, *packages])
+            # Most modules are never loaded: those that are get compiled then.
+            pip = [str(python), "-m", "pip", "install", "--quiet", "--no-compile"]
+            _run_or_give_up([*pip, "--retries", "1", *packages])
             _run_or_give_up([str(python), *probe])
             done.touch()
     return python

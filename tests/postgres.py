@@ -22,6 +22,7 @@ from urllib.parse import quote
 import asyncpg
 import psutil
 import pytest
+from tests.prepared_data import ROOT_OF_RUN
 from tests.quick_disk import PLACES, quick_directory
 from tests.watchdog import Watchdog
 
@@ -32,7 +33,7 @@ from determined_master.store.embedded.processes import Server
 from determined_master.store.embedded.start import ensure_data, find_running, launch, stop
 from determined_master.store.migrate import migrate
 
-_ENV = "DETERMINED_TEST_POSTGRES"
+_ENV = ROOT_OF_RUN
 _PREFIX = "det-test-pg-"
 _TEMPLATE = "migrated_template"
 _numbers = itertools.count(1)

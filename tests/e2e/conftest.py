@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from tests.e2e.cluster import Account, Cluster
+from tests.prepared_data import copy_prepared_data
 from tests.quick_disk import quick_directory
 
 
@@ -35,6 +36,8 @@ def running(
     if account is not None:
         for directory in (root, database):
             os.chown(directory, account.uid, account.gid)
+    else:
+        copy_prepared_data(root / "db" / "pg")
     prepare(made)
     try:
         made.start()

@@ -10,7 +10,7 @@ import pytest
 from tools.webui_errors import MissingTools
 from tools.webui_node import Node, find_node
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
 ROOT = Path(__file__).parents[2]
 WEBUI = ROOT / "webui"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from tests.agent_link import (
 from tests.backends.agents.real_agents import backend_of, connected, counting, until_there
 from tests.covers import covers
 
+from determined_agent.container.directory import ContainerDirectory
 from determined_master.ports import NotConnected
 
 pytestmark = [pytest.mark.slow, pytest.mark.e2e]
@@ -167,7 +169,8 @@ async def test_an_end_while_the_agent_was_down_is_reported(
     await until(lambda: len(events.lines.get(container, ())) > 5)
     agent.stop(signal.SIGKILL)
     go.touch()
-    await until(lambda: (agent.directory(container) / "status").exists())
+    directory = ContainerDirectory(agent.directory(container))
+    await until(lambda: directory.path.joinpath("status").exists() and has_no_shim(directory))
     agent.start()
     await until(lambda: container in events.complete)
     [_, (_, [report])] = events.joined
@@ -245,3 +248,12 @@ async def test_a_container_on_slots_that_are_not_there_is_an_agent_error(
     assert report.failure is not None
     assert report.failure.type == "agent_error"
     assert "slots [9] are not on this agent" in report.failure.message
+
+
+def has_no_shim(directory: ContainerDirectory) -> bool:
+    """Whether the process that wrote a container's status has ended too."""
+    lock = directory.lock()
+    if lock is None:
+        return False
+    os.close(lock)
+    return True
