@@ -10,10 +10,12 @@
 # run too. Everything is made in namespace `default` and in new ones, and removed at the end.
 #
 # SCRIPT makes a cluster of one node on this machine: `SCRIPT up` prints the path of its kubeconfig
-# as its last line, `SCRIPT image NAME` gives it such an image, `SCRIPT down` ends it. Needs kubectl.
+# as its last line, `SCRIPT image NAME` gives it such an image, `SCRIPT down` ends it. Needs kubectl,
+# docker and iptables. The chart is installed there too: the bed keeps its files in TESTBED
+# (/var/tmp/k8s-testbed) as bin/NAME, run/NAME.pid, run/docker.sock, run/pki and run/sa.key.
 set -eu
 usage() {
-  sed -n '2,13s/^# \{0,1\}//p' "$0"
+  sed -n '2,15s/^# \{0,1\}//p' "$0"
   exit 2
 }
 
@@ -25,10 +27,21 @@ if [ $# -eq 2 ] && [ "$1" = --bed ]; then
   "$bed" image det-test:local
   ip='{.items[0].status.addresses[?(@.type=="InternalIP")].address}'
   address="$(kubectl --kubeconfig "$kubeconfig" get nodes -o jsonpath="$ip")"
+  run="${TESTBED:-/var/tmp/k8s-testbed}/run"
+  # The master's pod checks the API server by an authority, which this bed does not publish.
+  awk '/BEGIN/ { n++ } n == 2' "$run/pki/apiserver.crt" >"$run/pki/ca.crt"
+  kill "$(cat "$run/controller-manager.pid")"
+  "$run/../bin/kube-controller-manager" --kubeconfig="$kubeconfig" --leader-elect=false \
+    --service-account-private-key-file="$run/sa.key" --root-ca-file="$run/pki/ca.crt" \
+    --port=0 --secure-port=0 >"$run/controller-manager.log" 2>&1 </dev/null &
+  echo $! >"$run/controller-manager.pid"
+  export DET_TEST_KUBERNETES_DOCKER="unix://$run/docker.sock"
   set -- "$kubeconfig" "$address" det-test:local "$shared"
 fi
 [ $# -eq 3 ] || [ $# -eq 4 ] || usage
 export DET_TEST_KUBERNETES_SHARED="${4:-}"
 export DET_TEST_KUBECONFIG="$1" DET_TEST_KUBERNETES_ADDRESS="$2" DET_TEST_KUBERNETES_IMAGE="$3"
 cd "$(dirname "$0")/.."
-"${PYTHON:-python3}" -m pytest -q -p no:cacheprovider tests/backends/kubernetes tests/e2e/test_kubernetes.py -k real
+"${PYTHON:-python3}" -m pytest -q -p no:cacheprovider \
+  tests/backends/kubernetes tests/e2e/test_kubernetes.py tests/deploy/helm/test_on_cluster.py \
+  -k "real or on_cluster"

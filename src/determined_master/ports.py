@@ -111,6 +111,18 @@ class PodTerms(msgspec.Struct, frozen=True, kw_only=True):
     trial_id: str = ""
 
 
+class NodeRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A waiting task for which a cluster has no room: it needs nodes for these pods."""
+
+    allocation_id: str
+    slots: tuple[int, ...]
+    """Of each pod."""
+    namespace: str = ""
+    """Empty for the cluster's own."""
+    pod_spec: Mapping[str, Any] | None = None
+    """As in `PodTerms`."""
+
+
 class StoredOutput(msgspec.Struct, frozen=True, kw_only=True):
     """How much of a container's output is stored."""
 
@@ -240,6 +252,16 @@ class KubernetesCluster(ClusterBackend, Namespaces, Protocol):
 
     def loads(self) -> ClusterLoads:
         """Its nodes, and the requests of pods there that are not this master's."""
+
+    def request_nodes(self, pool: str, requests: tuple[NodeRequest, ...]) -> None:
+        """Ask for nodes for the tasks of a pool, and for no others of it any more."""
+
+    def asked_since(self, allocation_id: str) -> datetime | None:
+        """When nodes for a waiting task were asked for; None when they are not."""
+
+    @property
+    def most_placeholders(self) -> int:
+        """For how many pods of a pool nodes are asked at most; 0 where none are asked for."""
 
     def open(self, expected: Mapping[str, str], epoch: int) -> None:
         """Begin to act under an epoch; `expected` has the pool of each node in use."""

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from tests.master_settings import read
 
+from determined_master.composition import database as module
 from determined_master.composition.database import database, layout_of
 from determined_master.domain.errors import InvalidArgument
 from determined_master.store.embedded.start import stop
-from determined_master.store.errors import DataDirNotMade, NoDataDir
+from determined_master.store.errors import DataDirNotMade, NoDataDir, Unreachable
 
 
 @pytest.fixture
@@ -84,6 +88,60 @@ async def test_a_data_directory_below_a_file_is_refused_with_the_remedy(
     with pytest.raises(DataDirNotMade, match=said):
         async with database(settings):
             pass
+
+
+@pytest.mark.slow
+async def test_a_master_waits_for_a_database_that_starts_after_it(
+    tmp_path: Path,
+    database_url: str,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    there = urlsplit(database_url)
+    query = parse_qs(there.query)
+    socket = Path(query["host"][0], f".s.PGSQL.{query['port'][0]}")
+    place = tmp_path / ".s.PGSQL.5432"
+    settings = read(
+        tmp_path,
+        f"db: {{host: {tmp_path}, user: {there.username}, password: {there.password}, "
+        f"name: {there.path[1:]}}}",
+    )
+
+    class Starter(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            place.symlink_to(socket)
+
+    monkeypatch.setattr(logging.getLogger(module.__name__), "handlers", [Starter()])
+    async with asyncio.timeout(30), database(settings) as address:
+        assert address.host == str(tmp_path)
+    assert caplog.text.count("No such file or directory; see that PostgreSQL runs there") == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("name: nowhere", 'database "nowhere" does not exist'),
+        ("password: wrong", "password authentication failed"),
+    ],
+)
+async def test_a_database_that_refuses_the_master_is_not_waited_for(
+    tmp_path: Path, database_url: str, caplog: pytest.LogCaptureFixture, line: str, said: str
+) -> None:
+    there = urlsplit(database_url)
+    query = parse_qs(there.query)
+    lines = {
+        "host": query["host"][0],
+        "port": query["port"][0],
+        "user": there.username,
+        "password": there.password,
+        "name": there.path[1:],
+    }
+    key, value = line.split(": ")
+    text = "".join(f"  {k}: {v}\n" for k, v in {**lines, key: value}.items())
+    with pytest.raises(Unreachable, match=said):
+        async with database(read(tmp_path, f"db:\n{text}")):
+            pass
+    assert "tried again" not in caplog.text
 
 
 def test_a_relative_data_directory_is_one_below_where_the_master_was_started(

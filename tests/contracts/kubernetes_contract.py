@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.backends.kubernetes.objects import order, spec
 from tests.backends.kubernetes.recorder import Recorder
 
@@ -19,10 +20,10 @@ from determined_master.backends.kubernetes import names
 from determined_master.backends.kubernetes.backend import KubernetesBackend
 from determined_master.backends.kubernetes.client import MERGE_PATCH, KubernetesApi
 from determined_master.backends.kubernetes.log.event_lines import line_of
-from determined_master.backends.kubernetes.options import ClusterOptions, Times
+from determined_master.backends.kubernetes.options import Autoscaling, ClusterOptions, Times
 from determined_master.domain.errors import DetError, Unavailable
 from determined_master.entropy import new_uuid
-from determined_master.ports import NotConnected, PodTerms, StartOrder
+from determined_master.ports import NodeRequest, NotConnected, PodTerms, StartOrder
 
 
 class World:
@@ -104,11 +105,15 @@ class World:
     async def state(self, container_id: str, state: str) -> None:
         await self.until(lambda: self.events.state(container_id) == state, state)
 
+    async def list(self, kind: str) -> list[Any]:
+        """The objects of this master."""
+        query = {"labelSelector": f"determined.ai/cluster_id={self.options.cluster_id}"}
+        found: list[Any] = (await self.api.call("GET", f"/api/v1/{kind}", query=query))["items"]
+        return found
+
     async def count(self, kind: str) -> int:
         """How many objects of this master there are."""
-        query = {"labelSelector": f"determined.ai/cluster_id={self.options.cluster_id}"}
-        found = await self.api.call("GET", f"/api/v1/{kind}", query=query)
-        return len(found["items"])
+        return len(await self.list(kind))
 
     async def is_clean(self) -> None:
         async with asyncio.timeout(self.limit_s):
@@ -131,6 +136,30 @@ class KubernetesContract:
         assert sorted(world.events.text(made.container_id)) == ["one", "three", "two"]
         await world.backend.forget_container(made.agent_id, made.container_id)
         await world.is_clean()
+
+    async def test_nodes_are_asked_for_by_pods_that_fit_nowhere(self, world: World) -> None:
+        world.options = replace(
+            world.options, autoscaling=Autoscaling(image="pause:local", max_pods=9)
+        )
+        await world.restart()
+        nowhere = {"spec": {"nodeSelector": {"determined.test/nowhere": "true"}}}
+        request = NodeRequest(allocation_id="7.x.1", slots=(2, 3), pod_spec=nowhere)
+        world.backend.request_nodes("default", (request,))
+        await world.until(lambda: world.backend.asked_since("7.x.1"), "the request")
+        pods = await world.list("pods")
+        assert [p["spec"].get("nodeName") for p in pods] == [None, None]
+        asked = [p["spec"]["containers"][0]["resources"]["requests"]["cpu"] for p in pods]
+        assert sorted(asked) == ["200m", "300m"]
+        assert {p["spec"]["priorityClassName"] for p in pods} == {"determined-demand"}
+        slots = [a.foreign_slots for a in world.backend.agents()]
+        await world.restart()  # the next master finds those of the one before, and needs none
+        await world.is_clean()
+        world.backend.request_nodes("default", (request,))
+        await world.until(lambda: world.backend.asked_since("7.x.1"), "the request")
+        assert [a.foreign_slots for a in world.backend.agents()] == slots
+        world.backend.request_nodes("default", ())
+        await world.is_clean()
+        await world.until(lambda: not world.backend.asked_since("7.x.1"), "the withdrawal")
 
     async def test_a_container_that_is_ordered_again_runs_once(self, world: World) -> None:
         made = world.order("echo once")

@@ -26,6 +26,14 @@ def install(target: Path, *extras: str) -> None:
         shutil.copytree(ROOT / "src" / house, target / house)
 
 
+def install_others(target: Path, *names: str) -> None:
+    """Copy distributions, and what they need, into a new directory."""
+    target.mkdir()
+    done: set[str] = set()
+    for name in names:
+        _copy(name, target, done)
+
+
 def _copy(requirement: str, target: Path, done: set[str]) -> None:
     """One distribution and what it needs; what only another extra needs is not installed."""
     name = re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0].lower()

@@ -6,14 +6,16 @@ import asyncio
 import json
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Coroutine, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from tests.e2e.cluster_api import LAUNCH_RETRY_S, until
 from tests.fake_kubernetes.running import RunningCluster
+from tests.free_ports import free_port
 
 from determined_master.backends.kubernetes.client import MERGE_PATCH, KubernetesApi
 from determined_master.entropy import new_uuid
@@ -23,6 +25,8 @@ ADDRESS = os.environ.get("DET_TEST_KUBERNETES_ADDRESS", "")
 IMAGE = os.environ.get("DET_TEST_KUBERNETES_IMAGE", "")
 SHARED = os.environ.get("DET_TEST_KUBERNETES_SHARED", "")
 """A directory that the nodes have under the same path as this machine."""
+HOLLOW = os.environ.get("DET_TEST_KUBEMARK", "")
+"""The program of hollow nodes."""
 WHY_NOT = "DET_TEST_KUBECONFIG and DET_TEST_KUBERNETES_SHARED name no cluster"
 
 Json = dict[str, Any]
@@ -60,6 +64,9 @@ class Pods(Protocol):
     def set_quota(self, hard: Mapping[str, str] | None) -> None:
         """Give the tasks' namespace the quota `few`; None removes it."""
 
+    def add_node(self, name: str) -> AbstractContextManager[None]:
+        """Have one more node of at least 4 slots, which need not run its pods."""
+
 
 class PodsInMemory:
     """Ours: pods are processes of this machine."""
@@ -93,6 +100,11 @@ class PodsInMemory:
 
     def set_quota(self, hard: Mapping[str, str] | None) -> None:
         _in_its_own_loop(_with_quota(str(self.running.kubeconfig), "default", hard))
+
+    @contextmanager
+    def add_node(self, name: str) -> Iterator[None]:
+        self.running.do(self.running.kubelet.add_node(name, cpu=4))
+        yield
 
 
 class RealPods:
@@ -135,6 +147,20 @@ class RealPods:
 
     def set_quota(self, hard: Mapping[str, str] | None) -> None:
         _in_its_own_loop(_with_quota(KUBECONFIG, self.namespace, hard))
+
+    @contextmanager
+    def add_node(self, name: str) -> Iterator[None]:
+        """A hollow node: it says that pods run, and runs nothing."""
+        command = [HOLLOW, "--morph=kubelet", f"--name={name}", f"--kubeconfig={KUBECONFIG}"]
+        ports = [f"--kubelet-port={free_port()}", "--kubelet-read-only-port=0"]
+        output = (self.shared / f"{name}.log").open("wb")
+        with output, subprocess.Popen([*command, *ports], stdout=output, stderr=output) as node:
+            try:
+                yield
+            finally:
+                node.terminate()
+                node.wait()
+                self._call("DELETE", f"/api/v1/nodes/{name}")
 
     def remove(self) -> None:
         """Leave nothing behind."""

@@ -27,6 +27,7 @@ class Call(NamedTuple):
 
 
 Answer = tuple[int, Any]
+"""Status and body: bytes are plain text, as a gateway sends it, all else is JSON."""
 Route = Callable[[Call], Answer]
 
 
@@ -66,9 +67,10 @@ class MasterDouble:
                     dict(self.headers.items()),
                 )
                 status, body = double._answer(call)
-                payload = json.dumps(body).encode()
+                is_text = isinstance(body, bytes)
+                payload = body if is_text else json.dumps(body).encode()
                 self.send_response(status)
-                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Type", "text/plain" if is_text else "application/json")
                 self.send_header("Content-Length", str(len(payload)))
                 self.end_headers()
                 self.wfile.write(payload)

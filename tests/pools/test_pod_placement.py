@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -22,7 +23,7 @@ from determined_master.pools.live import LiveAllocations
 from determined_master.pools.loop import PoolConfig, PoolLoop
 from determined_master.pools.pod_placement import PodPlacement
 from determined_master.pools.pod_specs import PodSpecs
-from determined_master.ports import PodTerms
+from determined_master.ports import NodeRequest, PodTerms
 
 H100 = {"gpu-type": "h100"}
 ON_A = (alloc.Placed(container_id="c-a", agent_id="a", slot_ids=(0,)),)
@@ -53,11 +54,27 @@ class Specs:
         )
 
 
+class Cluster:
+    """A cluster, and the nodes that it is asked for."""
+
+    def __init__(self, loads: Callable[[], ClusterLoads]) -> None:
+        self.loads = loads
+        self.most_placeholders = 3
+        self.asked: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
+
+    def request_nodes(self, pool: str, requests: tuple[NodeRequest, ...]) -> None:
+        self.asked[pool] = [(r.allocation_id, r.slots) for r in requests]
+
+
 def loop_of(
-    held: LiveAllocations, read: Specs, given: Callable[[], ClusterLoads], engine: Engine
+    held: LiveAllocations,
+    read: Specs,
+    given: Callable[[], ClusterLoads],
+    engine: Engine,
+    cluster: Cluster | None = None,
 ) -> PoolLoop:
     specs = PodSpecs(held, frozenset({"default"}), read)
-    placement = PodPlacement(held, given, specs)
+    placement = PodPlacement("default", held, cluster or Cluster(given), specs)  # type: ignore[arg-type]
     agents = [snapshot(name, 4) for name in given().nodes]
     config = PoolConfig("default")
     return PoolLoop(config, engine, lambda: agents, held, pods=placement)  # type: ignore[arg-type]
@@ -82,6 +99,21 @@ async def test_a_task_starts_where_its_pod_spec_allows_it() -> None:
     pool = loop_of(live(asks("w.1")), read, lambda: loads(a={}, b=H100, c={}), engine)
     await pool.tick()
     assert placed(engine) == {"w.1": ["b"]}
+
+
+async def test_nodes_are_asked_for_while_a_task_waits_for_them() -> None:
+    given = {"nodes": loads(a={})}
+    cluster, engine = Cluster(lambda: given["nodes"]), Engine()
+    long_ago = clock.now() - timedelta(minutes=1)
+    held = live(asks("w.1", requested_at=long_ago), asks("w.2", "other"))
+    read = Specs(job={"nodeSelector": H100})
+    pool = loop_of(held, read, lambda: given["nodes"], engine, cluster)
+    await pool.tick()
+    assert placed(engine) == {"w.2": ["a"]}
+    assert cluster.asked == {"default": [("w.1", (1,))]}
+    held = live()
+    await loop_of(held, read, lambda: given["nodes"], engine, cluster).tick()
+    assert cluster.asked == {"default": []}
 
 
 async def test_memory_of_what_runs_counts_whatever_its_slots() -> None:

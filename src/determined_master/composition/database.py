@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from determined_master import clock
 from determined_master.store.db import Address, check_server, connect, embedded_address
 from determined_master.store.embedded.files import Layout, default_layout
 from determined_master.store.embedded.server import EmbeddedServer, told_when_full
-from determined_master.store.errors import DataDirInUse, NoDataDir
+from determined_master.store.errors import DataDirInUse, NoDataDir, Unreachable
 from determined_master.store.migrate import migrate
 
 if TYPE_CHECKING:
     from determined_master.settings.master import Settings
+
+log = logging.getLogger(__name__)
+
+PATIENCE_S = 60.0
+"""How long a master that starts waits for the user's PostgreSQL to answer."""
+_PAUSE_S = 0.5
 
 
 def secrets_dir(settings: Settings) -> Path | None:
@@ -47,7 +55,7 @@ async def database(settings: Settings) -> AsyncIterator[Address]:
             ssl_mode=settings.db.ssl_mode,
             ssl_root_cert=settings.db.ssl_root_cert or None,
         )
-        await check_server(address)
+        await _wait_for(address, PATIENCE_S if settings.command in ("run", "migrate") else 0.0)
         await _migrate(address, settings)
         yield address
         return
@@ -91,6 +99,27 @@ async def _supervised(server: EmbeddedServer) -> AsyncIterator[None]:
 def default_storage(settings: Settings) -> Path | None:
     """The default checkpoint storage, beside the embedded database."""
     return None if settings.db.host else layout_of(settings).root.parent / "checkpoints"
+
+
+async def _wait_for(address: Address, patience_s: float) -> None:
+    """Check the user's PostgreSQL, which may be started at the same time as the master.
+
+    Raises:
+        DatabaseError: it cannot be used, or did not answer for `patience_s`.
+    """
+    until = clock.monotonic_s() + patience_s
+    is_told = False
+    while True:
+        try:
+            await check_server(address)
+            return
+        except Unreachable as error:
+            if not error.may_start or clock.monotonic_s() >= until:
+                raise
+            if not is_told:
+                log.warning("%s; it is tried again for %g s", error.text, patience_s)
+            is_told = True
+        await asyncio.sleep(_PAUSE_S)
 
 
 async def _migrate(address: Address, settings: Settings) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from determined_master.backends.kubernetes.account import own_account, own_namespace, service_port
 from determined_master.backends.kubernetes.backend import KubernetesBackend
 from determined_master.backends.kubernetes.options import (
+    Autoscaling,
     ClusterOptions,
     MasterAddress,
     PoolPods,
@@ -15,10 +16,12 @@ from determined_master.backends.kubernetes.options import (
 from determined_master.pools.pod_placement import PodPlacement
 from determined_master.pools.pod_specs import PodSpecs
 from determined_master.services.containers.pod_terms import PodTermsReader
-from determined_master.settings.kubernetes import KubernetesManager
+from determined_master.settings.kubernetes import AutoscalingSettings, KubernetesManager
 from determined_wire.settings_reader import SettingsError
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from determined_master.composition.backends import MasterBackends
     from determined_master.composition.foundation import Foundation
     from determined_master.ports import ClusterTrouble, KubernetesCluster, PodEvents
@@ -58,7 +61,7 @@ def pod_placements(base: Foundation, backends: MasterBackends) -> dict[str, PodP
             continue
         pools = [p.pool_name for p in manager.pools]
         specs = PodSpecs(base.live, frozenset(pools), terms.read)
-        found.update({pool: PodPlacement(base.live, cluster.loads, specs) for pool in pools})
+        found.update({pool: PodPlacement(pool, base.live, cluster, specs) for pool in pools})
     return found
 
 
@@ -66,6 +69,14 @@ def pool_trouble(settings: Settings, backends: MasterBackends, pool: str) -> Clu
     """What keeps all pods of a pool from starting at present; None for nothing."""
     cluster = backends.every.clusters.get(settings.manager_of(pool).name)
     return None if cluster is None else cluster.trouble()
+
+
+def nodes_asked_since(
+    settings: Settings, backends: MasterBackends, pool: str, allocation_id: str
+) -> datetime | None:
+    """When a pool's cluster was asked for nodes for a waiting task; None when it was not."""
+    cluster = backends.every.clusters.get(settings.manager_of(pool).name)
+    return None if cluster is None else cluster.asked_since(allocation_id)
 
 
 def _options(settings: Settings, manager: Manager, facts: MasterFacts) -> ClusterOptions:
@@ -84,7 +95,16 @@ def _options(settings: Settings, manager: Manager, facts: MasterFacts) -> Cluste
         slot_type=_SLOT_TYPES[config.slot_type],
         cpu_per_slot=config.slot_resource_requests.cpu or 1.0,
         default_scheduler=config.default_scheduler,
+        autoscaling=_autoscaling(config.autoscaling),
         own_account="" if config.kubeconfig_path else own_account(),
+    )
+
+
+def _autoscaling(settings: AutoscalingSettings) -> Autoscaling | None:
+    if settings.demand == "none":
+        return None
+    return Autoscaling(
+        image=settings.image, max_pods=settings.max_pods, protects_tasks=settings.protect_tasks
     )
 
 

@@ -6,7 +6,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from determined_master.composition.kubernetes_clusters import pod_placements, pool_trouble
+from determined_master.composition.kubernetes_clusters import (
+    nodes_asked_since,
+    pod_placements,
+    pool_trouble,
+)
 from determined_master.composition.machine_providers import make_providers
 from determined_master.pools.loops import PoolLoops
 from determined_master.pools.recorder import Recorder
@@ -51,7 +55,8 @@ def build_queues(base: Foundation, backends: MasterBackends) -> Queues:
     machines = MachineLoops(settings.resource_pools, providers, dependencies)
     troubles = partial(pool_trouble, settings, backends)
     pools = Pools(settings, backends.runner, live, providers, machines.status, troubles)
-    job_why = JobWhy(db, live, loops.decision, machines.status, troubles)
+    asked_since = partial(nodes_asked_since, settings, backends)
+    job_why = JobWhy(db, live, loops.decision, machines.status, troubles, asked_since)
     return Queues(
         pools=pools,
         bindings=PoolBindings(db, pools),

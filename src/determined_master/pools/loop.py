@@ -146,6 +146,8 @@ class PoolLoop:
             view, made = self._pods.plan(view)
         elif view.pending or view.running:
             made = planner.plan(view)
+        if self._pods is not None:
+            self._pods.request_nodes(view, made)
         self.decision = PoolDecision(view, made)
         self._on_decision(self.decision)
         return self.decision

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from determined_master import clock
 from determined_master.domain.pods.limit_ranges import NO_DEFAULTS
 from determined_master.domain.pods.quantities import Amounts, total
+from determined_master.domain.schedule.kubernetes import unmet_demand
 from determined_master.domain.schedule.pods import (
     PodPlanner,
     PodsView,
@@ -17,6 +18,7 @@ from determined_master.domain.schedule.pods import (
     with_slots,
 )
 from determined_master.pools.occupancy import held
+from determined_master.ports import NodeRequest
 
 if TYPE_CHECKING:
     from determined_master.domain.allocation.messages import Allocation
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from determined_master.domain.schedule.view import PoolView
     from determined_master.pools.live import LiveAllocations
     from determined_master.pools.pod_specs import PodSpecs
+    from determined_master.ports import KubernetesCluster
 
 
 COUNTED_AFTER = timedelta(seconds=5)
@@ -35,16 +38,18 @@ class PodPlacement:
     """One pool."""
 
     def __init__(
-        self, live: LiveAllocations, loads: Callable[[], ClusterLoads], specs: PodSpecs
+        self, pool: str, live: LiveAllocations, cluster: KubernetesCluster, specs: PodSpecs
     ) -> None:
         """
         Args:
+            pool: its name.
             live: all allocations.
-            loads: the nodes of the pool's cluster, and what others use there.
+            cluster: where the pool's pods run.
             specs: of the tasks of the cluster's pools.
         """
+        self._pool = pool
         self._live = live
-        self._loads = loads
+        self._cluster = cluster
         self._specs = specs
         self._planner = PodPlanner()
 
@@ -54,7 +59,7 @@ class PodPlacement:
 
     def plan(self, view: PoolView) -> tuple[PoolView, Plan]:
         """The view with what excludes nodes for each request, and its plan."""
-        loads = self._loads()
+        loads = self._cluster.loads()
         most = view.rules.max_slots_per_pod
         pods: dict[str, TaskPods] = {}
         alike: dict[tuple[str, str, int], TaskPods | None] = {}
@@ -75,6 +80,26 @@ class PodPlacement:
             planned=self._planned(loads, most),
         )
         return self._planner.plan(view, given)
+
+    def request_nodes(self, view: PoolView, plan: Plan) -> None:
+        """Ask the cluster for nodes for the requests that a decision has left without room."""
+        most = self._cluster.most_placeholders
+        if not most:
+            return
+        requests = []
+        for demand in unmet_demand(view, plan, most):
+            allocation = self._live.find(demand.allocation_id)
+            spec = None if allocation is None else self._specs.find(allocation)
+            if spec is not None:
+                requests.append(
+                    NodeRequest(
+                        allocation_id=demand.allocation_id,
+                        slots=demand.slots,
+                        namespace=spec.namespace,
+                        pod_spec=spec.pod_spec,
+                    )
+                )
+        self._cluster.request_nodes(self._pool, tuple(requests))
 
     def _pods_of(
         self, allocation: Allocation, loads: ClusterLoads, most: int | None = None

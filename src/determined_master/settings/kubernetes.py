@@ -85,6 +85,29 @@ class TaskGateway(Struct, frozen=True, kw_only=True):
     ] = 65535
 
 
+class AutoscalingSettings(Struct, frozen=True, kw_only=True):
+    """How a cluster that can grow learns that tasks wait for nodes."""
+
+    demand: Annotated[
+        Literal["none", "pods"],
+        Meta(
+            description="pods: for tasks that wait for nodes the master makes pending pods of "
+            "their shape, for which an autoscaler adds nodes."
+        ),
+    ] = "none"
+    image: Annotated[
+        str, Meta(description="Image of these pods, which run nothing.", extra={"kind": _Given()})
+    ] = "registry.k8s.io/pause:3.10"
+    max_pods: Annotated[
+        int,
+        Meta(description="Most of these pods of one pool.", extra={"kind": Integer(at_least=1)}),
+    ] = 100
+    protect_tasks: Annotated[
+        bool,
+        Meta(description="Whether pods of tasks keep autoscalers from removing their nodes."),
+    ] = True
+
+
 class KubernetesManager(AnyResourceManager, frozen=True, kw_only=True):
     """A Kubernetes cluster that runs containers."""
 
@@ -112,6 +135,7 @@ class KubernetesManager(AnyResourceManager, frozen=True, kw_only=True):
         Literal["cuda", "gpu", "cpu", "rocm"], Meta(description="gpu is another name of cuda.")
     ] = "cuda"
     slot_resource_requests: SlotRequests = SlotRequests()
+    autoscaling: AutoscalingSettings = AutoscalingSettings()
     kubeconfig_path: Annotated[
         str,
         Meta(description="Path of the kubeconfig; empty for the master's own pod."),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import asyncpg
+
 from determined_master.domain.errors import FailedPrecondition, Unavailable
 
 
@@ -86,6 +88,8 @@ class Unreachable(DatabaseError):
             "PostgreSQL runs there, and that db.host, db.port, db.user, db.password, db.name and "
             "db.ssl_mode are right"
         )
+        self.may_start = isinstance(error, OSError | asyncpg.CannotConnectNowError)
+        """Whether a server may answer there soon: this one is not there, or starts."""
 
 
 class DiskFull(DatabaseError):

@@ -5,7 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from determined_master.backends.kubernetes import manifest, names
+from determined_master.backends.kubernetes import names
+from determined_master.backends.kubernetes.manifest.objects import Objects, build
+from determined_master.backends.kubernetes.manifest.pod import Extras
 from determined_master.backends.kubernetes.options import (
     ClusterOptions,
     MasterAddress,
@@ -57,9 +59,9 @@ def order(slots: int = 1, **more: Any) -> StartOrder:
     return StartOrder(**{**given, **more})
 
 
-def built(slots: int = 1, given: ClusterOptions | None = None, **more: Any) -> manifest.Objects:
-    extras = manifest.Extras("print()", "determined-priority-50")
-    return manifest.build(order(slots, **more), given or options(), extras)
+def built(slots: int = 1, given: ClusterOptions | None = None, **more: Any) -> Objects:
+    extras = Extras("print()", "determined-priority-50")
+    return build(order(slots, **more), given or options(), extras)
 
 
 def main_of(pod: Json) -> Json:

@@ -12,8 +12,11 @@ import pytest
 from tests.backends.kubernetes.objects import CONTAINER, built, main_of, options, order, spec
 
 from determined_master.backends.kubernetes import names
-from determined_master.ports import PodTerms
-from determined_wire.agent_link import File, Mount, TaskUser
+from determined_master.backends.kubernetes.manifest.placeholder import placeholder
+from determined_master.backends.kubernetes.options import Autoscaling
+from determined_master.domain.config.sections.pod_spec import secret_of_a_task
+from determined_master.ports import NodeRequest, PodTerms
+from determined_wire.agent_link import File, Mount, RegistryAuth, TaskUser
 
 
 def variables(made: Any) -> dict[str, str]:
@@ -240,3 +243,108 @@ def test_the_pod_spec_of_a_trial_may_give_it_more_time_to_save(
     assert made.pod["spec"]["terminationGracePeriodSeconds"] == grace_s
     save_s = variables(made).get("DET_EVICTION_SAVE_S")
     assert save_s == (str(grace_s - 5) if trial else None)
+
+
+def test_credentials_of_the_images_registry_are_a_pull_secret_of_the_pod() -> None:
+    auth = RegistryAuth("ann", "hunter2", "https://lab.example:5000/v2/")
+    made = built(spec=spec(image="lab.example:5000/train:1", registry_auth=auth))
+    assert made.pull_secret is not None
+    name = made.pull_secret["metadata"]["name"]
+    assert made.pod["spec"]["imagePullSecrets"] == [{"name": name}]
+    assert made.pull_secret["type"] == "kubernetes.io/dockerconfigjson"
+    text = base64.b64decode(made.pull_secret["data"][".dockerconfigjson"])
+    [(registry, entry)] = json.loads(text)["auths"].items()
+    assert registry == "lab.example:5000"
+    assert base64.b64decode(entry["auth"]) == b"ann:hunter2"
+    assert "hunter2" not in json.dumps(made.pod)
+    first, second = made.secrets_of("u-1")
+    assert (first["metadata"]["name"], second["metadata"]["name"]) == (name, made.name)
+    assert {s["metadata"]["ownerReferences"][0]["uid"] for s in (first, second)} == {"u-1"}
+    assert secret_of_a_task({"imagePullSecrets": [{"name": name}]}) == name
+
+
+@pytest.mark.parametrize(
+    ("image", "server", "key"),
+    [
+        ("train:1", "", "https://index.docker.io/v1/"),
+        ("lab/train", "docker.io", "https://index.docker.io/v1/"),
+        ("localhost/train", "", "localhost"),
+        ("10.0.0.1/a/b", "http://10.0.0.1", "10.0.0.1"),
+        ("lab/train", "lab.example", None),
+    ],
+)
+def test_credentials_serve_only_the_registry_that_they_are_for(
+    image: str, server: str, key: str | None
+) -> None:
+    made = built(spec=spec(image=image, registry_auth=RegistryAuth("u", "p", server)))
+    if key is None:
+        assert made.pull_secret is None
+        assert "imagePullSecrets" not in made.pod["spec"]
+    else:
+        assert made.pull_secret is not None
+        text = base64.b64decode(made.pull_secret["data"][".dockerconfigjson"])
+        assert list(json.loads(text)["auths"]) == [key]
+
+
+def test_the_users_own_pull_secrets_stay() -> None:
+    own = {"spec": {"imagePullSecrets": [{"name": "team"}]}}
+    made = built(
+        spec=spec(registry_auth=RegistryAuth("u", "p")), pod=PodTerms(pool="p", pod_spec=own)
+    )
+    assert [one["name"] for one in made.pod["spec"]["imagePullSecrets"]] == [
+        f"{made.name}-pull",
+        "team",
+    ]
+
+
+def test_a_placeholder_has_the_needs_of_a_waiting_pod_and_runs_nothing() -> None:
+    own = {
+        "spec": {
+            "nodeSelector": {"gpu": "h100"},
+            "tolerations": [{"key": "team"}],
+            "serviceAccountName": "team",
+            "containers": [
+                {"name": names.MAIN, "resources": {"requests": {"memory": "2Gi"}}},
+                {"name": "cache", "resources": {"requests": {"cpu": "1"}}, "image": "cache:1"},
+            ],
+        }
+    }
+    given = options(slot_type="cuda", autoscaling=Autoscaling(image="pause:1", max_pods=1))
+    request = NodeRequest(allocation_id="7.x.1", slots=(4, 4), namespace="lab", pod_spec=own)
+    made = placeholder(request, 1, 4, given)
+    assert made == placeholder(request, 1, 4, given)
+    assert made["metadata"]["name"] != placeholder(request, 0, 4, given)["metadata"]["name"]
+    assert made["metadata"]["namespace"] == "lab"
+    spec_ = made["spec"]
+    assert spec_["nodeSelector"] == {"gpu": "h100"}
+    assert spec_["tolerations"] == [
+        {"key": "team"},
+        {"key": "nvidia.com/gpu", "operator": "Exists"},
+    ]
+    assert "serviceAccountName" not in spec_
+    first, second = spec_["containers"]
+    assert first["resources"]["requests"] == {"memory": "2Gi", "nvidia.com/gpu": "4"}
+    assert second["resources"]["requests"] == {"cpu": "1"}
+    assert {c["image"] for c in spec_["containers"]} == {"pause:1"}
+    task = built(given=given).pod["metadata"]["annotations"]
+    assert task["cluster-autoscaler.kubernetes.io/safe-to-evict"] == "false"
+    waits = made["metadata"]["annotations"]
+    assert waits["cluster-autoscaler.kubernetes.io/safe-to-evict"] == "true"
+
+
+def test_capabilities_are_added_to_those_of_the_pod_spec() -> None:
+    given = {"capabilities": {"add": ["NET_ADMIN"], "drop": ["ALL"]}}
+    own = {"spec": {"containers": [{"name": names.MAIN, "securityContext": given}]}}
+    made = built(
+        spec=spec(add_capabilities=("CAP_SYS_PTRACE", "NET_ADMIN"), drop_capabilities=("MKNOD",)),
+        pod=PodTerms(pool="p", pod_spec=own),
+    )
+    assert main_of(made.pod)["securityContext"]["capabilities"] == {
+        "add": ["NET_ADMIN", "SYS_PTRACE"],
+        "drop": ["ALL", "MKNOD"],
+    }
+
+
+def test_devices_are_refused_with_what_kubernetes_has_for_them() -> None:
+    with pytest.raises(ValueError, match=r"resources\.devices .*/dev/kvm.* device plugin"):
+        built(spec=spec(devices=("/dev/kvm:/dev/kvm:rwm",)))

@@ -11,7 +11,7 @@ import pytest
 from tests.backends.kubernetes.test_backend import KUBECONFIG
 
 from determined_master.backends.kubernetes.client import MERGE_PATCH, KubernetesApi
-from determined_master.backends.kubernetes.layers import with_node
+from determined_master.backends.kubernetes.manifest.layers import with_node
 from determined_master.domain.pods.needs import needs_of, requested
 from determined_master.domain.pods.placement import facts_of, misfit
 from determined_master.domain.pods.quantities import Amounts, total

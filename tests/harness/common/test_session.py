@@ -10,6 +10,7 @@ from tests.harness.master_double import MasterDouble, until
 
 from determined.common.api import RetryPolicy, Session, UnauthSession, _session, errors
 from determined.common.api._address import canonicalize_master_url, parse_address, proxy_for
+from determined.common.api._retry import TASK
 from determined.common.api._session import encode_json
 
 FAST = RetryPolicy(total=5, backoff_s=0.01, all_methods=True)
@@ -61,6 +62,22 @@ def test_a_bad_gateway_is_asked_again(master: MasterDouble) -> None:
     master.on("POST", "/x$", lambda _: next(answers))
     with UnauthSession(master.url, max_retries=FAST) as session:
         assert session.post("/x", json={}).json() == {"done": True}
+
+
+def test_a_task_asks_again_when_a_gateway_has_no_route_to_the_master(
+    master: MasterDouble,
+) -> None:
+    """Some ingress controllers answer 404 for a Service whose only pod restarts."""
+    answers = iter([(404, b"404 page not found"), (404, b""), (200, {"done": True})])
+    master.on("POST", "/x$", lambda _: next(answers))
+    policy = FAST._replace(outlasts_gateways=TASK.outlasts_gateways)
+    with UnauthSession(master.url, max_retries=policy) as session:
+        assert session.post("/x", json={}).json() == {"done": True}
+        master.on("POST", "/x$", (404, {"error": {"error": "trial 7 not found"}}))
+        asked = len(master.calls)
+        with pytest.raises(errors.NotFoundException, match="trial 7"):
+            session.post("/x", json={})
+        assert len(master.calls) == asked + 1
 
 
 def test_an_internal_error_is_asked_again_only_for_a_while(master: MasterDouble) -> None:

@@ -31,6 +31,9 @@ class RetryPolicy(NamedTuple):
     database restarts."""
     internal_for_s: float = 0.0
     """How long to retry status 500, which a master may return when it loses its database."""
+    outlasts_gateways: bool = False
+    """Whether a 404 that is not JSON counts as 503: it comes from a gateway, such as an ingress
+    that has no route to a master while that restarts."""
     tell_late: Optional[Callable[[str], None]] = None
     """Called with the master's address when a response takes longer than `LATE_S`."""
 
@@ -52,6 +55,7 @@ TASK = RetryPolicy(
     deadline_s=1800.0,
     all_methods=True,
     internal_for_s=60.0,
+    outlasts_gateways=True,
 )
 """Inside a task every call is idempotent, and the master may be unavailable for a while."""
 NONE = RetryPolicy(total=0)

@@ -164,7 +164,7 @@ class BaseSession:
                 response = self._transport.send(method, target, headers, body, timeout)
                 if response.status_code >= 300 or not stream:
                     response.read()  # frees the connection
-                outcome: Union[int, OSError] = response.status_code
+                outcome: Union[int, OSError] = self._meaning(response)
             except OSError as error:
                 outcome = error
             finally:
@@ -178,6 +178,14 @@ class BaseSession:
                 return response
             if self._closed.wait(self.retry.delay_s(attempt)):
                 raise errors.MasterNotFoundException("the session was closed during the call")
+
+    def _meaning(self, response: Response) -> int:
+        """The status, by which the call is repeated or not."""
+        status: int = response.status_code
+        kind = response.headers.get("content-type", "")
+        if status == 404 and self.retry.outlasts_gateways and "json" not in kind:
+            return 503
+        return status
 
     def _tell_late(self, *, is_quick: bool) -> Optional[threading.Timer]:
         """Start the timer that reports a late response, except for streams and large bodies."""

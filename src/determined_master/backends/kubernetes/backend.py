@@ -10,21 +10,25 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from determined_master import clock
-from determined_master.backends.kubernetes import manifest
 from determined_master.backends.kubernetes.client import (
     MERGE_PATCH,
     KubernetesApi,
     KubernetesRefused,
     KubernetesUnreachable,
 )
+from determined_master.backends.kubernetes.manifest import prepare
+from determined_master.backends.kubernetes.manifest.objects import Json, Objects, build
+from determined_master.backends.kubernetes.manifest.pod import Extras
 from determined_master.backends.kubernetes.namespaces import NamespaceCalls
 from determined_master.backends.kubernetes.node_board import NodeBoard
 from determined_master.backends.kubernetes.options import ClusterOptions, Times
+from determined_master.backends.kubernetes.placeholders import Placeholders
 from determined_master.backends.kubernetes.pod_board import PodBoard
 from determined_master.backends.kubernetes.pod_state import Observed, observe
 from determined_master.backends.kubernetes.presence import Boards, Presence
@@ -38,6 +42,7 @@ from determined_master.domain.pods.rejections import is_over_quota, refusal
 from determined_master.ports import (
     AgentSnapshot,
     ClusterTrouble,
+    NodeRequest,
     NotConnected,
     PodEvents,
     StartOrder,
@@ -47,7 +52,7 @@ from determined_wire.agent_link import ContainerReport, Failure
 
 log = logging.getLogger(__name__)
 
-PREPARE = Path(__file__).with_name("prepare.py")
+PREPARE = Path(prepare.__file__)
 KILL = 9
 _OTHER_SIGNALS = "Kubernetes can only end pods"
 
@@ -82,6 +87,7 @@ class KubernetesBackend(NamespaceCalls):
         self._quotas, self._ranges = QuotaBoard(), LimitRangeBoard()
         self._pods = PodBoard(options, self._api, events, self._times)
         self._classes = PriorityClasses(self._api, options.cluster_id)
+        self._placeholders = Placeholders(options, self._api)
         self._presence = Presence(
             options,
             self._api,
@@ -96,6 +102,7 @@ class KubernetesBackend(NamespaceCalls):
                 self._classes,
                 self._pods.priority_classes,
             ),
+            self._placeholders,
             self._times,
             node_wait_s,
         )
@@ -141,14 +148,28 @@ class KubernetesBackend(NamespaceCalls):
             defaults=self._ranges.by_namespace(),
         )
 
+    def request_nodes(self, pool: str, requests: tuple[NodeRequest, ...]) -> None:
+        """Ask for nodes for the tasks of a pool, and for no others of it any more."""
+        self._placeholders.request(pool, requests)
+
+    def asked_since(self, allocation_id: str) -> datetime | None:
+        """When nodes for a waiting task were asked for; None when they are not."""
+        return self._placeholders.asked_since(allocation_id)
+
+    @property
+    def most_placeholders(self) -> int:
+        """For how many pods of a pool nodes are asked at most; 0 where none are asked for."""
+        scaling = self._options.autoscaling
+        return 0 if scaling is None else scaling.max_pods
+
     def set_switches(self, switches: Mapping[str, Switches]) -> None:
         """Slots disabled from now on, by node; on all other nodes all are enabled."""
         self._nodes.set_switches(switches)
 
     async def start_container(self, order: StartOrder) -> None:
-        """Create a container's pod and its Secret, once even if it is ordered repeatedly.
+        """Create a container's pod and its Secrets, once even if it is ordered repeatedly.
 
-        The pod waits for its Secret. A refusal of Kubernetes ends the container with the reason.
+        The pod waits for its Secrets. A refusal of Kubernetes ends the container with the reason.
         Raises NotConnected.
         """
         self._check_reachable()
@@ -161,15 +182,15 @@ class KubernetesBackend(NamespaceCalls):
         try:
             priority = order.pod.priority if order.pod is not None else None
             name = await self._classes.ensure(priority)
-            extras = manifest.Extras(self._prepare, name, self._times.grace_s)
-            objects = manifest.build(order, self._options, extras)
+            extras = Extras(self._prepare, name, self._times.grace_s)
+            parts = build(order, self._options, extras)
         except ValueError as error:
             await self._refuse(order, str(error))
             return
         except KubernetesUnreachable as error:
             raise NotConnected(f"Kubernetes: {error}") from error
         try:
-            await self._create_both(order.container_id, objects)
+            await self._create_all(order.container_id, parts)
         except KubernetesUnreachable as error:
             raise NotConnected(f"Kubernetes: {error}") from error
         except KubernetesRefused as error:
@@ -177,7 +198,7 @@ class KubernetesBackend(NamespaceCalls):
                 await self._note_quota(order, str(error))
                 raise NotConnected(f"Kubernetes: {error}") from error
             await self._refuse(
-                order, refusal(error.status, error.causes, str(error), objects.namespace)
+                order, refusal(error.status, error.causes, str(error), parts.namespace)
             )
             pod = self._pods.find(order.container_id)
             if pod is not None:
@@ -214,23 +235,24 @@ class KubernetesBackend(NamespaceCalls):
     def pod_of(self, container_id: str) -> Observed | None:
         return self._pods.find(container_id)
 
-    async def _create_both(self, container_id: str, objects: manifest.Objects) -> None:
-        """Create the pod, unless it exists, and its Secret. Raises Unreachable, Refused."""
-        base = f"/api/v1/namespaces/{objects.namespace}"
+    async def _create_all(self, container_id: str, parts: Objects) -> None:
+        """Create the pod, unless it exists, and its Secrets. Raises Unreachable, Refused."""
+        base = f"/api/v1/namespaces/{parts.namespace}"
         known = self._pods.find(container_id)
         if known is not None:
             uid = known.uid
         else:
-            made = await self._create(f"{base}/pods", objects.pod)
+            made = await self._create(f"{base}/pods", parts.pod)
             if made is None:
-                made = await self._api.call("GET", f"{base}/pods/{objects.name}")
+                made = await self._api.call("GET", f"{base}/pods/{parts.name}")
             uid = str(made["metadata"]["uid"])
             found = observe(made, clock.now())
             if found is not None:
                 self._pods.note(found, made)
-        await self._create(f"{base}/secrets", objects.secret_of(uid))
+        for secret in parts.secrets_of(uid):
+            await self._create(f"{base}/secrets", secret)
 
-    async def _create(self, path: str, body: manifest.Json) -> manifest.Json | None:
+    async def _create(self, path: str, body: Json) -> Json | None:
         """The created object; None when it exists already."""
         try:
             return await self._api.call("POST", path, body=body)

@@ -35,6 +35,11 @@ def object_name(cluster_id: str, description: str, container_id: str) -> str:
     return f"{head}-{tail}"
 
 
+def pull_secret_name(name: str) -> str:
+    """The name of the Secret with the password of a registry, of a pod's name."""
+    return f"{name}-pull"
+
+
 def label_value(text: str) -> str:
     """A text in the form that labels allow."""
     kept = re.sub(r"[^A-Za-z0-9._-]", "_", text)

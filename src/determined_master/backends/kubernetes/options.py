@@ -36,6 +36,17 @@ class MasterAddress(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.scheme}://{shown}:{self.port}"
 
 
+class Autoscaling(msgspec.Struct, frozen=True, kw_only=True):
+    """How nodes are asked for when tasks wait."""
+
+    image: str
+    """Of placeholders."""
+    max_pods: int
+    """Placeholders of a pool."""
+    protects_tasks: bool = True
+    """Whether autoscalers leave nodes alone on which tasks run."""
+
+
 class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     cluster_id: str
     """Of the master: marks all of its objects."""
@@ -53,6 +64,8 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     cpu_per_slot: float = 1.0
     """CPUs of one slot, where slots are CPUs."""
     default_scheduler: str = ""
+    autoscaling: Autoscaling | None = None
+    """None: the nodes are those that are there."""
     own_account: str = ""
     """NAMESPACE/NAME of the master's service account, which tasks may not use; empty outside."""
 

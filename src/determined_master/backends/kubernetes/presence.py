@@ -22,6 +22,7 @@ from determined_master.backends.kubernetes.foreign_pods import usage_of
 from determined_master.backends.kubernetes.log.pod_events import PodEventNotes
 from determined_master.backends.kubernetes.node_board import NodeBoard
 from determined_master.backends.kubernetes.options import ClusterOptions, Times
+from determined_master.backends.kubernetes.placeholders import Placeholders
 from determined_master.backends.kubernetes.pod_board import PodBoard
 from determined_master.backends.kubernetes.pod_state import Observed, observe
 from determined_master.backends.kubernetes.upkeep import Upkeep
@@ -64,6 +65,7 @@ class Presence:
         events: PodEvents,
         boards: Boards,
         upkeep: Upkeep,
+        placeholders: Placeholders,
         times: Times,
         node_wait_s: float = 25.0,
     ) -> None:
@@ -71,6 +73,7 @@ class Presence:
         self._api = api
         self._events = events
         self._upkeep = upkeep
+        self._placeholders = placeholders
         self._nodes = boards.nodes
         self._pods = boards.pods
         self._rules: Mapping[str, QuotaBoard | LimitRangeBoard] = {
@@ -111,6 +114,7 @@ class Presence:
         self._listed.clear()
         self._joined.clear()
         self._evicted.clear()
+        self._placeholders.forget()
         self._note_outage("it has not answered yet")
         self._nodes.set_reachable(is_reachable=False)
         self._away = dict.fromkeys(expected, self._node_wait_s)
@@ -132,6 +136,7 @@ class Presence:
                 ),
                 lambda: self._every(TICK_S, self._tick),
                 lambda: self._every(UPKEEP_S, self._upkeep.run),
+                lambda: self._every(TICK_S, self._placeholders.reconcile),
             ):
                 group.create_task(_forever(work, self._times))
 

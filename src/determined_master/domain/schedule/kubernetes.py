@@ -9,12 +9,57 @@ Source: helm-and-kubernetes 6, 9.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from datetime import timedelta
 
+import msgspec
 from msgspec.structs import replace
 
-from determined_master.domain.schedule.plan import Plan
+from determined_master.domain.schedule.plan import Plan, WaitCode
 from determined_master.domain.schedule.view import AgentView, PoolView, RequestView
+
+ASKED_AFTER = timedelta(seconds=10)
+"""A request waits this long before nodes are asked for: slots often become free at once."""
+ROOM_HELPS: Collection[WaitCode] = frozenset(
+    {"full", "kept", "behind", "share", "impossible", "resources"}
+)
+"""Waits that more nodes could end. Slots that are reserved (`leaving`) need none; a quota and a
+job's own limit stay."""
+
+
+class PodDemand(msgspec.Struct, frozen=True):
+    """The pods of one request that waits for nodes."""
+
+    allocation_id: str
+    slots: tuple[int, ...]
+    """Of each pod."""
+
+
+def unmet_demand(view: PoolView, plan: Plan, most_pods: int) -> tuple[PodDemand, ...]:
+    """The requests for which nodes are asked, in the order of the queue.
+
+    A task gets all of its pods or none, as it would start.
+
+    Args:
+        view: a pool.
+        plan: the decision on it.
+        most_pods: of all requests together.
+    """
+    requests = {r.allocation_id: r for r in view.pending}
+    found: list[PodDemand] = []
+    left = most_pods
+    for wait in plan.waits:
+        request = requests.get(wait.allocation_id)
+        if request is None or wait.code not in ROOM_HELPS:
+            continue
+        if view.now - request.requested_at < ASKED_AFTER:
+            continue
+        most, is_single_node = view.rules.max_slots_per_pod, request.is_single_node
+        slots = split(request.slots, most, is_single_node=is_single_node)
+        if slots is not None and len(slots) <= left:
+            left -= len(slots)
+            found.append(PodDemand(request.allocation_id, slots))
+    return tuple(found)
 
 
 def as_agents(view: PoolView) -> PoolView:

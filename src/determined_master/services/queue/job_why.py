@@ -55,6 +55,7 @@ class JobWhy:
         decision: Callable[[str], PoolDecision | None],
         machines: Callable[[str], MachineStatus | None] = lambda pool: None,
         troubles: Callable[[str], ClusterTrouble | None] = lambda pool: None,
+        asked_since: Callable[[str, str], datetime | None] = lambda pool, allocation_id: None,
     ) -> None:
         """
         Args:
@@ -63,12 +64,14 @@ class JobWhy:
             decision: the last one of a pool.
             machines: the state of a pool's machines; None for a pool without.
             troubles: what keeps all pods of a pool from starting; None for nothing.
+            asked_since: when a pool's cluster was asked for nodes for an allocation.
         """
         self._db = db
         self._live = live
         self._decision = decision
         self._machines = machines
         self._troubles = troubles
+        self._asked_since = asked_since
 
     async def why(self, caller: Caller, id: str) -> JobExplanation:
         """What holds a job.
@@ -113,7 +116,7 @@ class JobWhy:
                 explain, decision.view, decision.plan, allocation.id, ends
             )
             if why is not None:
-                text = self._with_machines(sentence(why), request.pool, for_admin)
+                text = self._with_machines(sentence(why), request.pool, allocation.id, for_admin)
                 return _state(request.job_id, request.pool, found, text, why)
         text = "its requests are newer than the last decision: ask again in a second"
         return _state(request.job_id, request.pool, found, text)
@@ -129,9 +132,15 @@ class JobWhy:
             ends,
             with_smaller=len(decision.view.pending) <= MANY,
         )
-        return None if why is None else self._with_machines(sentence(why), decision.view.pool)
+        pool = decision.view.pool
+        return None if why is None else self._with_machines(sentence(why), pool, allocation_id)
 
-    def _with_machines(self, text: str, pool: str, for_admin: bool = False) -> str:
+    def _with_machines(
+        self, text: str, pool: str, allocation_id: str, for_admin: bool = False
+    ) -> str:
+        asked = self._asked_since(pool, allocation_id)
+        if asked is not None:
+            text = f"{text}; the cluster was asked for nodes for it at {asked:%H:%M:%S} UTC"
         trouble = self._troubles(pool)
         if trouble is not None:
             return f"{trouble.sentence(for_admin=for_admin)}; {text}"

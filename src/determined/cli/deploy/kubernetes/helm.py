@@ -39,6 +39,15 @@ def run(arguments: Sequence[str]) -> None:
         )
 
 
+def read(arguments: Sequence[str]) -> str:
+    """The output of a command of Helm; empty if it fails, or there is no Helm."""
+    program = find_helm()
+    if program is None:
+        return ""
+    done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
+    return done.stdout if done.returncode == 0 else ""
+
+
 def _of_environment() -> Optional[str]:
     """The program beside this interpreter, where pip puts it in a virtual environment."""
     return _runnable(pathlib.Path(sys.executable).with_name("helm"))

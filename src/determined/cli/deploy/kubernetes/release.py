@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import argparse
 import pathlib
+import re
+import sys
 from typing import List
 
 from determined.cli import arguments, errors
 from determined.cli.deploy.kubernetes import chart, helm
+
+_TELLING = re.compile(r"==> v1/(Pod|Service\b|PersistentVolumeClaim)")
+"""Titles in `helm status` of the objects that may keep a release from being ready."""
 
 
 def up(args: argparse.Namespace) -> None:
@@ -23,7 +28,14 @@ def up(args: argparse.Namespace) -> None:
         return
     waiting = [] if args.no_wait else ["--wait", "--timeout", f"{args.timeout}s"]
     install = ["upgrade", args.release, directory, "--install", "--create-namespace"]
-    helm.run([*install, *_cluster(args), *values, *waiting])
+    try:
+        helm.run([*install, *_cluster(args), *values, *waiting])
+    except errors.CliError as error:
+        found = _unfinished(args)
+        if not found:
+            raise
+        print(f"\n{found}", file=sys.stderr)
+        raise errors.CliError(f"{error}\n{_remedies(args)}") from None
 
 
 def down(args: argparse.Namespace) -> None:
@@ -37,12 +49,36 @@ def down(args: argparse.Namespace) -> None:
         directory = str(chart.chart_directory())
         kept = ["--reset-then-reuse-values", "--set", "db.keepVolume=false"]
         helm.run(["upgrade", args.release, directory, *_cluster(args), *kept])
-    helm.run(["uninstall", args.release, *_cluster(args), "--wait"])
+    # Pods too are gone then: a database that still stops must not meet the next one.
+    helm.run(["uninstall", args.release, *_cluster(args), "--wait", "--cascade", "foreground"])
     if not args.delete_db:
         print(
             "The database's volume and passwords stay, for the next `det deploy kubernetes up`; "
             "a later one with `down --delete-db` removes them."
         )
+
+
+def _unfinished(args: argparse.Namespace) -> str:
+    """Pods, Services and volumes of the release, which tell what a failed `up` waited for.
+
+    Empty where there is no release, or Helm has not begun to change it.
+    """
+    told = helm.read(["status", args.release, *_cluster(args), "--show-resources"])
+    if "STATUS: deployed" in told:
+        return ""
+    sections = told.split("\n\n")
+    return "\n\n".join(one for one in sections if _TELLING.search(one))
+
+
+def _remedies(args: argparse.Namespace) -> str:
+    namespace = f"--namespace {args.namespace}"
+    return (
+        "The objects above are as the release has them now. Why a pod is not ready:\n"
+        f"  kubectl {namespace} describe pods -l release-namespace={args.namespace}\n"
+        f"  kubectl {namespace} logs -l app=determined-master-{args.release}\n"
+        "Run `det deploy kubernetes up` again when that is mended. The release before this one:\n"
+        f"  helm {namespace} rollback {args.release}"
+    )
 
 
 def _cluster(args: argparse.Namespace) -> List[str]:

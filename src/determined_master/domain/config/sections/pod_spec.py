@@ -15,7 +15,7 @@ from determined_master.domain.task.pod_keys import (
     find_key_given_twice,
 )
 
-_OBJECT = re.compile(r"det-[0-9a-f]{8}-(.*-)?[0-9a-f]{12}")
+_OBJECT = re.compile(r"det-[0-9a-f]{8}-(.*-)?[0-9a-f]{12}(-pull)?")
 """Names of the pods and Secrets of tasks."""
 _OURS = frozenset(
     (

@@ -69,7 +69,9 @@ def fetch(order_dir: str) -> bytes:
             with direct.open(request, timeout=60) as answer:
                 return bytes(answer.read())
         except urllib.error.HTTPError as error:
-            reason, is_final = f"HTTP {error.code}", error.code == 404
+            # One that is not JSON comes from a gateway, while the master behind it restarts.
+            is_masters = "json" in error.headers.get("Content-Type", "")
+            reason, is_final = f"HTTP {error.code}", error.code == 404 and is_masters
         except (OSError, http.client.HTTPException) as error:
             reason, is_final = str(error), False
         if is_final or time.monotonic() > ends_at:

@@ -1,0 +1,192 @@
+"""The objects of one container: its pod, and the Secrets that belong to the pod. PURE.
+
+A container's variables and files are in a Secret of the pod's name. The pod refers to each
+variable's key there, so that the pod shows no token and Kubernetes expands no `$(NAME)` in a
+value. Source: helm-and-kubernetes 7 to 11, task-contract 2.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from determined_master.backends.kubernetes import names
+from determined_master.backends.kubernetes.manifest.files import root_files
+from determined_master.backends.kubernetes.manifest.layers import UserPod, split_user_pod
+from determined_master.backends.kubernetes.manifest.placeholder import MUST_STAY
+from determined_master.backends.kubernetes.manifest.pod import Extras, grace_of, pod_spec
+from determined_master.backends.kubernetes.manifest.secrets import pull_secret_data, secret_data
+from determined_master.backends.kubernetes.manifest.volumes import HARNESS_DIR
+from determined_master.backends.kubernetes.options import ClusterOptions
+from determined_master.domain.config.sections.pod_spec import secret_of_a_task
+from determined_master.ports import PodTerms, StartOrder
+
+Json = dict[str, Any]
+
+SAVE_MARGIN_S = 5
+"""Between the signal to a trial's program and the kill, where its pod is evicted."""
+
+
+class Objects(msgspec.Struct, frozen=True):
+    """The objects created for one container."""
+
+    name: str
+    namespace: str
+    pod: Json
+    secret: Json
+    pull_secret: Json | None = None
+    """Of the image's registry."""
+
+    def secrets_of(self, uid: str) -> list[Json]:
+        """The Secrets as parts of the pod, in the order in which they are created.
+
+        Kubernetes deletes them with the pod, so the master needs no right to list, read or delete
+        Secrets. The pod pulls no image before it has the last one.
+        """
+        owner = {"apiVersion": "v1", "kind": "Pod", "name": self.name, "uid": uid}
+        found = [one for one in (self.pull_secret, self.secret) if one is not None]
+        return [
+            {**one, "metadata": {**one["metadata"], "ownerReferences": [owner]}} for one in found
+        ]
+
+
+def build(order: StartOrder, options: ClusterOptions, extras: Extras) -> Objects:
+    """The pod and the Secrets of a container; always the same for the same container.
+
+    Args:
+        order: the container, its node and its specification.
+        options: of the cluster.
+        extras: further parts of the pod.
+
+    Raises:
+        ValueError: the specification cannot be carried out; the text has the reason.
+    """
+    spec, terms = order.spec, order.pod or PodTerms()
+    if not spec.image:
+        raise ValueError(
+            "the task names no image: set environment.image, or task_container_defaults.image "
+            "for the whole cluster"
+        )
+    if spec.devices:
+        raise ValueError(
+            f"resources.devices ({spec.devices[0]}) is not possible in a pod: install a device "
+            "plugin for it, and name its resource in environment.pod_spec"
+        )
+    name = names.object_name(options.cluster_id, spec.description, order.container_id)
+    namespace = terms.namespace or options.default_namespace
+    own = split_user_pod(terms.pod_spec)
+    _check_own(own, namespace, options)
+    variables = environment(order, options)
+    if terms.trial_id:
+        grace_s = grace_of(order, own.spec, extras.grace_s)
+        variables["DET_EVICTION_SAVE_S"] = str(max(0, grace_s - SAVE_MARGIN_S))
+    owned_by_root = root_files(spec)
+    metadata = {
+        "name": name,
+        "namespace": namespace,
+        "labels": {**own.labels, **_labels(order, terms, options)},
+    }
+    annotations = {
+        names.SLOT_IDS: names.slot_ids_text(order.slot_ids),
+        names.NODE: order.agent_id,
+    }
+    stays = options.autoscaling is not None and options.autoscaling.protects_tasks
+    pod: Json = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            **metadata,
+            "annotations": {**(MUST_STAY if stays else {}), **own.annotations, **annotations},
+        },
+        "spec": pod_spec(order, options, own, name, list(variables), owned_by_root, extras),
+    }
+    of_secret = {**metadata, "annotations": annotations}
+    secret = _secret(
+        "Opaque", of_secret, secret_data(variables, spec, owned_by_root, extras.prepare)
+    )
+    credentials = pull_secret_data(spec.registry_auth, spec.image)
+    if credentials is None:
+        return Objects(name, namespace, pod, secret)
+    pull_name = names.pull_secret_name(name)
+    given = pod["spec"].get("imagePullSecrets") or []
+    pod["spec"]["imagePullSecrets"] = [{"name": pull_name}, *given]
+    of_pull_secret = {**of_secret, "name": pull_name}
+    pull_secret = _secret("kubernetes.io/dockerconfigjson", of_pull_secret, credentials)
+    return Objects(name, namespace, pod, secret, pull_secret)
+
+
+def _secret(kind: str, metadata: Json, data: Mapping[str, str]) -> Json:
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": metadata,
+        "type": kind,
+        "data": dict(data),
+    }
+
+
+def _check_own(own: UserPod, namespace: str, options: ClusterOptions) -> None:
+    """Check that a user's pod names none of the platform's Secrets, and not its account.
+
+    Raises:
+        ValueError: it does; the text has the name.
+    """
+    name = secret_of_a_task(msgspec.to_builtins(own))
+    if name:
+        raise ValueError(f"the pod spec names {name}, which holds the secrets of another task")
+    account = own.spec.get("serviceAccountName") or own.spec.get("serviceAccount")
+    if account and f"{namespace}/{account}" == options.own_account:
+        raise ValueError(f"the pod spec names the master's own service account {account}")
+
+
+def environment(order: StartOrder, options: ClusterOptions) -> dict[str, str]:
+    """The container's variables, except those that Kubernetes fills in."""
+    given, master = order.spec.environment, options.master
+    terms = order.pod or PodTerms()
+    search = f"{HARNESS_DIR}:{given['PYTHONPATH']}" if given.get("PYTHONPATH") else HARNESS_DIR
+    variables = {
+        "PYTHONUNBUFFERED": "1",
+        **given,
+        "DET_CLUSTER_ID": options.cluster_id,
+        "DET_MASTER_ID": options.master_id,
+        "DET_MASTER": master.url,
+        "DET_MASTER_HOST": master.host,
+        "DET_MASTER_ADDR": master.host,
+        "DET_MASTER_PORT": str(master.port),
+        "DET_AGENT_ID": order.agent_id,
+        "DET_CONTAINER_ID": order.container_id,
+        "DET_SLOT_IDS": json.dumps(list(range(len(order.slot_ids))), separators=(",", ":")),
+        "DET_RESOURCES_TYPE": "k8s-job",
+        "DET_RENDEZVOUS": "master",
+        "DET_KUBERNETES_JOB_PARALLELISM": str(terms.pods),
+        "DET_K8S_RESOURCE_POOL": terms.pool,
+        "PYTHONPATH": search,
+    }
+    if order.slot_ids:
+        variables["DET_SLOT_TYPE"] = options.slot_type
+    if not order.slot_ids or options.slot_type == "cpu":
+        variables["NVIDIA_VISIBLE_DEVICES"] = "void"
+    if master.cert_name:
+        variables["DET_MASTER_CERT_NAME"] = master.cert_name
+    return variables
+
+
+def _labels(order: StartOrder, terms: PodTerms, options: ClusterOptions) -> dict[str, str]:
+    spec = order.spec
+    values = {
+        names.ALLOCATION: order.allocation_id,
+        names.CLUSTER: options.cluster_id,
+        names.ALLOCATION_ID: order.allocation_id,
+        names.CONTAINER_ID: order.container_id,
+        names.TASK_ID: spec.task_id,
+        f"{names.PREFIX}task_type": spec.task_type,
+        f"{names.PREFIX}resource_pool": terms.pool,
+        f"{names.PREFIX}user": terms.username,
+        f"{names.PREFIX}workspace": terms.workspace,
+        f"{names.PREFIX}experiment_id": terms.experiment_id,
+        f"{names.PREFIX}trial_id": terms.trial_id,
+    }
+    return {key: names.label_value(value) for key, value in values.items() if value}

@@ -1,0 +1,89 @@
+"""The pod that stands for a waiting pod of a task until a node has room for it. PURE."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from determined_master.backends.kubernetes import names
+from determined_master.backends.kubernetes.manifest.layers import split_user_pod
+from determined_master.backends.kubernetes.manifest.pod import (
+    device_tolerations,
+    resources_of,
+)
+from determined_master.backends.kubernetes.options import ClusterOptions
+from determined_master.ports import NodeRequest
+
+Json = dict[str, Any]
+
+DEMAND = f"{names.PREFIX}demand"
+"""Label of every placeholder, and annotation with the allocation that waits."""
+PRIORITY_CLASS = "determined-demand"
+PRIORITY = -10
+"""The least priority of pods for which Cluster Autoscaler adds nodes by default."""
+_PLACING = (
+    "nodeSelector",
+    "affinity",
+    "topologySpreadConstraints",
+    "schedulerName",
+    "runtimeClassName",
+)
+"""Fields of a pod that choose its nodes."""
+MAY_GO = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "true"}
+MUST_STAY = {
+    "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
+    "karpenter.sh/do-not-disrupt": "true",
+}
+"""Annotations by which autoscalers leave the node of a running task alone."""
+
+
+def placeholder(request: NodeRequest, number: int, slots: int, options: ClusterOptions) -> Json:
+    """A pod with the needs of one pod of a waiting task; always the same for the same pod.
+
+    Args:
+        request: of the task.
+        number: of the pod among those of the task, from 0.
+        slots: of the pod.
+        options: of the cluster.
+    """
+    scaling = options.autoscaling
+    assert scaling is not None
+    own = split_user_pod(request.pod_spec)
+    tail = hashlib.sha256(f"{request.allocation_id} {number}".encode()).hexdigest()[:12]
+    asked = [resources_of(slots, options, own.main.get("resources") or {})]
+    asked += [sidecar["resources"] for sidecar in own.sidecars if sidecar.get("resources")]
+    containers = [
+        {
+            "name": f"placeholder-{n}",
+            "image": scaling.image,
+            "imagePullPolicy": "IfNotPresent",
+            "resources": resources,
+            "securityContext": {"allowPrivilegeEscalation": False},
+        }
+        for n, resources in enumerate(asked)
+    ]
+    tolerations = [*(own.spec.get("tolerations") or []), *device_tolerations(slots, options)]
+    spec = {
+        **{key: own.spec[key] for key in _PLACING if key in own.spec},
+        **({"tolerations": tolerations} if tolerations else {}),
+        "containers": containers,
+        "priorityClassName": PRIORITY_CLASS,
+        "terminationGracePeriodSeconds": 0,
+        "enableServiceLinks": False,
+        "automountServiceAccountToken": False,
+    }
+    if options.default_scheduler:
+        spec.setdefault("schedulerName", options.default_scheduler)
+    if own.spec.get("imagePullSecrets"):
+        spec["imagePullSecrets"] = own.spec["imagePullSecrets"]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": f"det-{options.cluster_id[:8]}-demand-{tail}",
+            "namespace": request.namespace or options.default_namespace,
+            "labels": {names.CLUSTER: options.cluster_id, DEMAND: "true"},
+            "annotations": {**MAY_GO, DEMAND: request.allocation_id},
+        },
+        "spec": spec,
+    }

@@ -1,0 +1,184 @@
+"""The specification of a container's pod: the user's own, and what the platform sets. PURE."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from determined_master.backends.kubernetes import names
+from determined_master.backends.kubernetes.manifest.files import RUN_DIR, RootFile
+from determined_master.backends.kubernetes.manifest.layers import UserPod, with_node, without_root
+from determined_master.backends.kubernetes.manifest.secrets import secret_variable
+from determined_master.backends.kubernetes.manifest.volumes import (
+    ORDER_DIR,
+    SPACE_DIR,
+    mounts_of,
+    volumes_of,
+)
+from determined_master.backends.kubernetes.options import RESOURCE_OF, ClusterOptions
+from determined_master.ports import StartOrder
+from determined_wire.agent_link import ContainerSpec
+
+Json = dict[str, Any]
+
+MAX_GRACE_S = 3600
+"""A kill of a program that ignores its signal may take as long."""
+
+
+class Extras(msgspec.Struct, frozen=True):
+    """The parts of a pod that no order contains."""
+
+    prepare: str
+    """Source of the program that unpacks the files."""
+    priority_class: str = ""
+    grace_s: int = 15
+    """Between the termination signal and the kill."""
+
+
+def pod_spec(
+    order: StartOrder,
+    options: ClusterOptions,
+    own: UserPod,
+    secret: str,
+    variables: list[str],
+    owned_by_root: list[RootFile],
+    extras: Extras,
+) -> Json:
+    """The specification of the pod.
+
+    Args:
+        order: the container.
+        options: of the cluster.
+        own: the user's pod.
+        secret: name of the Secret with variables and files.
+        variables: their names, in the Secret's order.
+        owned_by_root: files of the Secret.
+        extras: further parts of the pod.
+    """
+    spec = order.spec
+    node = order.agent_id.removeprefix(options.node_prefix)
+    env = [secret_variable(secret, n, name) for n, name in enumerate(variables)]
+    main = _main_container(order, options, own, env, owned_by_root)
+    init = {
+        "name": names.INIT,
+        "image": spec.image,
+        "imagePullPolicy": main["imagePullPolicy"],
+        "command": [spec.environment.get("DET_PYTHON_EXECUTABLE") or "python3"],
+        "args": [f"{ORDER_DIR}/prepare.py", ORDER_DIR, SPACE_DIR],
+        "env": main["env"],
+        "envFrom": own.main.get("envFrom") or [],
+        "resources": _without_devices(main["resources"]),
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "volumeMounts": [
+            {"name": "det-order", "mountPath": ORDER_DIR, "readOnly": True},
+            {"name": "det-space", "mountPath": SPACE_DIR},
+        ],
+        "securityContext": main["securityContext"],
+    }
+    tolerations = [
+        *(own.spec.get("tolerations") or []),
+        *device_tolerations(len(order.slot_ids), options),
+    ]
+    found = {
+        **own.spec,
+        **({"tolerations": tolerations} if tolerations else {}),
+        "restartPolicy": "Never",
+        "terminationGracePeriodSeconds": grace_of(order, own.spec, extras.grace_s),
+        "hostNetwork": spec.network_mode == "host",
+        "affinity": with_node(own.spec.get("affinity"), node),
+        "initContainers": [*own.init_containers, init],
+        "containers": [*own.sidecars, main],
+        "volumes": [*own.volumes, *volumes_of(spec, secret, owned_by_root)],
+    }
+    if not spec.allow_root:
+        without_root(found, spec.user)
+    found.setdefault("enableServiceLinks", False)
+    found.setdefault("automountServiceAccountToken", False)
+    if extras.priority_class:
+        found.setdefault("priorityClassName", extras.priority_class)
+    if options.default_scheduler:
+        found.setdefault("schedulerName", options.default_scheduler)
+    return found
+
+
+def grace_of(order: StartOrder, spec: Json, least_s: int) -> int:
+    """Seconds between the termination signal and the kill; a trial's pod spec may give more."""
+    asked = spec.get("terminationGracePeriodSeconds")
+    if order.pod is None or not order.pod.trial_id or not isinstance(asked, int):
+        return least_s
+    return min(max(least_s, asked), MAX_GRACE_S)
+
+
+def device_tolerations(slots: int, options: ClusterOptions) -> list[Json]:
+    """Nodes that keep other pods away by a taint named for their devices run pods with slots."""
+    resource = RESOURCE_OF.get(options.slot_type)
+    if resource is None or not slots:
+        return []
+    return [{"key": resource, "operator": "Exists"}]
+
+
+def _main_container(
+    order: StartOrder,
+    options: ClusterOptions,
+    own: UserPod,
+    env: list[Json],
+    owned_by_root: list[RootFile],
+) -> Json:
+    spec = order.spec
+    pod_ip = {"name": "DET_KUBERNETES_POD_IP"}
+    pod_ip_source = {"valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
+    security = {k: v for k, v in (own.main.get("securityContext") or {}).items()}
+    security.update(runAsUser=spec.user.uid, runAsGroup=spec.user.gid)
+    if spec.add_capabilities or spec.drop_capabilities:
+        security["capabilities"] = _capabilities(security.get("capabilities") or {}, spec)
+    return {
+        **{key: own.main[key] for key in ("envFrom", "volumeDevices") if key in own.main},
+        "name": names.MAIN,
+        "image": spec.image,
+        "imagePullPolicy": "Always" if spec.force_pull_image else "IfNotPresent",
+        "command": [spec.entrypoint[0]],
+        "args": [_literal(text) for text in spec.entrypoint[1:]],
+        "workingDir": spec.work_dir or f"{RUN_DIR}/workdir",
+        "env": [*(own.main.get("env") or []), *env, {**pod_ip, **pod_ip_source}],
+        "ports": [{"containerPort": port, "protocol": "TCP"} for port in spec.ports],
+        "resources": resources_of(len(order.slot_ids), options, own.main.get("resources") or {}),
+        "securityContext": security,
+        "volumeMounts": [*(own.main.get("volumeMounts") or []), *mounts_of(spec, owned_by_root)],
+    }
+
+
+def _capabilities(given: Mapping[str, Any], spec: ContainerSpec) -> Json:
+    """Those of the task and of its pod spec; Docker's prefix `CAP_` is not Kubernetes'."""
+    asked = {"add": spec.add_capabilities, "drop": spec.drop_capabilities}
+    found = {
+        part: [*(given.get(part) or ()), *(name.removeprefix("CAP_") for name in more)]
+        for part, more in asked.items()
+    }
+    return {part: list(dict.fromkeys(listed)) for part, listed in found.items() if listed}
+
+
+def _literal(text: str) -> str:
+    """An argument without expansions by Kubernetes."""
+    return text.replace("$(", "$$(")
+
+
+def resources_of(slots: int, options: ClusterOptions, given: Mapping[str, Any]) -> Json:
+    """The devices of its slots; they override the user's."""
+    ours: dict[str, str] = {}
+    if slots and options.slot_type == "cpu":
+        ours["cpu"] = f"{round(slots * options.cpu_per_slot * 1000)}m"
+    elif slots:
+        ours[RESOURCE_OF[options.slot_type]] = str(slots)
+    asked = {part: {**(given.get(part) or {}), **ours} for part in ("requests", "limits")}
+    return {part: amounts for part, amounts in asked.items() if amounts}
+
+
+def _without_devices(resources: Json) -> Json:
+    """For the init container: only the task uses the slots' devices."""
+    devices = set(RESOURCE_OF.values())
+    return {
+        part: {k: v for k, v in amounts.items() if k not in devices}
+        for part, amounts in resources.items()
+    }

@@ -1,0 +1,68 @@
+"""The Secrets of a container's pod: its variables and files, and its registry's password. PURE."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from determined_master.backends.kubernetes.manifest.files import RootFile, user_archive
+from determined_master.backends.kubernetes.manifest.volumes import TRUST
+from determined_wire.agent_link import ContainerSpec, RegistryAuth
+
+Json = dict[str, Any]
+
+_HUB_HOST, _HUB = "docker.io", "https://index.docker.io/v1/"
+"""Docker Hub, and the key under which kubelets look for its credentials."""
+
+
+def secret_variable(secret: str, n: int, name: str) -> Json:
+    return {"name": name, "valueFrom": {"secretKeyRef": {"name": secret, "key": f"env.{n}"}}}
+
+
+def secret_data(
+    variables: Mapping[str, str], spec: ContainerSpec, owned_by_root: list[RootFile], prepare: str
+) -> dict[str, str]:
+    content = {f"env.{n}": value.encode() for n, value in enumerate(variables.values())}
+    content["files.tar.gz"] = user_archive(spec)
+    content["prepare.py"] = prepare.encode()
+    for file in owned_by_root:
+        content[file.key] = file.content
+        if file.path == TRUST:
+            content["master.crt"] = file.content
+    return {key: base64.b64encode(value).decode() for key, value in content.items()}
+
+
+def pull_secret_data(auth: RegistryAuth | None, image: str) -> dict[str, str] | None:
+    """The data of the Secret by which the image is pulled; None without credentials for that.
+
+    Credentials that name another registry are left out, as agents leave them out.
+    """
+    if auth is None or not (auth.username or auth.identity_token):
+        return None
+    registry = _registry_of(image)
+    if auth.server_address and _host_of(auth.server_address) != registry:
+        return None
+    pair = f"{auth.username}:{auth.password}".encode()
+    entry = {
+        "username": auth.username,
+        "password": auth.password,
+        "auth": base64.b64encode(pair).decode(),
+        "identitytoken": auth.identity_token,
+    }
+    key = _HUB if registry == _HUB_HOST else registry
+    config = {"auths": {key: {name: value for name, value in entry.items() if value}}}
+    return {".dockerconfigjson": base64.b64encode(json.dumps(config).encode()).decode()}
+
+
+def _registry_of(image: str) -> str:
+    """The host in an image's name; that of Docker Hub without one."""
+    first, slash, _ = image.partition("/")
+    is_host = bool(slash) and (set(".:") & set(first) or first == "localhost")
+    return _host_of(first) if is_host else _HUB_HOST
+
+
+def _host_of(address: str) -> str:
+    host = (address.partition("://")[2] or address).partition("/")[0]
+    return _HUB_HOST if host in ("index.docker.io", "registry-1.docker.io") else host

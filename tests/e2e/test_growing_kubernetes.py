@@ -1,0 +1,125 @@
+"""A Kubernetes cluster that gets nodes when pods wait for them, in memory and a real one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.e2e import scripts
+from tests.e2e.cluster import Cluster, Way
+from tests.e2e.cluster_api import until
+from tests.e2e.conftest import running
+from tests.e2e.pods import (
+    HOLLOW,
+    KUBECONFIG,
+    SHARED,
+    WHY_NOT,
+    Pods,
+    pods_in_memory,
+    real_pods,
+    with_pools,
+)
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+REAL = pytest.mark.skipif(
+    not (KUBECONFIG and SHARED and HOLLOW), reason=f"{WHY_NOT}, or DET_TEST_KUBEMARK no program"
+)
+
+
+@pytest.fixture(scope="module", params=["in memory", pytest.param("real", marks=REAL)])
+def pods(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Pods]:
+    is_real = request.param == "real"
+    given = real_pods() if is_real else pods_in_memory(tmp_path_factory.mktemp("kubernetes"))
+    with given as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def cluster(pods: Pods) -> Iterator[Cluster]:
+    def prepare(made: Cluster) -> None:
+        made.host = pods.host
+        settings = pods.settings(made.port)
+        settings["resource_manager"]["autoscaling"] = {"demand": "pods", "image": "pause:local"}
+        made.settings = with_pools(settings)
+        if pods.tuning:
+            made.ways["master"] = Way(pods.tuning)
+
+    with running(agents=0, prepare=prepare) as made:
+        until(made.connected, pods.limit_s, "nodes")
+        yield made
+
+
+def is_placeholder(pod: dict[str, Any]) -> bool:
+    return "determined.ai/demand" in pod["metadata"]["labels"]
+
+
+def asks_for_a_node(pods: Pods) -> list[dict[str, Any]]:
+    """The pods for which an autoscaler adds nodes.
+
+    On a real cluster those that its scheduler has found to fit nowhere; ours has no scheduler.
+    """
+    found = []
+    for pod in pods.all():
+        conditions = pod.get("status", {}).get("conditions") or ()
+        is_unschedulable = any(c.get("reason") == "Unschedulable" for c in conditions)
+        if not pod["spec"].get("nodeName") and (is_unschedulable or not pods.is_real):
+            found.append(pod)
+    return found
+
+
+def test_a_task_that_fits_nowhere_gets_a_node(cluster: Cluster, pods: Pods) -> None:
+    """What an autoscaler does is done by the test: one more node for pods that fit nowhere."""
+    free = sum(len(agent["slots"]) for agent in cluster.get("/api/v1/agents")["agents"])
+    wanted = free + 4 - free % 4
+    config = {
+        "name": "grows",
+        "entrypoint": "python3 t.py",
+        "searcher": {"name": "single", "metric": "loss"},
+        "hyperparameters": {},
+        "resources": {"slots_per_trial": wanted},
+        "environment": {"image": pods.image},
+        "checkpoint_storage": {"type": "directory", "container_path": str(pods.shared / "c")},
+    }
+    experiment = cluster.submit(config, {"t.py": scripts.LEDGER})
+    until(lambda: asks_for_a_node(pods), pods.limit_s, "a pod that fits nowhere")
+    placeholders = pods.all()
+    assert all(is_placeholder(pod) for pod in placeholders), "some of its pods were started"
+    assert len(placeholders) == wanted // 4
+    why = cluster.get(f"/api/v1/job-queues/{experiment}/why")
+    assert "the cluster was asked for nodes for it at" in json.dumps(why)
+    with pods.add_node("grown"):
+        of_task = until(
+            lambda: [p for p in pods.all() if not is_placeholder(p)], pods.limit_s, "its pods"
+        )
+        assert of_task
+        until(lambda: not any(map(is_placeholder, pods.all())), pods.limit_s, "the withdrawal")
+        until(
+            lambda: any(p["spec"].get("nodeName") == "grown" for p in pods.all()),
+            pods.limit_s,
+            "a pod on the new node",
+        )
+        cluster.post(f"/api/v1/experiments/{experiment}/kill")
+        assert cluster.wait(experiment, pods.limit_s) == "CANCELED"
+        until(lambda: not pods.all(), pods.limit_s, "removed pods")
+
+
+def test_nodes_are_not_asked_for_any_more_when_the_task_is_killed(
+    cluster: Cluster, pods: Pods
+) -> None:
+    config = {
+        "name": "gives up",
+        "entrypoint": "python3 t.py",
+        "searcher": {"name": "single", "metric": "loss"},
+        "hyperparameters": {},
+        "resources": {"slots_per_trial": 80},
+        "environment": {"image": pods.image},
+        "checkpoint_storage": {"type": "directory", "container_path": str(pods.shared / "c")},
+    }
+    experiment = cluster.submit(config, {"t.py": scripts.LEDGER})
+    until(lambda: len(pods.all()) == 20, pods.limit_s, "a placeholder for each pod")
+    cluster.post(f"/api/v1/experiments/{experiment}/kill")
+    until(lambda: not pods.all(), pods.limit_s, "the withdrawal")
