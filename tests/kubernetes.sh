@@ -36,6 +36,7 @@ if [ $# -eq 2 ] && [ "$1" = --bed ]; then
     --port=0 --secure-port=0 >"$run/controller-manager.log" 2>&1 </dev/null &
   echo $! >"$run/controller-manager.pid"
   export DET_TEST_KUBERNETES_DOCKER="unix://$run/docker.sock"
+  export DET_TEST_KUBEMARK="$run/../bin/kubemark"
   set -- "$kubeconfig" "$address" det-test:local "$shared"
 fi
 [ $# -eq 3 ] || [ $# -eq 4 ] || usage
@@ -43,5 +44,5 @@ export DET_TEST_KUBERNETES_SHARED="${4:-}"
 export DET_TEST_KUBECONFIG="$1" DET_TEST_KUBERNETES_ADDRESS="$2" DET_TEST_KUBERNETES_IMAGE="$3"
 cd "$(dirname "$0")/.."
 "${PYTHON:-python3}" -m pytest -q -p no:cacheprovider \
-  tests/backends/kubernetes tests/e2e/test_kubernetes.py tests/deploy/helm/test_on_cluster.py \
-  -k "real or on_cluster"
+  tests/backends/kubernetes tests/e2e/test_kubernetes.py tests/e2e/test_remote_kubernetes.py \
+  tests/deploy/helm/test_on_cluster.py -k "real or on_cluster"

@@ -46,7 +46,7 @@ class App:
         base = build_foundation(settings, address, db, cluster, self._trigger_planning)
         backends = build_backends(base, stand_ins)
         self._queues = queues = build_queues(base, backends)
-        work = build_work(base, queues)
+        work = build_work(base, queues, backends)
         register_effects(base, backends.runner, queues.pools, work.checkpoint_gc)
         self.engine = base.engine
         self.live = base.live

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import (
     Awaitable,
     Callable,
@@ -258,6 +259,13 @@ class KubernetesCluster(ClusterBackend, Namespaces, Protocol):
 
     def asked_since(self, allocation_id: str) -> datetime | None:
         """When nodes for a waiting task were asked for; None when they are not."""
+
+    @property
+    def is_forwarded(self) -> bool:
+        """Whether ports of its pods are reached by `connect` alone."""
+
+    async def connect(self, container_id: str, port: int) -> socket.socket:
+        """A socket that leads to a port of a container. Raises ConnectionError."""
 
     @property
     def most_placeholders(self) -> int:

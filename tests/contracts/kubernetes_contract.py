@@ -121,6 +121,17 @@ class World:
                 await asyncio.sleep(0.1)
 
 
+ECHO = """
+import socket
+server = socket.create_server(("0.0.0.0", 0))
+print(server.getsockname()[1], flush=True)
+while True:
+    client, _ = server.accept()
+    while data := client.recv(65536):
+        client.sendall(data)
+"""
+
+
 class KubernetesContract:
     """Tests that any cluster passes."""
 
@@ -160,6 +171,26 @@ class KubernetesContract:
         world.backend.request_nodes("default", ())
         await world.is_clean()
         await world.until(lambda: not world.backend.asked_since("7.x.1"), "the withdrawal")
+
+    async def test_a_port_of_a_pod_is_reached_through_the_api_server(self, world: World) -> None:
+        made = world.order(f"exec python3 -c '{ECHO}'")
+        await world.backend.start_container(made)
+        await world.until(lambda: world.events.text(made.container_id), "its port")
+        port = int(world.events.text(made.container_id)[0])
+        reader, writer = await asyncio.open_connection(
+            sock=await world.backend.connect(made.container_id, port)
+        )
+        async with asyncio.timeout(world.limit_s):
+            sent = bytes(range(256)) * 2000
+            writer.write(sent)
+            assert await reader.readexactly(len(sent)) == sent
+            writer.close()
+            closed = await world.backend.connect(made.container_id, 1)
+            reader, writer = await asyncio.open_connection(sock=closed)
+            assert await reader.read() == b"", "nothing listens there"
+            writer.close()
+        with pytest.raises(ConnectionError, match="has no pod"):
+            await world.backend.connect("c-none", port)
 
     async def test_a_container_that_is_ordered_again_runs_once(self, world: World) -> None:
         made = world.order("echo once")

@@ -51,6 +51,9 @@ class FakeServer:
                 app.router.add_patch(f"{base}/{{name}}", self._patch)
                 app.router.add_delete(f"{base}/{{name}}", self._delete)
         app.router.add_get("/api/v1/namespaces/{namespace}/pods/{name}/log", self._log)
+        app.router.add_get(
+            "/api/v1/namespaces/{namespace}/pods/{name}/portforward", self._forward_port
+        )
         self._runner = web.AppRunner(app, shutdown_timeout=0.1)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", self.port)
@@ -97,6 +100,37 @@ class FakeServer:
             return _status(*refusal)
         response: web.StreamResponse = await handler(request)
         return response
+
+    async def _forward_port(self, request: web.Request) -> web.StreamResponse:
+        """A pod's port is one of this machine; bytes go as in a real one's WebSockets."""
+        port = int(request.query["ports"])
+        socket = web.WebSocketResponse(protocols=("v4.channel.k8s.io",))
+        await socket.prepare(request)
+        for channel in (b"\0", b"\1"):
+            await socket.send_bytes(channel + port.to_bytes(2, "little"))
+        try:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        except OSError as error:
+            await socket.send_bytes(b"\1" + str(error).encode())
+            await socket.close()
+            return socket
+
+        async def from_pod() -> None:
+            while data := await reader.read(1000):
+                await socket.send_bytes(b"\0" + data)
+            await socket.close()
+
+        task = asyncio.create_task(from_pod())
+        self._streams.add(task)
+        try:
+            async for frame in socket:
+                if frame.type == web.WSMsgType.BINARY:
+                    writer.write(frame.data[1:])
+        finally:
+            task.cancel()
+            self._streams.discard(task)
+            writer.close()
+        return socket
 
     async def _list(self, request: web.Request) -> web.StreamResponse:
         kind, query = request.match_info["kind"], dict(request.query)

@@ -71,6 +71,12 @@ def pool_trouble(settings: Settings, backends: MasterBackends, pool: str) -> Clu
     return None if cluster is None else cluster.trouble()
 
 
+def forwarding_cluster(backends: MasterBackends, agent_id: str) -> KubernetesCluster | None:
+    """The cluster of a node whose pods are reached through its API server; None for others."""
+    clusters = (c for c in backends.every.clusters.values() if c.is_forwarded)
+    return next((cluster for cluster in clusters if cluster.has(agent_id)), None)
+
+
 def nodes_asked_since(
     settings: Settings, backends: MasterBackends, pool: str, allocation_id: str
 ) -> datetime | None:
@@ -95,6 +101,7 @@ def _options(settings: Settings, manager: Manager, facts: MasterFacts) -> Cluste
         slot_type=_SLOT_TYPES[config.slot_type],
         cpu_per_slot=config.slot_resource_requests.cpu or 1.0,
         default_scheduler=config.default_scheduler,
+        forwards_ports=config.reach_tasks == "port_forward",
         autoscaling=_autoscaling(config.autoscaling),
         own_account="" if config.kubeconfig_path else own_account(),
     )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from determined_master.composition.database import default_storage
+from determined_master.composition.kubernetes_clusters import forwarding_cluster
 from determined_master.services.checkpoints.gc import CheckpointGc
 from determined_master.services.configs.defaults import config_layers, idle_timeouts, task_defaults
 from determined_master.services.containers.cluster_authority import ClusterAuthority
@@ -21,6 +23,7 @@ from determined_master.services.tasks.shell_visits import ShellVisits
 from determined_master.services.workspaces.deletions import ProjectDeletions
 
 if TYPE_CHECKING:
+    from determined_master.composition.backends import MasterBackends
     from determined_master.composition.foundation import Foundation
     from determined_master.composition.queues import Queues
     from determined_master.domain.config.layers import ConfigLayers
@@ -41,12 +44,13 @@ class Work:
     proxies: Proxies
 
 
-def build_work(base: Foundation, queues: Queues) -> Work:
+def build_work(base: Foundation, queues: Queues, backends: MasterBackends) -> Work:
     """Create the parts for users' tasks, in the pools of these queues."""
     settings, engine, db, tokens = base.settings, base.engine, base.db, base.tokens
     layers = config_layers(settings, default_storage(settings))
     kept = settings.retention_policy
-    proxies = Proxies(base.live, tokens, ClusterAuthority(tokens))
+    forwarding = partial(forwarding_cluster, backends)
+    proxies = Proxies(base.live, tokens, ClusterAuthority(tokens), forwarding)
     return Work(
         layers=layers,
         configs=ExperimentConfigs(db, layers),

@@ -136,6 +136,13 @@ class KubernetesManager(AnyResourceManager, frozen=True, kw_only=True):
     ] = "cuda"
     slot_resource_requests: SlotRequests = SlotRequests()
     autoscaling: AutoscalingSettings = AutoscalingSettings()
+    reach_tasks: Annotated[
+        Literal["direct", "port_forward"],
+        Meta(
+            description="How the master reaches notebooks, shells and other services of tasks: "
+            "at the addresses of their pods, or through the API server."
+        ),
+    ] = "direct"
     kubeconfig_path: Annotated[
         str,
         Meta(description="Path of the kubeconfig; empty for the master's own pod."),

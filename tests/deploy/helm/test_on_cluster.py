@@ -189,7 +189,9 @@ def test_a_search_survives_an_upgrade_of_the_release(installed: Installation) ->
     assert "clusterName: renamed" in installed.det("master", "info")
 
 
-def test_an_upgrade_that_cannot_start_is_told_and_taken_back(installed: Installation) -> None:
+def test_an_upgrade_that_cannot_start_shows_why(
+    installed: Installation,
+) -> None:
     values = ("--values", str(installed.values), "--set", "detVersion=nowhere")
     failed = installed.deploy("up", *values, "--timeout", "60")
     assert failed.returncode == 1

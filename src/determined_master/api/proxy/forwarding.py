@@ -14,7 +14,7 @@ import msgspec
 from determined_master.api.http.exchange import Http, Receive, Send
 from determined_master.api.http.reauthorization import Stay
 from determined_master.api.proxy import heads
-from determined_master.api.upstream.connection import Header, Upstream, dial
+from determined_master.api.upstream.connection import Forward, Header, Upstream, dial
 from determined_master.api.upstream.idle_connections import IdleConnections
 from determined_master.domain.errors import BadGateway, DetError
 from determined_master.services.tasks.proxies import ServiceTarget
@@ -35,6 +35,8 @@ class Errand(msgspec.Struct, frozen=True):
     target: ServiceTarget
     context: ssl.SSLContext | None
     """For a service that speaks TLS."""
+    forward: Forward
+    """Connects with services whose addresses cannot be reached."""
     ending: asyncio.Future[None]
     """Done when the service's allocation has ended."""
     stay: Stay
@@ -64,7 +66,9 @@ async def forward(errand: Errand, receive: Receive, send: Send) -> None:
             if errand.ending.done():
                 raise
             # The service closed it in the moment in which it was used: once more on a new one.
-    await _exchange(errand, await dial(errand.target, errand.context), receive, client)
+    await _exchange(
+        errand, await dial(errand.target, errand.context, errand.forward), receive, client
+    )
 
 
 async def _exchange(errand: Errand, upstream: Upstream, receive: Receive, client: Client) -> None:

@@ -67,6 +67,7 @@ async def proxy(
         call.http,
         target,
         proxies.trust_of(target),
+        proxies.forward,
         proxies.ending_of(target),
         AS_LONG_AS_THEY_LIKE if entry.visit is None else entry.visit.stay(may),
         call.idle,

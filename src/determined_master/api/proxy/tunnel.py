@@ -33,7 +33,7 @@ async def carry_tcp(errand: Errand, takeover: Takeover, receive: Receive, send: 
         InvalidArgument: the client's handshake is none.
     """
     protocol = ServerProtocol(max_size=MAX_MESSAGE_BYTES)
-    upstream = await dial(errand.target, errand.context)
+    upstream = await dial(errand.target, errand.context, errand.forward)
     try:
         protocol.receive_data(_request(errand))
         found = (e for e in protocol.events_received() if isinstance(e, Request))

@@ -37,7 +37,7 @@ async def carry_upgrade(errand: Errand, takeover: Takeover, receive: Receive, se
     http = errand.http
     if http.content_length > 0 or http.is_chunked:
         raise InvalidArgument("a request for a WebSocket has no body")
-    upstream = await dial(errand.target, errand.context)
+    upstream = await dial(errand.target, errand.context, errand.forward)
     client = Client(send)
     try:
         work = _carry(errand, upstream, takeover, client)

@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import socket
 import ssl
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from typing import Any
 
 import httptools
 
@@ -22,19 +23,26 @@ TLS_PAUSES_S = (1.0, 2.0, 4.0)
 """A server may listen a moment before it has its certificate."""
 
 
-async def dial(target: ServiceTarget, context: ssl.SSLContext | None) -> Upstream:
+Forward = Callable[[ServiceTarget], Awaitable[socket.socket | None]]
+"""A socket to a service whose address cannot be reached; None where it can. Raises OSError."""
+
+
+async def dial(
+    target: ServiceTarget, context: ssl.SSLContext | None, forward: Forward
+) -> Upstream:
     """Connect with a service.
 
     Args:
         target: the service.
         context: for one that speaks TLS; its certificate must carry the task's id.
+        forward: connects with services whose addresses cannot be reached.
 
     Raises:
         BadGateway: no server answers there; the text has the remedy.
     """
     for pause_s in TLS_PAUSES_S if context else ():
         try:
-            return await _connect(target, context)
+            return await _connect(target, context, forward)
         except ssl.SSLCertVerificationError as error:
             raise BadGateway(_untrusted(target, error)) from error
         except (ssl.SSLError, ConnectionError) as error:
@@ -44,7 +52,7 @@ async def dial(target: ServiceTarget, context: ssl.SSLContext | None) -> Upstrea
         except OSError as error:
             raise BadGateway(_silent(target, error)) from error
     try:
-        return await _connect(target, context)
+        return await _connect(target, context, forward)
     except OSError as error:
         raise BadGateway(_silent(target, error)) from error
 
@@ -181,17 +189,20 @@ class _Head:
         self.is_complete = True
 
 
-async def _connect(target: ServiceTarget, context: ssl.SSLContext | None) -> Upstream:
+async def _connect(
+    target: ServiceTarget, context: ssl.SSLContext | None, forward: Forward
+) -> Upstream:
     async with asyncio.timeout(CONNECT_S):
+        forwarded = await forward(target)
+        where: dict[str, Any] = {"host": target.host, "port": target.host_port}
         reader, writer = await asyncio.open_connection(
-            target.host,
-            target.host_port,
+            **({"sock": forwarded} if forwarded is not None else where),
             limit=MAX_HEAD_BYTES,
             ssl=context,
             server_hostname=target.task_id if context else None,
         )
     sock = writer.get_extra_info("socket")
-    if sock is not None:
+    if sock is not None and forwarded is None:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 30)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 10)

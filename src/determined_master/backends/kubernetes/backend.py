@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -31,6 +32,7 @@ from determined_master.backends.kubernetes.options import ClusterOptions, Times
 from determined_master.backends.kubernetes.placeholders import Placeholders
 from determined_master.backends.kubernetes.pod_board import PodBoard
 from determined_master.backends.kubernetes.pod_state import Observed, observe
+from determined_master.backends.kubernetes.port_forward import PortForward
 from determined_master.backends.kubernetes.presence import Boards, Presence
 from determined_master.backends.kubernetes.priority_classes import PriorityClasses
 from determined_master.backends.kubernetes.upkeep import Upkeep
@@ -88,11 +90,12 @@ class KubernetesBackend(NamespaceCalls):
         self._pods = PodBoard(options, self._api, events, self._times)
         self._classes = PriorityClasses(self._api, options.cluster_id)
         self._placeholders = Placeholders(options, self._api)
+        self._forward = PortForward(self._api)
         self._presence = Presence(
             options,
             self._api,
             events,
-            Boards(self._nodes, self._pods, self._quotas, self._ranges),
+            Boards(self._nodes, self._pods, self._quotas, self._ranges, self._placeholders),
             Upkeep(
                 f"Kubernetes cluster {options.name!r}"
                 if options.name
@@ -102,7 +105,6 @@ class KubernetesBackend(NamespaceCalls):
                 self._classes,
                 self._pods.priority_classes,
             ),
-            self._placeholders,
             self._times,
             node_wait_s,
         )
@@ -130,6 +132,7 @@ class KubernetesBackend(NamespaceCalls):
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
         await self._pods.close()
+        await self._forward.close()
         await self._api.close()
 
     def agents(self) -> Sequence[AgentSnapshot]:
@@ -161,6 +164,22 @@ class KubernetesBackend(NamespaceCalls):
         """For how many pods of a pool nodes are asked at most; 0 where none are asked for."""
         scaling = self._options.autoscaling
         return 0 if scaling is None else scaling.max_pods
+
+    @property
+    def is_forwarded(self) -> bool:
+        """Whether ports of pods are reached by `connect` alone."""
+        return self._options.forwards_ports
+
+    async def connect(self, container_id: str, port: int) -> socket.socket:
+        """A socket that leads to a port of a container; the caller closes it.
+
+        Raises:
+            ConnectionError: the container has no pod, or Kubernetes does not connect to it.
+        """
+        pod = self._pods.find(container_id)
+        if pod is None:
+            raise ConnectionError(f"container {container_id} has no pod")
+        return await self._forward.connect(pod.namespace, pod.name, port)
 
     def set_switches(self, switches: Mapping[str, Switches]) -> None:
         """Slots disabled from now on, by node; on all other nodes all are enabled."""

@@ -21,6 +21,7 @@ MERGE_PATCH = "application/merge-patch+json"
 Json = dict[str, Any]
 
 _STREAM_CONNECT_S = 20.0
+_HEARTBEAT_S = 30.0
 _decoder = msgspec.json.Decoder()
 
 
@@ -113,6 +114,37 @@ class KubernetesApi:
                     _raise_for(response.status, await response.read(), f"GET {path}")
                 while piece := await _next_piece(response, idle_s):
                     yield piece
+        except (OSError, TimeoutError) as error:
+            raise KubernetesUnreachable(f"GET {path}: {error or type(error).__name__}") from error
+        except self._errors() as error:
+            raise KubernetesUnreachable(f"GET {path}: {error}") from error
+
+    async def web_socket(self, path: str, query: Mapping[str, str], protocol: str) -> Any:
+        """A WebSocket of aiohttp's; the caller closes it.
+
+        Raises:
+            Unreachable: no answer, or one of the server's own failures. Refused: any other.
+        """
+        client = await self._connected()
+        headers: dict[str, str] = {}
+        await client.update_params_for_auth(headers, [], ["BearerToken"])
+        rest, kubernetes = client.rest_client, client.configuration
+        aiohttp = importlib.import_module("aiohttp")
+        try:
+            async with asyncio.timeout(_STREAM_CONNECT_S):
+                return await rest.pool_manager.ws_connect(
+                    f"{kubernetes.host}{path}",
+                    params=dict(query),
+                    headers=headers,
+                    protocols=(protocol,),
+                    heartbeat=_HEARTBEAT_S,
+                    max_msg_size=0,
+                    proxy=rest.proxy,
+                    server_hostname=kubernetes.tls_server_name or None,
+                )
+        except aiohttp.WSServerHandshakeError as error:
+            _raise_for(error.status, b"", f"GET {path}: {error.message}")
+            raise KubernetesUnreachable(f"GET {path}: {error.message}") from error
         except (OSError, TimeoutError) as error:
             raise KubernetesUnreachable(f"GET {path}: {error or type(error).__name__}") from error
         except self._errors() as error:

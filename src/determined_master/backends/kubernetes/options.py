@@ -64,6 +64,8 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     cpu_per_slot: float = 1.0
     """CPUs of one slot, where slots are CPUs."""
     default_scheduler: str = ""
+    forwards_ports: bool = False
+    """Whether the master reaches ports of pods through the API server."""
     autoscaling: Autoscaling | None = None
     """None: the nodes are those that are there."""
     own_account: str = ""

@@ -53,6 +53,7 @@ class Boards:
     pods: PodBoard
     quotas: QuotaBoard
     ranges: LimitRangeBoard
+    placeholders: Placeholders
 
 
 class Presence:
@@ -65,7 +66,6 @@ class Presence:
         events: PodEvents,
         boards: Boards,
         upkeep: Upkeep,
-        placeholders: Placeholders,
         times: Times,
         node_wait_s: float = 25.0,
     ) -> None:
@@ -73,7 +73,7 @@ class Presence:
         self._api = api
         self._events = events
         self._upkeep = upkeep
-        self._placeholders = placeholders
+        self._placeholders = boards.placeholders
         self._nodes = boards.nodes
         self._pods = boards.pods
         self._rules: Mapping[str, QuotaBoard | LimitRangeBoard] = {

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import socket
 import ssl
+from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -29,6 +31,13 @@ if TYPE_CHECKING:
     from determined_master.services.containers.cluster_authority import ClusterAuthority
 
 
+class Forwarding(Protocol):
+    """Connects to containers whose addresses cannot be reached."""
+
+    async def connect(self, container_id: str, port: int) -> socket.socket:
+        """A socket that leads to a port. Raises ConnectionError."""
+
+
 class ServiceTarget(msgspec.Struct, frozen=True):
     """Where a service is, and whose."""
 
@@ -38,6 +47,8 @@ class ServiceTarget(msgspec.Struct, frozen=True):
     port: ProxyPort
     host: str
     host_port: int
+    agent_id: str
+    container_id: str
     is_trial: bool
     has_own_token: bool
     """A notebook: it may be reached with its own token, too."""
@@ -54,11 +65,24 @@ class Proxies:
     """The services of running tasks."""
 
     def __init__(
-        self, live: LiveAllocations, tokens: TaskTokens, authority: ClusterAuthority
+        self,
+        live: LiveAllocations,
+        tokens: TaskTokens,
+        authority: ClusterAuthority,
+        forwarding: Callable[[str], Forwarding | None] = lambda agent_id: None,
     ) -> None:
+        """
+        Args:
+            live: all allocations.
+            tokens: of tasks.
+            authority: signs the certificates of services.
+            forwarding: connects to the containers of an agent whose addresses cannot be reached;
+                None for other agents.
+        """
         self._live = live
         self._tokens = tokens
         self._authority = authority
+        self._forwarding = forwarding
         self.visits = ShellVisits()
         self._last: dict[str, datetime] = {}
         self._ends: dict[str, asyncio.Future[None]] = {}
@@ -81,6 +105,8 @@ class Proxies:
                     port=port,
                     host=chief.host_ip,
                     host_port=host_port,
+                    agent_id=chief.agent_id,
+                    container_id=chief.id,
                     is_trial=kind.group == "trial",
                     has_own_token=kind.has_own_token,
                     is_only_shown=kind.is_only_shown,
@@ -105,6 +131,15 @@ class Proxies:
     def trust_of(self, target: ServiceTarget) -> ssl.SSLContext | None:
         """The certificate of a service that uses TLS; None for others."""
         return self._authority.client_context if target.port.is_tls else None
+
+    async def forward(self, target: ServiceTarget) -> socket.socket | None:
+        """A socket to a service whose address cannot be reached; None where it can.
+
+        Raises:
+            ConnectionError: there is no way to its container.
+        """
+        cluster = self._forwarding(target.agent_id)
+        return await cluster.connect(target.container_id, target.port.port) if cluster else None
 
     def key_of(self, target: ServiceTarget) -> str:
         """The credentials that a service accepts from the proxy alone; empty for others."""

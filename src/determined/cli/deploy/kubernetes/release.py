@@ -59,7 +59,7 @@ def down(args: argparse.Namespace) -> None:
 
 
 def _unfinished(args: argparse.Namespace) -> str:
-    """Pods, Services and volumes of the release, which tell what a failed `up` waited for.
+    """Pods, Services and volumes of the release: some of them were not ready.
 
     Empty where there is no release, or Helm has not begun to change it.
     """

@@ -23,6 +23,7 @@ from determined_master.backends.kubernetes.manifest.volumes import HARNESS_DIR
 from determined_master.backends.kubernetes.options import ClusterOptions
 from determined_master.domain.config.sections.pod_spec import secret_of_a_task
 from determined_master.ports import PodTerms, StartOrder
+from determined_wire.agent_link import ContainerSpec
 
 Json = dict[str, Any]
 
@@ -65,16 +66,7 @@ def build(order: StartOrder, options: ClusterOptions, extras: Extras) -> Objects
         ValueError: the specification cannot be carried out; the text has the reason.
     """
     spec, terms = order.spec, order.pod or PodTerms()
-    if not spec.image:
-        raise ValueError(
-            "the task names no image: set environment.image, or task_container_defaults.image "
-            "for the whole cluster"
-        )
-    if spec.devices:
-        raise ValueError(
-            f"resources.devices ({spec.devices[0]}) is not possible in a pod: install a device "
-            "plugin for it, and name its resource in environment.pod_spec"
-        )
+    _check_spec(spec)
     name = names.object_name(options.cluster_id, spec.description, order.container_id)
     namespace = terms.namespace or options.default_namespace
     own = split_user_pod(terms.pod_spec)
@@ -107,15 +99,17 @@ def build(order: StartOrder, options: ClusterOptions, extras: Extras) -> Objects
     secret = _secret(
         "Opaque", of_secret, secret_data(variables, spec, owned_by_root, extras.prepare)
     )
+    return Objects(name, namespace, pod, secret, _with_pull_secret(pod["spec"], spec, of_secret))
+
+
+def _with_pull_secret(pod_spec: Json, spec: ContainerSpec, metadata: Json) -> Json | None:
+    """The Secret by which a pod pulls its image, which the pod names then; None without one."""
     credentials = pull_secret_data(spec.registry_auth, spec.image)
     if credentials is None:
-        return Objects(name, namespace, pod, secret)
-    pull_name = names.pull_secret_name(name)
-    given = pod["spec"].get("imagePullSecrets") or []
-    pod["spec"]["imagePullSecrets"] = [{"name": pull_name}, *given]
-    of_pull_secret = {**of_secret, "name": pull_name}
-    pull_secret = _secret("kubernetes.io/dockerconfigjson", of_pull_secret, credentials)
-    return Objects(name, namespace, pod, secret, pull_secret)
+        return None
+    name = names.pull_secret_name(metadata["name"])
+    pod_spec["imagePullSecrets"] = [{"name": name}, *(pod_spec.get("imagePullSecrets") or [])]
+    return _secret("kubernetes.io/dockerconfigjson", {**metadata, "name": name}, credentials)
 
 
 def _secret(kind: str, metadata: Json, data: Mapping[str, str]) -> Json:
@@ -126,6 +120,24 @@ def _secret(kind: str, metadata: Json, data: Mapping[str, str]) -> Json:
         "type": kind,
         "data": dict(data),
     }
+
+
+def _check_spec(spec: ContainerSpec) -> None:
+    """Check that a pod can carry out a specification.
+
+    Raises:
+        ValueError: it cannot; the text has the remedy.
+    """
+    if not spec.image:
+        raise ValueError(
+            "the task names no image: set environment.image, or task_container_defaults.image "
+            "for the whole cluster"
+        )
+    if spec.devices:
+        raise ValueError(
+            f"resources.devices ({spec.devices[0]}) is not possible in a pod: install a device "
+            "plugin for it, and name its resource in environment.pod_spec"
+        )
 
 
 def _check_own(own: UserPod, namespace: str, options: ClusterOptions) -> None:

@@ -61,22 +61,7 @@ def pod_spec(
     node = order.agent_id.removeprefix(options.node_prefix)
     env = [secret_variable(secret, n, name) for n, name in enumerate(variables)]
     main = _main_container(order, options, own, env, owned_by_root)
-    init = {
-        "name": names.INIT,
-        "image": spec.image,
-        "imagePullPolicy": main["imagePullPolicy"],
-        "command": [spec.environment.get("DET_PYTHON_EXECUTABLE") or "python3"],
-        "args": [f"{ORDER_DIR}/prepare.py", ORDER_DIR, SPACE_DIR],
-        "env": main["env"],
-        "envFrom": own.main.get("envFrom") or [],
-        "resources": _without_devices(main["resources"]),
-        "terminationMessagePolicy": "FallbackToLogsOnError",
-        "volumeMounts": [
-            {"name": "det-order", "mountPath": ORDER_DIR, "readOnly": True},
-            {"name": "det-space", "mountPath": SPACE_DIR},
-        ],
-        "securityContext": main["securityContext"],
-    }
+    init = _init_container(spec, own, main)
     tolerations = [
         *(own.spec.get("tolerations") or []),
         *device_tolerations(len(order.slot_ids), options),
@@ -101,6 +86,26 @@ def pod_spec(
     if options.default_scheduler:
         found.setdefault("schedulerName", options.default_scheduler)
     return found
+
+
+def _init_container(spec: ContainerSpec, own: UserPod, main: Json) -> Json:
+    """The container that writes the files of the task, with its image and account."""
+    return {
+        "name": names.INIT,
+        "image": spec.image,
+        "imagePullPolicy": main["imagePullPolicy"],
+        "command": [spec.environment.get("DET_PYTHON_EXECUTABLE") or "python3"],
+        "args": [f"{ORDER_DIR}/prepare.py", ORDER_DIR, SPACE_DIR],
+        "env": main["env"],
+        "envFrom": own.main.get("envFrom") or [],
+        "resources": _without_devices(main["resources"]),
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "volumeMounts": [
+            {"name": "det-order", "mountPath": ORDER_DIR, "readOnly": True},
+            {"name": "det-space", "mountPath": SPACE_DIR},
+        ],
+        "securityContext": main["securityContext"],
+    }
 
 
 def grace_of(order: StartOrder, spec: Json, least_s: int) -> int:

@@ -1,4 +1,7 @@
-"""A Kubernetes cluster that gets nodes when pods wait for them, in memory and a real one."""
+"""A Kubernetes cluster that gets nodes when pods wait for them, and whose pods are not reached.
+
+One in memory, and a real one.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,9 @@ from tests.e2e.pods import (
     real_pods,
     with_pools,
 )
+from tests.free_ports import free_port
+
+from determined.common.api.errors import APIException
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 REAL = pytest.mark.skipif(
@@ -43,7 +49,9 @@ def cluster(pods: Pods) -> Iterator[Cluster]:
     def prepare(made: Cluster) -> None:
         made.host = pods.host
         settings = pods.settings(made.port)
-        settings["resource_manager"]["autoscaling"] = {"demand": "pods", "image": "pause:local"}
+        manager = settings["resource_manager"]
+        manager["autoscaling"] = {"demand": "pods", "image": "pause:local"}
+        manager["reach_tasks"] = "port_forward"
         made.settings = with_pools(settings)
         if pods.tuning:
             made.ways["master"] = Way(pods.tuning)
@@ -123,3 +131,45 @@ def test_nodes_are_not_asked_for_any_more_when_the_task_is_killed(
     until(lambda: len(pods.all()) == 20, pods.limit_s, "a placeholder for each pod")
     cluster.post(f"/api/v1/experiments/{experiment}/kill")
     until(lambda: not pods.all(), pods.limit_s, "the withdrawal")
+
+
+SERVES_A_PAGE = """
+import http.server, os
+class Pages(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(os.environ["DET_AGENT_ID"].encode())
+http.server.HTTPServer(("0.0.0.0", int(os.environ["PAGES_PORT"])), Pages).serve_forever()
+"""
+
+
+def test_a_page_of_a_task_is_got_through_the_api_server(cluster: Cluster, pods: Pods) -> None:
+    port = free_port()
+    config = {
+        "name": "serves",
+        "entrypoint": "python3 t.py",
+        "searcher": {"name": "single", "metric": "loss"},
+        "hyperparameters": {},
+        "environment": {
+            "image": pods.image,
+            "proxy_ports": [{"proxy_port": port}],
+            "environment_variables": [f"PAGES_PORT={port}"],
+        },
+        "checkpoint_storage": {"type": "directory", "container_path": str(pods.shared / "c")},
+    }
+    experiment = cluster.submit(config, {"t.py": SERVES_A_PAGE})
+    [trial] = until(lambda: cluster.trials(experiment), what="the trial")
+
+    def page() -> str:
+        try:
+            return str(cluster.session().get(f"/proxy/{trial['taskId']}:{port}/").text)
+        except APIException as error:
+            if error.status_code not in (404, 502):  # it has not begun to serve
+                raise
+            return ""
+
+    served_by = until(page, pods.limit_s, "the page")
+    assert served_by in [agent["id"] for agent in cluster.get("/api/v1/agents")["agents"]]
+    cluster.post(f"/api/v1/experiments/{experiment}/kill")
+    assert cluster.wait(experiment, pods.limit_s) == "CANCELED"
