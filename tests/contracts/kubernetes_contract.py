@@ -192,6 +192,25 @@ class KubernetesContract:
         with pytest.raises(ConnectionError, match="has no pod"):
             await world.backend.connect("c-none", port)
 
+    async def test_pods_of_several_namespaces_are_followed_one_by_one(self, world: World) -> None:
+        await world.backend.close()
+        first = world.options.default_namespace
+        world.options = replace(world.options, namespaces=(first, "kube-public"))
+        world.backend = world.new_backend()
+        await world.open()
+        made = world.order("sleep 0.2; exit 4")
+        await world.backend.start_container(made)
+        await world.state(made.container_id, "TERMINATED")
+        assert world.events.reports[made.container_id].exit_code == 4
+        elsewhere = world.order("true", pod=PodTerms(pool="default", namespace="kube-system"))
+        await world.backend.start_container(elsewhere)
+        await world.state(elsewhere.container_id, "TERMINATED")
+        failure = world.events.reports[elsewhere.container_id].failure
+        assert failure is not None
+        assert "does not follow the namespace kube-system" in failure.message
+        await world.restart()  # the next one finds what there is, in all of them
+        assert world.backend.pod_of(made.container_id) is not None
+
     async def test_a_container_that_is_ordered_again_runs_once(self, world: World) -> None:
         made = world.order("echo once")
         await asyncio.gather(*(world.backend.start_container(made) for _ in range(3)))

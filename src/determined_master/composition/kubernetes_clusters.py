@@ -98,6 +98,7 @@ def _options(settings: Settings, manager: Manager, facts: MasterFacts) -> Cluste
         node_prefix="" if is_first else f"{manager.name}.",
         kubeconfig_path=config.kubeconfig_path,
         default_namespace=config.default_namespace,
+        namespaces=config.namespaces,
         slot_type=_SLOT_TYPES[config.slot_type],
         cpu_per_slot=config.slot_resource_requests.cpu or 1.0,
         default_scheduler=config.default_scheduler,

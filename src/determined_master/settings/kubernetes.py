@@ -115,6 +115,13 @@ class KubernetesManager(AnyResourceManager, frozen=True, kw_only=True):
     default_namespace: Annotated[
         Label, Meta(description="Namespace of tasks whose workspace has no binding.")
     ] = "default"
+    namespaces: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Further namespaces of tasks, for an account that sees pods in these and "
+            "the default one only; empty for one that sees all."
+        ),
+    ] = ()
     namespace: Annotated[str, Meta(description="Removed: use default_namespace.")] = ""
     max_slots_per_pod: Annotated[
         int | None,
@@ -215,6 +222,9 @@ def check_kubernetes(
         missing = "port" if manager.determined_master_host else "host"
         text = "host and port must both be set, or neither"
         report.problem(f"{at}.determined_master_{missing}", text)
+    for number, name in enumerate(manager.namespaces):
+        if not is_dns_label(name):
+            report.problem(f"{at}.namespaces[{number}]", f"{name!r} is no name of a namespace")
     _check_gateway(manager.internal_task_gateway, f"{at}.internal_task_gateway", report)
     if manager.leave_kubernetes_resources:
         report.warn(f"{at}.leave_kubernetes_resources", "has no effect any more: remove it")

@@ -89,6 +89,23 @@ def test_the_rights_are_those_of_the_documents_table(tmp_path: Path) -> None:
     assert rights(render(VALUES["smallest"], tmp_path)[ROLE]) == documented()
 
 
+def test_a_master_may_see_pods_of_the_given_namespaces_only(tmp_path: Path) -> None:
+    rbac = {
+        "taskNamespaces": ["ns1", "team-b"],
+        "watchTaskNamespacesOnly": True,
+        "manageNamespaces": False,
+    }
+    objects = render({**VALUES["smallest"], "rbac": rbac}, tmp_path)
+    whole = rights(objects[ROLE])
+    assert not {"/pods", "/events", "/resourcequotas", "/limitranges"} & whole.keys()
+    assert whole["/nodes"] == {"list", "watch"}
+    text = objects["Secret", "determined-master-config-r1"]["stringData"]["master.yaml"]
+    assert YAML(typ="safe").load(text)["resource_manager"]["namespaces"] == ["ns1", "team-b"]
+    assert "needs rbac.taskNamespaces" in refusal(
+        {**VALUES["smallest"], "rbac": {"watchTaskNamespacesOnly": True}}, tmp_path
+    )
+
+
 def test_rights_on_pods_and_secrets_end_at_the_given_namespaces(tmp_path: Path) -> None:
     objects = render(VALUES["several_clusters"], tmp_path)
     whole = rights(objects[ROLE])

@@ -177,16 +177,27 @@ def test_the_nodes_are_listed_and_the_first_password_is_random(installed: Instal
     assert any(agent["enabled"] for agent in installed.listed("agent", "list"))
 
 
-def test_a_search_survives_an_upgrade_of_the_release(installed: Installation) -> None:
+def test_a_search_survives_an_upgrade_to_another_version_with_fewer_rights(
+    installed: Installation,
+) -> None:
     said = installed.det("experiment", "create", str(DIGITS / "adaptive_asha.yaml"), str(DIGITS))
     experiment = said.split()[-1]
-    installed.up("--set", f"detVersion={images.NEXT_TAG}", "--set", "clusterName=renamed")
+    narrower = (
+        "rbac.watchTaskNamespacesOnly=true",
+        f"rbac.taskNamespaces={{{installed.namespace}}}",
+    )
+    changes = (f"detVersion={images.NEXT_TAG}", "clusterName=renamed", *narrower)
+    installed.up(*(word for change in changes for word in ("--set", change)))
     installed.det("experiment", "wait", experiment)
     trials = installed.listed("experiment", "list-trials", experiment)
     assert len(trials) == 16
     assert {t["state"].removeprefix("STATE_") for t in trials} == {"COMPLETED"}
     assert {t["restarts"] for t in trials} == {0}
     assert "clusterName: renamed" in installed.det("master", "info")
+    said = installed.kubectl(
+        "logs", "-n", installed.namespace, "-l", f"app=determined-master-{RELEASE}"
+    )
+    assert "forbidden" not in said
 
 
 def test_an_upgrade_that_cannot_start_shows_why(

@@ -79,6 +79,9 @@ tls:
 type: kubernetes
 default_namespace: {{ include "determined.taskNamespace" . }}
 max_slots_per_pod: {{ .Values.maxSlotsPerPod }}
+{{- if .Values.rbac.watchTaskNamespacesOnly }}
+namespaces: {{- toYaml .Values.rbac.taskNamespaces | nindent 2 }}
+{{- end }}
 slot_type: {{ .Values.slotType }}
 {{- with .Values.slotResourceRequests.cpu }}
 slot_resource_requests: { cpu: {{ . }} }

@@ -60,6 +60,9 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
     """Of the cluster, for people."""
     default_namespace: str = "default"
+    namespaces: tuple[str, ...] = ()
+    """Further namespaces of tasks, where these and the default one are all that the account sees;
+    empty: it sees all."""
     slot_type: SlotType = "cuda"
     cpu_per_slot: float = 1.0
     """CPUs of one slot, where slots are CPUs."""
@@ -70,6 +73,13 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     """None: the nodes are those that are there."""
     own_account: str = ""
     """NAMESPACE/NAME of the master's service account, which tasks may not use; empty outside."""
+
+    def paths_of(self, kind: str) -> list[str]:
+        """Where objects of a kind are listed: everywhere, or in the namespaces of tasks."""
+        if kind == "nodes" or not self.namespaces:
+            return [f"/api/v1/{kind}"]
+        wanted = dict.fromkeys((self.default_namespace, *self.namespaces))
+        return [f"/api/v1/namespaces/{namespace}/{kind}" for namespace in wanted]
 
 
 class Times(msgspec.Struct, frozen=True, kw_only=True):

@@ -96,12 +96,14 @@ class Placeholders:
     async def _list(self) -> dict[_Key, str]:
         """Those that exist, also of an earlier leader."""
         query = {"labelSelector": f"{names.CLUSTER}={self._options.cluster_id},{DEMAND}=true"}
+        metas: list[Mapping[str, Json]] = []
         try:
-            listed = await self._api.call("GET", "/api/v1/pods", query=query)
+            for path in self._options.paths_of("pods"):
+                listed = await self._api.call("GET", path, query=query)
+                metas += [one["metadata"] for one in listed.get("items") or ()]
         except KubernetesRefused as error:
             self._tell("placeholders of an earlier master stay: %s", error)
             return {}
-        metas: list[Mapping[str, Json]] = [one["metadata"] for one in listed.get("items") or ()]
         return {
             (str(meta["namespace"]), str(meta["name"])): str(meta["annotations"][DEMAND])
             for meta in metas

@@ -25,12 +25,12 @@ from determined_master.backends.kubernetes.options import ClusterOptions, Times
 from determined_master.backends.kubernetes.placeholders import Placeholders
 from determined_master.backends.kubernetes.pod_board import PodBoard
 from determined_master.backends.kubernetes.pod_state import Observed, observe
+from determined_master.backends.kubernetes.several_watches import follow_all
 from determined_master.backends.kubernetes.upkeep import Upkeep
 from determined_master.backends.kubernetes.watch import (
     ObjectChanged,
     ObjectsListed,
     WatchLost,
-    follow,
     whole,
 )
 from determined_master.domain.pods.limit_ranges import LimitRangeBoard
@@ -126,14 +126,12 @@ class Presence:
         pods_only = {"fieldSelector": "involvedObject.kind=Pod"}
         async with asyncio.TaskGroup() as group:
             for work in (
-                lambda: self._follow("nodes", "/api/v1/nodes", {}, self._on_nodes),
-                lambda: self._follow("pods", "/api/v1/pods", selector, self._on_pods),
+                lambda: self._follow("nodes", "nodes", {}, self._on_nodes),
+                lambda: self._follow("pods", "pods", selector, self._on_pods),
                 lambda: self._follow_rules("resourcequotas"),
                 lambda: self._follow_rules("limitranges"),
-                lambda: self._follow("events", "/api/v1/events", pods_only, self._notes.take),
-                lambda: self._follow(
-                    "foreign pods", "/api/v1/pods", others, self._on_foreign, usage_of
-                ),
+                lambda: self._follow("events", "events", pods_only, self._notes.take),
+                lambda: self._follow("foreign pods", "pods", others, self._on_foreign, usage_of),
                 lambda: self._every(TICK_S, self._tick),
                 lambda: self._every(UPKEEP_S, self._upkeep.run),
                 lambda: self._every(TICK_S, self._placeholders.reconcile),
@@ -143,12 +141,12 @@ class Presence:
     async def _follow(
         self,
         what: str,
-        path: str,
+        kind: str,
         query: Mapping[str, str],
         take: Callable[[ObjectsListed | ObjectChanged], Awaitable[None]],
         keep: Callable[[Json], Any] = whole,
     ) -> None:
-        seen = follow(self._api, path, query, self._times, keep)
+        seen = follow_all(self._api, self._options.paths_of(kind), query, self._times, keep)
         async with contextlib.aclosing(seen) as changes:
             async for change in changes:
                 if isinstance(change, WatchLost):
@@ -301,7 +299,7 @@ class Presence:
             else:
                 board.put(change.item)
 
-        await self._follow(kind, f"/api/v1/{kind}", {}, take)
+        await self._follow(kind, kind, {}, take)
 
 
 async def _forever(work: Callable[[], Awaitable[None]], times: Times) -> None:

@@ -69,6 +69,11 @@ def build(order: StartOrder, options: ClusterOptions, extras: Extras) -> Objects
     _check_spec(spec)
     name = names.object_name(options.cluster_id, spec.description, order.container_id)
     namespace = terms.namespace or options.default_namespace
+    if options.namespaces and namespace not in (options.default_namespace, *options.namespaces):
+        raise ValueError(
+            f"the master does not follow the namespace {namespace}: add it to "
+            "resource_manager.namespaces, or bind the workspace to another one"
+        )
     own = split_user_pod(terms.pod_spec)
     _check_own(own, namespace, options)
     variables = environment(order, options)
