@@ -22,6 +22,7 @@ from determined_master.backends.kubernetes.client import MERGE_PATCH, Kubernetes
 from determined_master.backends.kubernetes.log.event_lines import line_of
 from determined_master.backends.kubernetes.options import Autoscaling, ClusterOptions, Times
 from determined_master.domain.errors import DetError, Unavailable
+from determined_master.domain.machines.agent_switches import Switches
 from determined_master.entropy import new_uuid
 from determined_master.ports import NodeRequest, NotConnected, PodTerms, StartOrder
 
@@ -191,6 +192,36 @@ class KubernetesContract:
             writer.close()
         with pytest.raises(ConnectionError, match="has no pod"):
             await world.backend.connect("c-none", port)
+
+    async def test_a_disabled_node_has_a_label_until_it_is_enabled(self, world: World) -> None:
+        key = f"determined.ai/cluster-id-{world.options.cluster_id}"
+        node = next(a.id for a in world.backend.agents() if a.is_connected)
+
+        async def value() -> str | None:
+            found = await world.api.call("GET", f"/api/v1/nodes/{node}")
+            return (found["metadata"].get("labels") or {}).get(key)
+
+        async def becomes(wanted: str | None) -> None:
+            async with asyncio.timeout(world.limit_s):
+                while await value() != wanted:  # noqa: ASYNC110
+                    await asyncio.sleep(0.05)
+
+        def is_draining() -> bool:
+            return next(a.is_draining for a in world.backend.agents() if a.id == node)
+
+        world.backend.set_switches({node: Switches(is_enabled=False)})
+        await becomes("no-execute")
+        world.backend.set_switches({node: Switches(is_draining=True)})
+        await becomes("no-schedule")
+        world.backend.set_switches({})
+        await becomes(None)
+        await world.until(lambda: not is_draining(), "the end of the drain")
+        # A script that sets the label itself keeps work away, until an enabling removes it.
+        body = {"metadata": {"labels": {key: "no-schedule"}}}
+        await world.api.call("PATCH", f"/api/v1/nodes/{node}", body=body, content_type=MERGE_PATCH)
+        await world.until(is_draining, "the drain")
+        world.backend.set_switches({node: Switches()})
+        await becomes(None)
 
     async def test_pods_of_several_namespaces_are_followed_one_by_one(self, world: World) -> None:
         await world.backend.close()

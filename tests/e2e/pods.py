@@ -138,6 +138,10 @@ class RealPods:
         items: list[Json] = found["items"]
         return items
 
+    def create(self, pod: Json) -> None:
+        """Create a pod of no task."""
+        self._call("POST", f"/api/v1/namespaces/{self.namespace}/pods", body=pod)
+
     def delete(self, pod: Json) -> None:
         _in_its_own_loop(_deleted(KUBECONFIG, pod))
 
@@ -181,7 +185,7 @@ def pods_in_memory(root: Path) -> Iterator[Pods]:
 
 
 @contextmanager
-def real_pods() -> Iterator[Pods]:
+def real_pods() -> Iterator[RealPods]:
     """The real cluster."""
     shared = Path(tempfile.mkdtemp(prefix="det-e2e-", dir=SHARED))
     made = RealPods(shared)

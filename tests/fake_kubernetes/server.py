@@ -311,6 +311,8 @@ def _merge(item: Json, patch: Json) -> None:
     for key, value in patch.items():
         if isinstance(value, dict) and isinstance(item.get(key), dict):
             _merge(item[key], value)
+        elif value is None:
+            item.pop(key, None)
         else:
             item[key] = value
 
@@ -320,7 +322,7 @@ async def _send(response: web.StreamResponse, change: Json) -> None:
 
 
 def _status(code: int, reason: str, message: str, cause: str = "") -> web.Response:
-    body = {"kind": "Status", "status": "Failure", "reason": reason, "message": message}
+    body: Json = {"kind": "Status", "status": "Failure", "reason": reason, "message": message}
     if cause:
         body["details"] = {"causes": [{"reason": cause}]}
     return web.json_response({**body, "code": code}, status=code)

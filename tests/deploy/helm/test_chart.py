@@ -98,7 +98,7 @@ def test_a_master_may_see_pods_of_the_given_namespaces_only(tmp_path: Path) -> N
     objects = render({**VALUES["smallest"], "rbac": rbac}, tmp_path)
     whole = rights(objects[ROLE])
     assert not {"/pods", "/events", "/resourcequotas", "/limitranges"} & whole.keys()
-    assert whole["/nodes"] == {"list", "watch"}
+    assert whole["/nodes"] == {"list", "watch", "patch"}
     text = objects["Secret", "determined-master-config-r1"]["stringData"]["master.yaml"]
     assert YAML(typ="safe").load(text)["resource_manager"]["namespaces"] == ["ns1", "team-b"]
     assert "needs rbac.taskNamespaces" in refusal(

@@ -28,6 +28,7 @@ from determined_master.backends.kubernetes.manifest.objects import Json, Objects
 from determined_master.backends.kubernetes.manifest.pod import Extras
 from determined_master.backends.kubernetes.namespaces import NamespaceCalls
 from determined_master.backends.kubernetes.node_board import NodeBoard
+from determined_master.backends.kubernetes.node_labels import NodeLabels
 from determined_master.backends.kubernetes.options import ClusterOptions, Times
 from determined_master.backends.kubernetes.placeholders import Placeholders
 from determined_master.backends.kubernetes.pod_board import PodBoard
@@ -89,13 +90,21 @@ class KubernetesBackend(NamespaceCalls):
         self._quotas, self._ranges = QuotaBoard(), LimitRangeBoard()
         self._pods = PodBoard(options, self._api, events, self._times)
         self._classes = PriorityClasses(self._api, options.cluster_id)
+        self._labels = NodeLabels(options, self._api, self._nodes.labels)
         self._placeholders = Placeholders(options, self._api)
         self._forward = PortForward(self._api)
         self._presence = Presence(
             options,
             self._api,
             events,
-            Boards(self._nodes, self._pods, self._quotas, self._ranges, self._placeholders),
+            Boards(
+                self._nodes,
+                self._pods,
+                self._quotas,
+                self._ranges,
+                self._placeholders,
+                self._labels,
+            ),
             Upkeep(
                 f"Kubernetes cluster {options.name!r}"
                 if options.name
@@ -184,6 +193,7 @@ class KubernetesBackend(NamespaceCalls):
     def set_switches(self, switches: Mapping[str, Switches]) -> None:
         """Slots disabled from now on, by node; on all other nodes all are enabled."""
         self._nodes.set_switches(switches)
+        self._labels.set_switches(switches)
 
     async def start_container(self, order: StartOrder) -> None:
         """Create a container's pod and its Secrets, once even if it is ordered repeatedly.

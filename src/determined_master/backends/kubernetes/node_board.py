@@ -122,6 +122,10 @@ class NodeBoard:
         """The nodes that serve a pool; the same objects where nothing has changed."""
         return list(self._snapshots.values())
 
+    def labels(self) -> dict[str, Json]:
+        """The labels of all nodes, by name."""
+        return {name: raw["metadata"].get("labels") or {} for name, raw in self._raw.items()}
+
     def loads(self) -> ClusterLoads:
         """All nodes as Kubernetes' scheduler sees them, but for this master's pods.
 

@@ -67,9 +67,15 @@ def view(node: Json, system_cpu: Decimal, options: ClusterOptions) -> NodeView:
         address=_address(status),
         version=str((status.get("nodeInfo") or {}).get("kubeletVersion") or ""),
         is_ready=_is_ready(status),
-        is_cordoned=bool((node.get("spec") or {}).get("unschedulable")),
+        is_cordoned=bool((node.get("spec") or {}).get("unschedulable"))
+        or disabling_label(options.cluster_id) in (meta.get("labels") or {}),
         created_at=str(meta.get("creationTimestamp") or ""),
     )
+
+
+def disabling_label(cluster_id: str) -> str:
+    """The label of a node on which a master starts nothing."""
+    return f"determined.ai/cluster-id-{cluster_id}"
 
 
 def slots_of(node: Json, system_cpu: Decimal, options: ClusterOptions) -> int:

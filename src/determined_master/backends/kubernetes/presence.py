@@ -21,6 +21,7 @@ from determined_master.backends.kubernetes.client import (
 from determined_master.backends.kubernetes.foreign_pods import usage_of
 from determined_master.backends.kubernetes.log.pod_events import PodEventNotes
 from determined_master.backends.kubernetes.node_board import NodeBoard
+from determined_master.backends.kubernetes.node_labels import NodeLabels
 from determined_master.backends.kubernetes.options import ClusterOptions, Times
 from determined_master.backends.kubernetes.placeholders import Placeholders
 from determined_master.backends.kubernetes.pod_board import PodBoard
@@ -54,6 +55,7 @@ class Boards:
     quotas: QuotaBoard
     ranges: LimitRangeBoard
     placeholders: Placeholders
+    labels: NodeLabels
 
 
 class Presence:
@@ -74,6 +76,7 @@ class Presence:
         self._events = events
         self._upkeep = upkeep
         self._placeholders = boards.placeholders
+        self._labels = boards.labels
         self._nodes = boards.nodes
         self._pods = boards.pods
         self._rules: Mapping[str, QuotaBoard | LimitRangeBoard] = {
@@ -135,6 +138,7 @@ class Presence:
                 lambda: self._every(TICK_S, self._tick),
                 lambda: self._every(UPKEEP_S, self._upkeep.run),
                 lambda: self._every(TICK_S, self._placeholders.reconcile),
+                lambda: self._every(TICK_S, self._labels.reconcile),
             ):
                 group.create_task(_forever(work, self._times))
 
