@@ -46,7 +46,7 @@ class NodeLabels:
         self._is_forbidden = False
 
     def set_switches(self, switches: Mapping[str, Switches]) -> None:
-        """What is disabled from now on, by agent; all others are enabled."""
+        """Disabled agents from now on; all others are enabled."""
         self._enabled |= {id for id in self._switches if id not in switches}
         self._enabled |= {id for id, own in switches.items() if _value(own) is None}
         self._switches = dict(switches)
