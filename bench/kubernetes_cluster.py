@@ -74,7 +74,10 @@ def pods_of_a_bed() -> Iterator[PodsOfABed]:
 
         def prepare(made: Cluster) -> None:
             made.host = pods.host
-            made.settings = with_pools(pods.settings(made.port))
+            settings = pods.settings(made.port)
+            # A slot is also the limit of its pod: with less, a task would start more slowly.
+            settings["resource_manager"]["slot_resource_requests"] = {"cpu": 1}
+            made.settings = with_pools(settings)
 
         with running(agents=0, prepare=prepare) as cluster:
             until(cluster.connected, LIMIT_S, "nodes")

@@ -106,6 +106,7 @@ FIGURES = (
         needs="nothing",
         full=Load(runs=1, count=7),
         smoke=Load(runs=1, count=2),
+        in_smoke=False,
     ),
     Figure(
         name="k8s_20",
@@ -115,6 +116,7 @@ FIGURES = (
         needs="nothing",
         full=Load(runs=1, count=20),
         smoke=Load(runs=1, count=4),
+        in_smoke=False,
     ),
     Figure(
         name="k8s_grid",
@@ -124,5 +126,6 @@ FIGURES = (
         needs="nothing",
         full=Load(runs=1, count=GRID_TRIALS),
         smoke=Load(runs=1, count=4),
+        in_smoke=False,
     ),
 )
