@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -61,6 +61,11 @@ class Cluster:
         self.loads = loads
         self.most_placeholders = 3
         self.asked: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
+        self.placeholders: set[str] = set()
+        """Allocations that have some."""
+
+    def asked_since(self, allocation_id: str) -> datetime | None:
+        return clock.now() if allocation_id in self.placeholders else None
 
     def request_nodes(self, pool: str, requests: tuple[NodeRequest, ...]) -> None:
         self.asked[pool] = [(r.allocation_id, r.slots) for r in requests]
@@ -199,3 +204,19 @@ async def test_defaults_of_a_namespace_count_for_nodes() -> None:
     pool = loop_of(held, read, lambda: replace(loads(a={}), defaults={"lab": most}), engine)
     await pool.tick()
     assert placed(engine) == {"w.2": ["a"]}
+
+
+async def test_the_placeholder_of_a_task_does_not_keep_it_from_starting_by_a_quota() -> None:
+    used = {"pods": Decimal(1), "secrets": Decimal(0)}
+    few = QuotaFacts(namespace="lab", name="few", hard={"pods": Decimal(1)}, used=used)
+    given = replace(loads(a={}), quotas={"lab": (few,)})
+    held = live(asks("w.1"), asks("w.2", "other"))
+    read = Specs()
+    read.namespace = "lab"
+    cluster, engine = Cluster(lambda: given), Engine()
+    cluster.placeholders.add("w.1")
+    await loop_of(held, read, lambda: given, engine, cluster).tick()
+    assert placed(engine) == {"w.1": ["a"]}
+    full, engine = Cluster(lambda: given), Engine()
+    await loop_of(held, read, lambda: given, engine, full).tick()
+    assert placed(engine) == {}, "the pod of somebody else uses the quota up"

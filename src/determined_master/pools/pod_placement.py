@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from determined_master import clock
 from determined_master.domain.pods.limit_ranges import NO_DEFAULTS
 from determined_master.domain.pods.quantities import Amounts, total
+from determined_master.domain.pods.quotas import freed_by_placeholders
 from determined_master.domain.schedule.kubernetes import unmet_demand
 from determined_master.domain.schedule.pods import (
     PodPlanner,
@@ -123,14 +124,21 @@ class PodPlacement:
         )
 
     def _planned(self, loads: ClusterLoads, most: int | None) -> dict[str, Amounts]:
-        """The use of quotas by pods that the quotas may not count yet, by namespace."""
+        """The use of quotas by pods that the quotas may not count yet, by namespace.
+
+        Less that of placeholders: they leave when their task starts.
+        """
         parts: dict[str, list[Amounts]] = {}
-        if loads.quotas:
-            for allocation in self._live.values():
-                if allocation.state == "ASSIGNED" and _is_new(allocation):
-                    made = self._pods_of(allocation, loads, most)
-                    if made is not None:
-                        parts.setdefault(made.namespace, []).append(made.uses)
+        if not loads.quotas:
+            return {}
+        for allocation in self._live.values():
+            is_new = allocation.state == "ASSIGNED" and _is_new(allocation)
+            if not is_new and self._cluster.asked_since(allocation.id) is None:
+                continue
+            made = self._pods_of(allocation, loads, most)
+            if made is not None:
+                uses = made.uses if is_new else freed_by_placeholders(made.uses)
+                parts.setdefault(made.namespace, []).append(uses)
         return {namespace: total(uses) for namespace, uses in parts.items()}
 
     def _used(self, loads: ClusterLoads) -> Callable[[], dict[str, Amounts]]:

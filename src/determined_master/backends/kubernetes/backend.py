@@ -219,6 +219,7 @@ class KubernetesBackend(NamespaceCalls):
         except KubernetesUnreachable as error:
             raise NotConnected(f"Kubernetes: {error}") from error
         try:
+            await self._placeholders.release(order.allocation_id)
             await self._create_all(order.container_id, parts)
         except KubernetesUnreachable as error:
             raise NotConnected(f"Kubernetes: {error}") from error

@@ -30,6 +30,8 @@ from determined_master.ports import NodeRequest
 
 log = logging.getLogger(__name__)
 
+REFUSED_S = 60.0
+"""A placeholder that was not admitted, for its namespace's rules, is tried again after so long."""
 _CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 _Key = tuple[str, str]
 """Namespace and name."""
@@ -48,6 +50,9 @@ class Placeholders:
         self._existing: dict[_Key, str] | None = None
         """Placeholders by allocation; None before they were listed."""
         self._told: set[str] = set()
+        self._refused: dict[_Key, float] = {}
+        """Placeholders that the API server did not admit: until when they are not made again, by
+        the monotonic clock."""
 
     def request(self, pool: str, requests: tuple[NodeRequest, ...]) -> None:
         """From now on, tasks of this pool wait for nodes as these do, and no others."""
@@ -57,11 +62,22 @@ class Placeholders:
         """When nodes were asked for; None when they are not."""
         return self._since.get(allocation_id)
 
+    async def release(self, allocation_id: str) -> None:
+        """Remove the placeholders of a task whose pods are made now.
+
+        They count in the quota of its namespace. Raises Unreachable.
+        """
+        existing = self._existing or {}
+        for key in [key for key, owner in existing.items() if owner == allocation_id]:
+            await self._delete(key)
+            existing.pop(key, None)
+
     def forget(self) -> None:
         """List them again: another master may have led."""
         self._existing = None
         self._requests.clear()
         self._since.clear()
+        self._refused.clear()
 
     async def reconcile(self) -> None:
         """Make missing placeholders, and remove those that nothing waits for.
@@ -76,10 +92,16 @@ class Placeholders:
         wanted = dict(self._wanted())
         for key in [key for key in self._existing if key not in wanted]:
             await self._delete(key)
-            del self._existing[key]
+            self._existing.pop(key, None)
+        now_s = clock.monotonic_s()
+        self._refused = {key: until for key, until in self._refused.items() if until > now_s}
         for key, (allocation_id, pod) in wanted.items():
-            if key not in self._existing and await self._create(pod):
+            if key in self._existing or key in self._refused:
+                continue
+            if await self._create(pod):
                 self._existing[key] = allocation_id
+            else:
+                self._refused[key] = now_s + REFUSED_S
         asked = set(self._existing.values())
         self._since = {
             allocation_id: self._since.get(allocation_id) or clock.now() for allocation_id in asked

@@ -35,20 +35,26 @@ async def follow_all(
         async with contextlib.aclosing(follow(api, paths[0], query, times, keep)) as only:
             async for change in only:
                 yield change
-    union, changes = _Union(paths), asyncio.Queue[tuple[str, _Change]]()
+    union, changes = _Union(paths), asyncio.Queue[tuple[str, _Change] | Exception]()
 
     async def collect(path: str) -> None:
         def with_uid(item: Json) -> tuple[str, Any]:
             return str(item["metadata"]["uid"]), keep(item)
 
-        async with contextlib.aclosing(follow(api, path, query, times, with_uid)) as found:
-            async for change in found:
-                await changes.put((path, change))
+        try:
+            async with contextlib.aclosing(follow(api, path, query, times, with_uid)) as found:
+                async for change in found:
+                    await changes.put((path, change))
+        except Exception as error:  # the caller's, as it would be of one path
+            await changes.put(error)
 
     tasks = [asyncio.create_task(collect(path)) for path in paths]
     try:
         while True:
-            told = union.take(*await changes.get())
+            found = await changes.get()
+            if isinstance(found, Exception):
+                raise found
+            told = union.take(*found)
             if told is not None:
                 yield told
     finally:

@@ -69,6 +69,15 @@ def quota_uses(requests: Amounts, limits: Amounts, pods: int) -> dict[str, Decim
     return found
 
 
+def freed_by_placeholders(uses: Amounts) -> dict[str, Decimal]:
+    """The change of a quota's use when the placeholders of a task go; they have no Secrets.
+
+    Args:
+        uses: of the pods of the task.
+    """
+    return {name: -amount for name, amount in uses.items() if "secrets" not in name}
+
+
 def exceeded(quotas: Sequence[QuotaFacts], uses: Amounts, more: Amounts | None = None) -> str:
     """The first quota that does not admit further pods, for people; empty when all do.
 

@@ -29,6 +29,14 @@ _PLACING = (
     "runtimeClassName",
 )
 """Fields of a pod that choose its nodes."""
+_UNPRIVILEGED = {
+    "runAsNonRoot": True,
+    "runAsUser": 65535,
+    "allowPrivilegeEscalation": False,
+    "capabilities": {"drop": ["ALL"]},
+    "seccompProfile": {"type": "RuntimeDefault"},
+}
+"""As the strictest of Kubernetes' Pod Security Standards asks for it."""
 MAY_GO = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "true"}
 MUST_STAY = {
     "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
@@ -58,7 +66,7 @@ def placeholder(request: NodeRequest, number: int, slots: int, options: ClusterO
             "image": scaling.image,
             "imagePullPolicy": "IfNotPresent",
             "resources": resources,
-            "securityContext": {"allowPrivilegeEscalation": False},
+            "securityContext": _UNPRIVILEGED,
         }
         for n, resources in enumerate(asked)
     ]
