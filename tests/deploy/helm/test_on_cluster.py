@@ -204,7 +204,8 @@ def test_an_upgrade_that_cannot_start_shows_why(
     installed: Installation,
 ) -> None:
     values = ("--values", str(installed.values), "--set", "detVersion=nowhere")
-    failed = installed.deploy("up", *values, "--timeout", "60")
+    # The old master's pod must be gone before the new one comes, and old kubelets take a minute.
+    failed = installed.deploy("up", *values, "--timeout", "150")
     assert failed.returncode == 1
     told = failed.stdout + failed.stderr
     assert "ErrImageNeverPull" in told
