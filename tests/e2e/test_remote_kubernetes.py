@@ -94,9 +94,8 @@ def test_a_task_that_fits_nowhere_gets_a_node(cluster: Cluster, pods: Pods) -> N
     }
     experiment = cluster.submit(config, {"t.py": scripts.LEDGER})
     until(lambda: asks_for_a_node(pods), pods.limit_s, "a pod that fits nowhere")
-    placeholders = pods.all()
-    assert all(is_placeholder(pod) for pod in placeholders), "some of its pods were started"
-    assert len(placeholders) == wanted // 4
+    until(lambda: len(pods.all()) == wanted // 4, pods.limit_s, "a placeholder for each pod")
+    assert all(map(is_placeholder, pods.all())), "some of its pods were started"
     why = cluster.get(f"/api/v1/job-queues/{experiment}/why")
     assert "the cluster was asked for nodes for it at" in json.dumps(why)
     with pods.add_node("grown"):
