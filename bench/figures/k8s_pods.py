@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.e2e.cluster_api import until
@@ -97,35 +98,28 @@ def _trials(bed: PodsOfABed, script: str, count: int, slots: int, at_once: int =
     return took_s
 
 
+def _figure(
+    name: str,
+    over: str,
+    target: float,
+    measure: Callable[[Load], Measured],
+    counts: tuple[int, int],
+) -> Figure:
+    """A ratio; `counts` are of the full and of the small load."""
+    return Figure(
+        name=name,
+        limits=[Limit(over, "x", target, "at_most")],
+        measure=None,
+        measure_alone=measure,
+        needs="nothing",
+        full=Load(runs=1, count=counts[0]),
+        smoke=Load(runs=1, count=counts[1]),
+        in_smoke=False,
+    )
+
+
 FIGURES = (
-    Figure(
-        name="k8s_start",
-        limits=[Limit("over a bare pod", "x", 1.25, "at_most")],
-        measure=None,
-        measure_alone=measure_start,
-        needs="nothing",
-        full=Load(runs=1, count=7),
-        smoke=Load(runs=1, count=2),
-        in_smoke=False,
-    ),
-    Figure(
-        name="k8s_20",
-        limits=[Limit("over bare pods", "x", 1.2, "at_most")],
-        measure=None,
-        measure_alone=measure_20,
-        needs="nothing",
-        full=Load(runs=1, count=20),
-        smoke=Load(runs=1, count=4),
-        in_smoke=False,
-    ),
-    Figure(
-        name="k8s_grid",
-        limits=[Limit("over the ideal", "x", 4.0, "at_most")],
-        measure=None,
-        measure_alone=measure_grid,
-        needs="nothing",
-        full=Load(runs=1, count=GRID_TRIALS),
-        smoke=Load(runs=1, count=4),
-        in_smoke=False,
-    ),
+    _figure("k8s_start", "over a bare pod", 1.25, measure_start, (7, 2)),
+    _figure("k8s_20", "over bare pods", 1.2, measure_20, (20, 4)),
+    _figure("k8s_grid", "over the ideal", 4.0, measure_grid, (GRID_TRIALS, 4)),
 )

@@ -196,6 +196,11 @@ def real_pods() -> Iterator[RealPods]:
         shutil.rmtree(shared, ignore_errors=True)
 
 
+def pods_of(kind: str, root: Path) -> AbstractContextManager[Pods]:
+    """A cluster by the name of its kind: `real`, or any other for ours below `root`."""
+    return real_pods() if kind == "real" else pods_in_memory(root)
+
+
 def _manager(kubeconfig: str, host: str, port: int, cpu: float) -> Json:
     return {
         "type": "kubernetes",

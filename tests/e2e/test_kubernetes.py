@@ -22,8 +22,7 @@ from tests.e2e.pods import (
     SHARED,
     WHY_NOT,
     Pods,
-    pods_in_memory,
-    real_pods,
+    pods_of,
     with_pools,
 )
 
@@ -35,9 +34,7 @@ REAL = pytest.mark.skipif(not (KUBECONFIG and SHARED), reason=WHY_NOT)
 def pods(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Pods]:
-    is_real = request.param == "real"
-    given = real_pods() if is_real else pods_in_memory(tmp_path_factory.mktemp("kubernetes"))
-    with given as made:
+    with pods_of(request.param, tmp_path_factory.mktemp("kubernetes")) as made:
         yield made
 
 

@@ -20,8 +20,7 @@ from tests.e2e.pods import (
     SHARED,
     WHY_NOT,
     Pods,
-    pods_in_memory,
-    real_pods,
+    pods_of,
     with_pools,
 )
 from tests.free_ports import free_port
@@ -38,9 +37,7 @@ REAL = pytest.mark.skipif(
 def pods(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Pods]:
-    is_real = request.param == "real"
-    given = real_pods() if is_real else pods_in_memory(tmp_path_factory.mktemp("kubernetes"))
-    with given as made:
+    with pods_of(request.param, tmp_path_factory.mktemp("kubernetes")) as made:
         yield made
 
 
@@ -59,6 +56,19 @@ def cluster(pods: Pods) -> Iterator[Cluster]:
     with running(agents=0, prepare=prepare) as made:
         until(made.connected, pods.limit_s, "nodes")
         yield made
+
+
+def config(pods: Pods, **more: Any) -> dict[str, Any]:
+    """Of an experiment of one trial."""
+    return {
+        "name": "remote",
+        "entrypoint": "python3 t.py",
+        "searcher": {"name": "single", "metric": "loss"},
+        "hyperparameters": {},
+        "checkpoint_storage": {"type": "directory", "container_path": str(pods.shared / "c")},
+        **more,
+        "environment": {"image": pods.image, **more.get("environment", {})},
+    }
 
 
 def is_placeholder(pod: dict[str, Any]) -> bool:
@@ -80,19 +90,12 @@ def asks_for_a_node(pods: Pods) -> list[dict[str, Any]]:
 
 
 def test_a_task_that_fits_nowhere_gets_a_node(cluster: Cluster, pods: Pods) -> None:
-    """What an autoscaler does is done by the test: one more node for pods that fit nowhere."""
+    """The test acts as the autoscaler: it adds a node for pods that fit nowhere."""
     free = sum(len(agent["slots"]) for agent in cluster.get("/api/v1/agents")["agents"])
     wanted = free + 4 - free % 4
-    config = {
-        "name": "grows",
-        "entrypoint": "python3 t.py",
-        "searcher": {"name": "single", "metric": "loss"},
-        "hyperparameters": {},
-        "resources": {"slots_per_trial": wanted},
-        "environment": {"image": pods.image},
-        "checkpoint_storage": {"type": "directory", "container_path": str(pods.shared / "c")},
-    }
-    experiment = cluster.submit(config, {"t.py": scripts.LEDGER})
+    experiment = cluster.submit(
+        config(pods, resources={"slots_per_trial": wanted}), {"t.py": scripts.LEDGER}
+    )
     until(lambda: asks_for_a_node(pods), pods.limit_s, "a pod that fits nowhere")
     until(lambda: len(pods.all()) == wanted // 4, pods.limit_s, "a placeholder for each pod")
     assert all(map(is_placeholder, pods.all())), "some of its pods were started"
@@ -117,16 +120,9 @@ def test_a_task_that_fits_nowhere_gets_a_node(cluster: Cluster, pods: Pods) -> N
 def test_nodes_are_not_asked_for_any_more_when_the_task_is_killed(
     cluster: Cluster, pods: Pods
 ) -> None:
-    config = {
-        "name": "gives up",
-        "entrypoint": "python3 t.py",
-        "searcher": {"name": "single", "metric": "loss"},
-        "hyperparameters": {},
-        "resources": {"slots_per_trial": 80},
-        "environment": {"image": pods.image},
-        "checkpoint_storage": {"type": "directory", "container_path": str(pods.shared / "c")},
-    }
-    experiment = cluster.submit(config, {"t.py": scripts.LEDGER})
+    experiment = cluster.submit(
+        config(pods, resources={"slots_per_trial": 80}), {"t.py": scripts.LEDGER}
+    )
     until(lambda: len(pods.all()) == 20, pods.limit_s, "a placeholder for each pod")
     cluster.post(f"/api/v1/experiments/{experiment}/kill")
     until(lambda: not pods.all(), pods.limit_s, "the withdrawal")
@@ -145,19 +141,12 @@ http.server.HTTPServer(("0.0.0.0", int(os.environ["PAGES_PORT"])), Pages).serve_
 
 def test_a_page_of_a_task_is_got_through_the_api_server(cluster: Cluster, pods: Pods) -> None:
     port = free_port()
-    config = {
-        "name": "serves",
-        "entrypoint": "python3 t.py",
-        "searcher": {"name": "single", "metric": "loss"},
-        "hyperparameters": {},
-        "environment": {
-            "image": pods.image,
-            "proxy_ports": [{"proxy_port": port}],
-            "environment_variables": [f"PAGES_PORT={port}"],
-        },
-        "checkpoint_storage": {"type": "directory", "container_path": str(pods.shared / "c")},
+    environment = {
+        "proxy_ports": [{"proxy_port": port}],
+        "environment_variables": [f"PAGES_PORT={port}"],
     }
-    experiment = cluster.submit(config, {"t.py": SERVES_A_PAGE})
+    wanted = config(pods, environment=environment)
+    experiment = cluster.submit(wanted, {"t.py": SERVES_A_PAGE})
     [trial] = until(lambda: cluster.trials(experiment), what="the trial")
 
     def page() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import ssl
 from pathlib import Path
 
 import asyncpg
@@ -88,7 +89,8 @@ class Unreachable(DatabaseError):
             "PostgreSQL runs there, and that db.host, db.port, db.user, db.password, db.name and "
             "db.ssl_mode are right"
         )
-        self.may_start = isinstance(error, OSError | asyncpg.CannotConnectNowError)
+        is_absent = isinstance(error, OSError) and not isinstance(error, ssl.SSLError)
+        self.may_start = is_absent or isinstance(error, asyncpg.CannotConnectNowError)
         """Whether a server may answer there soon: this one is not there, or starts."""
 
 

@@ -9,8 +9,13 @@ from tests.backends.kubernetes.objects import options
 
 from determined_master import clock
 from determined_master.backends.kubernetes.client import KubernetesRefused
+from determined_master.backends.kubernetes.manifest.placeholder import DEMAND
 from determined_master.backends.kubernetes.options import Autoscaling
-from determined_master.backends.kubernetes.placeholders import REFUSED_S, Placeholders
+from determined_master.backends.kubernetes.placeholders import (
+    LISTED_AGAIN_S,
+    REFUSED_S,
+    Placeholders,
+)
 from determined_master.ports import NodeRequest
 
 REQUEST = NodeRequest(allocation_id="7.x.1", slots=(1, 1))
@@ -22,12 +27,13 @@ class Api:
     def __init__(self) -> None:
         self.calls: list[str] = []
         self.refusal: KubernetesRefused | None = None
+        self.items: list[dict[str, Any]] = []
 
     async def call(self, method: str, path: str, **more: Any) -> dict[str, Any]:
         self.calls.append(method)
         if method == "POST" and self.refusal is not None:
             raise self.refusal
-        return {"items": []}
+        return {"items": self.items}
 
 
 @pytest.fixture
@@ -56,6 +62,20 @@ async def test_a_refused_placeholder_is_made_again_after_a_minute(
     await placeholders.reconcile()
     assert api.calls.count("POST") == 4
     assert placeholders.asked_since("7.x.1") is not None
+
+
+async def test_one_that_others_have_removed_or_ended_is_made_again(
+    api: Api, placeholders: Placeholders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await placeholders.reconcile()
+    await placeholders.reconcile()
+    assert api.calls == ["GET", "POST", "POST"]
+    now_s = clock.monotonic_s()
+    monkeypatch.setattr(clock, "monotonic_s", lambda: now_s + LISTED_AGAIN_S + 1)
+    meta = {"namespace": "default", "name": "old", "annotations": {DEMAND: "7.x.1"}}
+    api.items = [{"metadata": meta, "status": {"phase": "Failed"}}]
+    await placeholders.reconcile()
+    assert api.calls[3:] == ["GET", "DELETE", "POST", "POST"]
 
 
 async def test_the_placeholders_of_a_task_go_before_its_pods_come(

@@ -1,4 +1,4 @@
-"""`det deploy kubernetes` with a program that stands for Helm: what it is asked, what is told.
+"""`det deploy kubernetes` with a program that stands for Helm: its arguments and the messages.
 
 `tests/deploy/helm/test_on_cluster.py` runs the same commands with Helm on a real cluster.
 """

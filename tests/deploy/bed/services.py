@@ -55,7 +55,7 @@ def routed(kubectl: Kubectl, namespace: str, addresses: Mapping[str, str]) -> It
     _iptables("-N", _CHAIN)
     for chain in ("PREROUTING", "OUTPUT"):
         _iptables("-I", chain, "-j", _CHAIN)
-    # What no pod is ready for is refused, as kube-proxy does it.
+    # As kube-proxy does, refuse connections to a Service without a ready pod.
     refused = [
         (chain, "-d", address, "-j", "REJECT")
         for address in addresses.values()

@@ -101,9 +101,9 @@ def test_a_master_may_see_pods_of_the_given_namespaces_only(tmp_path: Path) -> N
     assert whole["/nodes"] == {"list", "watch", "patch"}
     text = objects["Secret", "determined-master-config-r1"]["stringData"]["master.yaml"]
     assert YAML(typ="safe").load(text)["resource_manager"]["namespaces"] == ["ns1", "team-b"]
-    assert "needs rbac.taskNamespaces" in refusal(
-        {**VALUES["smallest"], "rbac": {"watchTaskNamespacesOnly": True}}, tmp_path
-    )
+    rbac = {**rbac, "taskNamespaces": ["team-b"]}
+    said = refusal({**VALUES["smallest"], "rbac": rbac}, tmp_path)
+    assert "rbac.taskNamespaces must have ns1" in said
 
 
 def test_rights_on_pods_and_secrets_end_at_the_given_namespaces(tmp_path: Path) -> None:

@@ -22,8 +22,8 @@
 {{- if and (or $v.determinedMasterPort $v.determinedMasterScheme) (not $v.determinedMasterHost) -}}
 {{- fail "determinedMasterPort and determinedMasterScheme need determinedMasterHost: set it, or remove them" -}}
 {{- end -}}
-{{- if and $v.rbac.watchTaskNamespacesOnly (not $v.rbac.taskNamespaces) -}}
-{{- fail "rbac.watchTaskNamespacesOnly needs rbac.taskNamespaces: the namespaces of tasks, with the default one" -}}
+{{- if and $v.rbac.watchTaskNamespacesOnly (not (has (include "determined.taskNamespace" .) $v.rbac.taskNamespaces)) -}}
+{{- fail (printf "rbac.watchTaskNamespacesOnly: rbac.taskNamespaces must have %s, the default namespace of tasks" (include "determined.taskNamespace" .)) -}}
 {{- end -}}
 {{- if and $v.ingress.enabled $v.openshiftRoute.enabled -}}
 {{- fail "ingress.enabled and openshiftRoute.enabled must not both be true: choose one" -}}

@@ -46,8 +46,12 @@ class NodeLabels:
         self._is_forbidden = False
 
     def set_switches(self, switches: Mapping[str, Switches]) -> None:
-        """Disabled agents from now on; all others are enabled."""
-        self._enabled |= {id for id in self._switches if id not in switches}
+        """Disabled agents from now on; all others are enabled.
+
+        One that is given with everything on was enabled just now, by whoever it was disabled.
+        """
+        before = {id for id, own in self._switches.items() if _value(own) is not None}
+        self._enabled |= before - switches.keys()
         self._enabled |= {id for id, own in switches.items() if _value(own) is None}
         self._switches = dict(switches)
 
@@ -57,7 +61,7 @@ class NodeLabels:
         Raises:
             Unreachable: the API server does not answer.
         """
-        if self._is_forbidden:
+        if self._is_forbidden or not (self._switches or self._enabled):
             return
         for name, labels in self._labels().items():
             agent_id = f"{self._options.node_prefix}{name}"

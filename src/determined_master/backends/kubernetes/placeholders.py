@@ -32,6 +32,8 @@ log = logging.getLogger(__name__)
 
 REFUSED_S = 60.0
 """A placeholder that was not admitted, for its namespace's rules, is tried again after so long."""
+LISTED_AGAIN_S = 30.0
+"""Others may remove one while its task waits: Kubernetes for its low priority, or a node's end."""
 _CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 _Key = tuple[str, str]
 """Namespace and name."""
@@ -49,6 +51,7 @@ class Placeholders:
         """By allocation: when its first placeholder was made."""
         self._existing: dict[_Key, str] | None = None
         """Placeholders by allocation; None before they were listed."""
+        self._listed_at_s = 0.0
         self._told: set[str] = set()
         self._refused: dict[_Key, float] = {}
         """Placeholders that the API server did not admit: until when they are not made again, by
@@ -87,13 +90,13 @@ class Placeholders:
         """
         if self._options.autoscaling is None:
             return
-        if self._existing is None:
-            self._existing = await self._list()
-        wanted = dict(self._wanted())
+        wanted, now_s = dict(self._wanted()), clock.monotonic_s()
+        is_old = now_s - self._listed_at_s >= LISTED_AGAIN_S
+        if self._existing is None or (is_old and (wanted or self._existing)):
+            self._existing, self._listed_at_s = await self._list(), now_s
         for key in [key for key in self._existing if key not in wanted]:
             await self._delete(key)
             self._existing.pop(key, None)
-        now_s = clock.monotonic_s()
         self._refused = {key: until for key, until in self._refused.items() if until > now_s}
         for key, (allocation_id, pod) in wanted.items():
             if key in self._existing or key in self._refused:
@@ -116,20 +119,25 @@ class Placeholders:
                     yield (meta["namespace"], meta["name"]), (request.allocation_id, pod)
 
     async def _list(self) -> dict[_Key, str]:
-        """Those that exist, also of an earlier leader."""
+        """Those that exist, also of an earlier leader; those that have ended are removed."""
         query = {"labelSelector": f"{names.CLUSTER}={self._options.cluster_id},{DEMAND}=true"}
-        metas: list[Mapping[str, Json]] = []
+        pods: list[Mapping[str, Json]] = []
         try:
             for path in self._options.paths_of("pods"):
                 listed = await self._api.call("GET", path, query=query)
-                metas += [one["metadata"] for one in listed.get("items") or ()]
+                pods += listed.get("items") or ()
         except KubernetesRefused as error:
-            self._tell("placeholders of an earlier master stay: %s", error)
-            return {}
-        return {
-            (str(meta["namespace"]), str(meta["name"])): str(meta["annotations"][DEMAND])
-            for meta in metas
-        }
+            self._tell("placeholders are not listed, and some may stay: %s", error)
+            return self._existing or {}
+        found = {}
+        for pod in pods:
+            meta = pod["metadata"]
+            key = str(meta["namespace"]), str(meta["name"])
+            if (pod.get("status") or {}).get("phase") in ("Failed", "Succeeded"):
+                await self._delete(key)
+            else:
+                found[key] = str(meta["annotations"][DEMAND])
+        return found
 
     async def _create(self, pod: Json) -> bool:
         """Whether it exists now."""

@@ -47,6 +47,11 @@ class PortForward:
         try:
             stream = await self._api.web_socket(path, {"ports": str(port)}, PROTOCOL)
         except (KubernetesUnreachable, KubernetesRefused) as error:
+            if isinstance(error, KubernetesRefused) and error.status == 403:
+                raise ConnectionError(
+                    "the master's account may not reach ports of pods: grant it the verbs get and "
+                    f"create on pods/portforward in namespace {namespace}"
+                ) from error
             raise ConnectionError(f"Kubernetes does not connect to the pod: {error}") from error
         ours, theirs = socket.socketpair()
         for end in (ours, theirs):

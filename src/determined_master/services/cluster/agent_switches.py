@@ -103,7 +103,10 @@ class AgentSwitches:
         async with self._turn:
             changed = change(self._known.get(agent_id, ALL_ON))
             await self._store(agent_id, changed, caller)
-            self._known = {**self._known, agent_id: changed}
+            # As in the rows, agents with all of it on are left out, but for the one just changed:
+            # a backend may have to undo something for it.
+            off = {id: own for id, own in self._known.items() if own != ALL_ON}
+            self._known = {**off, agent_id: changed}
             self._backend.set_switches(self._known)
         self._trigger_planning(agent.pool)
         await self.enforce()
