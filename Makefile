@@ -18,8 +18,8 @@ LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: -r requirements
 LOCKED_DEV := $(PIP_INSTALL) --require-hashes -r requirements/dev.txt
 ADVISORIES ?=
 
-.PHONY: demo webui web-ui-if-possible test test-webui test-unprivileged check bench bench-smoke chaos fuzz \
-  test-compat test-gpu docs clean lock lock-upgrade check-lock sbom audit mutants
+.PHONY: demo webui web-ui-if-possible test test-e2e test-webui test-unprivileged check bench bench-smoke chaos \
+  fuzz test-compat test-gpu docs clean lock lock-upgrade check-lock sbom audit mutants
 
 $(STAMP): pyproject.toml requirements/dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -45,8 +45,11 @@ RUN_TESTS = $(PYTEST) -n $(1) --durations=$(2) --durations-min=5 -m "$(3)" $(4) 
   $(if $(AGAIN),|| { echo "once more: what failed" && \
   $(PYTEST) -n 1 -m "$(3)" --last-failed --last-failed-no-failures none $(4); })
 
-test: $(STAMP) web-ui-if-possible  ## all tests
-	@$(call RUN_TESTS,$(WORKERS),20,not browser,$(TESTS))
+test: $(STAMP) web-ui-if-possible  ## all tests but those of whole clusters and of the web UI
+	@$(call RUN_TESTS,$(WORKERS),20,not browser,$(or $(TESTS),tests --ignore=tests/e2e))
+
+test-e2e: $(STAMP) web-ui-if-possible  ## whole clusters: their work, kills, faults, restarts
+	@$(call RUN_TESTS,$(WORKERS),20,not browser,$(or $(TESTS),tests/e2e))
 
 test-webui: $(STAMP) web-ui-if-possible  ## journeys of the web UI in a Chromium
 	@$(call RUN_TESTS,3,10,browser,$(or $(TESTS),tests/webui))

@@ -4,7 +4,7 @@
 set -euo pipefail
 source_root=$(cd "$(dirname "$0")/.." && pwd)
 if [ "$(id -u)" != 0 ] || ! command -v useradd runuser >/dev/null; then
-  echo "unprivileged.sh: needs root with useradd and runuser; as another user, 'make test' is this test"
+  echo "unprivileged.sh: needs root with useradd and runuser; as another user, 'make test test-e2e' is this test"
   exit 0
 fi
 user="det-test-$$"
@@ -67,6 +67,7 @@ if [ -n "$left" ]; then
   exit 1
 fi
 as_user make test PYTHON="$python" TESTS="$*" AGAIN="${AGAIN:-}"
+if [ $# = 0 ]; then as_user make test-e2e PYTHON="$python" AGAIN="${AGAIN:-}"; fi
 left=$(processes)
 if [ -n "$left" ]; then
   echo "unprivileged.sh: the tests left processes behind:"

@@ -98,6 +98,7 @@ def cluster(gpus: list[Gpu]) -> Iterator[GpuCluster]:
         )
         made.address = "http://127.0.0.1:18080"
         yield made
+        made.client._session.close()
     finally:
         made.det("deploy", "local", "cluster-down", "--cluster-name", "gpu")
         shutil.rmtree(directory, ignore_errors=True)
