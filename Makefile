@@ -18,7 +18,7 @@ LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: -r requirements
 LOCKED_DEV := $(PIP_INSTALL) --require-hashes -r requirements/dev.txt
 ADVISORIES ?=
 
-.PHONY: demo webui web-ui-if-possible test test-e2e test-webui test-unprivileged check bench bench-smoke chaos \
+.PHONY: demo webui web-ui-if-possible test test-e2e test-webui test-unprivileged check lint bench bench-smoke chaos \
   fuzz test-compat test-gpu docs clean lock lock-upgrade check-lock sbom audit mutants
 
 $(STAMP): pyproject.toml requirements/dev.txt
@@ -77,12 +77,14 @@ fuzz: $(STAMP)  ## generated requests to all routes of a running master: no 5xx
 	  .venv-fuzz/bin/python $(LOCKED)/fuzz.txt && touch .venv-fuzz/bin/st; }
 	@$(BIN)/python -m tests.fuzz $$PWD/.venv-fuzz/bin/st $(REQUESTS)
 
-check: $(STAMP)  ## format, lint, types, imports, sizes, fast tests
+check: lint  ## format, lint, types, imports, sizes, fast tests
+	@$(BIN)/python -m pytest -q tests/repo tests/domain
+
+lint: $(STAMP)  ## format, lint, types, imports
 	@$(BIN)/ruff format --check src tests tools bench examples
 	@$(BIN)/ruff check src tests tools bench examples
 	@$(BIN)/mypy src bench
 	@$(BIN)/lint-imports --no-cache
-	@$(BIN)/python -m pytest -q tests/repo tests/domain
 
 bench: $(STAMP)  ## every figure, one JSON object a line
 	@$(BIN)/python -m bench

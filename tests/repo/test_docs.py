@@ -58,8 +58,8 @@ def test_every_directory_that_a_page_names_is_there(page: Path) -> None:
 
 @of_each_page
 def test_every_make_target_that_a_page_names_is_there(page: Path) -> None:
-    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    named = {m.group(1) for c in code(page) if (m := re.match(r"make ([a-z-]+)", c))}
+    targets = re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    named = {m.group(1) for c in code(page) if (m := re.match(r"make ([a-z0-9-]+)", c))}
     assert named <= set(targets), f"{page} names {named - set(targets)}"
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +43,22 @@ def check_counted(lines: list[str]) -> None:
     assert last == "last"
     wrong = [i for i, number in enumerate(numbers) if number != str(i)]
     assert not wrong, f"line {wrong[0]} of: {numbers[max(0, wrong[0] - 3) : wrong[0] + 4]}"
+
+
+def check_kept(lines: list[str], docker: Daemon) -> None:
+    """Assert that these are all lines of Docker's log, whose daemon was stopped once.
+
+    A daemon that stops between its read of a pipe and its write of the log loses what it has read:
+    usually nothing, sometimes one line or a part of it. No other process can read it again.
+    """
+    [container] = docker.containers()
+    log = docker.root / "data/containers" / container / f"{container}-json.log"
+    assert lines == [json.loads(line)["log"].rstrip("\n") for line in log.read_text().splitlines()]
+    *counted, last = lines
+    assert last == "last"
+    numbers = [int(line) for line in counted if line.isdigit()]
+    gaps = [pair for pair in pairwise([-1, *numbers]) if pair[1] != pair[0] + 1]
+    assert len(gaps) <= 1, gaps
 
 
 def inside(docker: Daemon) -> Path:

@@ -13,7 +13,7 @@ from tests.agent.runtimes.docker.steps import (
     SLEEP,
     UNTIL_GO,
     again,
-    check_counted,
+    check_kept,
     check_pulled,
     counting,
     half_pulled,
@@ -52,7 +52,7 @@ class TestADaemonThatDies:
         (tmp / "go").touch()
         end = await asyncio.wait_for(handle.wait(), 60)
         assert end.exit_code == 0
-        check_counted(said_by_itself(directory, end))
+        check_kept(said_by_itself(directory, end), docker)
         assert "it runs" in notes_of(directory)[0]
 
     async def test_output_before_an_end_without_the_daemon_is_kept(
@@ -103,7 +103,7 @@ class TestADaemonThatDies:
         wanted = ["first", *(f"{i} {'x' * 90}" for i in range(5000)), "last"]
         assert said_by_itself(directory, end) == wanted
 
-    async def test_a_restart_of_the_daemon_loses_no_line(
+    async def test_a_restart_of_the_daemon_loses_no_line_of_its_log(
         self, driver: RuntimeDriver, docker: Daemon
     ) -> None:
         directory, handle = await driver.launch(counting(0.005))
@@ -113,7 +113,7 @@ class TestADaemonThatDies:
         (tmp / "go").touch()
         end = await asyncio.wait_for(handle.wait(), 60)
         assert end.exit_code == 0
-        check_counted(said_by_itself(directory, end))
+        check_kept(said_by_itself(directory, end), docker)
 
     async def test_a_container_that_ended_with_the_daemon_is_a_restore_error(
         self, driver: RuntimeDriver, docker: Daemon
