@@ -26,6 +26,7 @@ from determined_master.services.cluster.master import Master
 
 EXPORTER_PORTS = (9400, 8080)
 """Where NVIDIA's DCGM exporter and cAdvisor listen on the agents' machines."""
+_GPUS = ("cuda", "rocm")
 _AGENT = ("agent_id", "resource_pool")
 _CONTAINER = ("container_id", "allocation_id", "task_id", "task_type", "job_id", "experiment_id",
               "trial_id", *_AGENT)  # fmt: skip
@@ -81,10 +82,19 @@ class _State(Collector):
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         pools = {agent.id: agent.pool for agent in self._agents}
+        gpus = {
+            (agent.id, device.id): device.uuid
+            for agent in self._agents
+            for device in agent.devices
+            if device.type in _GPUS and device.uuid
+        }
         used: Counter[str] = Counter()
         queue: Counter[tuple[str, str]] = Counter()
         containers = GaugeMetricFamily(
             "det_container", "The task of a container", labels=_CONTAINER
+        )
+        used_gpus = GaugeMetricFamily(
+            "det_container_gpu", "The task of a GPU", labels=(*_CONTAINER, "gpu_uuid")
         )
         for allocation in self._allocations:
             request = allocation.request
@@ -98,8 +108,13 @@ class _State(Collector):
                     pool = pools.get(container.agent_id, request.pool)
                     values = (container.id, allocation.id, request.task_id, request.task_type,
                               request.job_id, *of_trial, container.agent_id, pool)  # fmt: skip
-                    containers.add_metric([str(value) for value in values], 1)
+                    labels = [str(value) for value in values]
+                    containers.add_metric(labels, 1)
+                    for slot in container.slot_ids:
+                        if uuid := gpus.get((container.agent_id, slot)):
+                            used_gpus.add_metric([*labels, uuid], 1)
         yield containers
+        yield used_gpus
         yield from self._of_agents(used)
         allocations = GaugeMetricFamily(
             "det_allocations", "Open allocations", labels=("resource_pool", "state")
