@@ -90,7 +90,7 @@ class Lab:
         made.stub(
             "lsblk", 'case "$*" in *-dnpo*) echo /dev/sdz Amazon disk ;; *) echo sdz ;; esac'
         )
-        for name in ("blkid", "mountpoint", "mkfs.ext4", "mount"):
+        for name in ("blkid", "mountpoint", "mkfs.ext4", "mount", "resize2fs"):
             made.stub(name, {"blkid": "exit 2", "mountpoint": "exit 1"}.get(name, ""))
         made.environment = {
             **ACCOUNT_VARIABLES,

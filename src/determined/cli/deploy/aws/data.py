@@ -6,7 +6,8 @@ from typing import Any, Dict
 
 from determined.cli.deploy.aws import network
 from determined.cli.deploy.aws.options import Options
-from determined.cli.deploy.aws.secret import DATABASE, name_of
+from determined.cli.deploy.aws.secret import name_of
+from determined.cli.deploy.cloud.secret import DATABASE
 
 BUCKET = "CheckpointBucket"
 DATABASE_NAME, DATABASE_USER = "determined", "postgres"

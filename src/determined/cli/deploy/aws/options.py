@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import ipaddress
-import pathlib
 import re
-from typing import Dict, Optional
+from typing import Optional
 
 from determined.cli import errors
+from determined.cli.deploy.cloud.options import ClusterOptions, common
 
 TYPES = ("simple", "simple-rds", "vpc", "efs")
 ELSEWHERE = {
@@ -23,42 +22,16 @@ _CLUSTER_ID = re.compile(r"[a-zA-Z][a-zA-Z0-9-]{0,49}")
 
 
 @dataclasses.dataclass(frozen=True)
-class Options:
+class Options(ClusterOptions):
     """A cluster; sizes in GB, periods as the master's settings take them."""
 
-    cluster_id: str
     keypair: str
     deployment_type: str
-    inbound_cidr: str
-    master_instance_type: str
-    compute_instance_type: str
-    aux_instance_type: str
     agent_subnet_id: str
-    min_agents: int
-    max_agents: int
-    max_aux_containers: int
-    max_idle_period: str
-    max_starting_period: str
     spot: bool
     spot_max_price: Optional[str]
-    scheduler_type: Optional[str]
-    preemption: bool
-    cpu_image: Optional[str]
-    gpu_image: Optional[str]
-    database_size: int
     database_type: str
-    database_snapshot: str
     efs_id: str
-    notebook_timeout: Optional[int]
-    shuts_down_lost_agents: bool
-    reconnect_attempts: int
-    reconnect_backoff: int
-    enable_cors: bool
-    tls_cert: str
-    tls_key: str
-    tls_name: str
-    config_template: str
-    tags: Dict[str, str]
 
     @property
     def stack(self) -> str:
@@ -80,21 +53,6 @@ class Options:
         """Whether agents mount a file system that they share."""
         return self.deployment_type == "efs"
 
-    @property
-    def scheme(self) -> str:
-        """How the master is reached."""
-        return "https" if self.tls_cert else "http"
-
-    @property
-    def port(self) -> int:
-        """Where the master listens."""
-        return 8443 if self.tls_cert else 8080
-
-    @property
-    def tag_value(self) -> str:
-        """The tag `managed_by` of the agents' machines."""
-        return f"determined-{self.cluster_id}"
-
 
 def read(args: argparse.Namespace) -> Options:
     """The options of a command line.
@@ -104,41 +62,14 @@ def read(args: argparse.Namespace) -> Options:
     """
     _check(args)
     return Options(
-        cluster_id=args.cluster_id,
+        **common(args, None, "--add-tag"),
         keypair=args.keypair,
         deployment_type=args.deployment_type,
-        inbound_cidr=_network(args.inbound_cidr),
-        master_instance_type=args.master_instance_type,
-        compute_instance_type=args.compute_agent_instance_type,
-        aux_instance_type=args.aux_agent_instance_type,
         agent_subnet_id=args.agent_subnet_id or "",
-        min_agents=args.min_dynamic_agents,
-        max_agents=args.max_dynamic_agents,
-        max_aux_containers=args.max_aux_containers_per_agent,
-        max_idle_period=args.max_idle_agent_period,
-        max_starting_period=args.max_agent_starting_period,
         spot=args.spot,
         spot_max_price=args.spot_max_price,
-        scheduler_type=args.scheduler_type,
-        preemption=args.preemption_enabled == "true",
-        cpu_image=args.cpu_env_image,
-        gpu_image=args.gpu_env_image,
-        database_size=args.db_size,
         database_type=args.db_instance_type,
-        database_snapshot=args.db_snapshot,
         efs_id=args.efs_id or "",
-        notebook_timeout=args.notebook_timeout,
-        shuts_down_lost_agents=args.shut_down_agents_on_connection_loss,
-        reconnect_attempts=args.agent_reconnect_attempts,
-        reconnect_backoff=args.agent_reconnect_backoff,
-        enable_cors=args.enable_cors,
-        tls_cert=_content("--master-tls-cert", args.master_tls_cert),
-        tls_key=_content("--master-tls-key", args.master_tls_key),
-        tls_name=args.master_cert_name or "",
-        config_template=_content(
-            "--master-config-template-path", args.master_config_template_path
-        ),
-        tags=_tags(args.add_tag),
     )
 
 
@@ -160,38 +91,3 @@ def _check(args: argparse.Namespace) -> None:
         )
     if args.efs_id and args.deployment_type != "efs":
         raise errors.CliError(f"--efs-id {args.efs_id} needs --deployment-type efs")
-    if args.min_dynamic_agents > args.max_dynamic_agents:
-        raise errors.CliError(
-            f"--min-dynamic-agents {args.min_dynamic_agents} is above --max-dynamic-agents "
-            f"{args.max_dynamic_agents}"
-        )
-    if bool(args.master_tls_cert) != bool(args.master_tls_key):
-        raise errors.CliError("--master-tls-cert and --master-tls-key need each other")
-
-
-def _network(text: str) -> str:
-    try:
-        return str(ipaddress.IPv4Network(text))
-    except ValueError as error:
-        raise errors.CliError(
-            f"--inbound-cidr {text!r} is not an IPv4 network such as 203.0.113.0/24: {error}"
-        ) from None
-
-
-def _content(option: str, path: Optional[str]) -> str:
-    if not path:
-        return ""
-    try:
-        return pathlib.Path(path).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise errors.CliError(f"{option} {path}: {errors.in_words(error)}") from None
-
-
-def _tags(pairs: Optional[list[str]]) -> Dict[str, str]:
-    tags = {}
-    for pair in pairs or ():
-        key, equals, value = pair.partition("=")
-        if not (key and equals):
-            raise errors.CliError(f"--add-tag {pair!r} is not KEY=VALUE")
-        tags[key] = value
-    return tags

@@ -1,17 +1,12 @@
-"""The passwords and keys of a cluster: one secret, which the master's role may read."""
+"""The secret of a cluster in Secrets Manager, which the master's role may read."""
 
 from __future__ import annotations
 
 import json
-import secrets
 from typing import Dict, Optional
 
 from determined.cli.deploy.aws import account
 from determined.cli.deploy.aws.account import Account
-from determined.cli.deploy.aws.options import Options
-
-DATABASE, INITIAL_USER, TLS_CERT, TLS_KEY = "database", "initial_user", "tls_cert", "tls_key"
-"""Members of the secret, which is JSON."""
 
 
 def name_of(cluster_id: str) -> str:
@@ -51,19 +46,3 @@ class Secret:
         """Remove it; a snapshot of the database is restored with a new password."""
         if self.read() is not None:
             self._client.delete_secret(SecretId=self._name, ForceDeleteWithoutRecovery=True)
-
-
-def changed(
-    known: Dict[str, str],
-    options: Options,
-    database: Optional[str],
-    initial_user: Optional[str],
-) -> Dict[str, str]:
-    """The members after `up`: given values win over stored ones, and the rest is random."""
-    found = {
-        DATABASE: database or known.get(DATABASE) or secrets.token_hex(16),
-        INITIAL_USER: initial_user or known.get(INITIAL_USER) or f"A1{secrets.token_urlsafe(12)}",
-    }
-    if options.tls_cert:
-        found.update({TLS_CERT: options.tls_cert, TLS_KEY: options.tls_key})
-    return found

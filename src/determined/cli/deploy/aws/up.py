@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import pathlib
-import subprocess
-import sys
 import tempfile
 import time
 
@@ -16,10 +13,13 @@ from determined.cli.deploy.aws import data, options, template
 from determined.cli.deploy.aws.account import Account, explained
 from determined.cli.deploy.aws.options import Options
 from determined.cli.deploy.aws.preflight import Preflight
-from determined.cli.deploy.aws.secret import DATABASE, INITIAL_USER, Secret, changed
+from determined.cli.deploy.aws.secret import Secret
 from determined.cli.deploy.aws.stack import PAUSE_S, TAG, TYPE_TAG, Stack, tags_of
 from determined.cli.deploy.aws.template import Images
-from determined.cli.deploy.aws.waiting import wait_for_master
+from determined.cli.deploy.cloud.options import warn_of_risks
+from determined.cli.deploy.cloud.secret import DATABASE, INITIAL_USER, changed
+from determined.cli.deploy.cloud.waiting import wait_for_master
+from determined.cli.deploy.cloud.wheel import build_wheel, key_of
 
 _NO_EFFECT = {
     "docker_user": "--docker-user",
@@ -48,7 +48,7 @@ def up(args: argparse.Namespace) -> None:
     with explained(), tempfile.TemporaryDirectory() as directory:
         images = _checked(wanted, access)
         wheel = build_wheel(directory)
-        key = f"{_fingerprint(wheel)}/{wheel.name}"
+        key = key_of(wheel)
         stack = Stack(access, wanted.stack)
         known = stack.find()
         is_new = known is None
@@ -59,7 +59,7 @@ def up(args: argparse.Namespace) -> None:
             )
         if known is not None:
             _confirm_change(args, str(known["StackStatus"]), tags_of(known).get(TYPE_TAG, ""))
-        _warn(wanted)
+        warn_of_risks(wanted)
         tags = {**wanted.tags, TAG: wanted.cluster_id, TYPE_TAG: wanted.deployment_type}
         secret = Secret(access, wanted.cluster_id)
         stored = secret.read() or {}
@@ -82,7 +82,7 @@ def up(args: argparse.Namespace) -> None:
             )
         outputs = stack.outputs()
         if not args.no_wait_for_master:
-            wait_for_master(access, outputs["MasterAddress"], outputs["MasterId"])
+            _wait(access, outputs["MasterAddress"], outputs["MasterId"])
     print(f"The master is at {outputs['MasterAddress']}")
     print(f"  export DET_MASTER={outputs['MasterAddress']}")
     # A snapshot has users with passwords of their own.
@@ -111,19 +111,6 @@ def _confirm_change(args: argparse.Namespace, status: str, kind: str) -> None:
     arguments.confirm(args, f"Change the cluster {args.cluster_id}? Its master restarts.")
 
 
-def build_wheel(directory: str) -> pathlib.Path:
-    """A wheel of the installed version, in a directory.
-
-    Raises:
-        CliError: a package of it is not installed.
-    """
-    command = [sys.executable, "-m", "determined_wire.wheel", directory]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise errors.CliError(f"no wheel can be made of this installation: {done.stderr[-500:]}")
-    return pathlib.Path(done.stdout.strip())
-
-
 def _checked(wanted: Options, access: Account) -> Images:
     print(f"Checking the account in {access.region} ...", flush=True)
     preflight = Preflight(wanted, access)
@@ -132,13 +119,6 @@ def _checked(wanted: Options, access: Account) -> Images:
         found = "\n".join(f"  - {problem}" for problem in preflight.problems)
         raise errors.CliError(f"nothing was created:\n{found}")
     return images
-
-
-def _warn(wanted: Options) -> None:
-    if wanted.inbound_cidr == "0.0.0.0/0":
-        print("Everybody may reach the master's ports: restrict it with --inbound-cidr.")
-    if not wanted.tls_cert:
-        print("The master serves HTTP without TLS: give --master-tls-cert and --master-tls-key.")
 
 
 def _upload(access: Account, stack: Stack, wheel: pathlib.Path, key: str) -> None:
@@ -152,6 +132,17 @@ def _upload(access: Account, stack: Stack, wheel: pathlib.Path, key: str) -> Non
     access.client("s3").upload_file(str(wheel), bucket, f"deploy/{key}")
 
 
-def _fingerprint(wheel: pathlib.Path) -> str:
-    """Another content has another address, so a changed wheel changes the stack."""
-    return hashlib.sha256(wheel.read_bytes()).hexdigest()[:16]
+def _wait(access: Account, address: str, instance_id: str) -> None:
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    client = access.client("ec2")
+
+    def console() -> str:
+        try:
+            found = client.get_console_output(InstanceId=instance_id)
+        except (BotoCoreError, ClientError):
+            return ""
+        return str(found.get("Output", ""))
+
+    see = f"aws ec2 get-console-output --latest --instance-id {instance_id}"
+    wait_for_master(address, instance_id, console, see)

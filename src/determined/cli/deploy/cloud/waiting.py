@@ -1,4 +1,4 @@
-"""Waits until a new master answers, and says what its machine does meanwhile."""
+"""Waits until a new master answers, and prints what its machine reports meanwhile."""
 
 from __future__ import annotations
 
@@ -6,35 +6,40 @@ import ssl
 import time
 import urllib.error
 import urllib.request
+from typing import Callable
 
 from determined.cli import errors
-from determined.cli.deploy.aws.account import Account
 
 LIMIT_S = 1200.0
 PAUSE_S = 5.0
 _MARK = "determined: "
-"""How the script of the machine begins what it says."""
+"""The begin of the lines that the script of the machine writes for people."""
 
 
-def wait_for_master(access: Account, address: str, instance_id: str) -> None:
+def wait_for_master(address: str, machine: str, console: Callable[[], str], see: str) -> None:
     """Return once the master answers.
 
+    Args:
+        address: its URL.
+        machine: the name of its machine, for errors.
+        console: reads the console of the machine; empty if it cannot be read.
+        see: a command that prints the whole console.
+
     Raises:
-        CliError: it does not within 20 minutes; with the last words of its machine.
+        CliError: it does not within 20 minutes; with the last line of its machine.
     """
     print(f"Waiting for the master at {address} (some minutes) ...", flush=True)
     deadline = time.monotonic() + LIMIT_S
     said = ""
     while not _answers(address):
-        words = _last_words(access, instance_id)
-        if words != said:
+        words = _last_words(console())
+        if words and words != said:
             print(f"  {words}", flush=True)
             said = words
         if time.monotonic() > deadline:
             raise errors.CliError(
                 f"the master does not answer at {address} after {LIMIT_S / 60:g} minutes. Its "
-                f"machine {instance_id} last said: {said or 'nothing'}. See its system log: aws "
-                f"ec2 get-console-output --latest --instance-id {instance_id}"
+                f"machine {machine} last said: {said or 'nothing'}. See its system log: {see}"
             )
         time.sleep(PAUSE_S)
 
@@ -51,13 +56,7 @@ def _answers(address: str) -> bool:
         return False
 
 
-def _last_words(access: Account, instance_id: str) -> str:
+def _last_words(console: str) -> str:
     """The last line that the machine's start script has written to its console; often late."""
-    from botocore.exceptions import BotoCoreError, ClientError
-
-    try:
-        found = access.client("ec2").get_console_output(InstanceId=instance_id)
-    except (BotoCoreError, ClientError):
-        return ""
-    lines = [line for line in found.get("Output", "").splitlines() if _MARK in line]
+    lines = [line for line in console.splitlines() if _MARK in line]
     return lines[-1].partition(_MARK)[2] if lines else ""

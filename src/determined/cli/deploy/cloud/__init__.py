@@ -1,0 +1,1 @@
+"""Parts that the deployments to AWS and GCP share."""
