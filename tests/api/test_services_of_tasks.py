@@ -197,6 +197,7 @@ async def test_each_shell_has_keys_of_its_own_and_no_list_shows_them(
     assert {shell["privateKey"] for shell in listed} == {""}
 
 
+@covers("helm-and-kubernetes 10.tensorboard")
 @covers("experiment-config 22.tensorboard")
 async def test_a_tensorboard_shows_experiments_and_trials_in_the_newest_ones_image(
     world: World, client: Client

@@ -9,6 +9,7 @@ import pytest
 from tests.backends.kubernetes.test_backend import cluster_options
 from tests.backends.kubernetes.test_backend import master as master
 from tests.contracts.kubernetes_contract import World
+from tests.covers import covers
 from tests.fake_kubernetes.kubelet import IMAGES_THAT_ARE_NOT_THERE, FakeKubelet
 from tests.fake_kubernetes.server import FakeServer
 from tests.fake_kubernetes.store import Json
@@ -49,6 +50,7 @@ def secrets(fake: FakeKubelet) -> list[Json]:
     return [item for (kind, _, _), item in fake.server.store.objects.items() if kind == "secrets"]
 
 
+@covers("helm-and-kubernetes 14.order")
 async def test_a_task_runs_and_leaves_nothing_though_the_master_may_only_create_secrets(
     world: World, fake: FakeKubelet
 ) -> None:

@@ -14,6 +14,7 @@ import pytest
 from msgspec.structs import replace
 from tests.backends.kubernetes.objects import order, spec
 from tests.backends.kubernetes.recorder import Recorder
+from tests.covers import covers
 
 from determined_master import clock
 from determined_master.backends.kubernetes import names
@@ -59,6 +60,13 @@ class World:
             unstarted_s=unstarted_s,
         )
         return KubernetesBackend(self.options, self.events, times=times, **more)
+
+    def other_master(self) -> tuple[KubernetesBackend, Recorder]:
+        """A second master on the same cluster, not open yet, and what it reports."""
+        events = Recorder()
+        options = replace(self.options, cluster_id=str(new_uuid()))
+        times = Times(pause_s=0.2, longest_pause_s=1.0, flush_s=0.05, grace_s=2)
+        return KubernetesBackend(options, events, times=times), events
 
     async def open(self) -> None:
         self.backend.open({}, 1)
@@ -136,6 +144,7 @@ while True:
 class KubernetesContract:
     """Tests that any cluster passes."""
 
+    @covers("helm-and-kubernetes 8.files")
     async def test_a_container_runs_reports_its_output_and_leaves_nothing(
         self, world: World
     ) -> None:
@@ -149,6 +158,7 @@ class KubernetesContract:
         await world.backend.forget_container(made.agent_id, made.container_id)
         await world.is_clean()
 
+    @covers("helm-and-kubernetes 20.provisioning")
     async def test_nodes_are_asked_for_by_pods_that_fit_nowhere(self, world: World) -> None:
         world.options = replace(
             world.options, autoscaling=Autoscaling(image="pause:local", max_pods=9)
@@ -173,6 +183,7 @@ class KubernetesContract:
         await world.is_clean()
         await world.until(lambda: not world.backend.asked_since("7.x.1"), "the withdrawal")
 
+    @covers("helm-and-kubernetes 18.remote")
     async def test_a_port_of_a_pod_is_reached_through_the_api_server(self, world: World) -> None:
         made = world.order(f"exec python3 -c '{ECHO}'")
         await world.backend.start_container(made)
@@ -193,6 +204,7 @@ class KubernetesContract:
         with pytest.raises(ConnectionError, match="has no pod"):
             await world.backend.connect("c-none", port)
 
+    @covers("helm-and-kubernetes 19.labels 8.disabled")
     async def test_a_disabled_node_has_a_label_until_it_is_enabled(self, world: World) -> None:
         key = f"determined.ai/cluster-id-{world.options.cluster_id}"
         node = next(a.id for a in world.backend.agents() if a.is_connected)
@@ -223,6 +235,7 @@ class KubernetesContract:
         world.backend.set_switches({node: Switches()})
         await becomes(None)
 
+    @covers("helm-and-kubernetes 3.namespaces")
     async def test_pods_of_several_namespaces_are_followed_one_by_one(self, world: World) -> None:
         await world.backend.close()
         first = world.options.default_namespace
@@ -259,6 +272,7 @@ class KubernetesContract:
         assert failure is not None
         assert (failure.type, failure.exit_code) == ("container_failed", 7)
 
+    @covers("helm-and-kubernetes 12.killed")
     async def test_a_container_that_is_killed_keeps_its_output(self, world: World) -> None:
         made = world.order("echo before; exec sleep 600")
         await world.backend.start_container(made)
@@ -287,6 +301,7 @@ class KubernetesContract:
         said = world.events.text(made.container_id)  # the shell may tell of its own child's end
         assert (said[0], said[-1]) == ("before", "after")
 
+    @covers("helm-and-kubernetes 12.killed 14.cancelled")
     async def test_one_that_was_never_started_is_reported_as_ended(self, world: World) -> None:
         made = world.order("true")
         await world.backend.signal_container(
@@ -296,6 +311,7 @@ class KubernetesContract:
         assert failure is not None
         assert failure.type == "container_aborted"
 
+    @covers("helm-and-kubernetes 12.pull")
     async def test_an_image_that_is_nowhere_ends_it_with_its_name(self, world: World) -> None:
         made = world.order("true", image=world.missing)
         await world.backend.start_container(made)
@@ -357,6 +373,7 @@ class KubernetesContract:
         assert failure is not None
         assert "the namespace nowhere does not exist" in failure.message
 
+    @covers("helm-and-kubernetes 15.found 15.logs")
     async def test_another_master_finds_what_runs_and_doubles_nothing(self, world: World) -> None:
         made = world.order("for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.5; done")
         await world.backend.start_container(made)
@@ -368,6 +385,8 @@ class KubernetesContract:
         await world.state(made.container_id, "TERMINATED")
         assert await world.count("pods") == 1
 
+    @covers("helm-and-kubernetes 7.kept")
+    @covers("helm-and-kubernetes 15.missed")
     async def test_an_unseen_end_is_reported_to_the_next_master(self, world: World) -> None:
         made = world.order("sleep 0.5; echo late; exit 3")
         await world.backend.start_container(made)
@@ -389,6 +408,7 @@ class KubernetesContract:
                     return
                 await asyncio.sleep(0.1)
 
+    @covers("helm-and-kubernetes 15.unwanted")
     async def test_unwanted_pods_are_removed(self, world: World) -> None:
         made = world.order("exec sleep 600")
         await world.backend.start_container(made)
@@ -397,6 +417,33 @@ class KubernetesContract:
         await world.restart()
         await world.is_clean()
 
+    @covers("helm-and-kubernetes 15.others")
+    async def test_two_masters_on_one_cluster_leave_each_others_objects_alone(
+        self, world: World
+    ) -> None:
+        made = world.order("exec sleep 600")
+        await world.backend.start_container(made)
+        await world.state(made.container_id, "RUNNING")
+        second, theirs = world.other_master()
+        second.open({}, 1)
+        try:
+            node = next(a.id for a in world.backend.agents() if a.id == made.agent_id)
+
+            def taken() -> int:
+                return sum(len(a.foreign_slots) for a in second.agents() if a.id == node)
+
+            await world.until(lambda: taken() >= len(made.slot_ids), "slots of the first master")
+            assert second.pod_of(made.container_id) is None
+            assert (theirs.reports, theirs.lost) == ({}, [])
+            await second.signal_container(node, made.container_id, 9)
+            assert world.backend.pod_of(made.container_id) is not None
+            assert world.events.state(made.container_id) == "RUNNING"
+        finally:
+            await second.close()
+        await world.restart()
+        assert world.backend.pod_of(made.container_id) is not None
+
+    @covers("helm-and-kubernetes 12.deleted")
     async def test_a_pod_that_somebody_deletes_is_lost(self, world: World) -> None:
         made = world.order("exec sleep 600")
         await world.backend.start_container(made)
@@ -457,12 +504,14 @@ class KubernetesContract:
         await world.api.call("DELETE", f"{path}/{name}", query={"gracePeriodSeconds": "0"})
         await world.until(lambda: taken() == before, "its end")
 
+    @covers("helm-and-kubernetes 13.all")
     async def test_events_of_a_pod_appear_in_its_tasks_log(self, world: World) -> None:
         made = world.order("true")
         await world.backend.start_container(made)
         said = "its resources are allocated"
         await world.until(lambda: any(said in n.text for n in world.events.notes), said)
 
+    @covers("helm-and-kubernetes 13.all")
     async def test_events_from_a_time_without_a_master_are_logged_once(self, world: World) -> None:
         made = world.order("echo up")
         await world.backend.start_container(made)
@@ -515,6 +564,7 @@ class KubernetesContract:
 
         assert [text.rpartition(": ")[2] for text in tried()] == ["tried this", "tried that"]
 
+    @covers("helm-and-kubernetes 16.quota")
     async def test_quotas_and_namespaces_are_made_and_read(self, world: World) -> None:
         name = f"det-test-{new_uuid().hex[:8]}"
         assert not await world.backend.has_namespace(name)
@@ -531,6 +581,8 @@ class KubernetesContract:
         assert await world.backend.delete_namespace(name)
         assert not await world.backend.has_namespace(name)
 
+    @covers("helm-and-kubernetes 16.change")
+    @covers("helm-and-kubernetes 16.full")
     async def test_quotas_are_known_with_their_use_and_a_full_one_is_no_missing_right(
         self, world: World
     ) -> None:
@@ -606,6 +658,7 @@ class KubernetesContract:
         assert failure is not None
         assert f"the namespace {name} is being deleted" in failure.message
 
+    @covers("helm-and-kubernetes 4.kubeconfig")
     async def test_a_cluster_without_a_kubeconfig_is_named(self, world: World) -> None:
         api = KubernetesApi("/nowhere/kubeconfig")
         with pytest.raises(DetError, match="/nowhere/kubeconfig cannot be used"):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.covers import covers
 from tests.e2e import scripts
 from tests.e2e.cluster import ROOT, Cluster, Way
 from tests.e2e.cluster_api import until as until_in
@@ -208,6 +209,7 @@ def test_a_trial_continues_while_the_master_is_away_and_is_killed_by_the_next(
     until_in(lambda: not pods.all(), pods.limit_s, "removed pods")
 
 
+@covers("helm-and-kubernetes 15.missing 20.eviction")
 def test_a_trial_whose_pod_is_drained_while_no_master_is_there_starts_again_uncounted(
     cluster: Cluster, pods: Pods, place: Path
 ) -> None:
@@ -241,6 +243,7 @@ def started(place: Path) -> list[int]:
     return [line["started"] for line in ledger(place) if "started" in line]
 
 
+@covers("helm-and-kubernetes 20.preemption")
 def test_the_urgent_make_others_save_and_leave(cluster: Cluster, pods: Pods, place: Path) -> None:
     resources = {"slots_per_trial": 4}
     alone = scripts.LEDGER.replace(

@@ -35,6 +35,7 @@ resource_pools:
 """
 
 
+@covers("helm-and-kubernetes 4.namespace")
 def test_every_option_has_its_default(tmp_path: Path) -> None:
     manager = read(tmp_path, f"resource_manager: {{{SIMPLE}}}").resource_manager
     assert manager == KubernetesManager(cluster_name="default", max_slots_per_pod=4)
@@ -43,6 +44,7 @@ def test_every_option_has_its_default(tmp_path: Path) -> None:
     assert manager.internal_task_gateway is None
 
 
+@covers("helm-and-kubernetes 4.removed")
 def test_older_spellings_are_read(tmp_path: Path) -> None:
     text = f"resource_manager: {{{SIMPLE}, name: east, slot_type: gpu, fluent: {{uid: 1}}}}"
     settings = read(tmp_path, text)
@@ -94,16 +96,22 @@ MISTAKES = {
         f"{SIMPLE}, internal_task_gateway: {{{GATEWAY}, gateway_port_range_start: 65535}}",
         f"{M}.internal_task_gateway.gateway_port_range_start: must be < gateway_port_range_end",
     ),
+    "a gateway": (
+        f"{SIMPLE}, internal_task_gateway: {{{GATEWAY}}}",
+        f"{M}.internal_task_gateway: is not in this version: remove it, and set reach_tasks to",
+    ),
     "of agents": (f"{SIMPLE}, require_authentication: true", f"{M}.require_authentication: unkn"),
 }
 
 
+@covers("helm-and-kubernetes 4.address 4.removed 4.gateway")
 @pytest.mark.parametrize(("section", "start"), MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_is_refused_with_its_path(tmp_path: Path, section: str, start: str) -> None:
     found = errors(tmp_path, f"resource_manager: {{{section}}}")
     assert [line for line in found if line.startswith(start)], found
 
 
+@covers("helm-and-kubernetes 16.pool")
 def test_pools_of_pods_have_no_provider_and_no_namespace(tmp_path: Path) -> None:
     provider = "{type: aws, image_id: ami-1, ssh_key_name: k, agent_docker_image: a}"
     pool = f"{{pool_name: default, provider: {provider}, kubernetes_namespace: x}}"
@@ -155,6 +163,7 @@ def test_each_pool_belongs_to_a_manager(tmp_path: Path) -> None:
     assert cluster_priorities(settings) == "none"
 
 
+@covers("helm-and-kubernetes 6.priority")
 def test_a_block_that_sets_no_priority_leaves_that_of_kubernetes(tmp_path: Path) -> None:
     settings = read(tmp_path, URGENT)
     layers = config_layers(settings, None)
@@ -162,6 +171,7 @@ def test_a_block_that_sets_no_priority_leaves_that_of_kubernetes(tmp_path: Path)
     assert settings.scheduler_of(settings.all_pools[0]).preemption
 
 
+@covers("helm-and-kubernetes 18.names")
 @covers(f"{E} e.1.unique_managers")
 def test_names_of_pools_are_unique_over_all_managers(tmp_path: Path) -> None:
     found = errors(tmp_path, TWO.replace("pool_name: gpus", "pool_name: lab"))
@@ -172,6 +182,7 @@ def test_names_of_pools_are_unique_over_all_managers(tmp_path: Path) -> None:
     ]
 
 
+@covers("helm-and-kubernetes 18.names")
 def test_managers_need_names_of_their_own(tmp_path: Path) -> None:
     [missing] = errors(tmp_path, TWO.replace("cluster_name: west, ", ""))
     at = "root.additional_resource_managers[0].resource_manager.cluster_name"
@@ -183,6 +194,7 @@ def test_managers_need_names_of_their_own(tmp_path: Path) -> None:
     )
 
 
+@covers("helm-and-kubernetes 18.names")
 def test_an_additional_manager_runs_kubernetes_and_has_pools(tmp_path: Path) -> None:
     found = errors(tmp_path, TWO.replace("{type: kubernetes, ", "{type: agent, "))
     at = "root.additional_resource_managers[0]"

@@ -42,7 +42,7 @@ def kubernetes_clusters(
     """
     return {
         manager.name: KubernetesBackend(
-            _options(settings, manager, facts),
+            cluster_options(settings, manager, facts),
             events,
             node_wait_s=max(p.agent_reconnect_wait_s for p in manager.pools),
         )
@@ -85,7 +85,7 @@ def nodes_asked_since(
     return None if cluster is None else cluster.asked_since(allocation_id)
 
 
-def _options(settings: Settings, manager: Manager, facts: MasterFacts) -> ClusterOptions:
+def cluster_options(settings: Settings, manager: Manager, facts: MasterFacts) -> ClusterOptions:
     config = manager.config
     assert isinstance(config, KubernetesManager)
     is_first = manager.at == "root"

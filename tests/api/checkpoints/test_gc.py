@@ -111,6 +111,7 @@ async def test_a_task_deletes_checkpoints_outside_the_policy_and_reports_the_res
     assert content(spec, "storage_config") == scene.STORAGE
     assert [m.host_path for m in spec.mounts] == ["/tmp/storage"]
     assert spec.environment["DET_TASK_TYPE"] == "CHECKPOINT_GC"
+    assert spec.description == f"gc-{number}"
 
     task = await task_client(world, names)
     foreign = await task("PATCH", "/api/v1/checkpoints", left(str(entropy.new_uuid())))

@@ -119,6 +119,7 @@ async def bindings(clusters: Clusters, number: int) -> dict[str, tuple[str, bool
     return {n: (b["namespace"], b.get("autoCreateNamespace", False)) for n, b in found.items()}
 
 
+@covers("helm-and-kubernetes 16.existing 16.unbind")
 async def test_a_workspace_is_bound_to_a_namespace_and_unbound(both: Clusters) -> None:
     number = await workspace(both.admin, "Vision")
     assert await bindings(both, number) == {"east": ("det", False), "west": ("default", False)}
@@ -132,6 +133,7 @@ async def test_a_workspace_is_bound_to_a_namespace_and_unbound(both: Clusters) -
     assert "uses the default namespace of west" in twice["error"]["error"]
 
 
+@covers("helm-and-kubernetes 16.unbind")
 async def test_namespaces_are_made_and_go_with_their_workspaces(both: Clusters) -> None:
     number = await workspace(both.admin, "Vision")
     body = meta(autoCreateNamespace=True, autoCreateNamespaceAllClusters=True)
@@ -243,6 +245,7 @@ REFUSED = {
 }
 
 
+@covers("helm-and-kubernetes 16.errors 16.existing")
 @pytest.mark.slow
 async def test_an_impossible_binding_is_reported_and_changes_nothing(both: Clusters) -> None:
     number = await workspace(both.admin, "Vision")
@@ -265,6 +268,7 @@ async def test_an_impossible_binding_is_reported_and_changes_nothing(both: Clust
         assert answer.status == 403, answer.body
 
 
+@covers("helm-and-kubernetes 16.quota")
 async def test_a_quota_bounds_a_namespace_that_was_made(one: Clusters) -> None:
     body = {
         "name": "Vision",
@@ -288,6 +292,7 @@ async def test_a_quota_bounds_a_namespace_that_was_made(one: Clusters) -> None:
     assert "was not made by this master" in refused["error"]["error"]
 
 
+@covers("helm-and-kubernetes 16.defaults")
 async def test_workspaces_in_default_namespaces_are_listed_and_get_their_own(
     both: Clusters,
 ) -> None:
@@ -318,6 +323,7 @@ async def test_without_kubernetes_there_are_no_namespaces(admin: Client) -> None
     assert (await admin("GET", route)).json() == {"workspaceIds": [1]}
 
 
+@covers("helm-and-kubernetes 5.pool_type 18.merged")
 async def test_pools_are_listed_over_all_managers(both: Clusters) -> None:
     found = (await both.ask("GET", "/api/v1/resource-pools"))["resourcePools"]
     pools = {pool["name"]: pool for pool in found}
@@ -372,6 +378,7 @@ async def test_in_the_queue_of_a_kubernetes_pool_the_larger_priority_is_ahead(
     assert (await update(world, {"jobId": usual.id, "priority": 59})).status == 200
 
 
+@covers("helm-and-kubernetes 16.resolution 7.namespace 7.description")
 async def test_pods_go_to_the_namespace_of_their_workspace(one: Clusters) -> None:
     world = one.world
     one.east.namespaces["team"] = {}
@@ -392,4 +399,6 @@ async def test_pods_go_to_the_namespace_of_their_workspace(one: Clusters) -> Non
     [start] = one.east.orders
     assert start.pod is not None
     assert (start.pod.namespace, start.pod.pool) == ("team", "gpus")
+    trial = start.pod.trial_id
+    assert start.spec.description == f"exp-{job.entity_id}-trial-{trial}-attempt-1"
     assert one.agents.orders == []

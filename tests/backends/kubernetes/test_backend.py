@@ -12,6 +12,7 @@ import pytest
 from msgspec.structs import replace
 from tests.backends.kubernetes.objects import options
 from tests.contracts.kubernetes_contract import KubernetesContract, World
+from tests.covers import covers
 from tests.fake_kubernetes.kubelet import (
     IMAGES_THAT_ARE_NOT_THERE,
     VOLUMES_THAT_ARE_NOT_THERE,
@@ -99,6 +100,7 @@ class TestOnAFakeCluster(KubernetesContract):
         await world.until(lambda: made.container_id in world.events.closed, "the last line")
         assert world.events.text(made.container_id) == list("12345")
 
+    @covers("helm-and-kubernetes 4.health")
     async def test_a_server_that_fails_leaves_orders_to_be_given_again(
         self, world: World, fake: FakeKubelet
     ) -> None:
@@ -119,6 +121,7 @@ class TestOnAFakeCluster(KubernetesContract):
         await world.state(made.container_id, "TERMINATED")
         assert world.events.reports[made.container_id].exit_code == 0
 
+    @covers("helm-and-kubernetes 4.missing_namespace")
     async def test_a_default_namespace_that_is_missing_is_named_until_it_exists(
         self, fake: FakeKubelet, master: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -135,6 +138,7 @@ class TestOnAFakeCluster(KubernetesContract):
         await made.until(lambda: made.backend.trouble() is None, "the namespace")
         await made.close()
 
+    @covers("helm-and-kubernetes 11.class")
     async def test_a_priority_class_goes_when_no_pod_has_had_it_for_a_while(
         self, world: World, fake: FakeKubelet, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -164,6 +168,7 @@ class TestOnAFakeCluster(KubernetesContract):
         fake.server.store.oldest = 0
         await world.state(made.container_id, "TERMINATED")
 
+    @covers("helm-and-kubernetes 16.full")
     async def test_a_full_quota_makes_the_task_wait_with_a_reason(
         self, world: World, fake: FakeKubelet
     ) -> None:
@@ -200,6 +205,7 @@ class TestOnAFakeCluster(KubernetesContract):
         assert world.events.reports[made.container_id].exit_code == 3
         assert caplog.text.count("limitranges are not known") == 1
 
+    @covers("helm-and-kubernetes 14.refused")
     async def test_errors_name_the_missing_permission_of_the_master(
         self, world: World, fake: FakeKubelet
     ) -> None:
@@ -212,6 +218,7 @@ class TestOnAFakeCluster(KubernetesContract):
         fake.server.refusals.clear()
         assert await world.count("secrets") == 0
 
+    @covers("helm-and-kubernetes 20.eviction")
     async def test_a_node_that_stays_away_is_lost_with_its_pods(
         self, world: World, fake: FakeKubelet
     ) -> None:
@@ -311,6 +318,7 @@ class TestOnAFakeCluster(KubernetesContract):
         await world.until(lambda: world.events.lost == ["node-z"], "a lost node")
         assert world.backend.has("node-z")
 
+    @covers("helm-and-kubernetes 11.class")
     async def test_priorities_become_classes_where_these_may_be_made(
         self, world: World, fake: FakeKubelet
     ) -> None:

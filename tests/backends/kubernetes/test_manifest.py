@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.backends.kubernetes.objects import CONTAINER, built, main_of, options, order, spec
+from tests.covers import covers
 
 from determined_master.backends.kubernetes import names
 from determined_master.backends.kubernetes.manifest.placeholder import placeholder
@@ -47,6 +48,7 @@ def test_the_same_order_gives_the_same_objects() -> None:
     assert built() == built()
 
 
+@covers("helm-and-kubernetes 7.name 7.allocation 7.owner 7.secret")
 def test_a_pod_is_named_for_its_task_and_found_by_its_labels() -> None:
     made = built()
     assert made.name == "det-01234567-exp-7-trial-8-attempt-1-c0ffee001111"
@@ -58,6 +60,7 @@ def test_a_pod_is_named_for_its_task_and_found_by_its_labels() -> None:
     assert made.secret["metadata"]["labels"] == labels
 
 
+@covers("helm-and-kubernetes 7.sanitised")
 @pytest.mark.parametrize(
     ("text", "label"),
     [("a b", "a_b"), ("-x-", "x"), ("é" * 3, "invalid_value"), ("", ""), ("y" * 80, "y" * 63)],
@@ -66,6 +69,7 @@ def test_labels_are_made_of_what_kubernetes_takes(text: str, label: str) -> None
     assert names.label_value(text) == label
 
 
+@covers("helm-and-kubernetes 7.name")
 def test_long_descriptions_still_give_names_that_are_host_names() -> None:
     found = names.object_name("0123456789", "Ümlaut_" + "x" * 90, CONTAINER)
     assert len(found) <= 63
@@ -73,6 +77,7 @@ def test_long_descriptions_still_give_names_that_are_host_names() -> None:
     assert found.strip("abcdefghijklmnopqrstuvwxyz0123456789-") == ""
 
 
+@covers("helm-and-kubernetes 9.cuda 9.rocm 9.cpu 8.void")
 @pytest.mark.parametrize(
     ("slot_type", "slots", "resources"),
     [
@@ -91,6 +96,7 @@ def test_slots_are_what_the_container_asks_for(
     assert has_no_gpu is (slot_type == "cpu")
 
 
+@covers("helm-and-kubernetes 9.cuda 9.rocm 8.void")
 def test_a_task_without_slots_asks_for_no_device() -> None:
     made = built(0, options(slot_type="cuda"))
     assert main_of(made.pod)["resources"] == {}
@@ -103,6 +109,7 @@ def test_the_init_container_takes_no_device_from_the_task() -> None:
     assert "nvidia.com/gpu" not in json.dumps(init["resources"])
 
 
+@covers("helm-and-kubernetes 8.excluded")
 def test_the_pod_goes_to_the_planned_node_and_keeps_the_users_wishes() -> None:
     rack = {"key": "rack", "operator": "In", "values": ["r1"]}
     disk = {"key": "disk", "operator": "Exists"}
@@ -121,6 +128,7 @@ def test_the_pod_goes_to_the_planned_node_and_keeps_the_users_wishes() -> None:
     assert made["tolerations"] == [{"key": "gpu"}]
 
 
+@covers("helm-and-kubernetes 7.own 8.init 8.sidecars 9.own 11.own_class")
 def test_a_users_container_is_merged_into_ours_and_others_stay_beside_it() -> None:
     own = {
         "name": names.MAIN,
@@ -155,6 +163,7 @@ def test_priorities_become_classes_and_schedulers_are_named() -> None:
     assert made["schedulerName"] == "coscheduler"
 
 
+@covers("helm-and-kubernetes 8.mounts")
 def test_mounts_propagate_as_docker_says_it() -> None:
     mounts = (
         Mount("/a", "/in/a", propagation="rshared"),
@@ -170,6 +179,7 @@ def test_mounts_propagate_as_docker_says_it() -> None:
     ]
 
 
+@covers("helm-and-kubernetes 8.files 8.root_files 8.account")
 def test_the_users_files_are_packed_and_roots_are_mounted() -> None:
     files = (
         File("/run/determined/ssh/id_rsa", b"key", 0o600),
@@ -206,6 +216,7 @@ def test_an_order_that_cannot_be_carried_out_is_named(more: dict[str, Any], said
         built(spec=spec(**more))
 
 
+@covers("helm-and-kubernetes 8.shm 8.host_network")
 def test_shared_memory_is_bounded_and_the_host_network_is_asked_for() -> None:
     made = built(spec=spec(shm_size_bytes=1024, network_mode="host")).pod["spec"]
     shm = next(v for v in made["volumes"] if v["name"] == "det-shm-volume")
@@ -245,6 +256,7 @@ def test_the_pod_spec_of_a_trial_may_give_it_more_time_to_save(
     assert save_s == (str(grace_s - 5) if trial else None)
 
 
+@covers("helm-and-kubernetes 10.registry_auth")
 def test_credentials_of_the_images_registry_are_a_pull_secret_of_the_pod() -> None:
     auth = RegistryAuth("ann", "hunter2", "https://lab.example:5000/v2/")
     made = built(spec=spec(image="lab.example:5000/train:1", registry_auth=auth))
@@ -332,6 +344,7 @@ def test_a_placeholder_has_the_needs_of_a_waiting_pod_and_runs_nothing() -> None
     assert waits["cluster-autoscaler.kubernetes.io/safe-to-evict"] == "true"
 
 
+@covers("helm-and-kubernetes 10.capabilities")
 def test_capabilities_are_added_to_those_of_the_pod_spec() -> None:
     given = {"capabilities": {"add": ["NET_ADMIN"], "drop": ["ALL"]}}
     own = {"spec": {"containers": [{"name": names.MAIN, "securityContext": given}]}}
@@ -345,6 +358,7 @@ def test_capabilities_are_added_to_those_of_the_pod_spec() -> None:
     }
 
 
+@covers("helm-and-kubernetes 10.devices")
 def test_devices_are_refused_with_what_kubernetes_has_for_them() -> None:
     with pytest.raises(ValueError, match=r"resources\.devices .*/dev/kvm.* device plugin"):
         built(spec=spec(devices=("/dev/kvm:/dev/kvm:rwm",)))

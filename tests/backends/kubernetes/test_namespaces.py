@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 from tests.contracts.namespaces_contract import Namespaced, NamespacesContract
+from tests.covers import covers
 from tests.fake_kubernetes.server import FakeServer
 from tests.namespaces_in_memory import ClusterInMemory
 
@@ -69,6 +70,29 @@ class TestCalls(NamespacesContract):
 
         calls = NamespaceCalls(api, "cluster-a")
         yield Namespaced(calls, add_namespace, add_quota, break_it, refuse)
+        await api.close()
+        await server.stop()
+
+
+@covers("helm-and-kubernetes 16.label")
+async def test_made_namespaces_and_quotas_are_found_by_the_label_of_scripts(
+    tmp_path: Path,
+) -> None:
+    server = FakeServer()
+    await server.start()
+    api = KubernetesApi(str(server.kubeconfig(tmp_path / "kubeconfig")), call_s=5.0)
+    try:
+        calls = NamespaceCalls(api, "cluster-a")
+        await calls.create_namespace("lab")
+        await calls.set_quota("lab", 4)
+        namespace = server.store.find("namespaces", "", "lab")
+        quota = server.store.find("resourcequotas", "lab", "lab-quota")
+        assert namespace is not None
+        assert quota is not None
+        assert namespace["metadata"]["labels"]["determined"] == "lab"
+        assert quota["metadata"]["labels"]["determined"] == "lab"
+        assert quota["spec"]["hard"] == {"requests.nvidia.com/gpu": "4"}
+    finally:
         await api.close()
         await server.stop()
 

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 from tests.backends.kubernetes.objects import node, options
+from tests.covers import covers
 
 from determined_master.backends.kubernetes import nodes
 from determined_master.backends.kubernetes.foreign_pods import usage_of
 from determined_master.backends.kubernetes.node_board import NodeBoard
 from determined_master.backends.kubernetes.options import PoolPods
+from determined_master.domain.machines.agent_switches import Switches
 
 
 def asking(cpu: str = "", where: str = "node-a", **more: Any) -> dict[str, Any]:
@@ -25,12 +27,14 @@ def asking(cpu: str = "", where: str = "node-a", **more: Any) -> dict[str, Any]:
     }
 
 
+@covers("helm-and-kubernetes 5.cuda 5.rocm 5.cpu")
 def test_slots_are_devices_or_whole_shares_of_cpus() -> None:
     assert nodes.slots_of(node(), Decimal(0), options(slot_type="cuda")) == 8
     assert nodes.slots_of(node(), Decimal(0), options(slot_type="rocm")) == 0
     assert nodes.slots_of(node(), Decimal("0.5"), options(cpu_per_slot=1.5)) == 2
 
 
+@covers("helm-and-kubernetes 5.foreign")
 async def test_slots_that_others_hold_are_subtracted_from_the_end() -> None:
     board = NodeBoard(options())
     await board.replace_all([node()])
@@ -42,6 +46,7 @@ async def test_slots_that_others_hold_are_subtracted_from_the_end() -> None:
     assert (len(found.devices), found.foreign_slots) == (4, frozenset({1, 2}))
 
 
+@covers("helm-and-kubernetes 5.cpu")
 async def test_the_platforms_own_pods_make_nodes_smaller() -> None:
     board = NodeBoard(options())
     await board.replace_all([node()])
@@ -54,6 +59,7 @@ async def test_the_platforms_own_pods_make_nodes_smaller() -> None:
 TAINT = [{"key": "team", "value": "a", "effect": "NoSchedule"}]
 
 
+@covers("helm-and-kubernetes 5.pool")
 @pytest.mark.parametrize(
     ("given", "spec", "serves"),
     [
@@ -75,6 +81,7 @@ def test_a_pools_pod_spec_says_which_nodes_it_has(
     assert nodes.serves(given, pool, has_gpus=True) is serves
 
 
+@covers("helm-and-kubernetes 5.pool")
 @pytest.mark.parametrize(
     ("operator", "values", "matches"),
     [
@@ -96,6 +103,7 @@ def test_affinity_is_read_as_kubernetes_reads_it(
     assert nodes.serves(node(labels={"gen": "7"}), pool, has_gpus=False) is matches
 
 
+@covers("helm-and-kubernetes 5.several")
 async def test_a_node_may_serve_several_pools_and_one_of_no_pool_is_left_out() -> None:
     selector = {"spec": {"nodeSelector": {"kind": "x"}}}
     pools = (PoolPods(name="any"), PoolPods(name="x", cpu_pod_spec=selector))
@@ -123,6 +131,7 @@ async def test_a_node_that_has_not_changed_is_the_same_object() -> None:
     assert board.find("a") is before
 
 
+@covers("helm-and-kubernetes 18.nodes")
 async def test_equal_names_of_nodes_of_two_clusters_stay_distinct() -> None:
     board = NodeBoard(options(node_prefix="west."))
     await board.replace_all([node("a")])
@@ -147,3 +156,56 @@ async def test_the_scheduler_sees_all_nodes_and_what_others_request_there() -> N
     assert board.loads().nodes["west.a"].facts.labels == {"kind": "y"}
     board.remove("a")
     assert list(board.loads().nodes) == ["west.b"]
+
+
+@covers("helm-and-kubernetes 5.spec")
+@pytest.mark.parametrize(("slot_type", "pool"), [("cuda", "gpus"), ("cpu", "cpus")])
+async def test_the_pod_spec_of_gpus_counts_for_nodes_with_gpus_alone(
+    slot_type: Any, pool: str
+) -> None:
+    selects = {"spec": {"nodeSelector": {"kind": "x"}}}
+    pools = (
+        PoolPods(name="cpus", gpu_pod_spec=selects),
+        PoolPods(name="gpus", cpu_pod_spec=selects),
+    )
+    board = NodeBoard(options(slot_type=slot_type, pools=pools))
+    await board.replace_all([node("a")])
+    assert [(s.pool, s.more_pools) for s in board.snapshots()] == [(pool, ())]
+
+
+@covers("helm-and-kubernetes 5.one_pool 5.autoscaler")
+@pytest.mark.parametrize(
+    ("key", "is_only", "serves"),
+    [
+        ("nvidia.com/gpu", True, True),
+        ("amd.com/gpu", True, True),
+        ("nvidia.com/gpu", False, False),
+        ("DeletionCandidateOfClusterAutoscaler", False, True),
+        ("team", True, False),
+    ],
+)
+def test_some_taints_are_tolerated_without_a_pod_spec(
+    key: str, is_only: bool, serves: bool
+) -> None:
+    tainted = node(taints=[{"key": key, "value": "present", "effect": "NoSchedule"}])
+    pool = PoolPods(name="p")
+    assert nodes.serves(tainted, pool, has_gpus=True, is_only=is_only) is serves
+
+
+@covers("helm-and-kubernetes 5.no_slots 5.agent")
+async def test_each_node_is_an_agent_with_its_name_and_address() -> None:
+    board = NodeBoard(options(slot_type="cuda"))
+    bare = {"allocatable": {"cpu": "4"}, "addresses": []}
+    await board.replace_all([node("a"), node("b", status=bare)])
+    found = {s.id: (s.hostname, s.address, len(s.devices)) for s in board.snapshots()}
+    assert found == {"a": ("a", "10.1.0.9", 8), "b": ("b", "", 0)}
+
+
+@covers("helm-and-kubernetes 5.slot_switch")
+async def test_single_slots_of_a_node_can_be_disabled() -> None:
+    board = NodeBoard(options(slot_type="cuda"))
+    await board.replace_all([node("a")])
+    board.set_switches({"a": Switches(disabled_slots=frozenset({1}))})
+    found = board.find("a")
+    assert found is not None
+    assert (found.disabled_slots, found.is_enabled) == (frozenset({1}), True)

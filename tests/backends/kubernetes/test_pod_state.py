@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.backends.kubernetes.objects import ALLOCATION, AT, CONTAINER, main_state, pod
+from tests.covers import covers
 
 from determined_master.backends.kubernetes.pod_state import Observed, gone, observe
 
@@ -23,6 +24,7 @@ def init_state(**state: Any) -> dict[str, Any]:
     return {"initContainerStatuses": [{"name": INIT, "image": "lab/train:1", "state": state}]}
 
 
+@covers("helm-and-kubernetes 12.unscheduled 12.scheduled 12.running 12.over")
 @pytest.mark.parametrize(
     ("found", "state"),
     [
@@ -41,6 +43,7 @@ def test_states_go_from_planned_to_over(found: Any, state: str) -> None:
     assert seen(found).report.state == state
 
 
+@covers("helm-and-kubernetes 12.running")
 def test_a_running_pod_has_its_address_and_owner() -> None:
     found = seen(pod(phase="Running", podIP="10.2.0.3", **main_state(running={})))
     [address] = found.report.addresses
@@ -52,6 +55,7 @@ def test_a_running_pod_has_its_address_and_owner() -> None:
     assert not found.is_stopped
 
 
+@covers("helm-and-kubernetes 12.exit_code 12.init_code 11.cluster_preemption")
 @pytest.mark.parametrize(
     ("status", "kind", "code", "said"),
     [
@@ -111,6 +115,7 @@ def test_an_end_names_whose_fault_it_was(
     assert said in report.failure.message
 
 
+@covers("helm-and-kubernetes 12.deleted 20.eviction")
 @pytest.mark.parametrize(("ended_s", "kind"), [(-60, "container_failed"), (2, "agent_failed")])
 def test_a_task_whose_pod_is_deleted_is_lost(ended_s: int, kind: str) -> None:
     ended = {"exitCode": 143, "finishedAt": (AT + timedelta(seconds=ended_s)).isoformat()}
@@ -161,6 +166,7 @@ def test_exit_code_0_is_no_failure() -> None:
     assert (report.state, report.exit_code, report.failure) == ("TERMINATED", 0, None)
 
 
+@covers("helm-and-kubernetes 12.pull")
 def test_an_image_that_cannot_be_pulled_ends_the_container_with_its_name() -> None:
     waiting = {"reason": "ImagePullBackOff", "message": "not found"}
     failure = seen(pod(**init_state(waiting=waiting))).report.failure
@@ -177,6 +183,7 @@ def test_transient_errors_are_retried_for_two_minutes() -> None:
     assert "CreateContainerConfigError: key" in late.failure.message
 
 
+@covers("helm-and-kubernetes 12.deleted 12.deleted_pending")
 def test_a_pod_that_vanishes_is_lost_and_not_at_fault() -> None:
     report = gone(seen(pod(phase="Running", podIP="10.2.0.3", **main_state(running={}))))
     assert report.state == "TERMINATED"

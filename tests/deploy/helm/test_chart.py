@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
+from tests.covers import covers
 from tests.deploy.helm.files import VALUES
 from tests.deploy.helm.rendering import (
     CHART,
@@ -77,6 +78,7 @@ def test_scripts_find_the_objects_by_name_and_label(name: str, tmp_path: Path) -
         assert ("Service", "determined-db-service-r1") in objects
 
 
+@covers("helm-and-kubernetes 14.leftovers")
 def test_no_object_of_the_chart_has_the_label_of_tasks(tmp_path: Path) -> None:
     """`kubectl delete -l determined` removes what tasks left, and nothing of the chart."""
     for one in render(VALUES["ingress"], tmp_path).values():
@@ -85,10 +87,12 @@ def test_no_object_of_the_chart_has_the_label_of_tasks(tmp_path: Path) -> None:
         assert "determined" not in pod.get("metadata", {}).get("labels", {})
 
 
+@covers("helm-and-kubernetes 3.rules")
 def test_the_rights_are_those_of_the_documents_table(tmp_path: Path) -> None:
     assert rights(render(VALUES["smallest"], tmp_path)[ROLE]) == documented()
 
 
+@covers("helm-and-kubernetes 3.namespaces")
 def test_a_master_may_see_pods_of_the_given_namespaces_only(tmp_path: Path) -> None:
     rbac = {
         "taskNamespaces": ["ns1", "team-b"],
@@ -150,6 +154,7 @@ def test_every_mount_has_its_volume(name: str, tmp_path: Path) -> None:
             assert mounts == volumes
 
 
+@covers("helm-and-kubernetes 1.1.tls")
 def test_tls_is_served_and_probed(tmp_path: Path) -> None:
     objects = render({"maxSlotsPerPod": 1, "tlsSecret": "cert"}, tmp_path)
     assert container_of(objects[MASTER])["livenessProbe"]["httpGet"]["scheme"] == "HTTPS"
@@ -161,6 +166,7 @@ def test_tls_is_served_and_probed(tmp_path: Path) -> None:
     assert tls == {"cert": f"{mount['mountPath']}/tls.crt", "key": f"{mount['mountPath']}/tls.key"}
 
 
+@covers("helm-and-kubernetes 1.1.node_port")
 @pytest.mark.parametrize(
     ("name", "kind"),
     [("gpus", "LoadBalancer"), ("older", "NodePort"), ("ingress", "ClusterIP")],
@@ -183,6 +189,7 @@ def test_an_older_release_keeps_its_volume(tmp_path: Path) -> None:
     assert claim["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep"}
 
 
+@covers("helm-and-kubernetes 1.3.snapshot 1.3.restore")
 def test_a_snapshot_is_made_on_an_upgrade_and_restored_by_another(tmp_path: Path) -> None:
     made = render({"maxSlotsPerPod": 1, "db": {"snapshotSuffix": "s"}}, tmp_path, "--is-upgrade")
     snapshot = made["VolumeSnapshot", "determined-db-snapshot-s"]
@@ -195,6 +202,7 @@ def test_a_snapshot_is_made_on_an_upgrade_and_restored_by_another(tmp_path: Path
     assert volumes["data"]["persistentVolumeClaim"] == {"claimName": "determined-db-pvc-s"}
 
 
+@covers("helm-and-kubernetes 1.2.first_password")
 def test_the_random_password_follows_the_rule_for_given_ones(tmp_path: Path) -> None:
     secret = render(VALUES["smallest"], tmp_path)["Secret", "determined-passwords-r1"]
     for password in secret["stringData"].values():
@@ -202,6 +210,7 @@ def test_the_random_password_follows_the_rule_for_given_ones(tmp_path: Path) -> 
         assert all(re.search(kind, password) for kind in ("[A-Z]", "[a-z]", "[0-9]"))
 
 
+@covers("helm-and-kubernetes 1.1.version")
 def test_the_image_is_that_of_this_version(tmp_path: Path) -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     container = container_of(render(VALUES["smallest"], tmp_path)[MASTER])
@@ -235,6 +244,8 @@ def test_unknown_keys_and_values_are_refused_by_name(
     assert word in refusal({"maxSlotsPerPod": 1, **values}, tmp_path)
 
 
+@covers("helm-and-kubernetes 1.2.first_password 1.2.identity 1.4.slots_per_pod 1.4.cpu_slots")
+@covers("helm-and-kubernetes 1.4.azure 1.4.logging 1.4.genai 1.4.additional")
 @pytest.mark.parametrize(
     ("values", "text"),
     [

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.covers import covers
 from tests.deploy.helm.files import VALUES
 from tests.deploy.helm.rendering import render, settings_of
 
@@ -54,6 +55,8 @@ def test_the_master_accepts_mixtures_of_values(seed: int, tmp_path: Path) -> Non
     settings_of(render(drawn(seed), tmp_path), tmp_path)
 
 
+@covers("helm-and-kubernetes 1.4.saved 1.4.task_defaults 1.4.timeouts 1.4.retention")
+@covers("helm-and-kubernetes 1.4.prometheus")
 def test_older_values_keep_their_meaning(tmp_path: Path) -> None:
     settings = settings_of(render(VALUES["older"], tmp_path), tmp_path)
     defaults = settings.task_container_defaults
@@ -73,6 +76,7 @@ def test_older_values_keep_their_meaning(tmp_path: Path) -> None:
     assert storage["save_trial_best"] == storage["save_trial_latest"] == 0
 
 
+@covers("helm-and-kubernetes 1.4.namespace 4.service")
 def test_tasks_reach_the_master_by_its_service(tmp_path: Path) -> None:
     manager = settings_of(render(VALUES["older"], tmp_path), tmp_path).resource_manager
     assert isinstance(manager, KubernetesManager)
@@ -81,6 +85,7 @@ def test_tasks_reach_the_master_by_its_service(tmp_path: Path) -> None:
     assert manager.default_namespace == "ns1"
 
 
+@covers("helm-and-kubernetes 1.4.additional 1.4.master_address 18.remote")
 def test_other_clusters_have_their_kubeconfigs(tmp_path: Path) -> None:
     settings = settings_of(render(VALUES["several_clusters"], tmp_path), tmp_path)
     near, far = (manager.config for manager in settings.managers)

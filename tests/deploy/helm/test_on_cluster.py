@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
+from tests.covers import covers
 from tests.deploy.bed import images
 from tests.deploy.bed.services import Kubectl, routed
 from tests.e2e.cluster_api import until
@@ -177,6 +178,7 @@ def test_the_nodes_are_listed_and_the_first_password_is_random(installed: Instal
     assert any(agent["enabled"] for agent in installed.listed("agent", "list"))
 
 
+@covers("helm-and-kubernetes 15.upgrade")
 def test_a_search_survives_an_upgrade_to_another_version_with_fewer_rights(
     installed: Installation,
 ) -> None:

@@ -69,6 +69,7 @@ def test_slots_for_an_allocation_that_waits_for_none_are_refused(state) -> None:
         step(state, assigned("b"))
 
 
+@covers("helm-and-kubernetes 12.gang_states")
 def test_its_state_is_that_of_its_most_progressed_container() -> None:
     state, _ = run(assigned("a", "b"), state=waiting(slots=2))
     seen = [state.state]
@@ -83,6 +84,7 @@ def test_its_state_is_that_of_its_most_progressed_container() -> None:
     assert seen == ["ASSIGNED", "PULLING", "RUNNING", "RUNNING", "RUNNING"]
 
 
+@covers("helm-and-kubernetes 12.gang_states")
 def test_the_start_is_logged_once_when_all_containers_run() -> None:
     state, _ = run(assigned("a", "b"), state=waiting(slots=2))
     state, first = step(state, changed("a", "RUNNING", host_ip="10.0.0.1", ports=((1734, 9),)))
@@ -226,6 +228,7 @@ def test_a_failure_of_the_system_loses_it(kind) -> None:
     assert state.outcome.is_failed_start is (kind == "agent_error")
 
 
+@covers("helm-and-kubernetes 12.exit_code")
 def test_the_first_failure_stays_and_the_others_are_killed() -> None:
     state, effects = step(running("a", "b", "c"), exited("b", 1))
     assert state.state == "TERMINATING"

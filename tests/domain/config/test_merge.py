@@ -158,6 +158,7 @@ def test_azure_credentials_are_taken_from_one_side() -> None:
     }
 
 
+@covers("helm-and-kubernetes 9.zero")
 @covers("experiment-config 18.container_defaults 18.layer.5 18.layer.7 18.layer.10")
 @covers("experiment-config 18.capabilities 18.batch_args 12.capabilities")
 def test_container_defaults_of_pool_and_cluster_reach_the_experiment() -> None:
@@ -213,6 +214,7 @@ def test_own_log_policies_come_first_and_a_name_alone_disables_a_default() -> No
     ]
 
 
+@covers("helm-and-kubernetes 10.lists")
 def test_pods_merge_by_key_and_named_lists_by_name() -> None:
     low = {"spec": {"volumes": [{"name": "a", "x": 1, "y": 1}, {"name": "b"}], "l": [1]}}
     high = {"spec": {"volumes": [{"name": "a", "x": 2}], "l": [2]}}
@@ -322,6 +324,20 @@ def test_lists_of_a_pod_merge_by_the_key_of_their_items() -> None:
         "containers": [{"name": "c", "volumeMounts": [*extra, mounts[0]]}],
         "tolerations": [{"key": "b"}],
     }
+
+
+@covers("helm-and-kubernetes 10.layers")
+def test_the_pod_of_a_pool_replaces_that_of_the_cluster_below_the_users() -> None:
+    def pod(**selector: str) -> dict[str, Any]:
+        return {"spec": {"nodeSelector": selector}}
+
+    both = layers(
+        task_container_defaults={"gpu_pod_spec": pod(of="cluster", more="x")},
+        pools={"default": PoolLayer(task_container_defaults={"gpu_pod_spec": pod(of="pool")})},
+    )
+    assert build(both).config["environment"]["pod_spec"] == pod(of="pool")
+    own = build(both, environment={"pod_spec": pod(own="y")}).config
+    assert own["environment"]["pod_spec"] == pod(of="pool", own="y")
 
 
 @settings(max_examples=60, deadline=None)

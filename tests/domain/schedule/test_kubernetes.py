@@ -29,6 +29,7 @@ def view(agents: list[AgentView], requests: list[RequestView], most: int | None 
     return PoolView("p", tuple(agents), tuple(requests), now=T0, rules=rules, **more)
 
 
+@covers("helm-and-kubernetes 6.order")
 @covers("scheduling-and-provisioning a.2.kubernetes")
 def test_the_larger_priority_is_ahead() -> None:
     requests = [
@@ -150,6 +151,7 @@ def test_no_nodes_are_asked_for_what_they_would_not_help(code: WaitCode) -> None
     assert unmet_demand(made_at, Plan(waits=(Wait("a", code),)), most_pods=9) == ()
 
 
+@covers("helm-and-kubernetes 6.split 6.single")
 @pytest.mark.parametrize(
     ("slots", "most", "is_single_node", "pods"),
     [
@@ -166,6 +168,7 @@ def test_slots_are_split_into_pods_of_one_size(slots, most, is_single_node, pods
     assert split(slots, most, is_single_node=is_single_node) == pods
 
 
+@covers("helm-and-kubernetes 6.multiple 6.single 6.none")
 @pytest.mark.parametrize(
     ("slots", "most", "is_single_node", "remedy"),
     [

@@ -47,6 +47,7 @@ def files(spec: InteractiveSpec) -> dict[str, tuple[bytes, int]]:
     return {file.path: (file.content, file.mode) for file in spec.files}
 
 
+@covers("helm-and-kubernetes 7.description")
 def test_a_command_runs_its_entrypoint_and_is_not_proxied() -> None:
     spec = build("command")
     assert spec.entrypoint == ("python3", "-m", "determined.exec.entry", "command", "echo", "a b")

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.covers import covers
 from tests.domain.builders import running
 
 from determined_master.pools.live import LiveAllocations
 from determined_master.services.queue.job_queue import JobQueue
 
 
+@covers("helm-and-kubernetes 6.state")
 @pytest.mark.parametrize(
     ("is_kubernetes", "state", "shown"),
     [

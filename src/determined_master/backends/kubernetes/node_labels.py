@@ -70,6 +70,8 @@ class NodeLabels:
                 continue
             if labels.get(self._key) != wanted:
                 await self._set(name, wanted)
+                if self._is_forbidden:
+                    return
             self._enabled.discard(agent_id)
 
     async def _set(self, name: str, value: str | None) -> None:

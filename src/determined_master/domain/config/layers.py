@@ -38,6 +38,7 @@ from determined_master.domain.task.limits import limits_of, needs_of
 
 DEFAULT_PREEMPTION_TIMEOUT_S = 3600
 DEFAULT_SHM_BYTES = 4 * 1024**3
+POD_SPECS = ("cpu_pod_spec", "gpu_pod_spec", "checkpoint_gc_pod_spec")
 
 
 class PoolLayer(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,9 +119,11 @@ def merge_container_defaults(
 ) -> Mapping[str, Any]:
     """Merge the defaults of a pool over those of the cluster, both canonical.
 
-    Capabilities add up: the machines usually need those that are set for the whole cluster.
+    Capabilities add up: the machines usually need those that are set for the whole cluster. The
+    pod specs of a pool replace those of the cluster: they say which nodes the pool has.
     """
     merged = dict(TASK_CONTAINER_DEFAULTS.merge(pool, cluster))
+    merged.update({key: pool[key] for key in POD_SPECS if pool.get(key)})
     for key in ("add_capabilities", "drop_capabilities"):
         both = {*(pool.get(key) or ()), *(cluster.get(key) or ())}
         if both:

@@ -13,13 +13,16 @@ from determined_master.settings.kubernetes import KubernetesManager
 from determined_master.store.experiments import experiments
 from determined_master.store.tasks import generic_tasks, interactive_tasks
 from determined_master.store.workspaces.namespaces import find_namespace
-from determined_master.store.workspaces.places import find_workspaces
+from determined_master.store.workspaces.places import find_workspace_name, find_workspaces
 
 if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.domain.allocation.messages import Allocation, StartContainer
+    from determined_master.records.tasks import InteractiveRow
     from determined_master.settings.master import Settings
+    from determined_master.store.db import Conn
+    from determined_master.store.tasks.generic_tasks import GenericTaskRow
 
 
 class _Task(msgspec.Struct, frozen=True):
@@ -89,12 +92,20 @@ class PodTermsReader:
                 return _Task(spec, row.username, row.workspace_name)
             group = TASK_KINDS[request.task_type].group
             if group == "generic":
-                task = await generic_tasks.find_generic_task(conn, request.task_id)
-                return _Task(task.typed.containers.pod_spec, task.username) if task else _Task()
+                generic = await generic_tasks.find_generic_task(conn, request.task_id)
+                return await _described(conn, generic)
             if group == "interactive":
                 used = await interactive_tasks.find_interactive_task(conn, request.task_id)
-                return _Task(used.typed.containers.pod_spec, used.username) if used else _Task()
+                return await _described(conn, used)
         return _Task()
+
+
+async def _described(conn: Conn, row: GenericTaskRow | InteractiveRow | None) -> _Task:
+    if row is None:
+        return _Task()
+    workspace_id = row.workspace_id
+    workspace = await find_workspace_name(conn, workspace_id) if workspace_id else None
+    return _Task(row.typed.containers.pod_spec, row.username, workspace or "")
 
 
 def terms_of(common: PodTerms | None, container: StartContainer) -> PodTerms | None:

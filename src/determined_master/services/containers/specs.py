@@ -222,7 +222,7 @@ class ContainerSpecs:
         spec = link.ContainerSpec(
             task_id=row.task_id,
             task_type=state.request.task_type,
-            description=f"exp-{row.experiment_id}-checkpoint-gc",
+            description=f"gc-{row.experiment_id}",
             entrypoint=collection_specs.entrypoint(row),
             environment=environment,
             work_dir=task_spec.WORK_DIR,

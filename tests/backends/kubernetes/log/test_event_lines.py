@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.covers import covers
 
 from determined_master.backends.kubernetes.log.event_lines import (
     happened_at,
@@ -13,6 +14,7 @@ from determined_master.backends.kubernetes.log.event_lines import (
 )
 
 
+@covers("helm-and-kubernetes 13.scale_up 13.assigned 13.deleting 13.waiting 13.other")
 @pytest.mark.parametrize(
     ("text", "line"),
     [

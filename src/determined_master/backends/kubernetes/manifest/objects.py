@@ -16,6 +16,7 @@ import msgspec
 from determined_master.backends.kubernetes import names
 from determined_master.backends.kubernetes.manifest.files import root_files
 from determined_master.backends.kubernetes.manifest.layers import UserPod, split_user_pod
+from determined_master.backends.kubernetes.manifest.limits import check_size
 from determined_master.backends.kubernetes.manifest.placeholder import MUST_STAY
 from determined_master.backends.kubernetes.manifest.pod import Extras, grace_of, pod_spec
 from determined_master.backends.kubernetes.manifest.secrets import pull_secret_data, secret_data
@@ -101,9 +102,9 @@ def build(order: StartOrder, options: ClusterOptions, extras: Extras) -> Objects
         "spec": pod_spec(order, options, own, name, list(variables), owned_by_root, extras),
     }
     of_secret = {**metadata, "annotations": annotations}
-    secret = _secret(
-        "Opaque", of_secret, secret_data(variables, spec, owned_by_root, extras.prepare)
-    )
+    data = secret_data(variables, spec, owned_by_root, extras.prepare)
+    check_size(data, variables, spec, owned_by_root)
+    secret = _secret("Opaque", of_secret, data)
     return Objects(name, namespace, pod, secret, _with_pull_secret(pod["spec"], spec, of_secret))
 
 
