@@ -124,6 +124,27 @@ class NodeRequest(msgspec.Struct, frozen=True, kw_only=True):
     """As in `PodTerms`."""
 
 
+class NodesAsked(msgspec.Struct, frozen=True, kw_only=True):
+    """A cluster's answer to a request for nodes."""
+
+    at: datetime | None = None
+    """When they were asked for (UTC); None when that was not possible."""
+    text: str = ""
+    """The answer, or why they cannot be asked for, for users; empty without one."""
+    admin_text: str = ""
+    """The same with the autoscaler's own words, for admins."""
+    has_pods: bool = False
+    """Whether pods stand for the task, which count in the quota of its namespace."""
+
+    def sentence(self, *, for_admin: bool = False) -> str:
+        """For people who wait; empty when there is nothing to say."""
+        asked = (
+            f"the cluster was asked for nodes for it at {self.at:%H:%M:%S} UTC" if self.at else ""
+        )
+        answer = self.admin_text if for_admin else self.text
+        return "; ".join(part for part in (asked, answer) if part)
+
+
 class StoredOutput(msgspec.Struct, frozen=True, kw_only=True):
     """How much of a container's output is stored."""
 
@@ -257,8 +278,8 @@ class KubernetesCluster(ClusterBackend, Namespaces, Protocol):
     def request_nodes(self, pool: str, requests: tuple[NodeRequest, ...]) -> None:
         """Ask for nodes for the tasks of a pool, and for no others of it any more."""
 
-    def asked_since(self, allocation_id: str) -> datetime | None:
-        """When nodes for a waiting task were asked for; None when they are not."""
+    def nodes_asked(self, allocation_id: str) -> NodesAsked | None:
+        """The answer to the request for nodes of a waiting task; None without a request."""
 
     @property
     def is_forwarded(self) -> bool:

@@ -21,11 +21,11 @@ from determined_master.backends.kubernetes import names
 from determined_master.backends.kubernetes.backend import KubernetesBackend
 from determined_master.backends.kubernetes.client import MERGE_PATCH, KubernetesApi
 from determined_master.backends.kubernetes.log.event_lines import line_of
-from determined_master.backends.kubernetes.options import Autoscaling, ClusterOptions, Times
+from determined_master.backends.kubernetes.options import ClusterOptions, Times
 from determined_master.domain.errors import DetError, Unavailable
 from determined_master.domain.machines.agent_switches import Switches
 from determined_master.entropy import new_uuid
-from determined_master.ports import NodeRequest, NotConnected, PodTerms, StartOrder
+from determined_master.ports import NotConnected, PodTerms, StartOrder
 
 
 class World:
@@ -157,31 +157,6 @@ class KubernetesContract:
         assert sorted(world.events.text(made.container_id)) == ["one", "three", "two"]
         await world.backend.forget_container(made.agent_id, made.container_id)
         await world.is_clean()
-
-    @covers("helm-and-kubernetes 20.provisioning")
-    async def test_nodes_are_asked_for_by_pods_that_fit_nowhere(self, world: World) -> None:
-        world.options = replace(
-            world.options, autoscaling=Autoscaling(image="pause:local", max_pods=9)
-        )
-        await world.restart()
-        nowhere = {"spec": {"nodeSelector": {"determined.test/nowhere": "true"}}}
-        request = NodeRequest(allocation_id="7.x.1", slots=(2, 3), pod_spec=nowhere)
-        world.backend.request_nodes("default", (request,))
-        await world.until(lambda: world.backend.asked_since("7.x.1"), "the request")
-        pods = await world.list("pods")
-        assert [p["spec"].get("nodeName") for p in pods] == [None, None]
-        asked = [p["spec"]["containers"][0]["resources"]["requests"]["cpu"] for p in pods]
-        assert sorted(asked) == ["200m", "300m"]
-        assert {p["spec"]["priorityClassName"] for p in pods} == {"determined-demand"}
-        slots = [a.foreign_slots for a in world.backend.agents()]
-        await world.restart()  # the next master finds those of the one before, and needs none
-        await world.is_clean()
-        world.backend.request_nodes("default", (request,))
-        await world.until(lambda: world.backend.asked_since("7.x.1"), "the request")
-        assert [a.foreign_slots for a in world.backend.agents()] == slots
-        world.backend.request_nodes("default", ())
-        await world.is_clean()
-        await world.until(lambda: not world.backend.asked_since("7.x.1"), "the withdrawal")
 
     @covers("helm-and-kubernetes 18.remote")
     async def test_a_port_of_a_pod_is_reached_through_the_api_server(self, world: World) -> None:

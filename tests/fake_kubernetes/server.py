@@ -36,19 +36,22 @@ class FakeServer:
         self.expired = 0
         """Watches that were told that their version is gone."""
         self.calls: list[tuple[str, str]] = []
+        self.crds: tuple[str, ...] = ("/apis/autoscaling.x-k8s.io/v1",)
+        """Groups and versions of custom resources, at the start of the server."""
         self._runner: web.AppRunner | None = None
         self._streams: set[asyncio.Task[Any]] = set()
         self.port = 0
 
     async def start(self) -> None:
         app = web.Application(middlewares=[self._guard])
-        for prefix in ("/api/v1", "/apis/scheduling.k8s.io/v1"):
+        for prefix in ("/api/v1", "/apis/scheduling.k8s.io/v1", *self.crds):
             for where in ("", "/namespaces/{namespace}"):
                 base = f"{prefix}{where}/{{kind}}"
                 app.router.add_get(base, self._list)
                 app.router.add_post(base, self._create)
                 app.router.add_get(f"{base}/{{name}}", self._get)
                 app.router.add_patch(f"{base}/{{name}}", self._patch)
+                app.router.add_patch(f"{base}/{{name}}/status", self._patch)
                 app.router.add_delete(f"{base}/{{name}}", self._delete)
         app.router.add_get("/api/v1/namespaces/{namespace}/pods/{name}/log", self._log)
         app.router.add_get(

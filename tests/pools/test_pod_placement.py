@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -23,7 +23,7 @@ from determined_master.pools.live import LiveAllocations
 from determined_master.pools.loop import PoolConfig, PoolLoop
 from determined_master.pools.pod_placement import PodPlacement
 from determined_master.pools.pod_specs import PodSpecs
-from determined_master.ports import NodeRequest, PodTerms
+from determined_master.ports import NodeRequest, NodesAsked, PodTerms
 
 H100 = {"gpu-type": "h100"}
 ON_A = (alloc.Placed(container_id="c-a", agent_id="a", slot_ids=(0,)),)
@@ -61,11 +61,14 @@ class Cluster:
         self.loads = loads
         self.most_placeholders = 3
         self.asked: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
-        self.placeholders: set[str] = set()
-        """Allocations that have some."""
+        self.asked_for: set[str] = set()
+        """Allocations."""
+        self.has_placeholders = True
 
-    def asked_since(self, allocation_id: str) -> datetime | None:
-        return clock.now() if allocation_id in self.placeholders else None
+    def nodes_asked(self, allocation_id: str) -> NodesAsked | None:
+        if allocation_id not in self.asked_for:
+            return None
+        return NodesAsked(at=clock.now(), has_pods=self.has_placeholders)
 
     def request_nodes(self, pool: str, requests: tuple[NodeRequest, ...]) -> None:
         self.asked[pool] = [(r.allocation_id, r.slots) for r in requests]
@@ -214,9 +217,12 @@ async def test_the_placeholder_of_a_task_does_not_keep_it_from_starting_by_a_quo
     read = Specs()
     read.namespace = "lab"
     cluster, engine = Cluster(lambda: given), Engine()
-    cluster.placeholders.add("w.1")
+    cluster.asked_for.add("w.1")
     await loop_of(held, read, lambda: given, engine, cluster).tick()
     assert placed(engine) == {"w.1": ["a"]}
     full, engine = Cluster(lambda: given), Engine()
     await loop_of(held, read, lambda: given, engine, full).tick()
     assert placed(engine) == {}, "the pod of somebody else uses the quota up"
+    cluster.has_placeholders, engine = False, Engine()
+    await loop_of(held, read, lambda: given, engine, cluster).tick()
+    assert placed(engine) == {}, "an object that asks for nodes is no pod"

@@ -75,6 +75,18 @@ MISTAKES = {
     "a bad name": (f"{SIMPLE}, default_namespace: A_b", f"{M}.default_namespace: must be a DNS"),
     "preemption": (f"{SIMPLE}, default_scheduler: preemption", f'{M}.default_scheduler: "preemp'),
     "priority": (f"{SIMPLE}, default_scheduler: priority", f"{M}.default_scheduler: value must"),
+    "a demand": (
+        f"{SIMPLE}, autoscaling: {{demand: nodes}}",
+        f"{M}.autoscaling.demand: value must",
+    ),
+    "a class": (
+        f"{SIMPLE}, autoscaling: {{class_name: Best_effort}}",
+        f"{M}.autoscaling.class_name: must be a DNS name",
+    ),
+    "no class": (
+        f"{SIMPLE}, autoscaling: {{class_name: ''}}",
+        f"{M}.autoscaling.class_name: must be a DNS name",
+    ),
     "cpu": (f"{SIMPLE}, slot_type: cpu", f"{M}.slot_resource_requests.cpu: must say how many"),
     "no cpu": (
         f"{SIMPLE}, slot_type: cpu, slot_resource_requests: {{cpu: 0}}",

@@ -20,11 +20,9 @@ from determined_master.settings.kubernetes import AutoscalingSettings, Kubernete
 from determined_wire.settings_reader import SettingsError
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from determined_master.composition.backends import MasterBackends
     from determined_master.composition.foundation import Foundation
-    from determined_master.ports import ClusterTrouble, KubernetesCluster, PodEvents
+    from determined_master.ports import ClusterTrouble, KubernetesCluster, NodesAsked, PodEvents
     from determined_master.services.cluster.master import MasterFacts
     from determined_master.settings.managers import Manager
     from determined_master.settings.master import Settings
@@ -77,12 +75,12 @@ def forwarding_cluster(backends: MasterBackends, agent_id: str) -> KubernetesClu
     return next((cluster for cluster in clusters if cluster.has(agent_id)), None)
 
 
-def nodes_asked_since(
+def nodes_asked(
     settings: Settings, backends: MasterBackends, pool: str, allocation_id: str
-) -> datetime | None:
-    """When a pool's cluster was asked for nodes for a waiting task; None when it was not."""
+) -> NodesAsked | None:
+    """The answer to the request for nodes of a waiting task; None without a request."""
     cluster = backends.every.clusters.get(settings.manager_of(pool).name)
-    return None if cluster is None else cluster.asked_since(allocation_id)
+    return None if cluster is None else cluster.nodes_asked(allocation_id)
 
 
 def cluster_options(settings: Settings, manager: Manager, facts: MasterFacts) -> ClusterOptions:
@@ -112,7 +110,11 @@ def _autoscaling(settings: AutoscalingSettings) -> Autoscaling | None:
     if settings.demand == "none":
         return None
     return Autoscaling(
-        image=settings.image, max_pods=settings.max_pods, protects_tasks=settings.protect_tasks
+        demand=settings.demand,
+        image=settings.image,
+        max_pods=settings.max_pods,
+        class_name=settings.class_name,
+        protects_tasks=settings.protect_tasks,
     )
 
 

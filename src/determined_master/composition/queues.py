@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from determined_master.composition.kubernetes_clusters import (
-    nodes_asked_since,
+    nodes_asked,
     pod_placements,
     pool_trouble,
 )
@@ -55,8 +55,8 @@ def build_queues(base: Foundation, backends: MasterBackends) -> Queues:
     machines = MachineLoops(settings.resource_pools, providers, dependencies)
     troubles = partial(pool_trouble, settings, backends)
     pools = Pools(settings, backends.runner, live, providers, machines.status, troubles)
-    asked_since = partial(nodes_asked_since, settings, backends)
-    job_why = JobWhy(db, live, loops.decision, machines.status, troubles, asked_since)
+    asked = partial(nodes_asked, settings, backends)
+    job_why = JobWhy(db, live, loops.decision, machines.status, troubles, asked)
     return Queues(
         pools=pools,
         bindings=PoolBindings(db, pools),

@@ -133,7 +133,8 @@ class PodPlacement:
             return {}
         for allocation in self._live.values():
             is_new = allocation.state == "ASSIGNED" and _is_new(allocation)
-            if not is_new and self._cluster.asked_since(allocation.id) is None:
+            asked = None if is_new else self._cluster.nodes_asked(allocation.id)
+            if not is_new and (asked is None or not asked.has_pods):
                 continue
             made = self._pods_of(allocation, loads, most)
             if made is not None:

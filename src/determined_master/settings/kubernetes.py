@@ -18,6 +18,7 @@ Struct = msgspec.Struct
 KUBERNETES_PRIORITY = 50
 """Of jobs in Kubernetes pools that set none; there a higher priority is ahead."""
 MAX_LABEL = 63
+MAX_NAME = 253
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _PORTS = Meta(ge=1025, le=65535)
 
@@ -48,6 +49,23 @@ class _Given(ValueType):
             report.problem(at, "must not be empty")
             return None
         return value
+
+
+class _ObjectName(ValueType):
+    """A name that Kubernetes accepts for most objects."""
+
+    noun = "string"
+
+    def read(self, value: Any, at: str, report: ProblemReport) -> str | None:
+        parts = value.split(".") if isinstance(value, str) else ()
+        if not parts or len(value) > MAX_NAME or not all(map(_LABEL.fullmatch, parts)):
+            report.problem(
+                at,
+                f"must be a DNS name: at most {MAX_NAME} lower-case letters, digits, dashes and "
+                f'dots, with a letter or digit at both ends of each part, but found "{value}"',
+            )
+            return None
+        return str(value)
 
 
 Label = Annotated[str, Meta(extra={"kind": _Label()})]
@@ -89,18 +107,30 @@ class AutoscalingSettings(Struct, frozen=True, kw_only=True):
     """How a cluster that can grow learns that tasks wait for nodes."""
 
     demand: Annotated[
-        Literal["none", "pods"],
+        Literal["none", "pods", "provisioning_request"],
         Meta(
             description="pods: for tasks that wait for nodes the master makes pending pods of "
-            "their shape, for which an autoscaler adds nodes."
+            "their shape, for which an autoscaler adds nodes. provisioning_request: it makes a "
+            "ProvisioningRequest of Cluster Autoscaler for each task."
         ),
     ] = "none"
+    class_name: Annotated[
+        str,
+        Meta(description="Class of these ProvisioningRequests.", extra={"kind": _ObjectName()}),
+    ] = "best-effort-atomic-scale-up.autoscaling.x-k8s.io"
     image: Annotated[
-        str, Meta(description="Image of these pods, which run nothing.", extra={"kind": _Given()})
+        str,
+        Meta(
+            description="Image of pods that stand for a task, which run nothing.",
+            extra={"kind": _Given()},
+        ),
     ] = "registry.k8s.io/pause:3.10"
     max_pods: Annotated[
         int,
-        Meta(description="Most of these pods of one pool.", extra={"kind": Integer(at_least=1)}),
+        Meta(
+            description="Most pods of one pool for which nodes are asked.",
+            extra={"kind": Integer(at_least=1)},
+        ),
     ] = 100
     protect_tasks: Annotated[
         bool,

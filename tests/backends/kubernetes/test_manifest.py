@@ -9,11 +9,13 @@ import tarfile
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.backends.kubernetes.objects import CONTAINER, built, main_of, options, order, spec
 from tests.covers import covers
 
 from determined_master.backends.kubernetes import names
 from determined_master.backends.kubernetes.manifest.placeholder import placeholder
+from determined_master.backends.kubernetes.manifest.provisioning import provisioning
 from determined_master.backends.kubernetes.options import Autoscaling
 from determined_master.domain.config.sections.pod_spec import secret_of_a_task
 from determined_master.ports import NodeRequest, PodTerms
@@ -342,6 +344,32 @@ def test_a_placeholder_has_the_needs_of_a_waiting_pod_and_runs_nothing() -> None
     assert task["cluster-autoscaler.kubernetes.io/safe-to-evict"] == "false"
     waits = made["metadata"]["annotations"]
     assert waits["cluster-autoscaler.kubernetes.io/safe-to-evict"] == "true"
+
+
+def test_a_request_for_nodes_has_a_template_for_each_size_of_pod() -> None:
+    scaling = Autoscaling(
+        demand="provisioning_request", image="pause:1", max_pods=9, class_name="queued"
+    )
+    given = options(slot_type="cuda", autoscaling=scaling)
+    own = {"spec": {"nodeSelector": {"gpu": "h100"}}}
+    request = NodeRequest(allocation_id="7.x.1", slots=(4, 4), namespace="lab", pod_spec=own)
+    made = provisioning(request, 1, given)
+    assert made == provisioning(request, 1, given)
+    [template] = made.templates
+    assert template["template"]["spec"]["nodeSelector"] == {"gpu": "h100"}
+    assert "priorityClassName" not in template["template"]["spec"]
+    name = template["metadata"]["name"]
+    assert made.request["spec"] == {
+        "provisioningClassName": "queued",
+        "podSets": [{"podTemplateRef": {"name": name}, "count": 2}],
+    }
+    assert {o["metadata"]["namespace"] for o in (template, made.request)} == {"lab"}
+    second = provisioning(request, 2, given)
+    assert second.request["metadata"]["name"] != made.request["metadata"]["name"]
+    assert second.key == made.key
+    other = provisioning(replace(request, slots=(4, 2)), 1, given)
+    assert other.key != made.key
+    assert [s["count"] for s in other.request["spec"]["podSets"]] == [1, 1]
 
 
 @covers("helm-and-kubernetes 10.capabilities")

@@ -21,6 +21,15 @@ VALUES: dict[str, dict[str, Any]] = {
         ],
         "defaultComputeResourcePool": "h100",
     },
+    "growing": {
+        "maxSlotsPerPod": 4,
+        "autoscaling": {
+            "demand": "provisioning_request",
+            "className": "queued.example.com",
+            "maxPods": 8,
+            "protectTasks": False,
+        },
+    },
     "cpus": {"maxSlotsPerPod": 4, "slotType": "cpu", "slotResourceRequests": {"cpu": 0.5}},
     "own_database": {
         "maxSlotsPerPod": 1,

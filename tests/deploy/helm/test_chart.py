@@ -41,10 +41,10 @@ def rights(role: dict[str, Any]) -> dict[str, set[str]]:
     return found
 
 
-def documented() -> dict[str, set[str]]:
-    """The rights of the table in docs/kubernetes.md."""
+def documented(heading: str = "## Permissions of the master's account") -> dict[str, set[str]]:
+    """The rights of the table below a heading in docs/kubernetes.md."""
     text = (ROOT / "docs/kubernetes.md").read_text()
-    table = text.split("## Permissions of the master's account")[1].split("##")[0]
+    table = text.split(f"\n{heading}\n")[1].split("\n##")[0]
     found = {}
     for group, resources, verbs in re.findall(r"^\| (\S+) \| (.+?) \| (.+?) \|$", table, re.M):
         if group not in ("group", "---"):
@@ -90,6 +90,32 @@ def test_no_object_of_the_chart_has_the_label_of_tasks(tmp_path: Path) -> None:
 @covers("helm-and-kubernetes 3.rules")
 def test_the_rights_are_those_of_the_documents_table(tmp_path: Path) -> None:
     assert rights(render(VALUES["smallest"], tmp_path)[ROLE]) == documented()
+
+
+DEMAND = {"demand": "provisioning_request"}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"autoscaling": DEMAND}, {"masterConfig": {"resource_manager": {"autoscaling": DEMAND}}}],
+)
+def test_rights_on_requests_for_nodes_come_with_the_setting(
+    more: dict[str, Any], tmp_path: Path
+) -> None:
+    found = rights(render({**VALUES["smallest"], **more}, tmp_path)[ROLE])
+    added = {key: verbs for key, verbs in found.items() if documented().get(key) != verbs}
+    assert added == documented("### For ProvisioningRequests")
+    others = render({**VALUES["smallest"], "autoscaling": {"demand": "pods"}}, tmp_path)
+    assert rights(others[ROLE]) == documented()
+
+
+def test_rights_on_requests_for_nodes_end_at_the_given_namespaces(tmp_path: Path) -> None:
+    rbac = {"taskNamespaces": ["ns1"], "watchTaskNamespacesOnly": True}
+    objects = render({**VALUES["smallest"], "autoscaling": DEMAND, "rbac": rbac}, tmp_path)
+    key = "autoscaling.x-k8s.io/provisioningrequests"
+    assert key not in rights(objects[ROLE])
+    [role] = [one for (kind, _), one in objects.items() if kind == "Role"]
+    assert rights(role)[key] == {"create", "list", "delete"}
 
 
 @covers("helm-and-kubernetes 3.namespaces")

@@ -8,7 +8,7 @@ from tests.domain.builders import T0
 from tests.provision.machine_world import World, started
 
 from determined_master.domain.access.rules import Caller
-from determined_master.ports import ClusterTrouble
+from determined_master.ports import ClusterTrouble, NodesAsked
 from determined_master.services.queue.job_why import JobWhy
 from determined_master.store.db import Database
 
@@ -53,6 +53,24 @@ async def test_an_api_server_that_is_away_comes_first_and_since_when(
         assert shown.startswith("the API server of Kubernetes does not answer since 00:00:00 UTC")
         assert "10.0.0.1" not in shown
         assert "10.0.0.1 refused" in (await why.why(ADMIN, task)).text
+
+
+async def test_the_answer_to_a_request_for_nodes_is_shown(
+    pool: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch)
+    task = world.submit()
+    await world.pool.tick()
+    asked = NodesAsked(at=T0, text="it could not", admin_text="it could not: no GPUs")
+    why = JobWhy(
+        pool,
+        world.live,
+        lambda name: world.pool.decision,
+        nodes_asked=lambda name, allocation_id: asked,
+    )
+    when = "; the cluster was asked for nodes for it at 00:00:00 UTC; it could not"
+    assert (await why.why(USER, task)).text.endswith(when)
+    assert (await why.why(ADMIN, task)).text.endswith(f"{when}: no GPUs")
 
 
 async def test_a_task_that_has_its_slots_and_does_not_start_is_named(

@@ -94,6 +94,7 @@ default_compute_resource_pool: {{ .Values.defaultComputeResourcePool | default "
 {{- with .Values.defaultScheduler }}
 default_scheduler: {{ . | quote }}
 {{- end }}
+autoscaling: {{- include "determined.autoscalingConfig" .Values.autoscaling | nindent 2 }}
 master_service_name: {{ include "determined.masterService" . }}
 # The Service's own namespace may differ from that of the tasks, so its whole name stands here.
 {{- if .Values.determinedMasterHost }}
@@ -106,6 +107,16 @@ determined_master_scheme: {{ . }}
 determined_master_host: {{ include "determined.masterService" . }}.{{ .Release.Namespace }}.svc.cluster.local
 determined_master_port: {{ .Values.masterPort }}
 {{- end }}
+{{- end -}}
+
+{{- define "determined.autoscalingConfig" -}}
+{{- $scaling := dict "demand" .demand -}}
+{{- $names := dict "className" "class_name" "image" "image" "maxPods" "max_pods" "protectTasks" "protect_tasks" -}}
+{{- range $from, $to := $names -}}
+{{- $given := index $ $from -}}
+{{- if not (or (kindIs "invalid" $given) (eq (toString $given) "")) }}{{- $_ := set $scaling $to $given -}}{{- end -}}
+{{- end -}}
+{{- toYaml $scaling -}}
 {{- end -}}
 
 {{- define "determined.moreManagers" -}}

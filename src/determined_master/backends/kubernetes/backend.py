@@ -11,7 +11,6 @@ import asyncio
 import logging
 import socket
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -23,6 +22,7 @@ from determined_master.backends.kubernetes.client import (
     KubernetesRefused,
     KubernetesUnreachable,
 )
+from determined_master.backends.kubernetes.demand.nodes import node_demand
 from determined_master.backends.kubernetes.manifest import prepare
 from determined_master.backends.kubernetes.manifest.objects import Json, Objects, build
 from determined_master.backends.kubernetes.manifest.pod import Extras
@@ -30,7 +30,6 @@ from determined_master.backends.kubernetes.namespaces import NamespaceCalls
 from determined_master.backends.kubernetes.node_board import NodeBoard
 from determined_master.backends.kubernetes.node_labels import NodeLabels
 from determined_master.backends.kubernetes.options import ClusterOptions, Times
-from determined_master.backends.kubernetes.placeholders import Placeholders
 from determined_master.backends.kubernetes.pod_board import PodBoard
 from determined_master.backends.kubernetes.pod_state import Observed, observe
 from determined_master.backends.kubernetes.port_forward import PortForward
@@ -46,6 +45,7 @@ from determined_master.ports import (
     AgentSnapshot,
     ClusterTrouble,
     NodeRequest,
+    NodesAsked,
     NotConnected,
     PodEvents,
     StartOrder,
@@ -91,7 +91,7 @@ class KubernetesBackend(NamespaceCalls):
         self._pods = PodBoard(options, self._api, events, self._times)
         self._classes = PriorityClasses(self._api, options.cluster_id)
         self._labels = NodeLabels(options, self._api, self._nodes.labels)
-        self._placeholders = Placeholders(options, self._api)
+        self._demand = node_demand(options, self._api)
         self._forward = PortForward(self._api)
         self._presence = Presence(
             options,
@@ -102,7 +102,7 @@ class KubernetesBackend(NamespaceCalls):
                 self._pods,
                 self._quotas,
                 self._ranges,
-                self._placeholders,
+                self._demand,
                 self._labels,
             ),
             Upkeep(
@@ -162,11 +162,11 @@ class KubernetesBackend(NamespaceCalls):
 
     def request_nodes(self, pool: str, requests: tuple[NodeRequest, ...]) -> None:
         """Ask for nodes for the tasks of a pool, and for no others of it any more."""
-        self._placeholders.request(pool, requests)
+        self._demand.request(pool, requests)
 
-    def asked_since(self, allocation_id: str) -> datetime | None:
-        """When nodes for a waiting task were asked for; None when they are not."""
-        return self._placeholders.asked_since(allocation_id)
+    def nodes_asked(self, allocation_id: str) -> NodesAsked | None:
+        """The answer to the request for nodes of a waiting task; None without a request."""
+        return self._demand.asked(allocation_id)
 
     @property
     def most_placeholders(self) -> int:
@@ -219,7 +219,7 @@ class KubernetesBackend(NamespaceCalls):
         except KubernetesUnreachable as error:
             raise NotConnected(f"Kubernetes: {error}") from error
         try:
-            await self._placeholders.release(order.allocation_id)
+            await self._demand.release(order.allocation_id)
             await self._create_all(order.container_id, parts)
         except KubernetesUnreachable as error:
             raise NotConnected(f"Kubernetes: {error}") from error

@@ -39,10 +39,14 @@ class MasterAddress(msgspec.Struct, frozen=True, kw_only=True):
 class Autoscaling(msgspec.Struct, frozen=True, kw_only=True):
     """How nodes are asked for when tasks wait."""
 
+    demand: Literal["pods", "provisioning_request"] = "pods"
+    """By placeholders, or by objects that ask for all nodes of a task."""
     image: str
     """Of placeholders."""
     max_pods: int
-    """Placeholders of a pool."""
+    """Pods of a pool for which nodes are asked."""
+    class_name: str = ""
+    """The class of `ProvisioningRequest` objects."""
     protects_tasks: bool = True
     """Whether autoscalers leave nodes alone on which tasks run."""
 
@@ -74,12 +78,17 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     own_account: str = ""
     """NAMESPACE/NAME of the master's service account, which tasks may not use; empty outside."""
 
-    def paths_of(self, kind: str) -> list[str]:
-        """Where objects of a kind are listed: everywhere, or in the namespaces of tasks."""
+    def paths_of(self, kind: str, group: str = "/api/v1") -> list[str]:
+        """Where objects of a kind are listed: everywhere, or in the namespaces of tasks.
+
+        Args:
+            kind: in the plural, such as `pods`.
+            group: the path of its API group and version.
+        """
         if kind == "nodes" or not self.namespaces:
-            return [f"/api/v1/{kind}"]
+            return [f"{group}/{kind}"]
         wanted = dict.fromkeys((self.default_namespace, *self.namespaces))
-        return [f"/api/v1/namespaces/{namespace}/{kind}" for namespace in wanted]
+        return [f"{group}/namespaces/{namespace}/{kind}" for namespace in wanted]
 
 
 class Times(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,12 +18,12 @@ from determined_master.backends.kubernetes.client import (
     KubernetesUnreachable,
     KubernetesUnusable,
 )
+from determined_master.backends.kubernetes.demand.nodes import NodeDemand
 from determined_master.backends.kubernetes.foreign_pods import usage_of
 from determined_master.backends.kubernetes.log.pod_events import PodEventNotes
 from determined_master.backends.kubernetes.node_board import NodeBoard
 from determined_master.backends.kubernetes.node_labels import NodeLabels
 from determined_master.backends.kubernetes.options import ClusterOptions, Times
-from determined_master.backends.kubernetes.placeholders import Placeholders
 from determined_master.backends.kubernetes.pod_board import PodBoard
 from determined_master.backends.kubernetes.pod_state import Observed, observe
 from determined_master.backends.kubernetes.several_watches import follow_all
@@ -54,7 +54,7 @@ class Boards:
     pods: PodBoard
     quotas: QuotaBoard
     ranges: LimitRangeBoard
-    placeholders: Placeholders
+    demand: NodeDemand
     labels: NodeLabels
 
 
@@ -75,7 +75,7 @@ class Presence:
         self._api = api
         self._events = events
         self._upkeep = upkeep
-        self._placeholders = boards.placeholders
+        self._demand = boards.demand
         self._labels = boards.labels
         self._nodes = boards.nodes
         self._pods = boards.pods
@@ -117,7 +117,7 @@ class Presence:
         self._listed.clear()
         self._joined.clear()
         self._evicted.clear()
-        self._placeholders.forget()
+        self._demand.forget()
         self._note_outage("it has not answered yet")
         self._nodes.set_reachable(is_reachable=False)
         self._away = dict.fromkeys(expected, self._node_wait_s)
@@ -137,7 +137,7 @@ class Presence:
                 lambda: self._follow("foreign pods", "pods", others, self._on_foreign, usage_of),
                 lambda: self._every(TICK_S, self._tick),
                 lambda: self._every(UPKEEP_S, self._upkeep.run),
-                lambda: self._every(TICK_S, self._placeholders.reconcile),
+                lambda: self._every(TICK_S, self._demand.reconcile),
                 lambda: self._every(TICK_S, self._labels.reconcile),
             ):
                 group.create_task(_forever(work, self._times))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from determined_master.domain.machines.status import MachineStatus
     from determined_master.pools.live import LiveAllocations
     from determined_master.pools.loop import PoolDecision
-    from determined_master.ports import ClusterTrouble
+    from determined_master.ports import ClusterTrouble, NodesAsked
     from determined_master.store.db import Database
 
 MIN_PROGRESS = 0.02
@@ -55,7 +55,7 @@ class JobWhy:
         decision: Callable[[str], PoolDecision | None],
         machines: Callable[[str], MachineStatus | None] = lambda pool: None,
         troubles: Callable[[str], ClusterTrouble | None] = lambda pool: None,
-        asked_since: Callable[[str, str], datetime | None] = lambda pool, allocation_id: None,
+        nodes_asked: Callable[[str, str], NodesAsked | None] = lambda pool, allocation_id: None,
     ) -> None:
         """
         Args:
@@ -64,14 +64,14 @@ class JobWhy:
             decision: the last one of a pool.
             machines: the state of a pool's machines; None for a pool without.
             troubles: what keeps all pods of a pool from starting; None for nothing.
-            asked_since: when a pool's cluster was asked for nodes for an allocation.
+            nodes_asked: the answer to a pool's request for nodes for an allocation.
         """
         self._db = db
         self._live = live
         self._decision = decision
         self._machines = machines
         self._troubles = troubles
-        self._asked_since = asked_since
+        self._nodes_asked = nodes_asked
 
     async def why(self, caller: Caller, id: str) -> JobExplanation:
         """What holds a job.
@@ -138,9 +138,9 @@ class JobWhy:
     def _with_machines(
         self, text: str, pool: str, allocation_id: str, for_admin: bool = False
     ) -> str:
-        asked = self._asked_since(pool, allocation_id)
+        asked = self._nodes_asked(pool, allocation_id)
         if asked is not None:
-            text = f"{text}; the cluster was asked for nodes for it at {asked:%H:%M:%S} UTC"
+            text = f"{text}; {asked.sentence(for_admin=for_admin)}"
         trouble = self._troubles(pool)
         if trouble is not None:
             return f"{trouble.sentence(for_admin=for_admin)}; {text}"

@@ -54,10 +54,33 @@ def placeholder(request: NodeRequest, number: int, slots: int, options: ClusterO
         slots: of the pod.
         options: of the cluster.
     """
+    tail = hashlib.sha256(f"{request.allocation_id} {number}".encode()).hexdigest()[:12]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": f"det-{options.cluster_id[:8]}-demand-{tail}",
+            "namespace": request.namespace or options.default_namespace,
+            "labels": {names.CLUSTER: options.cluster_id, DEMAND: "true"},
+            "annotations": {**MAY_GO, DEMAND: request.allocation_id},
+        },
+        "spec": {**shape(request, slots, options), "priorityClassName": PRIORITY_CLASS},
+    }
+
+
+def shape(request: NodeRequest, slots: int, options: ClusterOptions) -> Json:
+    """The pod specification by which a node is found for one pod of a waiting task.
+
+    It has the resources, selectors and tolerations of the pod, and runs nothing.
+
+    Args:
+        request: of the task.
+        slots: of the pod.
+        options: of the cluster.
+    """
     scaling = options.autoscaling
     assert scaling is not None
     own = split_user_pod(request.pod_spec)
-    tail = hashlib.sha256(f"{request.allocation_id} {number}".encode()).hexdigest()[:12]
     asked = [resources_of(slots, options, own.main.get("resources") or {})]
     asked += [sidecar["resources"] for sidecar in own.sidecars if sidecar.get("resources")]
     containers = [
@@ -75,7 +98,6 @@ def placeholder(request: NodeRequest, number: int, slots: int, options: ClusterO
         **{key: own.spec[key] for key in _PLACING if key in own.spec},
         **({"tolerations": tolerations} if tolerations else {}),
         "containers": containers,
-        "priorityClassName": PRIORITY_CLASS,
         "terminationGracePeriodSeconds": 0,
         "enableServiceLinks": False,
         "automountServiceAccountToken": False,
@@ -84,14 +106,4 @@ def placeholder(request: NodeRequest, number: int, slots: int, options: ClusterO
         spec.setdefault("schedulerName", options.default_scheduler)
     if own.spec.get("imagePullSecrets"):
         spec["imagePullSecrets"] = own.spec["imagePullSecrets"]
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
-            "name": f"det-{options.cluster_id[:8]}-demand-{tail}",
-            "namespace": request.namespace or options.default_namespace,
-            "labels": {names.CLUSTER: options.cluster_id, DEMAND: "true"},
-            "annotations": {**MAY_GO, DEMAND: request.allocation_id},
-        },
-        "spec": spec,
-    }
+    return spec

@@ -26,7 +26,7 @@ from determined_master.backends.kubernetes.manifest.placeholder import (
     placeholder,
 )
 from determined_master.backends.kubernetes.options import ClusterOptions
-from determined_master.ports import NodeRequest
+from determined_master.ports import NodeRequest, NodesAsked
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +47,8 @@ class Placeholders:
         self._api = api
         self._requests: dict[str, tuple[NodeRequest, ...]] = {}
         """By pool."""
+        self._released: set[str] = set()
+        """Allocations whose pods are made: the next decision on their pool omits them."""
         self._since: dict[str, datetime] = {}
         """By allocation: when its first placeholder was made."""
         self._existing: dict[_Key, str] | None = None
@@ -60,16 +62,19 @@ class Placeholders:
     def request(self, pool: str, requests: tuple[NodeRequest, ...]) -> None:
         """From now on, tasks of this pool wait for nodes as these do, and no others."""
         self._requests[pool] = requests
+        self._released &= {r.allocation_id for every in self._requests.values() for r in every}
 
-    def asked_since(self, allocation_id: str) -> datetime | None:
+    def asked(self, allocation_id: str) -> NodesAsked | None:
         """When nodes were asked for; None when they are not."""
-        return self._since.get(allocation_id)
+        since = self._since.get(allocation_id)
+        return None if since is None else NodesAsked(at=since, has_pods=True)
 
     async def release(self, allocation_id: str) -> None:
         """Remove the placeholders of a task whose pods are made now.
 
         They count in the quota of its namespace. Raises Unreachable.
         """
+        self._released.add(allocation_id)
         existing = self._existing or {}
         for key in [key for key, owner in existing.items() if owner == allocation_id]:
             await self._delete(key)
@@ -79,6 +84,7 @@ class Placeholders:
         """List them again: another master may have led."""
         self._existing = None
         self._requests.clear()
+        self._released.clear()
         self._since.clear()
         self._refused.clear()
 
@@ -88,8 +94,6 @@ class Placeholders:
         Raises:
             Unreachable: the API server does not answer.
         """
-        if self._options.autoscaling is None:
-            return
         wanted, now_s = dict(self._wanted()), clock.monotonic_s()
         is_old = now_s - self._listed_at_s >= LISTED_AGAIN_S
         if self._existing is None or (is_old and (wanted or self._existing)):
@@ -111,12 +115,14 @@ class Placeholders:
         }
 
     def _wanted(self) -> Iterable[tuple[_Key, tuple[str, Json]]]:
-        for requests in self._requests.values():
-            for request in requests:
-                for number, slots in enumerate(request.slots):
-                    pod = placeholder(request, number, slots, self._options)
-                    meta = pod["metadata"]
-                    yield (meta["namespace"], meta["name"]), (request.allocation_id, pod)
+        every = (request for requests in self._requests.values() for request in requests)
+        for request in every:
+            if request.allocation_id in self._released:
+                continue
+            for number, slots in enumerate(request.slots):
+                pod = placeholder(request, number, slots, self._options)
+                meta = pod["metadata"]
+                yield (meta["namespace"], meta["name"]), (request.allocation_id, pod)
 
     async def _list(self) -> dict[_Key, str]:
         """Those that exist, also of an earlier leader; those that have ended are removed."""

@@ -9,13 +9,14 @@ from tests.backends.kubernetes.objects import options
 
 from determined_master import clock
 from determined_master.backends.kubernetes.client import KubernetesRefused
-from determined_master.backends.kubernetes.manifest.placeholder import DEMAND
-from determined_master.backends.kubernetes.options import Autoscaling
-from determined_master.backends.kubernetes.placeholders import (
+from determined_master.backends.kubernetes.demand.nodes import node_demand
+from determined_master.backends.kubernetes.demand.placeholders import (
     LISTED_AGAIN_S,
     REFUSED_S,
     Placeholders,
 )
+from determined_master.backends.kubernetes.manifest.placeholder import DEMAND
+from determined_master.backends.kubernetes.options import Autoscaling
 from determined_master.ports import NodeRequest
 
 REQUEST = NodeRequest(allocation_id="7.x.1", slots=(1, 1))
@@ -56,12 +57,12 @@ async def test_a_refused_placeholder_is_made_again_after_a_minute(
     for _ in range(3):
         await placeholders.reconcile()
     assert api.calls.count("POST") == 2
-    assert placeholders.asked_since("7.x.1") is None
+    assert placeholders.asked("7.x.1") is None
     api.refusal, now_s = None, clock.monotonic_s()
     monkeypatch.setattr(clock, "monotonic_s", lambda: now_s + REFUSED_S + 1)
     await placeholders.reconcile()
     assert api.calls.count("POST") == 4
-    assert placeholders.asked_since("7.x.1") is not None
+    assert placeholders.asked("7.x.1") is not None
 
 
 async def test_one_that_others_have_removed_or_ended_is_made_again(
@@ -89,7 +90,8 @@ async def test_the_placeholders_of_a_task_go_before_its_pods_come(
 
 
 async def test_a_cluster_that_does_not_grow_is_not_asked(api: Api) -> None:
-    made = Placeholders(options(), api)  # type: ignore[arg-type]
+    made = node_demand(options(), api)  # type: ignore[arg-type]
     made.request("default", (REQUEST,))
     await made.reconcile()
-    assert api.calls == []
+    await made.release("7.x.1")
+    assert (api.calls, made.asked("7.x.1")) == ([], None)

@@ -1,0 +1,1 @@
+"""How a cluster that can grow learns that tasks wait for nodes."""

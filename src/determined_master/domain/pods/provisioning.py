@@ -1,0 +1,118 @@
+"""A cluster's answer to a request for nodes (`ProvisioningRequest`), and when it is asked again.
+
+Cluster Autoscaler writes its answer as conditions. A request that has ended is not tried again by
+it: to ask again is to make another request. Source: Kubernetes' `autoscaling.x-k8s.io/v1`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+import msgspec
+
+AnswerCode = Literal["none", "accepted", "retried", "provisioned", "failed", "expired", "revoked"]
+"""`none`: no answer yet. `retried`: there is no capacity now, and the autoscaler tries again.
+`expired`: the nodes came, and are reserved no more. `revoked`: the nodes are no longer valid."""
+FIRST_PAUSE = timedelta(minutes=1)
+LONGEST_PAUSE = timedelta(hours=1)
+LONGEST_TEXT = 300
+"""Characters of the autoscaler's text that are shown."""
+_ENDS: tuple[tuple[str, AnswerCode], ...] = (
+    ("Failed", "failed"),
+    ("CapacityRevoked", "revoked"),
+    ("BookingExpired", "expired"),
+)
+"""Conditions that end a request, the strongest first."""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """The autoscaler's answer to one request."""
+
+    code: AnswerCode = "none"
+    text: str = ""
+    """In the autoscaler's words."""
+    at: datetime | None = None
+    """When it was given (UTC)."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more comes of the request."""
+        return self.code in ("failed", "expired", "revoked")
+
+
+def answer_of(conditions: Iterable[Mapping[str, Any]]) -> Answer:
+    """The answer in a request's conditions.
+
+    A condition that ends the request counts more than those that came before it, which stay.
+    """
+    known = {str(c.get("type")): c for c in conditions}
+    for name, code in _ENDS:
+        if _is(known.get(name), "True"):
+            return _answer(code, known[name])
+    provisioned = known.get("Provisioned")
+    if _is(provisioned, "True"):
+        return _answer("provisioned", known["Provisioned"])
+    if _is(provisioned, "False"):
+        return _answer("retried", known["Provisioned"])
+    if _is(known.get("Accepted"), "True"):
+        return _answer("accepted", known["Accepted"])
+    return Answer()
+
+
+def pause_after(attempt: int) -> timedelta:
+    """How long after the end of a request another one is made.
+
+    It doubles with each one, so that a cloud without capacity is not asked all the time.
+
+    Args:
+        attempt: the number of the request that ended, from 1.
+    """
+    return min(FIRST_PAUSE * (1 << min(attempt - 1, 10)), LONGEST_PAUSE)
+
+
+def sentence(answer: Answer, again_at: datetime | None = None, *, for_admin: bool = False) -> str:
+    """An answer for people who wait.
+
+    Args:
+        answer: of the autoscaler.
+        again_at: when the cluster is asked again (UTC), for an answer that ends the request.
+        for_admin: with the autoscaler's own words, which may describe the cloud account.
+    """
+    said = f": {answer.text}" if answer.text and for_admin else ""
+    match answer.code:
+        case "none":
+            return "the autoscaler has not answered yet"
+        case "accepted":
+            return "the autoscaler has accepted that, and tries to add them"
+        case "retried":
+            return f"the autoscaler has no capacity now, and tries again{said}"
+        case "provisioned":
+            return "the autoscaler adds them"
+        case "failed":
+            text = f"the autoscaler could not add them{said}"
+        case "expired":
+            text = "the autoscaler has added them, and does not reserve them any more"
+        case "revoked":
+            text = f"the autoscaler has taken them back{said}"
+    return f"{text}; it is asked again at {again_at:%H:%M:%S} UTC" if again_at else text
+
+
+def _is(condition: Mapping[str, Any] | None, status: str) -> bool:
+    return condition is not None and condition.get("status") == status
+
+
+def _answer(code: AnswerCode, condition: Mapping[str, Any]) -> Answer:
+    text = " ".join(str(condition.get("message") or condition.get("reason") or "").split())
+    if len(text) > LONGEST_TEXT:
+        text = f"{text[:LONGEST_TEXT]}..."
+    return Answer(code, text.rstrip("."), _instant(condition.get("lastTransitionTime")))
+
+
+def _instant(text: Any) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(str(text).replace("Z", "+00:00")) if text else None
+    except ValueError:
+        return None
+    return found if found is not None and found.tzinfo is not None else None

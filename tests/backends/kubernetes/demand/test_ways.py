@@ -1,0 +1,208 @@
+"""Both ways to ask a cluster for nodes, in memory and on a real cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from tests.backends.kubernetes.test_backend import ADDRESS, IMAGE, KUBECONFIG, cluster_options
+from tests.contracts.demand_contract import (
+    PODS,
+    REQUESTS,
+    DemandContract,
+    ProvisioningContract,
+    is_clean,
+    request,
+)
+from tests.contracts.kubernetes_contract import World
+from tests.covers import covers
+from tests.fake_kubernetes.autoscaler import FakeAutoscaler
+from tests.fake_kubernetes.kubelet import IMAGES_THAT_ARE_NOT_THERE, FakeKubelet
+from tests.fake_kubernetes.server import FakeServer
+
+from determined_master.backends.kubernetes.client import KubernetesApi, KubernetesRefused
+from determined_master.backends.kubernetes.options import Autoscaling
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("kubernetes")]
+REAL = pytest.mark.skipif(not KUBECONFIG, reason="DET_TEST_KUBECONFIG names no cluster")
+WAYS = pytest.mark.parametrize("scaling", [PODS, REQUESTS], ids=["pods", "requests"])
+
+
+@pytest.fixture
+async def fake(tmp_path: Path) -> AsyncIterator[FakeKubelet]:
+    server = FakeServer()
+    await server.start()
+    kubelet = FakeKubelet(server, tmp_path / "pods")
+    await kubelet.add_node("node-a")
+    server.kubeconfig(tmp_path / "kubeconfig")
+    yield kubelet
+    await kubelet.stop()
+    await server.stop()
+
+
+@pytest.fixture
+async def in_memory(fake: FakeKubelet, tmp_path: Path) -> AsyncIterator[World]:
+    given = cluster_options(str(tmp_path / "kubeconfig"), "127.0.0.1", 1)
+    made = World(given, "any", 60.0, IMAGES_THAT_ARE_NOT_THERE)
+    await made.open()
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def real() -> AsyncIterator[World]:
+    async with provisioning_requests_installed():
+        made = World(cluster_options(KUBECONFIG, ADDRESS, 1), IMAGE, 240.0, "nowhere.invalid/x:1")
+        await made.open()
+        yield made
+        await made.close()
+
+
+@contextlib.asynccontextmanager
+async def provisioning_requests_installed() -> AsyncIterator[None]:
+    """The resource on the real cluster, removed at the end where the test has made it."""
+    api = KubernetesApi(KUBECONFIG)
+    path, name = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", RESOURCE
+    is_own = True
+    try:
+        await api.call("POST", path, body=definition())
+    except KubernetesRefused as error:
+        if error.reason != "AlreadyExists":
+            raise
+        is_own = False
+    try:
+        async with asyncio.timeout(60):
+            while not await is_served(api):  # noqa: ASYNC110
+                await asyncio.sleep(0.2)
+        yield
+    finally:
+        if is_own:
+            await api.call("DELETE", f"{path}/{name}")
+            async with asyncio.timeout(60):
+                while await is_served(api):  # noqa: ASYNC110
+                    await asyncio.sleep(0.2)
+        await api.close()
+
+
+RESOURCE = "provisioningrequests.autoscaling.x-k8s.io"
+
+
+def definition() -> dict[str, Any]:
+    """The parts of Cluster Autoscaler's definition that the master and the tests use."""
+    text, whole = (
+        {"type": "string"},
+        {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+    )
+    reference = {"type": "object", "required": ["name"], "properties": {"name": text}}
+    pods = {"podTemplateRef": reference, "count": {"type": "integer", "minimum": 1}}
+    pod_set = {"type": "object", "required": ["podTemplateRef", "count"], "properties": pods}
+    spec = {
+        "type": "object",
+        "required": ["podSets", "provisioningClassName"],
+        "properties": {
+            "provisioningClassName": text,
+            "podSets": {"type": "array", "minItems": 1, "maxItems": 32, "items": pod_set},
+        },
+    }
+    schema = {"type": "object", "properties": {"spec": spec, "status": whole}}
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": schema},
+        "subresources": {"status": {}},
+    }
+    plural, _, group = RESOURCE.partition(".")
+    names = {"kind": "ProvisioningRequest", "plural": plural, "singular": "provisioningrequest"}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {
+            "name": RESOURCE,
+            "annotations": {"api-approved.kubernetes.io": "unapproved, for tests"},
+        },
+        "spec": {"group": group, "scope": "Namespaced", "names": names, "versions": [version]},
+    }
+
+
+async def is_served(api: KubernetesApi) -> bool:
+    try:
+        await api.call("GET", "/apis/autoscaling.x-k8s.io/v1/provisioningrequests")
+    except KubernetesRefused as error:
+        if error.status != 404:
+            raise
+        return False
+    return True
+
+
+@WAYS
+@covers("helm-and-kubernetes 20.provisioning")
+class TestInMemory(DemandContract):
+    @pytest.fixture
+    def world(self, in_memory: World) -> World:
+        return in_memory
+
+
+@REAL
+@WAYS
+class TestOnARealCluster(DemandContract):
+    @pytest.fixture
+    def world(self, real: World) -> World:
+        return real
+
+
+class TestRequestsInMemory(ProvisioningContract):
+    @pytest.fixture
+    def world(self, in_memory: World) -> World:
+        return in_memory
+
+    async def test_an_autoscaler_adds_a_node_for_each_pod(
+        self, world: World, fake: FakeKubelet
+    ) -> None:
+        autoscaler = FakeAutoscaler(fake)
+        try:
+            world.backend.request_nodes("default", (request(slots=(20, 20)),))
+            await world.until(lambda: len(world.backend.agents()) == 3, "nodes")
+            await self.shows(world, lambda text: text == "the autoscaler adds them")
+            world.backend.request_nodes("default", ())
+            await is_clean(world)
+        finally:
+            await autoscaler.stop()
+
+
+@REAL
+class TestRequestsOnARealCluster(ProvisioningContract):
+    @pytest.fixture
+    def world(self, real: World) -> World:
+        return real
+
+
+@pytest.mark.parametrize("scaling", [REQUESTS])
+async def test_a_cluster_without_the_resource_is_reported_with_the_remedy(
+    tmp_path: Path, scaling: Autoscaling, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = FakeServer()
+    server.crds = ()
+    await server.start()
+    kubelet = FakeKubelet(server, tmp_path / "pods")
+    await kubelet.add_node("node-a")
+    given = cluster_options(str(server.kubeconfig(tmp_path / "kubeconfig")), "127.0.0.1", 1)
+    world = World(replace(given, autoscaling=scaling), "any", 60.0, IMAGES_THAT_ARE_NOT_THERE)
+    try:
+        await world.open()
+        await world.until(lambda: "has no ProvisioningRequest objects" in caplog.text, "a warning")
+        world.backend.request_nodes("default", (request(),))
+        asked = world.backend.nodes_asked("7.x.1")
+        assert asked is not None
+        assert asked.at is None
+        assert "set resource_manager.autoscaling.demand to pods" in asked.text
+        await world.close()
+    finally:
+        await kubelet.stop()
+        await server.stop()
+    assert caplog.text.count("has no ProvisioningRequest objects") == 1
