@@ -47,6 +47,13 @@ def application() -> Any:
     return DomainDispatcherApplication(create_backend_app)
 
 
+def error_of_ec2(code: str, message: str) -> bytes:
+    """The body of an answer of EC2 that refuses a call."""
+    error = f"<Error><Code>{code}</Code><Message>{message}</Message></Error>"
+    text = f"<Response><Errors>{error}</Errors><RequestID>x</RequestID></Response>"
+    return text.encode()
+
+
 class Ec2Server:
     """One test's EC2. `requests` are the parameters of all calls, in their order."""
 
@@ -90,9 +97,7 @@ class Ec2Server:
             if refusal is None:
                 return whole(environ, start)
             start("400 Bad Request", [("Content-Type", "text/xml")])
-            error = "<Error><Code>{}</Code><Message>{}</Message></Error>".format(*refusal)
-            text = f"<Response><Errors>{error}</Errors><RequestID>x</RequestID></Response>"
-            return [text.encode()]
+            return [error_of_ec2(*refusal)]
 
         server = make_server(
             "127.0.0.1", 0, front, threaded=True, request_handler=MotoRequestHandler

@@ -6,11 +6,18 @@ import contextlib
 import copy
 import urllib.request
 from collections.abc import Iterator
+from io import BytesIO
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 from moto.ec2.models import ec2_backends
-from tests.backends.cloud.ec2_server import ACCOUNT, ACCOUNT_VARIABLES, application
+from tests.backends.cloud.ec2_server import (
+    ACCOUNT,
+    ACCOUNT_VARIABLES,
+    application,
+    error_of_ec2,
+)
 from tests.backends.cloud.http_servers import stopped_at_the_end
 from werkzeug.serving import make_server
 
@@ -20,10 +27,14 @@ REGION = "us-west-2"
 
 
 class Aws:
-    """The account's clients, for what the tests look at."""
+    """The account's clients, for what the tests look at, and what AWS refuses."""
 
     def __init__(self, url: str) -> None:
         self.url = url
+        self.refusals: dict[str, tuple[str, str]] = {}
+        """By action of EC2: code and message of the error that it is answered with."""
+        self.calls: list[dict[str, str]] = []
+        """Parameters of all calls of EC2, in their order."""
 
     def client(self, service: str) -> Any:
         import boto3
@@ -34,10 +45,11 @@ class Aws:
 @contextlib.contextmanager
 def account_of_aws(patch: pytest.MonkeyPatch) -> Iterator[Aws]:
     """An empty account with the key pair `ops`; `patch` holds until the end."""
-    server = make_server("127.0.0.1", 0, application(), threaded=True)
+    account = Aws("")
+    server = make_server("127.0.0.1", 0, _front(account), threaded=True)
     server.daemon_threads = True  # type: ignore[attr-defined]
     with stopped_at_the_end(server):
-        account = Aws(f"http://127.0.0.1:{server.server_port}")
+        account.url = f"http://127.0.0.1:{server.server_port}"
         variables = {**ACCOUNT_VARIABLES, "AWS_ENDPOINT_URL": account.url}
         for name, value in {**variables, "AWS_DEFAULT_REGION": REGION}.items():
             patch.setenv(name, value)
@@ -47,6 +59,26 @@ def account_of_aws(patch: pytest.MonkeyPatch) -> Iterator[Aws]:
         for owner, name in (preflight.UBUNTU, preflight.WITH_DRIVERS):
             _add_image(owner, name.replace("*", "x"))
         yield account
+
+
+def _front(account: Aws) -> Any:
+    """moto, which knows no policies of users: what the account refuses is answered before it."""
+    whole = application()
+
+    def front(environ: dict[str, Any], start: Any) -> Any:
+        if "form-urlencoded" not in environ.get("CONTENT_TYPE", ""):
+            return whole(environ, start)
+        body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        environ["wsgi.input"] = BytesIO(body)
+        call = dict(parse_qsl(body.decode(), keep_blank_values=True))
+        account.calls.append(call)
+        refusal = account.refusals.get(call.get("Action", ""))
+        if refusal is None:
+            return whole(environ, start)
+        start("403 Forbidden", [("Content-Type", "text/xml")])
+        return [error_of_ec2(*refusal)]
+
+    return front
 
 
 @pytest.fixture

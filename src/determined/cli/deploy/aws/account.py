@@ -8,7 +8,8 @@ from typing import Any, Iterator
 
 from determined.cli import errors
 
-_DENIED = ("AccessDenied", "UnauthorizedOperation", "AccessDeniedException", "AuthFailure")
+_DENIED_BY_EC2 = "UnauthorizedOperation"
+_DENIED = ("AccessDenied", _DENIED_BY_EC2, "AccessDeniedException", "AuthFailure")
 
 
 class Account:
@@ -56,8 +57,13 @@ def in_words(error: Any) -> str:
     """A refused call in words: its name, the reason, and the remedy for a missing right."""
     code, message = code_of(error), str(error.response.get("Error", {}).get("Message", ""))
     call = error.operation_name
+    if code == _DENIED_BY_EC2:  # other services name the permission in their message
+        call = f"ec2:{call}"
     if code in _DENIED:
-        return f"these credentials may not call {call}: {message} Have this permission added."
+        return (
+            f"these credentials may not call {call}: {message} Add this permission to the policy "
+            "of their user or role."
+        )
     return f"AWS refused {call} ({code}): {message}"
 
 

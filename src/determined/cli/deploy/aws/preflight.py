@@ -6,7 +6,7 @@ Each check only reads, or asks with `DryRun`. Quotas that cannot be read are not
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable, List, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 from determined.cli.deploy.aws import account
 from determined.cli.deploy.aws.account import Account
@@ -46,7 +46,8 @@ class Preflight:
             self._check(functools.partial(self._quota, each), must_be_read=False)
         images = self._check(self._images)
         if images is not None:
-            self._check(functools.partial(self._may_launch, images))
+            for call, values in self._calls(images).items():
+                self._check(functools.partial(self._may_call, call, values))
         return None if self.problems else images
 
     def _check(self, check: Callable[[], Any], must_be_read: bool = True) -> Any:
@@ -137,17 +138,30 @@ class Preflight:
             return None
         return str(max(found, key=lambda image: str(image["CreationDate"]))["ImageId"])
 
-    def _may_launch(self, images: Images) -> None:
+    def _calls(self, images: Images) -> Dict[str, Dict[str, Any]]:
+        """Calls of EC2 that the stack makes with these credentials and that take `DryRun`."""
+        name = f"determined-{self._options.cluster_id}"
+        launch = {
+            "ImageId": images.master,
+            "InstanceType": self._options.master_instance_type,
+            "MinCount": 1,
+            "MaxCount": 1,
+        }
+        calls: Dict[str, Dict[str, Any]] = {
+            "run_instances": launch,
+            "allocate_address": {"Domain": "vpc"},
+        }
+        if self._options.has_own_network:
+            calls["create_internet_gateway"] = {}
+        else:
+            calls["create_security_group"] = {"GroupName": name, "Description": name}
+        return calls
+
+    def _may_call(self, call: str, values: Dict[str, Any]) -> None:
         from botocore.exceptions import ClientError
 
         try:
-            self._ec2.run_instances(
-                DryRun=True,
-                ImageId=images.master,
-                InstanceType=self._options.master_instance_type,
-                MinCount=1,
-                MaxCount=1,
-            )
+            getattr(self._ec2, call)(DryRun=True, **values)
         except ClientError as error:
             if account.code_of(error) != "DryRunOperation":
                 raise

@@ -82,7 +82,7 @@ def up(args: argparse.Namespace) -> None:
             )
         outputs = stack.outputs()
         if not args.no_wait_for_master:
-            _wait(access, outputs["MasterAddress"], outputs["MasterId"])
+            wait_for_machine(access, outputs["MasterAddress"], outputs["MasterId"])
     print(f"The master is at {outputs['MasterAddress']}")
     print(f"  export DET_MASTER={outputs['MasterAddress']}")
     # A snapshot has users with passwords of their own.
@@ -132,17 +132,20 @@ def _upload(access: Account, stack: Stack, wheel: pathlib.Path, key: str) -> Non
     access.client("s3").upload_file(str(wheel), bucket, f"deploy/{key}")
 
 
-def _wait(access: Account, address: str, instance_id: str) -> None:
+def wait_for_machine(access: Account, address: str, instance_id: str) -> None:
+    """Return once the master answers. Raises CliError, with the last line of its machine."""
+    see = f"aws ec2 get-console-output --latest --instance-id {instance_id}"
+    wait_for_master(address, instance_id, lambda: _console(access, instance_id), see)
+
+
+def _console(access: Account, instance_id: str) -> str:
+    """The console of a machine; as it was minutes ago for types that cannot show it at once."""
     from botocore.exceptions import BotoCoreError, ClientError
 
-    client = access.client("ec2")
-
-    def console() -> str:
+    ec2 = access.client("ec2")
+    for more in ({"Latest": True}, {}):
         try:
-            found = client.get_console_output(InstanceId=instance_id)
+            return str(ec2.get_console_output(InstanceId=instance_id, **more).get("Output", ""))
         except (BotoCoreError, ClientError):
-            return ""
-        return str(found.get("Output", ""))
-
-    see = f"aws ec2 get-console-output --latest --instance-id {instance_id}"
-    wait_for_master(address, instance_id, console, see)
+            continue
+    return ""

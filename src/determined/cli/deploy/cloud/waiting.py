@@ -57,6 +57,6 @@ def _answers(address: str) -> bool:
 
 
 def _last_words(console: str) -> str:
-    """The last line that the machine's start script has written to its console; often late."""
+    """The last line that the machine's start script has written to its console."""
     lines = [line for line in console.splitlines() if _MARK in line]
-    return lines[-1].partition(_MARK)[2] if lines else ""
+    return lines[-1].partition(_MARK)[2].strip() if lines else ""

@@ -1,0 +1,115 @@
+"""Checks of the account before `det deploy aws up` creates anything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from moto.servicequotas.models import ServiceQuotasBackend
+from tests.cli.conftest import Det, Outcome
+from tests.cli.deploy.aws.conftest import REGION, Aws
+
+pytestmark = pytest.mark.slow
+
+UP = (
+    *("deploy", "--no-wait-for-master", "aws", "up", "--cluster-id", "lab", "--keypair", "ops"),
+    *("--yes", "--deployment-type"),
+)
+DENIED = ("UnauthorizedOperation", "You are not authorized to perform this operation.")
+GPUS, STANDARD = "L-DB2E81BA", "L-1216C47A"
+
+
+def refused(det: Det, aws: Aws, *words: str) -> list[str]:
+    """The problems that `up` names; nothing was created."""
+    done: Outcome = det(*UP, *words)
+    assert done.status == 1
+    assert aws.client("cloudformation").describe_stacks()["Stacks"] == []
+    assert aws.client("secretsmanager").list_secrets()["SecretList"] == []
+    assert aws.client("ec2").describe_instances()["Reservations"] == []
+    head, *problems = done.err.strip().splitlines()
+    assert head.endswith("nothing was created:")
+    return problems
+
+
+def set_quotas(patch: pytest.MonkeyPatch, values: dict[str, float]) -> list[tuple[str, str]]:
+    """Let the account have these quotas, 32 of the others; the quotas that are read later."""
+    asked: list[tuple[str, str]] = []
+
+    def get(self: Any, service_code: str, quota_code: str) -> dict[str, Any]:
+        asked.append((service_code, quota_code))
+        name = f"Running instances of {quota_code}"
+        return {
+            "ServiceCode": service_code,
+            "QuotaCode": quota_code,
+            "QuotaName": name,
+            "Value": values.get(quota_code, 32.0),
+        }
+
+    patch.setattr(ServiceQuotasBackend, "get_service_quota", get)
+    return asked
+
+
+def test_a_quota_of_none_is_named_with_the_type_and_the_remedy(
+    det: Det, aws: Aws, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = set_quotas(monkeypatch, {GPUS: 0.0})
+    [problem] = refused(det, aws, "simple")
+    assert problem == (
+        f"  - the quota 'Running instances of {GPUS}' ({GPUS}) is 0 in {REGION}, so no "
+        "g4dn.xlarge can start: request an increase in the console (Service Quotas)"
+    )
+    assert set(asked) == {("ec2", GPUS), ("ec2", STANDARD)}
+
+
+def test_a_quota_of_processors_stops_each_type_that_needs_it(
+    det: Det, aws: Aws, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_quotas(monkeypatch, {STANDARD: 0.0})
+    problems = refused(det, aws, "simple")
+    assert [line.partition("so no ")[2].partition(" ")[0] for line in problems] == [
+        "m6i.large",
+        "m6i.xlarge",
+    ]
+
+
+def test_a_quota_that_cannot_be_read_stops_nothing(det: Det, aws: Aws) -> None:
+    """moto knows none of EC2, as credentials without `servicequotas:GetServiceQuota` do."""
+    done = det(*UP, "simple")
+    assert done.status == 0, done.err
+
+
+@pytest.mark.parametrize(
+    ("kind", "calls"),
+    [
+        ("simple", ["RunInstances", "AllocateAddress", "CreateSecurityGroup"]),
+        ("vpc", ["RunInstances", "AllocateAddress", "CreateInternetGateway"]),
+    ],
+)
+def test_each_missing_permission_is_named_with_its_remedy(
+    det: Det, aws: Aws, kind: str, calls: list[str]
+) -> None:
+    aws.refusals = dict.fromkeys(calls, DENIED)
+    assert refused(det, aws, kind) == [
+        f"  - these credentials may not call ec2:{call}: You are not authorized to perform this "
+        "operation. Add this permission to the policy of their user or role."
+        for call in calls
+    ]
+    asked = [call for call in aws.calls if call["Action"] in calls]
+    assert all(call["DryRun"] == "true" for call in asked)
+
+
+def test_a_permission_to_read_that_is_missing_is_named_too(det: Det, aws: Aws) -> None:
+    aws.refusals = {"DescribeKeyPairs": DENIED, "DescribeImages": DENIED}
+    problems = "\n".join(refused(det, aws, "simple"))
+    assert "may not call ec2:DescribeKeyPairs:" in problems
+    assert "may not call ec2:DescribeImages:" in problems
+
+
+def test_the_checks_create_nothing(det: Det, aws: Aws) -> None:
+    refused(det, aws, "simple", "--keypair", "nobody")
+    ec2 = aws.client("ec2")
+    groups = ec2.describe_security_groups()["SecurityGroups"]
+    assert [group["GroupName"] for group in groups] == ["default"]
+    assert ec2.describe_addresses()["Addresses"] == []
+    refused(det, aws, "vpc", "--keypair", "nobody")
+    assert ec2.describe_internet_gateways()["InternetGateways"] == []
