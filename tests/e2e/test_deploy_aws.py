@@ -1,8 +1,8 @@
 """From an empty account of AWS to a trained checkpoint, and back to nothing.
 
 `det deploy aws` talks to moto. The scripts of its machines are run by bash, with real wheels, a
-real master and a real agent. Only what a machine has and this one has not is a stub: systemd, the
-metadata service, and pip's index.
+real master, real agents and a real Docker. Only what a machine has and this one has not is a stub:
+systemd, the metadata service, and pip's index.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import base64
 import contextlib
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -27,24 +28,57 @@ from tests.backends.cloud.ec2_server import ACCOUNT_VARIABLES
 from tests.backends.cloud.start_of_machine import Machine
 from tests.backends.cloud.test_start_script import need_curl
 from tests.cli.deploy.aws.conftest import REGION, Aws, account_of_aws
+from tests.docker_daemon import IMAGE, Daemon
 from tests.e2e.cluster_api import PASSWORD, ClusterApi, until
 from tests.free_ports import free_port
+from tests.metadata_service import MetadataService, metadata_service
 
 from determined.cli.deploy.aws.master_config import TEMPLATE
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.slow,
+    pytest.mark.docker,
+    pytest.mark.xdist_group("docker"),
+]
 
 PACKAGES = sysconfig.get_path("purelib")
 MODEL = """
-import pathlib
+# Trains until it is asked to leave. Its next run reads what was saved, and ends.
+import os, time
 import determined as det
 
+info = det.get_cluster_info()
+step = int(os.environ["DET_STEPS_COMPLETED"])
 with det.core.init() as core:
-    for step in range(1, 4):
+    if info.latest_checkpoint:
+        with core.checkpoint.restore_path(info.latest_checkpoint) as path:
+            print(info.agent_id, "continues with", (path / "weights").read_text(), flush=True)
+    while True:
+        step += 1
         core.train.report_validation_metrics(step, {"loss": 1 / step})
-    with core.checkpoint.store_path({"steps_completed": 3}) as (path, _):
-        (path / "weights").write_text("trained on a machine on demand")
+        if info.latest_checkpoint or core.preempt.should_preempt():
+            break
+        time.sleep(0.05)
+    with core.checkpoint.store_path({"steps_completed": step}) as (path, _):
+        (path / "weights").write_text(f"{step} steps of {info.agent_id}")
 """
+CONFIG = {
+    "name": "on demand",
+    "entrypoint": "python3 train.py",
+    "searcher": {"name": "single", "metric": "loss"},
+    "max_restarts": 0,
+    # Both runs' checkpoints stay: a task that deletes one would need a machine of the other pool.
+    "checkpoint_storage": {"save_trial_latest": 2},
+    # Checkpoints in a bucket need obstore and authorities, which the image of the tests lacks.
+    "bind_mounts": [{"host_path": PACKAGES, "container_path": "/packages", "read_only": True}],
+    "environment": {
+        "environment_variables": [
+            "PYTHONPATH=/packages",
+            "SSL_CERT_FILE=/packages/certifi/cacert.pem",
+        ]
+    },
+}
 METADATA = """
 case "$*" in
   *169.254.169.254*instance-id*) echo {id} ;;
@@ -58,9 +92,10 @@ esac
 class Lab:
     """A directory for the machines of an account, and how to boot them."""
 
-    def __init__(self, aws: Aws, root: Path) -> None:
+    def __init__(self, aws: Aws, root: Path, docker: Daemon) -> None:
         self.aws = aws
         self.root = root
+        self.docker = docker
         self.port = free_port()
         self.variables = {
             **{k: v for k, v in os.environ.items() if not k.startswith(("DET_", "AWS_"))},
@@ -86,6 +121,7 @@ class Lab:
         curl = shutil.which("curl")
         made.stub("curl", METADATA.format(id=instance, curl=curl))
         made.stub("python3", f'exec {sys.executable} "$@"')
+        made.stub("docker", f'exec {shutil.which("docker")} -H {self.docker.address} "$@"')
         made.stub("systemctl")
         made.stub(
             "lsblk", 'case "$*" in *-dnpo*) echo /dev/sdz Amazon disk ;; *) echo sdz ;; esac'
@@ -121,7 +157,8 @@ class Lab:
 
     def settings(self) -> Path:
         """The template of the master's settings, for machines that are all this one."""
-        agent = {"container_runtime": "process", "work_dir": str(self.root / "work")}
+        agent = {"docker_host": self.docker.address}
+        tasks = {"image": IMAGE, "network_mode": "host"}
         storage = {"endpoint_url": self.aws.url, "access_key": "testing", "secret_key": "testing"}
         text = TEMPLATE
         for old, new in (
@@ -129,7 +166,7 @@ class Lab:
             ("${scheme}://local-ipv4:${port}", f"http://127.0.0.1:{self.port}"),
             ("db: ${database}", f"db: {json.dumps({'data_dir': str(self.root / 'pg')})}"),
             ("${agent_config}", json.dumps(agent)),
-            ("security: ${security}", "security: {allow_process_runtime: true}"),
+            ("${task_container_defaults}", json.dumps(tasks)),
             (
                 "  bucket: ${bucket}",
                 "".join(f"  {k}: {v}\n" for k, v in storage.items()) + "  bucket: ${bucket}",
@@ -169,21 +206,59 @@ class Lab:
                 stderr=subprocess.STDOUT,
             )
 
+    def boot_agent(self, instance: str, metadata: MetadataService) -> None:
+        """Run the script of an agent's machine: it leaves the agent running."""
+        machine = self.machine(instance)
+        machine.environment |= {
+            "AWS_EC2_METADATA_SERVICE_ENDPOINT": f"http://{metadata.address}",
+            "DET_WORK_DIR": str(machine.root / "work"),
+        }
+        done = machine.run(self.script(instance))
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def end(self, instance: str) -> None:
+        """End a machine with all that runs on it, as its cloud does."""
+        kill_processes_of(self.root / instance)
+        self.aws.client("ec2").terminate_instances(InstanceIds=[instance])
+
+    def left(self) -> dict[str, list[str]]:
+        """What the account has, by kind, besides data; moto keeps disks and addresses itself."""
+        client = self.aws.client
+        groups = client("ec2").describe_security_groups()["SecurityGroups"]
+        templates = client("ec2").describe_launch_templates()["LaunchTemplates"]
+        return {
+            "machines": list(self.instances()),
+            "groups": [g["GroupName"] for g in groups if g["GroupName"] != "default"],
+            "templates": [t["LaunchTemplateName"] for t in templates],
+            "roles": [r["RoleName"] for r in client("iam").list_roles()["Roles"]],
+            "secrets": [s["Name"] for s in client("secretsmanager").list_secrets()["SecretList"]],
+            "stacks": [
+                s["StackName"] for s in client("cloudformation").describe_stacks()["Stacks"]
+            ],
+        }
+
+
+def kill_processes_of(place: Path) -> None:
+    """End what the scripts of machines below a directory have started."""
+    for process in psutil.process_iter(["environ"]):
+        root = (process.info["environ"] or {}).get("DETERMINED_ROOT", "")
+        if Path(root).is_relative_to(place):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+
 
 @pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
+def lab(monkeypatch: pytest.MonkeyPatch, docker: Daemon) -> Iterator[Lab]:
     need_curl()
     root = Path(tempfile.mkdtemp(prefix="det-e2e-", dir="/tmp"))
     root.chmod(0o711)
     try:
         with account_of_aws(monkeypatch) as aws:
-            yield Lab(aws, root)
+            yield Lab(aws, root, docker)
     finally:
-        for process in psutil.process_iter(["environ"]):
-            place = (process.info["environ"] or {}).get("DETERMINED_ROOT", "")
-            if place.startswith(str(root)):
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    process.kill()
+        kill_processes_of(root)
+        if left := docker.containers():
+            docker.run("rm", "-f", *left)
         shutil.rmtree(root, ignore_errors=True)
 
 
@@ -209,10 +284,12 @@ def closed(cluster: ClusterApi) -> Iterator[None]:
         cluster.close_sessions()
 
 
-def test_an_account_gets_a_cluster_that_trains_and_leaves_nothing(lab: Lab) -> None:
+def test_an_account_gets_a_cluster_that_trains_over_a_lost_machine_and_leaves_nothing(
+    lab: Lab,
+) -> None:
     out = lab.det(
         *("up", "--cluster-id", "lab", "--keypair", "ops", "--deployment-type", "simple"),
-        *("--master-config-template-path", str(lab.settings())),
+        *("--master-config-template-path", str(lab.settings()), "--spot"),
         *("--compute-agent-instance-type", "m6i.xlarge", "--max-idle-agent-period", "3s"),
         *("--initial-user-password", PASSWORD),
     )
@@ -224,30 +301,52 @@ def test_an_account_gets_a_cluster_that_trains_and_leaves_nothing(lab: Lab) -> N
     with running(lab.boot_master(master), log), closed(cluster):
         until(lambda: _answers(cluster), 30, what="a log-in as admin")
         assert cluster.get("/info")["cluster_name"] == "lab"
-        experiment = cluster.submit(
-            {
-                "name": "on demand",
-                "entrypoint": "python3 train.py",
-                "searcher": {"name": "single", "metric": "loss"},
-                "max_restarts": 0,
-                # The tasks' image has obstore.
-                "environment": {"environment_variables": [f"PYTHONPATH={PACKAGES}"]},
-            },
-            {"train.py": MODEL},
-        )
-        [agent] = until(lambda: lab.instances().keys() - {master}, what="a machine for the trial")
-        booted = lab.machine(agent).run(lab.script(agent))
-        assert booted.returncode == 0, booted.stdout + booted.stderr
-        assert cluster.wait(experiment) == "COMPLETED"
-        [checkpoint] = cluster.get(f"/api/v1/experiments/{experiment}/checkpoints")["checkpoints"]
+        experiment = cluster.submit(CONFIG, {"train.py": MODEL})
+        [first] = until(lambda: lab.instances().keys() - {master}, what="a machine for the trial")
+        second = _train_until_taken_back(lab, cluster, experiment, master, first)
+        with metadata_service() as metadata:
+            lab.boot_agent(second, metadata)
+            assert cluster.wait(experiment) == "COMPLETED"
+            until(lambda: lab.instances().keys() == {master}, what="the end of the idle machine")
+        [trial] = cluster.trials(experiment)
+        assert trial["restarts"] == 0
+        text = cluster.text(trial["id"])
+        assert "its machine is taken back: AWS will terminate this spot machine at" in text
+        assert re.search(f"{second} continues with \\d+ steps of {first}", text)
+        checkpoints = cluster.get(f"/api/v1/experiments/{experiment}/checkpoints")["checkpoints"]
         [bucket] = lab.aws.client("s3").list_buckets()["Buckets"]
         listed = lab.aws.client("s3").list_objects_v2(Bucket=bucket["Name"])["Contents"]
-        assert f"{checkpoint['uuid']}/weights" in {one["Key"] for one in listed}
-        until(lambda: lab.instances().keys() == {master}, what="the end of the idle machine")
+        stored = {one["Key"] for one in listed}
+        assert {f"{one['uuid']}/weights" for one in checkpoints} <= stored
+        until(lambda: lab.docker.containers() == [], what="the removal of all containers")
     gone = lab.det("down", "--cluster-id", "lab", "--yes")
     assert f"aws s3 rb --force s3://{bucket['Name']}" in gone
-    assert lab.instances() == {}
+    assert {kind: found for kind, found in lab.left().items() if found} == {}
     assert "lab" not in lab.det("list")
+
+
+def _train_until_taken_back(
+    lab: Lab, cluster: ClusterApi, experiment: int, master: str, first: str
+) -> str:
+    """Boot a machine, let AWS take it back while it trains; the machine that replaces it."""
+    with metadata_service() as metadata:
+        lab.boot_agent(first, metadata)
+        until(lambda: _has_begun(cluster, experiment), what="a first step")
+        metadata.is_taken_back = True
+        path = f"/api/v1/experiments/{experiment}/checkpoints"
+        until(lambda: cluster.get(path)["checkpoints"], what="saved work")
+        [second] = until(
+            lambda: lab.instances().keys() - {master, first}, what="a machine that replaces it"
+        )
+        lab.end(first)
+    return str(second)
+
+
+def _has_begun(cluster: ClusterApi, experiment: int) -> bool:
+    """Whether its trial has reported a step; fails with the trial's log if it has ended."""
+    [trial] = cluster.trials(experiment)
+    assert "ERROR" not in trial["state"], cluster.text(trial["id"])
+    return bool(trial["totalBatchesProcessed"])
 
 
 def _answers(cluster: ClusterApi) -> Any:
