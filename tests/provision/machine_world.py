@@ -24,6 +24,7 @@ from determined_master.provision.fleet import Fleet
 from determined_master.provision.loop import MachineLoop
 from determined_master.provision.records import MachineRecords
 from determined_master.provision.scheduling import Scheduling
+from determined_master.provision.workspace_budgets import WorkspaceBudgets
 from determined_master.store.db import Database
 
 SLOTS = 2
@@ -52,6 +53,9 @@ class World:
 
     size = SIZE
     type = TYPE
+
+    slot_price: float | None = None
+    """Dollars an hour of a slot; the budgets of workspaces limit nothing without it."""
 
     def __init__(self, db: Database, patch: pytest.MonkeyPatch, **more: Any) -> None:
         """`more`: limits, `patience`, and `provider` in place of a cloud in memory."""
@@ -82,6 +86,9 @@ class World:
             agents=lambda: self.agents,
             decision=lambda: self.pool.decision,
             cordon=self.pool.cordon,
+            held_back=WorkspaceBudgets(
+                self._db, self.live, lambda pool: self.slot_price
+            ).held_back,
         )
         config = ScalingConfig(
             pool="default", limits=self.limits, size=self.size, patience=self.patience

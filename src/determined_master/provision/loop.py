@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, assert_never
 
@@ -63,6 +63,8 @@ class MachineLoop:
         self._planned: PoolDecision | None = None
         """The scheduler's decision at the last tick."""
         self._ticked_s = -math.inf
+        self.held_back: Mapping[str, str] = {}
+        """Requests for which no machine may start, with the reason, as of the last tick."""
         self._jumps = clock.Jumps()
 
     @property
@@ -131,7 +133,7 @@ class MachineLoop:
             self._fleet.restart_waits(clock.now())
             await self._advance(observations.ClockJumped())
         decision = self._pool.decision()
-        waiting = () if decision is None else tuple(waiting_of(decision))
+        waiting = () if decision is None else await self._wanting(decision)
         is_listed = await self._list_if_due(decision, waiting)
         if decision is None:
             return
@@ -148,6 +150,12 @@ class MachineLoop:
         await self._advance(done)
         if unended is not None:
             raise unended
+
+    async def _wanting(self, decision: PoolDecision) -> tuple[RequestView, ...]:
+        """The waiting requests for which machines may start. Raises database errors."""
+        waiting = waiting_of(decision)
+        self.held_back = await self._pool.held_back(waiting)
+        return tuple(r for r in waiting if r.allocation_id not in self.held_back)
 
     def _is_tick_due(self) -> bool:
         """Whether the scheduler has a new plan, or the last tick is long ago."""

@@ -21,6 +21,7 @@ from determined_master.provision.fleet import Fleet
 from determined_master.provision.loop import MachineLoop
 from determined_master.provision.records import MachineRecords, forget_other_pools
 from determined_master.provision.scheduling import Scheduling
+from determined_master.provision.workspace_budgets import WorkspaceBudgets
 
 if TYPE_CHECKING:
     from determined_master.domain.machines.scaling import MachineType
@@ -62,10 +63,15 @@ class MachineLoops:
         """
         self._dependencies = dependencies
         self._providers = providers
+        on_demand = [pool for pool in pools if pool.provider is not None]
+        self._slot_prices = {
+            pool.pool_name: _slot_price(pool.provider, providers[pool.pool_name].type)
+            for pool in on_demand
+        }
+        budgets = WorkspaceBudgets(dependencies.db, dependencies.live, self._slot_price)
         self._loops = {
-            pool.pool_name: _loop(pool, pool.provider, providers[pool.pool_name], dependencies)
-            for pool in pools
-            if pool.provider is not None
+            pool.pool_name: _loop(pool, providers[pool.pool_name], dependencies, budgets)
+            for pool in on_demand
         }
 
     def status(self, pool: str) -> MachineStatus | None:
@@ -73,7 +79,15 @@ class MachineLoops:
         if loop is None:
             return None
         report = self._providers[pool].offers()
-        return replace(loop.status, tried=tried_sentence(report.tried, report.cooldowns))
+        tried = tried_sentence(report.tried, report.cooldowns)
+        return replace(loop.status, tried=tried, over_budget=loop.held_back)
+
+    def _slot_price(self, pool: str) -> float | None:
+        """Dollars an hour of a slot: of the machines that are there, else the highest that may be
+        started; None if it is unknown."""
+        loop = self._loops.get(pool)
+        price = loop.status.slot_price if loop is not None else None
+        return price if price is not None else self._slot_prices.get(pool)
 
     async def take_over(self, epoch: int) -> None:
         """Take over as leader, before the first agent connects. Raises database errors."""
@@ -113,13 +127,19 @@ def _budget(settings: Provider) -> Budget | None:
     return Budget(budget, price, settings.max_instances)
 
 
+def _slot_price(settings: Provider | None, type: MachineType) -> float | None:
+    price = settings.highest_price if settings is not None else None
+    return price / type.slots if price is not None and type.slots else None
+
+
 def _loop(
     pool: ResourcePool,
-    settings: Provider,
     provider: MachineProvider,
     dependencies: LoopDependencies,
+    budgets: WorkspaceBudgets,
 ) -> MachineLoop:
-    name = pool.pool_name
+    name, settings = pool.pool_name, pool.provider
+    assert settings is not None  # a pool without machines on demand has no loop
     config = ScalingConfig(
         pool=name,
         limits=Limits(
@@ -141,6 +161,7 @@ def _loop(
         agents=dependencies.agents,
         decision=partial(dependencies.pools.decision, name),
         cordon=partial(dependencies.pools.cordon, name),
+        held_back=budgets.held_back,
     )
     records = MachineRecords(dependencies.db, name, provider.type.slots)
     return MachineLoop(config, Fleet(name, provider, records), scheduling)

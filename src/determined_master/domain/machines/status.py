@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 
 import msgspec
@@ -36,6 +37,8 @@ class MachineStatus(msgspec.Struct, frozen=True, kw_only=True):
     """US dollars of a slot for an hour: the mean of the machines; None if unknown."""
     budget: str = ""
     """Why the pool's budget allows no further machine; empty while it does."""
+    over_budget: Mapping[str, str] = {}
+    """Requests for which the budget of their workspace allows no machine, with the reason."""
     tried: str = ""
     """Which machines the last launch tried, and the answers, for every user."""
     trouble: str = ""

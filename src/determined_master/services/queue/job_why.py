@@ -145,8 +145,10 @@ class JobWhy:
         if trouble is not None:
             return f"{trouble.sentence(for_admin=for_admin)}; {text}"
         status = self._machines(pool)
-        reason = "" if status is None else status.sentence(for_admin=for_admin)
-        return f"{text}; {reason}" if reason else text
+        if status is None:
+            return text
+        reasons = status.over_budget.get(allocation_id, ""), status.sentence(for_admin=for_admin)
+        return "; ".join([text, *(reason for reason in reasons if reason)])
 
     async def _check_seen(self, caller: Caller, id: str, found: Sequence[Allocation]) -> None:
         if access.visible(caller, "task") is None:

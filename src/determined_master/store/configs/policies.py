@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from determined_master.domain.config.policies.rules import Workload
 from determined_master.store.db import Conn
 
 
@@ -16,6 +17,29 @@ class PolicyRow(msgspec.Struct, frozen=True):
     """None: of the cluster."""
     policies: dict[str, Any]
     """Of `invariant_config` and `constraints`, as they were submitted."""
+
+
+class BudgetRow(msgspec.Struct, frozen=True):
+    """A policy that limits the cost of one workload in a workspace, or in each of them."""
+
+    workspace_id: int | None
+    """None: the policy is the cluster's."""
+    workspace_name: str | None
+    workload_type: Workload
+    max_cost_per_hour: float
+
+
+async def list_budgets(conn: Conn) -> list[BudgetRow]:
+    """All policies that limit costs: at most two for each workspace."""
+    query = """
+        SELECT p.workspace_id, w.name AS workspace_name, p.workload_type,
+               (p.policies #>> '{constraints,resources,max_cost_per_hour}')::float8
+               AS max_cost_per_hour
+          FROM config_policies p LEFT JOIN workspaces w ON w.id = p.workspace_id
+         WHERE p.policies #>> '{constraints,resources,max_cost_per_hour}' IS NOT NULL
+         ORDER BY p.workspace_id NULLS FIRST, p.workload_type
+    """
+    return [BudgetRow(**row) for row in await conn.fetch(query)]
 
 
 async def list_policies(

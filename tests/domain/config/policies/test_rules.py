@@ -222,15 +222,28 @@ def test_a_policy_does_not_contradict_itself(resources, constraints, said: str) 
             {"constraints": {"priority_limit": 29}},
             "29 is more urgent than the 30 of the cluster",
         ),
+        (
+            {"constraints": {"resources": {"max_cost_per_hour": 12.5}}},
+            "resources.max_cost_per_hour: 12.5 is more than the 12 of the cluster",
+        ),
         ({"invariant_config": {"resources": {"slots_per_trial": 5}}}, "slots_per_trial 5 exceeds"),
         ({"invariant_config": {"resources": {"max_slots": 5}}}, "max_slots 5 exceeds"),
         ({"invariant_config": {"resources": {"priority": 29}}}, "priority 29 exceeds"),
     ],
 )
 def test_a_workspace_does_not_contradict_the_cluster(submitted: Any, said: str) -> None:
-    above = policy(max_slots=4, priority_limit=30)
+    above = policy(max_slots=4, priority_limit=30, max_cost_per_hour=12.0)
     assert said in refusal(submitted, above=above)
     check_policies(submitted, "EXPERIMENT", scope=SPACE, above=policy())
+
+
+@pytest.mark.parametrize("workload", ["EXPERIMENT", "NTSC"])
+def test_a_budget_is_an_amount_of_dollars(workload: Any) -> None:
+    for limit in (0, -1, "many", True):
+        said = refusal({"constraints": {"resources": {"max_cost_per_hour": limit}}}, workload)
+        assert "<policies>.constraints.resources.max_cost_per_hour: " in said
+    given = {"constraints": {"resources": {"max_cost_per_hour": 2.5}}}
+    assert check_policies(given, workload, scope=SPACE).max_cost_per_hour == 2.5
 
 
 @covers("experiment-config 19.updates")

@@ -30,6 +30,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """A partial configuration that overrides any user's."""
     max_slots: int | None = None
     """Most slots that one job may ask for."""
+    max_cost_per_hour: float | None = None
+    """Dollars an hour of a workspace's work above which no machine is started for it."""
     priority_limit: int | None = None
     """The most urgent priority of a job: the lowest number, in Kubernetes the highest."""
 

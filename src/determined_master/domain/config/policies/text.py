@@ -14,7 +14,7 @@ from determined_master.domain.config.policies.rules import (
 )
 from determined_master.domain.config.schema.containers import Field, Object
 from determined_master.domain.config.schema.problems import ProblemReport
-from determined_master.domain.config.schema.values import Anything, Integer, type_name
+from determined_master.domain.config.schema.values import Anything, Integer, Number, type_name
 from determined_master.domain.config.sections.resources import PRIORITY
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.schedule.priorities import PriorityOrder, is_beyond
@@ -25,7 +25,15 @@ INVARIANT = f"{ROOT}.invariant_config"
 CONSTRAINTS = Object(
     {
         "resources": Field(
-            Object({"max_slots": Field(Integer(at_least=0), doc="Most slots of one job.")})
+            Object(
+                {
+                    "max_slots": Field(Integer(at_least=0), doc="Most slots of one job."),
+                    "max_cost_per_hour": Field(
+                        Number(above=0),
+                        doc="Most dollars an hour of a workspace for which machines are started.",
+                    ),
+                }
+            )
         ),
         "priority_limit": Field(PRIORITY, doc="The most urgent priority of a job."),
     }
@@ -54,10 +62,12 @@ def read_policy(stored: Mapping[str, Any], scope: str) -> Policy:
     quiet = ProblemReport()
     constraints = CONSTRAINTS.read(stored.get("constraints") or {}, "", quiet) or {}
     invariant = EXPERIMENT.read(stored.get("invariant_config") or {}, "", quiet) or {}
+    resources = constraints.get("resources") or {}
     return Policy(
         scope=scope,
         invariant_config={key: value for key, value in invariant.items() if value is not None},
-        max_slots=(constraints.get("resources") or {}).get("max_slots"),
+        max_slots=resources.get("max_slots"),
+        max_cost_per_hour=resources.get("max_cost_per_hour"),
         priority_limit=constraints.get("priority_limit"),
     )
 
@@ -150,6 +160,10 @@ def _conflicts_with(
     slots, most = policy.max_slots, above.max_slots
     if slots is not None and most is not None and slots > most:
         yield f"{at}.resources.max_slots", f"{slots} is more than the {most} of {above.scope}"
+    cost, budget = policy.max_cost_per_hour, above.max_cost_per_hour
+    if cost is not None and budget is not None and cost > budget:
+        text = f"{cost:g} is more than the {budget:g} of {above.scope}"
+        yield f"{at}.resources.max_cost_per_hour", text
     limit, highest = policy.priority_limit, above.priority_limit
     if limit is not None and highest is not None and is_beyond(limit, highest, priorities):
         text = f"{limit} is more urgent than the {highest} of {above.scope}"
