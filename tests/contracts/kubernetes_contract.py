@@ -26,6 +26,7 @@ from determined_master.domain.errors import DetError, Unavailable
 from determined_master.domain.machines.agent_switches import Switches
 from determined_master.entropy import new_uuid
 from determined_master.ports import NotConnected, PodTerms, StartOrder
+from determined_wire.agent_link import File, TaskUser
 
 
 class World:
@@ -246,6 +247,47 @@ class KubernetesContract:
         failure = world.events.reports[made.container_id].failure
         assert failure is not None
         assert (failure.type, failure.exit_code) == ("container_failed", 7)
+
+    @pytest.mark.parametrize("files", [(), (File("/run/determined/ssh/id_rsa", b"key", 0o600),)])
+    async def test_an_account_without_root_has_a_directory_of_its_own(
+        self, world: World, files: tuple[File, ...]
+    ) -> None:
+        """Prepared by the task's container, and by an init container."""
+        made = world.order("touch made && stat -c %a . && cat ../ssh/id_rsa; exit 3")
+        own = replace(made.spec, user=TaskUser("ann", 1234, "lab", 1235), files=files)
+        made = replace(made, spec=own)
+        await world.backend.start_container(made)
+        await world.state(made.container_id, "TERMINATED")
+        assert world.events.reports[made.container_id].exit_code == 3
+        said = world.events.text(made.container_id)
+        assert said[0] == "700"
+        assert (said[1] == "key") == bool(files)
+
+    async def test_a_master_without_the_harness_ends_a_container_with_the_reason(
+        self, world: World
+    ) -> None:
+        async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            body = b'{"error": "not found"}'
+            head = f"HTTP/1.1 404 Not Found\r\nContent-Length: {len(body)}\r\n"
+            writer.write(f"{head}Content-Type: application/json\r\n\r\n".encode() + body)
+            writer.close()
+
+        server = await asyncio.start_server(refuse, "0.0.0.0", 0)
+        async with server:
+            port = server.sockets[0].getsockname()[1]
+            address = replace(world.options.master, port=port)
+            world.options = replace(world.options, master=address)
+            await world.restart()
+            made = world.order("true")
+            await world.backend.start_container(made)
+            await world.state(made.container_id, "TERMINATED")
+        failure = world.events.reports[made.container_id].failure
+        assert failure is not None
+        assert (failure.type, failure.exit_code) == ("task_error", 1)
+        assert "its files could not be prepared: the master at http" in failure.message
+        assert failure.message.endswith("does not give the task's files: HTTP 404")
+        assert "HTTP 404" in world.events.text(made.container_id)[-1]
 
     @covers("helm-and-kubernetes 12.killed")
     async def test_a_container_that_is_killed_keeps_its_output(self, world: World) -> None:

@@ -28,6 +28,13 @@ from determined_master.domain.pods.placement import facts_of, misfit
 IMAGES_THAT_ARE_NOT_THERE = "missing"
 VOLUMES_THAT_ARE_NOT_THERE = "unmountable"
 """An image whose pods wait for a volume."""
+_PLACES = {
+    "/run/determined": "space/run",
+    "/run/determined-order": "order",
+    "/run/determined-space": "space",
+    "/dev/termination-log": "termination-log",
+}
+"""Where paths of a container lie in the directory of its pod."""
 
 
 class FakeKubelet:
@@ -145,9 +152,8 @@ class FakeKubelet:
         main = next(c for c in pod["spec"]["containers"] if c["name"] == names.MAIN)
         if main["image"] == IMAGES_THAT_ARE_NOT_THERE:
             waiting = {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "missing"'}
-            init = pod["spec"]["initContainers"][-1]["name"]
-            state = {"name": init, "image": main["image"], "state": {"waiting": waiting}}
-            await self._set(pod, initContainerStatuses=[state])
+            state = {"name": main["name"], "image": main["image"], "state": {"waiting": waiting}}
+            await self._set(pod, containerStatuses=[state])
             return
         if main["image"] == VOLUMES_THAT_ARE_NOT_THERE:
             text = 'MountVolume.SetUp failed for volume "data": not found'
@@ -156,7 +162,8 @@ class FakeKubelet:
         if not await self._has_secret(pod):
             await self._end(pod)
             return
-        code, said = await self._prepare(pod)
+        self._mount(pod)
+        code, said = await self._run_init(pod)
         if code:
             end = {"terminated": {"exitCode": code, "message": said, "reason": "Error"}}
             name = pod["spec"]["initContainers"][-1]["name"]
@@ -204,18 +211,24 @@ class FakeKubelet:
         elif pod["status"]["phase"] == "Pending":
             await self._set(pod, phase="Failed", reason="DeadlineExceeded")
 
-    async def _prepare(self, pod: Json) -> tuple[int, str]:
-        """The last init container."""
+    def _mount(self, pod: Json) -> None:
+        """The volumes of a pod, and the file for the reason of its end."""
         home = self._home(pod)
-        order, space = home / "order", home / "space"
-        order.mkdir(parents=True)
-        space.mkdir()
+        for directory in ("order", "space/run", "space/harness"):
+            (home / directory).mkdir(parents=True)
+        (home / "termination-log").touch()
         data = self._secret(pod)
         for key in ("files.tar.gz", "prepare.py"):
-            (order / key).write_bytes(data[key])
+            (home / "order" / key).write_bytes(data[key])
+
+    async def _run_init(self, pod: Json) -> tuple[int, str]:
+        """The last init container, if there is one of the platform."""
+        [*_, last] = pod["spec"].get("initContainers") or [{"name": ""}]
+        if last["name"] != names.INIT:
+            return 0, ""
         process = await asyncio.create_subprocess_exec(
             sys.executable,
-            *("-I", str(order / "prepare.py"), str(order), str(space)),
+            *(self._placed(word, pod) for word in last["args"]),
             env=self._environment(pod),
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
@@ -227,7 +240,8 @@ class FakeKubelet:
 
     async def _run(self, pod: Json, main: Json) -> None:
         uid = pod["metadata"]["uid"]
-        command = [*main["command"], *(a.replace("$$(", "$(") for a in main.get("args") or ())]
+        words = [*main["command"], *(a.replace("$$(", "$(") for a in main.get("args") or ())]
+        command = [self._placed(word, pod) for word in words]
         if command[0] == "python3":
             command[0] = sys.executable
         log = self.server.logs.setdefault(uid, bytearray())
@@ -251,6 +265,7 @@ class FakeKubelet:
             log += stamp.encode() + b" " + line
         code = await process.wait()
         self.server.ended.add(uid)
+        note = (self._home(pod) / "termination-log").read_text()
         shutil.rmtree(self._home(pod), ignore_errors=True)
         if pod["status"].get("reason") == "DeadlineExceeded":
             return
@@ -261,6 +276,7 @@ class FakeKubelet:
             await self._set(pod, phase="Failed", containerStatuses=[forgotten])
             return
         end = {"exitCode": code if code >= 0 else 128 - code, "finishedAt": now_text()}
+        end.update({"message": note} if note else {})
         ended = {"name": names.MAIN, "state": {"terminated": end}}
         phase = "Succeeded" if code == 0 else "Failed"
         await self._set(pod, phase=phase, containerStatuses=[ended])
@@ -319,10 +335,11 @@ class FakeKubelet:
         return found
 
     def _placed(self, text: str, pod: Json) -> str:
-        space = self._home(pod) / "space"
-        if text.startswith("/run/determined"):
-            return str(space / "run") + text.removeprefix("/run/determined")
-        return text.replace("/opt/determined/harness", str(space / "harness"))
+        home = self._home(pod)
+        for path, place in _PLACES.items():
+            if text == path or text.startswith(f"{path}/"):
+                return str(home / place) + text.removeprefix(path)
+        return text.replace("/opt/determined/harness", str(home / "space/harness"))
 
     def _home(self, pod: Json) -> Path:
         return self.root / str(pod["metadata"]["uid"])

@@ -33,6 +33,10 @@ def variables(made: Any) -> dict[str, str]:
     return found
 
 
+ANN = TaskUser("ann", 1001, "lab", 1002)
+KEY = File("/run/determined/ssh/id_rsa", b"key", 0o600)
+
+
 def test_no_secret_can_be_read_in_the_pod() -> None:
     made = built()
     assert "s3cret" not in json.dumps(made.pod)
@@ -43,7 +47,7 @@ def test_no_secret_can_be_read_in_the_pod() -> None:
 def test_values_are_taken_as_they_are() -> None:
     made = built(spec=spec(entrypoint=("sh", "-c", "echo $(hostname)")))
     assert variables(made)["MATH"] == "$(X)"
-    assert main_of(made.pod)["args"] == ["-c", "echo $$(hostname)"]
+    assert main_of(made.pod)["args"][-3:] == ["sh", "-c", "echo $$(hostname)"]
 
 
 def test_the_same_order_gives_the_same_objects() -> None:
@@ -106,8 +110,9 @@ def test_a_task_without_slots_asks_for_no_device() -> None:
 
 
 def test_the_init_container_takes_no_device_from_the_task() -> None:
-    made = built(2, options(slot_type="cuda"))
-    init = made.pod["spec"]["initContainers"][-1]
+    made = built(2, options(slot_type="cuda"), spec=spec(user=ANN, files=(KEY,)))
+    [init] = made.pod["spec"]["initContainers"]
+    assert init["name"] == names.INIT
     assert "nvidia.com/gpu" not in json.dumps(init["resources"])
 
 
@@ -153,7 +158,7 @@ def test_a_users_container_is_merged_into_ours_and_others_stay_beside_it() -> No
     assert {"name": "data", "mountPath": "/data"} in main["volumeMounts"]
     assert main["resources"]["requests"] == {"memory": "2Gi", "cpu": "1000m"}
     assert [c["name"] for c in made["spec"]["containers"]] == ["side", names.MAIN]
-    assert [c["name"] for c in made["spec"]["initContainers"]] == ["first", names.INIT]
+    assert [c["name"] for c in made["spec"]["initContainers"]] == ["first"]
     assert made["metadata"]["labels"]["team_name"] == "x"
     assert made["metadata"]["labels"]["determined"] == order().allocation_id
     assert made["spec"]["priorityClassName"] == "mine"
@@ -187,22 +192,92 @@ def test_the_users_files_are_packed_and_roots_are_mounted() -> None:
         File("/run/determined/ssh/id_rsa", b"key", 0o600),
         File("/etc/ssh/ssh_config", b"conf", 0o644, is_root_owned=True),
     )
-    user = TaskUser("ann", 1001, "lab", 1002)
-    made = built(spec=spec(files=files, user=user))
+    made = built(spec=spec(files=files, user=ANN))
     packed = base64.b64decode(made.secret["data"]["files.tar.gz"])
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         modes = {m.name: oct(m.mode) for m in archive}
-        key = archive.extractfile("run/ssh/id_rsa")
+        key = archive.extractfile("./ssh/id_rsa")
         assert key is not None
         assert key.read() == b"key"
-    assert modes["run"] == modes["run/ssh"] == modes["run/workdir"] == "0o700"
-    assert modes["run/ssh/id_rsa"] == "0o600"
+    assert modes["."] == modes["./ssh"] == modes["./workdir"] == "0o700"
+    assert modes["./ssh/id_rsa"] == "0o600"
     main = main_of(made.pod)
     by_path = {m["mountPath"]: m for m in main["volumeMounts"]}
     mount = by_path["/etc/ssh/ssh_config"]
     assert base64.b64decode(made.secret["data"][mount["subPath"]]) == b"conf"
-    assert {"/run/determined/etc/passwd", "/run/determined/etc/shadow"} < by_path.keys()
+    assert by_path["/run/determined/etc"]["readOnly"]
+    [order_volume] = [v for v in made.pod["spec"]["volumes"] if "secret" in v]
+    places = {item["path"]: item.get("mode") for item in order_volume["secret"]["items"]}
+    assert (places["etc/passwd"], places["etc/shadow"]) == (0o644, 0o600)
     assert main["securityContext"] == {"runAsUser": 1001, "runAsGroup": 1002}
+
+
+def test_the_tasks_container_prepares_its_files_and_runs_the_harness_in_one_process() -> None:
+    made = built().pod["spec"]
+    assert "initContainers" not in made
+    [main] = made["containers"]
+    assert main["command"] == ["python3"]
+    assert main["args"] == [
+        "/run/determined-order/prepare.py",
+        "/run/determined-order",
+        "/run/determined",
+        "/opt/determined/harness",
+        "/dev/termination-log",
+        "/run/determined/workdir",
+        *("-m", "determined.exec.entry", "trial"),
+    ]
+    # the runtime would make a missing working directory as root's
+    assert main["workingDir"] == "/run/determined"
+    assert main_of(built(spec=spec(work_dir="/home/ann")).pod)["workingDir"] == "/home/ann"
+
+
+def test_a_given_python_prepares_the_files_and_runs_the_harness() -> None:
+    given = spec(environment={"DET_PYTHON_EXECUTABLE": "/opt/py/bin/python"})
+    assert main_of(built(spec=given).pod)["command"] == ["/opt/py/bin/python"]
+
+
+@pytest.mark.parametrize(("uid", "mode"), [(0, 0o400), (1001, 0o444)])
+def test_other_accounts_of_roots_container_cannot_read_the_files_of_the_secret(
+    uid: int, mode: int
+) -> None:
+    made = built(spec=spec(user=TaskUser("ann", uid, "lab", uid))).pod["spec"]
+    [order_volume] = [v for v in made["volumes"] if "secret" in v]
+    assert order_volume["secret"]["defaultMode"] == mode
+
+
+def own_mount(path: str) -> PodTerms:
+    main = {"name": names.MAIN, "volumeMounts": [{"name": "data", "mountPath": path}]}
+    return PodTerms(pod_spec={"spec": {"containers": [main]}})
+
+
+@pytest.mark.parametrize(
+    ("user", "files", "path", "has_init"),
+    [
+        (ANN, (), "/data", False),
+        (ANN, (), "/run/determined-order/x", False),
+        (ANN, (), "/run/determined/workdir/data", True),
+        (ANN, (), "/var/run//determined/workdir/data", True),
+        (ANN, (KEY,), "/data", True),
+        (TaskUser(), (KEY,), "/run/determined/workdir/data", False),
+    ],
+)
+def test_an_init_container_prepares_what_only_root_could_close_in_the_container(
+    user: TaskUser, files: tuple[File, ...], path: str, has_init: bool
+) -> None:
+    made = built(spec=spec(user=user, files=files), pod=own_mount(path))
+    assert [c["name"] for c in made.pod["spec"].get("initContainers", ())] == (
+        [names.INIT] if has_init else []
+    )
+    main = main_of(made.pod)
+    assert (main["command"] + main["args"])[-3:] == ["-m", "determined.exec.entry", "trial"]
+    assert ("/run/determined-order" in {m["mountPath"] for m in main["volumeMounts"]}) != has_init
+
+
+def test_a_mount_of_the_machine_below_the_working_directory_needs_the_init_container() -> None:
+    mounts = (Mount("/data", "data"),)
+    assert "initContainers" in built(spec=spec(user=ANN, mounts=mounts)).pod["spec"]
+    elsewhere = spec(user=ANN, mounts=mounts, work_dir="/home/ann")
+    assert "initContainers" not in built(spec=elsewhere).pod["spec"]
 
 
 @pytest.mark.parametrize(

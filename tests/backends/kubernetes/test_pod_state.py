@@ -73,6 +73,18 @@ def test_a_running_pod_has_its_address_and_owner() -> None:
             "no sh",
         ),
         (
+            main_state(terminated={"exitCode": 1, "message": "files of the task: no master"}),
+            "task_error",
+            1,
+            "its files could not be prepared: no master",
+        ),
+        (
+            main_state(terminated={"exitCode": 1, "message": "of the task itself"}),
+            "container_failed",
+            1,
+            "exit code: 1",
+        ),
+        (
             {"reason": "NodeShutdown", **main_state(terminated={"exitCode": 137})},
             "agent_failed",
             137,

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from determined_master.backends.kubernetes import names
+from determined_master.backends.kubernetes.manifest.prepare import MARK
 from determined_wire.agent_link import Address, ContainerReport, ContainerState, Failure
 
 Json = Mapping[str, Any]
@@ -173,6 +174,10 @@ def _after(pod: Json, end: Json) -> _Ended:
         return "TERMINATED", None, 0
     if _was_ended(pod, end):
         return "TERMINATED", Failure("agent_failed", _deleted_text(pod), code), code
+    note = str(end.get("message") or "")
+    if note.startswith(MARK):
+        text = f"its files could not be prepared: {note.removeprefix(MARK).strip()}"
+        return "TERMINATED", Failure("task_error", text, code), code
     text = f"container failed with non-zero exit code: {code}"
     if reason == "OOMKilled":
         text += (

@@ -1,8 +1,8 @@
 """The files that a pod's containers get before the task starts. PURE.
 
-The user's files are in an archive that the init container unpacks as the task's user. Root's files
-are mounted one by one from the Secret, read-only. Source: task-contract 2.1, helm-and-kubernetes
-8.
+The user's files are in an archive that is unpacked in the container as the task's user. Root's
+files are mounted from the Secret, read-only: those of the run directory's `etc` as one directory,
+others one by one. Source: task-contract 2.1, helm-and-kubernetes 8.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import msgspec
 from determined_wire.agent_link import ContainerSpec, File
 
 RUN_DIR = "/run/determined"
+ETC_DIR = f"{RUN_DIR}/etc"
+"""Of root's files alone."""
 
 
 class RootFile(msgspec.Struct, frozen=True):
@@ -27,9 +29,18 @@ class RootFile(msgspec.Struct, frozen=True):
     mode: int
     content: bytes
 
+    @property
+    def place(self) -> str:
+        """Its path in the volume of the Secret."""
+        return self.path[len(RUN_DIR) + 1 :] if self.is_in_etc else self.key
+
+    @property
+    def is_in_etc(self) -> bool:
+        return self.path.startswith(f"{ETC_DIR}/")
+
 
 def user_archive(spec: ContainerSpec) -> bytes:
-    """tar.gz of the run directory, below `run`. The same bytes for the same specification.
+    """tar.gz of the run directory's content. The same bytes for the same specification.
 
     Raises:
         ValueError: a file's path is relative, leads out of its directory, or is the user's own
@@ -62,11 +73,10 @@ def root_files(spec: ContainerSpec) -> list[RootFile]:
 def _account_files(spec: ContainerSpec) -> tuple[File, ...]:
     user, home = spec.user, spec.work_dir or f"{RUN_DIR}/workdir"
     passwd = f"{user.user}:x:{user.uid}:{user.gid}::{home}:/bin/bash\n"
-    etc = f"{RUN_DIR}/etc"
     return (
-        File(f"{etc}/passwd", passwd.encode(), 0o644),
-        File(f"{etc}/shadow", f"{user.user}:*:::::::\n".encode(), 0o600),
-        File(f"{etc}/group", f"{user.group}:x:{user.gid}:\n".encode(), 0o644),
+        File(f"{ETC_DIR}/passwd", passwd.encode(), 0o644),
+        File(f"{ETC_DIR}/shadow", f"{user.user}:*:::::::\n".encode(), 0o600),
+        File(f"{ETC_DIR}/group", f"{user.group}:x:{user.gid}:\n".encode(), 0o644),
     )
 
 
@@ -75,7 +85,6 @@ def _directories(spec: ContainerSpec) -> list[tuple[str, int]]:
         (RUN_DIR, 0o700),
         (f"{RUN_DIR}/info", 0o755),
         (f"{RUN_DIR}/pythonuserbase", 0o700),
-        (f"{RUN_DIR}/etc", 0o755),  # root's files are mounted below it
     ]
     if not spec.work_dir or spec.work_dir == f"{RUN_DIR}/workdir":
         found.append((f"{RUN_DIR}/workdir", 0o700))
@@ -108,7 +117,7 @@ def _add_directory(tar: tarfile.TarFile, path: str, mode: int) -> None:
 
 
 def _inside(path: str) -> str:
-    return f"run{path[len(RUN_DIR) :]}"
+    return f".{path[len(RUN_DIR) :]}"
 
 
 def _checked(path: str) -> str:

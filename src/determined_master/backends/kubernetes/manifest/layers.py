@@ -89,7 +89,7 @@ def without_root(spec: Json, user: TaskUser) -> None:
         account.update(runAsUser=user.uid, runAsGroup=user.gid)
     given = spec.get("securityContext") or {}
     spec["securityContext"] = {**account, **given, "runAsNonRoot": True}
-    for part in ("containers", "initContainers"):
+    for part in spec.keys() & {"containers", "initContainers"}:
         spec[part] = [_without_escalation(container) for container in spec[part]]
 
 

@@ -12,9 +12,12 @@ from determined_master.backends.kubernetes.manifest.files import RUN_DIR, RootFi
 from determined_master.backends.kubernetes.manifest.layers import UserPod, with_node, without_root
 from determined_master.backends.kubernetes.manifest.secrets import secret_variable
 from determined_master.backends.kubernetes.manifest.volumes import (
+    HARNESS_DIR,
     ORDER_DIR,
     SPACE_DIR,
     mounts_of,
+    needs_init,
+    order_mount,
     volumes_of,
 )
 from determined_master.backends.kubernetes.options import RESOURCE_OF, ClusterOptions
@@ -25,6 +28,8 @@ Json = dict[str, Any]
 
 MAX_GRACE_S = 3600
 """A kill of a program that ignores its signal may take as long."""
+NOTE = "/dev/termination-log"
+"""Where the kubelet reads why a container has ended."""
 
 
 class Extras(msgspec.Struct, frozen=True):
@@ -60,8 +65,9 @@ def pod_spec(
     spec = order.spec
     node = order.agent_id.removeprefix(options.node_prefix)
     env = [secret_variable(secret, n, name) for n, name in enumerate(variables)]
-    main = _main_container(order, options, own, env, owned_by_root)
-    init = _init_container(spec, own, main)
+    has_init = needs_init(spec, own.main.get("volumeMounts") or [], owned_by_root)
+    main = _main_container(order, options, own, env, owned_by_root, has_init=has_init)
+    before = [*own.init_containers, *([_init_container(spec, own, main)] if has_init else ())]
     tolerations = [
         *(own.spec.get("tolerations") or []),
         *device_tolerations(len(order.slot_ids), options),
@@ -73,9 +79,9 @@ def pod_spec(
         "terminationGracePeriodSeconds": grace_of(order, own.spec, extras.grace_s),
         "hostNetwork": spec.network_mode == "host",
         "affinity": with_node(own.spec.get("affinity"), node),
-        "initContainers": [*own.init_containers, init],
+        **({"initContainers": before} if before else {}),
         "containers": [*own.sidecars, main],
-        "volumes": [*own.volumes, *volumes_of(spec, secret, owned_by_root)],
+        "volumes": [*own.volumes, *volumes_of(spec, secret, owned_by_root, has_init=has_init)],
     }
     if not spec.allow_root:
         without_root(found, spec.user)
@@ -94,16 +100,13 @@ def _init_container(spec: ContainerSpec, own: UserPod, main: Json) -> Json:
         "name": names.INIT,
         "image": spec.image,
         "imagePullPolicy": main["imagePullPolicy"],
-        "command": [spec.environment.get("DET_PYTHON_EXECUTABLE") or "python3"],
-        "args": [f"{ORDER_DIR}/prepare.py", ORDER_DIR, SPACE_DIR],
+        "command": [_python(spec)],
+        "args": _preparation(f"{SPACE_DIR}/run", f"{SPACE_DIR}/harness"),
         "env": main["env"],
         "envFrom": own.main.get("envFrom") or [],
         "resources": _without_devices(main["resources"]),
         "terminationMessagePolicy": "FallbackToLogsOnError",
-        "volumeMounts": [
-            {"name": "det-order", "mountPath": ORDER_DIR, "readOnly": True},
-            {"name": "det-space", "mountPath": SPACE_DIR},
-        ],
+        "volumeMounts": [order_mount(), {"name": "det-space", "mountPath": SPACE_DIR}],
         "securityContext": main["securityContext"],
     }
 
@@ -130,8 +133,11 @@ def _main_container(
     own: UserPod,
     env: list[Json],
     owned_by_root: list[RootFile],
+    *,
+    has_init: bool,
 ) -> Json:
     spec = order.spec
+    command, directory = _command(spec, has_init=has_init)
     pod_ip = {"name": "DET_KUBERNETES_POD_IP"}
     pod_ip_source = {"valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
     security = {k: v for k, v in (own.main.get("securityContext") or {}).items()}
@@ -143,15 +149,41 @@ def _main_container(
         "name": names.MAIN,
         "image": spec.image,
         "imagePullPolicy": "Always" if spec.force_pull_image else "IfNotPresent",
-        "command": [spec.entrypoint[0]],
-        "args": [_literal(text) for text in spec.entrypoint[1:]],
-        "workingDir": spec.work_dir or f"{RUN_DIR}/workdir",
+        "command": command[:1],
+        "args": [_literal(text) for text in command[1:]],
+        "workingDir": directory,
         "env": [*(own.main.get("env") or []), *env, {**pod_ip, **pod_ip_source}],
         "ports": [{"containerPort": port, "protocol": "TCP"} for port in spec.ports],
         "resources": resources_of(len(order.slot_ids), options, own.main.get("resources") or {}),
         "securityContext": security,
-        "volumeMounts": [*(own.main.get("volumeMounts") or []), *mounts_of(spec, owned_by_root)],
+        "volumeMounts": [
+            *(own.main.get("volumeMounts") or []),
+            *mounts_of(spec, owned_by_root, has_init=has_init),
+        ],
     }
+
+
+def _command(spec: ContainerSpec, *, has_init: bool) -> tuple[list[str], str]:
+    """What the task's container runs, and where.
+
+    It prepares its files itself unless an init container does. A directory that is not there yet
+    would be made as root's, so a container without an init container enters it later.
+    """
+    workdir = f"{RUN_DIR}/workdir"
+    directory = spec.work_dir or workdir
+    if has_init:
+        return list(spec.entrypoint), directory
+    program = spec.entrypoint[1:] if spec.entrypoint[:2] == ("python3", "-m") else spec.entrypoint
+    command = [_python(spec), *_preparation(RUN_DIR, HARNESS_DIR), directory, *program]
+    return command, RUN_DIR if directory == workdir else directory
+
+
+def _python(spec: ContainerSpec) -> str:
+    return spec.environment.get("DET_PYTHON_EXECUTABLE") or "python3"
+
+
+def _preparation(run: str, harness: str) -> list[str]:
+    return [f"{ORDER_DIR}/prepare.py", ORDER_DIR, run, harness, NOTE]
 
 
 def _capabilities(given: Mapping[str, Any], spec: ContainerSpec) -> Json:

@@ -1,121 +1,230 @@
-"""The init container of a pod, in the task's image: it writes the task's files.
+"""Writes the task's files in a container of the task's image, and starts the task's program.
 
-`python3 prepare.py ORDER_DIR TARGET_DIR`. It unpacks `files.tar.gz` of the order into the target's
-`run`, and the harness, which it fetches from the master, into `harness`. It uses only the standard
-library of Python 3.9, because the image contains nothing of ours yet. If the master is
-unavailable, it retries for up to ten minutes.
+`python3 prepare.py ORDER RUN HARNESS NOTE [DIRECTORY PROGRAM [ARGUMENTS]]`. It unpacks
+`files.tar.gz` of the directory ORDER into RUN, and the harness, which it downloads from the
+master, into HARNESS. A program `-m MODULE` runs in this process, which saves the start of an
+interpreter; another one replaces it. Without a program it ends. A failure is written to NOTE,
+where Kubernetes reads the reason of a container's end.
+
+It uses only the standard library of Python 3.9, because the image contains nothing of ours yet.
+`http.client` and `urllib` take 40 ms to import, so it sends its one request itself. If the master
+is unavailable, it retries for up to ten minutes.
 """
 
 from __future__ import annotations
 
-import http.client
+import errno
 import io
 import os
-import ssl
+import signal
+import socket
 import sys
 import tarfile
 import time
-import urllib.error
-import urllib.request
-from typing import Any
+from typing import Any, BinaryIO
 
 PATIENCE_S = 600.0
 LONGEST_PAUSE_S = 15.0
+CALL_S = 60.0
+MARK = "files of the task: "
+"""Begins a note of this program: the task's own program may write notes too."""
+NOT_EXECUTABLE, NOT_FOUND = 126, 127
+SIGNALLED = 128 + int(signal.SIGTERM)
 
 
-def main(order_dir: str, target: str) -> None:
-    """Unpack all files, or exit with the reason on standard error."""
-    with open(os.path.join(order_dir, "files.tar.gz"), "rb") as file:
-        unpack(file.read(), target)
-    harness = os.path.join(target, "harness")
-    os.makedirs(harness, mode=0o755, exist_ok=True)
-    unpack(fetch(order_dir), harness)
+class Failed(Exception):
+    """The container cannot start its program; `code` is its exit code."""
+
+    def __init__(self, text: str, code: int = 1) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+def main(words: list[str]) -> None:
+    """Prepare the files and run the program, or exit with the reason on standard error."""
+    order, run, harness, note, *rest = words
+    # The first process of a container ignores signals that it does not handle.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(SIGNALLED))
+    try:
+        with open(os.path.join(order, "files.tar.gz"), "rb") as file:
+            unpack(file.read(), run)
+        unpack(fetch(order), harness)
+        program = rest[1:]
+        if rest:
+            os.chdir(rest[0])
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        if program and program[0] != "-m":
+            replace(program)
+    except (Failed, OSError, EOFError, tarfile.TarError) as error:
+        log(f"the task's files are not prepared: {error}", "ERROR")
+        _note(note, f"{MARK}{error}")
+        sys.exit(error.code if isinstance(error, Failed) else 1)
+    if program:
+        run_module(program[1], program[2:])
 
 
 def unpack(data: bytes, directory: str) -> None:
-    """Unpack an archive of the master's, with its modes and this user as the owner."""
+    """Unpack an archive of the master's, with its modes and this user as the owner.
+
+    A directory of a volume can belong to root and be open to all, which only root can change. Then
+    what lies in it is closed to others.
+    """
+    os.makedirs(directory, mode=0o755, exist_ok=True)
+    mask = 0o777 if os.stat(directory).st_uid == os.getuid() else 0o700
     umask = os.umask(0)
     try:
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as archive:
             for member in archive:
-                path = os.path.join(directory, member.name)
+                path = os.path.normpath(os.path.join(directory, member.name))
                 if member.isdir():
-                    os.makedirs(path, exist_ok=True)
-                else:
-                    source = archive.extractfile(member)
-                    if source is None:
-                        continue
-                    os.makedirs(os.path.dirname(path), exist_ok=True)
-                    with open(path, "wb") as file:
-                        file.write(source.read())
-                os.chmod(path, member.mode)
+                    _make_directory(path, member.mode & mask)
+                    continue
+                source = archive.extractfile(member)
+                if source is not None:
+                    os.makedirs(os.path.dirname(path), mode=0o755 & mask, exist_ok=True)
+                    _write(path, source.read(), member.mode & mask)
     finally:
         os.umask(umask)
 
 
-def fetch(order_dir: str) -> bytes:
-    """Download the harness from the master."""
+def _make_directory(path: str, mode: int) -> None:
+    os.makedirs(path, mode=mode, exist_ok=True)
+    found = os.stat(path)
+    if found.st_uid == os.getuid() and found.st_mode & 0o7777 != mode:
+        os.chmod(path, mode)
+
+
+def _write(path: str, content: bytes, mode: int) -> None:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "wb") as file:
+        file.write(content)
+    if os.stat(path).st_mode & 0o777 != mode & 0o777:  # the file of an earlier try
+        os.chmod(path, mode)
+
+
+def fetch(order: str) -> bytes:
+    """Download the harness from the master. Raises Failed."""
     url = os.environ["DET_MASTER"].rstrip("/") + "/task/harness.tar.gz"
-    token = os.environ.get("DET_SESSION_TOKEN", "")
-    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
-    direct = urllib.request.build_opener(
-        urllib.request.ProxyHandler({}),
-        _https(order_dir),
-    )
     ends_at = time.monotonic() + PATIENCE_S
     pause_s = 0.5
     while True:
+        is_final = False
         try:
-            with direct.open(request, timeout=60) as answer:
-                return bytes(answer.read())
-        except urllib.error.HTTPError as error:
-            # One that is not JSON comes from a gateway, while the master behind it restarts.
-            is_masters = "json" in error.headers.get("Content-Type", "")
-            reason, is_final = f"HTTP {error.code}", error.code == 404 and is_masters
-        except (OSError, http.client.HTTPException) as error:
-            reason, is_final = str(error), False
+            status, kind, body = get(url, order)
+            if status == 200:
+                return body
+            # An answer that is not JSON comes from a gateway, while the master restarts.
+            reason, is_final = f"HTTP {status}", status == 404 and "json" in kind
+        except (OSError, ValueError) as error:
+            reason = str(error)
         if is_final or time.monotonic() > ends_at:
-            sys.exit(f"the master at {url} does not give the task's files: {reason}")
+            raise Failed(f"the master at {url} does not give the task's files: {reason}")
+        if pause_s == 0.5:
+            log(
+                f"the master at {url} does not give the task's files yet ({reason}): asking again "
+                f"for {PATIENCE_S:.0f} s",
+                "WARNING",
+            )
         time.sleep(pause_s)
         pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
 
-def _https(order_dir: str) -> urllib.request.HTTPSHandler:
+def get(url: str, order: str) -> tuple[int, str, bytes]:
+    """Status, content type and body of an answer. Raises OSError, ValueError."""
+    scheme, _, rest = url.partition("://")
+    authority, _, path = rest.partition("/")
+    host, _, port = authority.rpartition(":")
+    if not host or port.endswith("]"):
+        host, port = authority, "443" if scheme == "https" else "80"
+    token = os.environ.get("DET_SESSION_TOKEN", "")
+    lines = [f"GET /{path} HTTP/1.1", f"Host: {authority}", f"Authorization: Bearer {token}"]
+    lines += ["Accept-Encoding: identity", "Connection: close", "", ""]
+    host = host.strip("[]")
+    with socket.create_connection((host, int(port)), CALL_S) as plain:
+        connection = _tls(plain, host, order) if scheme == "https" else plain
+        with connection, connection.makefile("rb") as answer:
+            connection.sendall("\r\n".join(lines).encode())
+            return _parse(answer)
+
+
+def _parse(answer: BinaryIO) -> tuple[int, str, bytes]:
+    status = 100
+    while status // 100 == 1:
+        words = answer.readline(65536).split(None, 2)
+        if len(words) < 2 or not words[0].startswith(b"HTTP/"):
+            raise ConnectionError("the answer is cut off" if not words else "it is not HTTP")
+        status = int(words[1])
+        headers: dict[str, str] = {}
+        while (line := answer.readline(65536).strip()) != b"":
+            name, _, value = line.decode("latin-1").partition(":")
+            headers[name.strip().lower()] = value.strip()
+    if "chunked" in headers.get("transfer-encoding", "").lower():
+        return status, headers.get("content-type", ""), b"".join(_chunks(answer))
+    body = answer.read()
+    if len(body) < int(headers.get("content-length") or 0):
+        raise ConnectionError("the answer is cut off")
+    return status, headers.get("content-type", ""), body
+
+
+def _chunks(answer: BinaryIO) -> Any:
+    while True:
+        size = int(answer.readline(65536).partition(b";")[0], 16)
+        chunk = answer.read(size)
+        if len(chunk) < size:
+            raise ConnectionError("the answer is cut off")
+        if not size:
+            return
+        answer.readline(65536)
+        yield chunk
+
+
+def _tls(plain: socket.socket, host: str, order: str) -> socket.socket:
+    """Trust the master's own certificate too; it may have another name than its address."""
+    import ssl
+
     context = ssl.create_default_context()
-    own = os.path.join(order_dir, "master.crt")
+    own = os.path.join(order, "master.crt")
     if os.path.exists(own):
         context.load_verify_locations(own)
-    return _Named(context, os.environ.get("DET_MASTER_CERT_NAME") or None)
+    name = os.environ.get("DET_MASTER_CERT_NAME") or host
+    return context.wrap_socket(plain, server_hostname=name)
 
 
-class _Named(urllib.request.HTTPSHandler):
-    """HTTPS to a master whose certificate has another name than its address."""
-
-    def __init__(self, context: ssl.SSLContext, name: str | None) -> None:
-        super().__init__(context=context)
-        self.trust = context
-        self.name = name
-
-    def https_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
-        return self.do_open(self._connection, request)
-
-    def _connection(self, host: str, **options: Any) -> http.client.HTTPSConnection:
-        options.pop("context", None)
-        return _Connection(host, self.trust, self.name, options)
+def replace(program: list[str]) -> None:
+    """Replace this process by a program of the image. Raises Failed."""
+    try:
+        os.execvp(program[0], program)
+    except OSError as error:
+        code = NOT_FOUND if error.errno == errno.ENOENT else NOT_EXECUTABLE
+        raise Failed(
+            f"the program {program[0]!r} cannot be started: {error.strerror}", code
+        ) from error
 
 
-class _Connection(http.client.HTTPSConnection):
-    def __init__(
-        self, host: str, trust: ssl.SSLContext, name: str | None, options: dict[str, Any]
-    ) -> None:
-        super().__init__(host, context=trust, **options)
-        self.trust = trust
-        self.shown_name = name or self.host
+def run_module(name: str, arguments: list[str]) -> None:
+    """Run a module of the harness as `python3 -m` does, in this process."""
+    import importlib
+    import runpy
 
-    def connect(self) -> None:
-        http.client.HTTPConnection.connect(self)
-        self.sock = self.trust.wrap_socket(self.sock, server_hostname=self.shown_name)
+    importlib.invalidate_caches()  # the harness was not there when the search path was read
+    if not getattr(sys.flags, "safe_path", False):
+        sys.path[0] = os.getcwd()
+    sys.argv[1:] = arguments
+    runpy.run_module(name, run_name="__main__", alter_sys=True)
+
+
+def log(text: str, level: str) -> None:
+    """Write a line as the harness does."""
+    sys.stderr.write(f"{level}: [{os.getpid()}] determined: {text}\n")
+    sys.stderr.flush()
+
+
+def _note(path: str, text: str) -> None:
+    try:
+        with open(path, "r+", encoding="utf-8") as file:  # the kubelet has made it
+            file.write(text[:4000])
+    except OSError as error:
+        log(f"the reason is not noted at {path}: {error}", "WARNING")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2])
+    main(sys.argv[1:])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import posixpath
 from typing import Any
 
-from determined_master.backends.kubernetes.manifest.files import RUN_DIR, RootFile
+from determined_master.backends.kubernetes.manifest.files import ETC_DIR, RUN_DIR, RootFile
 from determined_master.backends.kubernetes.manifest.layers import host_path_of
 from determined_wire.agent_link import ContainerSpec, Mount
 
@@ -14,31 +15,59 @@ ORDER_DIR = "/run/determined-order"
 SPACE_DIR = "/run/determined-space"
 HARNESS_DIR = "/opt/determined/harness"
 SHM_DIR = "/dev/shm"
+SSH_DIR = f"{RUN_DIR}/ssh"
 TRUST = f"{RUN_DIR}/etc/ssl/master.crt"
 _FOLDERS = {"private": "None", "rslave": "HostToContainer", "rshared": "Bidirectional"}
 """Propagation of a mount: Docker's word and Kubernetes'; the node decides about others."""
+ROOTS_ALONE, FOR_ALL = 0o400, 0o444
 
 
-def volumes_of(spec: ContainerSpec, secret: str, owned_by_root: list[RootFile]) -> list[Json]:
+def needs_init(spec: ContainerSpec, mounts: list[Json], owned_by_root: list[RootFile]) -> bool:
+    """Whether an init container prepares the files, in place of the task's own container.
+
+    The kubelet makes the directory of a volume as root's and open to all. Root closes it. For
+    another user, sshd refuses keys below such a directory, and a directory in which something is
+    mounted would be root's too. An init container makes all directories before that.
+
+    Args:
+        spec: the container.
+        mounts: of the user's pod.
+        owned_by_root: mounted one by one.
+    """
+    if not spec.user.uid:
+        return False
+    if any(file.path.startswith(f"{SSH_DIR}/") for file in spec.files if not file.is_root_owned):
+        return True
+    targets = [str(mount.get("mountPath") or "") for mount in mounts]
+    targets += [_target(mount, spec) for mount in spec.mounts]
+    targets += [file.path for file in owned_by_root if not file.is_in_etc]
+    return any(_is_in_run_dir(path) for path in targets)
+
+
+def _is_in_run_dir(path: str) -> bool:
+    path = posixpath.normpath("/" + path.lstrip("/"))
+    return path.removeprefix("/var").startswith(f"{RUN_DIR}/")  # /var/run is a link to /run
+
+
+def volumes_of(
+    spec: ContainerSpec, secret: str, owned_by_root: list[RootFile], *, has_init: bool
+) -> list[Json]:
+    """The volumes; `has_init` as `needs_init` says."""
     keys = ["files.tar.gz", "prepare.py"]
     keys += ["master.crt"] if any(f.path == TRUST for f in owned_by_root) else []
+    items: list[Json] = [{"key": key, "path": key} for key in keys]
+    items += [{"key": f.key, "path": f.place, "mode": f.mode} for f in owned_by_root]
+    mode = FOR_ALL if spec.user.uid else ROOTS_ALONE
+    order = {"secretName": secret, "items": items, "defaultMode": mode}
     shm: Json = {"medium": "Memory"}
     if spec.shm_size_bytes:
         shm["sizeLimit"] = str(spec.shm_size_bytes)
+    spaces = ["det-space"] if has_init else ["det-run", "det-harness"]
     found: list[Json] = [
-        {
-            "name": "det-order",
-            "secret": {
-                "secretName": secret,
-                "items": [{"key": key, "path": key} for key in keys],
-            },
-        },
-        {"name": "det-space", "emptyDir": {}},
+        {"name": "det-order", "secret": order},
+        *({"name": name, "emptyDir": {}} for name in spaces),
         {"name": "det-shm-volume", "emptyDir": shm},
     ]
-    if owned_by_root:
-        items = [{"key": f.key, "path": f.key, "mode": f.mode} for f in owned_by_root]
-        found.append({"name": "root-volume", "secret": {"secretName": secret, "items": items}})
     found += [
         {"name": f"det-host-volume-{n}", "hostPath": {"path": host_path_of(mount, spec)[0]}}
         for n, mount in enumerate(spec.mounts)
@@ -46,26 +75,50 @@ def volumes_of(spec: ContainerSpec, secret: str, owned_by_root: list[RootFile]) 
     return found
 
 
-def mounts_of(spec: ContainerSpec, owned_by_root: list[RootFile]) -> list[Json]:
-    found: list[Json] = [
-        {"name": "det-space", "mountPath": RUN_DIR, "subPath": "run"},
-        {"name": "det-space", "mountPath": HARNESS_DIR, "subPath": "harness", "readOnly": True},
+def mounts_of(spec: ContainerSpec, owned_by_root: list[RootFile], *, has_init: bool) -> list[Json]:
+    """Where the task's container has them.
+
+    It writes bytecode beside the harness: each of its processes would compile it again.
+    """
+    if has_init:
+        found: list[Json] = [
+            {"name": "det-space", "mountPath": RUN_DIR, "subPath": "run"},
+            {"name": "det-space", "mountPath": HARNESS_DIR, "subPath": "harness"},
+        ]
+    else:
+        found = [
+            order_mount(),
+            {"name": "det-run", "mountPath": RUN_DIR},
+            {"name": "det-harness", "mountPath": HARNESS_DIR},
+        ]
+    found += [
         {"name": "det-shm-volume", "mountPath": SHM_DIR},
+        {"name": "det-order", "mountPath": ETC_DIR, "subPath": "etc", "readOnly": True},
     ]
     found += [
-        {"name": "root-volume", "mountPath": f.path, "subPath": f.key, "readOnly": True}
+        {"name": "det-order", "mountPath": f.path, "subPath": f.key, "readOnly": True}
         for f in owned_by_root
+        if not f.is_in_etc
     ]
     return found + [_host_mount(n, mount, spec) for n, mount in enumerate(spec.mounts)]
 
 
-def _host_mount(n: int, mount: Mount, spec: ContainerSpec) -> Json:
+def order_mount() -> Json:
+    """Of the container that prepares the files."""
+    return {"name": "det-order", "mountPath": ORDER_DIR, "readOnly": True}
+
+
+def _target(mount: Mount, spec: ContainerSpec) -> str:
     target = mount.container_path
-    if not target.startswith("/"):
-        target = f"{spec.work_dir or f'{RUN_DIR}/workdir'}/{target}"
+    if target.startswith("/"):
+        return target
+    return f"{spec.work_dir or f'{RUN_DIR}/workdir'}/{target}"
+
+
+def _host_mount(n: int, mount: Mount, spec: ContainerSpec) -> Json:
     found: Json = {
         "name": f"det-host-volume-{n}",
-        "mountPath": target,
+        "mountPath": _target(mount, spec),
         "readOnly": mount.read_only,
     }
     below = host_path_of(mount, spec)[1]
