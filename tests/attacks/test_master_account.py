@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.backends.kubernetes.test_backend import cluster_options
-from tests.backends.kubernetes.test_backend import master as master
+from tests.backends.kubernetes.conftest import master as master
+from tests.backends.kubernetes.objects import cluster_options
 from tests.contracts.kubernetes_contract import World
 from tests.covers import covers
 from tests.fake_kubernetes.kubelet import IMAGES_THAT_ARE_NOT_THERE, FakeKubelet
@@ -18,7 +18,11 @@ from determined_master.backends.kubernetes import names
 from determined_master.ports import NotConnected
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("kubernetes")]
-FORBIDDEN = (403, "Forbidden", 'secrets "x" is forbidden')
+FORBIDDEN = (
+    403,
+    "Forbidden",
+    'secrets is forbidden: User "det" cannot create resource "secrets" in API group ""',
+)
 
 
 @pytest.fixture

@@ -13,13 +13,12 @@ import os
 import shutil
 import signal
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from tests.fake_kubernetes import quotas
 from tests.fake_kubernetes.server import FakeServer
-from tests.fake_kubernetes.store import Json, now_text
+from tests.fake_kubernetes.store import Json, now, now_text
 
 from determined_master.backends.kubernetes import names
 from determined_master.domain.pods.needs import needs_of
@@ -261,7 +260,7 @@ class FakeKubelet:
             _kill(process, signal.SIGTERM)
         assert process.stdout is not None
         async for line in process.stdout:
-            stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f000Z")
+            stamp = now().strftime("%Y-%m-%dT%H:%M:%S.%f000Z")
             log += stamp.encode() + b" " + line
         code = await process.wait()
         self.server.ended.add(uid)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
+from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
 from aiohttp import web
-from tests.fake_kubernetes import quotas
-from tests.fake_kubernetes.store import Json, Store, now_text
+from tests.fake_kubernetes import admission, quotas
+from tests.fake_kubernetes.store import Json, Store, now, now_text
 
 TOKEN = "fake"
 GRACE_S = 30
@@ -23,6 +25,10 @@ class FakeServer:
         self.store = Store()
         self.refusals: dict[tuple[str, str], tuple[int, str, str]] = {}
         """By method and kind: status, reason and message."""
+        self.failures: list[tuple[str, str, web.Response]] = []
+        """Answers to one call each: method, kind (or `log`) and the answer."""
+        self.mutate: Callable[[str, Json], None] | None = None
+        """Changes new objects before they are stored, as a webhook does: kind, object."""
         self.broken = False
         """Every call is answered by 503."""
         self.hides_pods_of_others = False
@@ -98,11 +104,32 @@ class FakeServer:
             return _status(503, "ServiceUnavailable", "the server is broken")
         if self.hides_pods_of_others and "!=" in request.query.get("labelSelector", ""):
             return _status(503, "ServiceUnavailable", "too many pods")
+        failure = self._failure(request)
+        if failure is not None:
+            return failure
         refusal = self.refusals.get((request.method, request.match_info.get("kind", "")))
         if refusal is not None:
             return _status(*refusal)
         response: web.StreamResponse = await handler(request)
+        if not response.prepared:
+            response.headers["Date"] = format_datetime(now(), usegmt=True)
         return response
+
+    def fail_once(
+        self, method: str, kind: str, code: int, reason: str, message: str, **headers: str
+    ) -> None:
+        """Answer the next call of that method and kind with a failure."""
+        answer = _status(code, reason, message)
+        answer.headers.update({name.replace("_", "-"): text for name, text in headers.items()})
+        self.failures.append((method, kind, answer))
+
+    def _failure(self, request: web.Request) -> web.Response | None:
+        kind = "log" if request.path.endswith("/log") else request.match_info.get("kind", "")
+        for number, (method, of, answer) in enumerate(self.failures):
+            if (method, of) == (request.method, kind):
+                del self.failures[number]
+                return answer
+        return None
 
     async def _forward_port(self, request: web.Request) -> web.StreamResponse:
         """A pod's port is one of this machine; bytes go as in a real one's WebSockets."""
@@ -191,9 +218,14 @@ class FakeServer:
             return _status(409, "AlreadyExists", f'{kind} "{name}" already exists')
         if namespace:
             item["metadata"]["namespace"] = namespace
-        over = ""
+        if self.mutate is not None:
+            self.mutate(kind, item)
+        wrong = admission.invalid(kind, item)
+        if wrong:
+            return _status(422, "Invalid", wrong)
+        over = admission.unknown_class(self.store, item) if kind == "pods" else ""
         if kind == "pods":
-            over = quotas.out_of_range(self.store, namespace, item)
+            over = over or quotas.out_of_range(self.store, namespace, item)
             over = over or quotas.refusal(self.store, namespace, item)
         if over:
             return _status(403, "Forbidden", over)

@@ -12,8 +12,17 @@ from typing import Any, NamedTuple
 Json = dict[str, Any]
 
 
+AHEAD_S = 0.0
+"""Of the cluster's clock, before that of the master."""
+
+
+def now() -> datetime:
+    """The current instant by the cluster's clock."""
+    return datetime.now(UTC) + timedelta(seconds=AHEAD_S)
+
+
 def now_text(after_s: int = 0) -> str:
-    at = datetime.now(UTC) + timedelta(seconds=after_s)
+    at = now() + timedelta(seconds=after_s)
     return at.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,9 +14,12 @@ from determined_master.backends.kubernetes.options import (
     MasterAddress,
     PoolPods,
 )
+from determined_master.entropy import new_uuid
 from determined_master.ports import PodTerms, StartOrder
 from determined_wire.agent_link import ContainerSpec
 
+KUBECONFIG = os.environ.get("DET_TEST_KUBECONFIG", "")
+"""Of a real cluster; empty without one."""
 CLUSTER_ID = "01234567-89ab-4def-8123-456789abcdef"
 CONTAINER = "c0ffee00-1111-4222-8333-444455556666"
 ALLOCATION = "7.0aa00000-0000-4000-8000-000000000000.1"
@@ -31,6 +35,16 @@ def options(**more: Any) -> ClusterOptions:
         "slot_type": "cpu",
     }
     return ClusterOptions(**{**given, **more})
+
+
+def cluster_options(kubeconfig: str, address: str, port: int) -> ClusterOptions:
+    """Of a master of its own, whose pods get the harness at that address."""
+    return options(
+        cluster_id=str(new_uuid()),
+        kubeconfig_path=kubeconfig,
+        master=MasterAddress(host=address, port=port),
+        cpu_per_slot=0.1,
+    )
 
 
 def spec(**more: Any) -> ContainerSpec:

@@ -3,92 +3,31 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import AsyncIterator, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from tests.backends.kubernetes.objects import options
+from tests.backends.kubernetes.objects import KUBECONFIG, cluster_options
 from tests.contracts.kubernetes_contract import KubernetesContract, World
 from tests.covers import covers
 from tests.fake_kubernetes.kubelet import (
     IMAGES_THAT_ARE_NOT_THERE,
-    VOLUMES_THAT_ARE_NOT_THERE,
     FakeKubelet,
 )
-from tests.fake_kubernetes.server import FakeServer
 
 from determined_master import clock
 from determined_master.backends.kubernetes import presence
-from determined_master.backends.kubernetes.options import ClusterOptions, MasterAddress
 from determined_master.backends.kubernetes.priority_classes import PriorityClasses
-from determined_master.entropy import new_uuid
 from determined_master.ports import NotConnected
-from determined_master.services.containers.harness import pack
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("kubernetes")]
-KUBECONFIG = os.environ.get("DET_TEST_KUBECONFIG", "")
 ADDRESS = os.environ.get("DET_TEST_KUBERNETES_ADDRESS", "127.0.0.1")
 """Of this machine, as pods of the real cluster reach it."""
 IMAGE = os.environ.get("DET_TEST_KUBERNETES_IMAGE", "det-test:local")
 
 
-@pytest.fixture(scope="module")
-def master() -> Iterator[int]:
-    """A port at which pods find the harness."""
-    archive = pack()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(archive)))
-            self.end_headers()
-            self.wfile.write(archive)
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("0.0.0.0" if KUBECONFIG else "127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield server.server_address[1]
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-def cluster_options(kubeconfig: str, address: str, port: int) -> ClusterOptions:
-    return options(
-        cluster_id=str(new_uuid()),
-        kubeconfig_path=kubeconfig,
-        master=MasterAddress(host=address, port=port),
-        cpu_per_slot=0.1,
-    )
-
-
 class TestOnAFakeCluster(KubernetesContract):
-    @pytest.fixture
-    async def fake(self, tmp_path: Path) -> AsyncIterator[FakeKubelet]:
-        server = FakeServer()
-        await server.start()
-        kubelet = FakeKubelet(server, tmp_path / "pods")
-        await kubelet.add_node("node-a")
-        server.kubeconfig(tmp_path / "kubeconfig")
-        yield kubelet
-        await kubelet.stop()
-        await server.stop()
-
-    @pytest.fixture
-    async def world(self, fake: FakeKubelet, master: int, tmp_path: Path) -> AsyncIterator[World]:
-        given = cluster_options(str(tmp_path / "kubeconfig"), "127.0.0.1", master)
-        made = World(given, "any", 60.0, IMAGES_THAT_ARE_NOT_THERE)
-        made.unmountable = VOLUMES_THAT_ARE_NOT_THERE
-        await made.open()
-        yield made
-        await made.close()
-
     async def test_output_comes_once_though_streams_break(
         self, world: World, fake: FakeKubelet
     ) -> None:
@@ -210,7 +149,8 @@ class TestOnAFakeCluster(KubernetesContract):
         self, world: World, fake: FakeKubelet
     ) -> None:
         made = world.order("true")
-        fake.server.refusals["POST", "pods"] = (403, "Forbidden", "cannot create pods")
+        text = 'pods is forbidden: User "det" cannot create resource "pods" in API group ""'
+        fake.server.refusals["POST", "pods"] = (403, "Forbidden", text)
         await world.backend.start_container(made)
         failure = world.events.reports[made.container_id].failure
         assert failure is not None

@@ -9,7 +9,12 @@ import pytest
 from tests.backends.kubernetes.objects import ALLOCATION, AT, CONTAINER, main_state, pod
 from tests.covers import covers
 
-from determined_master.backends.kubernetes.pod_state import Observed, gone, observe
+from determined_master.backends.kubernetes.pod_state import (
+    Observed,
+    ended_by_deletion,
+    gone,
+    observe,
+)
 
 INIT = "determined-init-container"
 
@@ -216,3 +221,18 @@ def test_an_unplaced_pod_says_what_it_waits_for() -> None:
     for reason, is_refused in (("Unschedulable", True), ("SchedulingGated", False)):
         found = seen(pod(None, conditions=[{**condition, "reason": reason}]))
         assert found.is_unschedulable is is_refused
+
+
+def test_a_program_that_ran_when_its_pod_was_deleted_is_lost_whatever_the_clocks_say() -> None:
+    failed = seen(pod(phase="Failed", **main_state(terminated={"exitCode": 143})))
+    lost = ended_by_deletion(failed).report
+    assert lost.failure is not None
+    assert (lost.failure.type, lost.exit_code) == ("agent_failed", 143)
+    done = seen(pod(phase="Succeeded", **main_state(terminated={"exitCode": 0})))
+    assert ended_by_deletion(done) is done
+
+
+def test_a_pod_of_a_node_that_is_not_heard_of_still_runs() -> None:
+    assert seen(pod(phase="Unknown", podIP="10.2.0.3", **main_state(running={}))).report.state == (
+        "RUNNING"
+    )

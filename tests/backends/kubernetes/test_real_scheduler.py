@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from tests.backends.kubernetes.test_backend import KUBECONFIG
+from tests.backends.kubernetes.objects import KUBECONFIG
 
 from determined_master.backends.kubernetes.client import MERGE_PATCH, KubernetesApi
 from determined_master.backends.kubernetes.manifest.layers import with_node

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from determined_master.domain.pods.rejections import is_over_quota, refusal
+from determined_master.domain.pods.rejections import (
+    delay,
+    is_over_quota,
+    lost_marks,
+    refusal,
+)
 
 FORBIDDEN = 'pods "det-1" is forbidden: '
 
@@ -49,6 +54,54 @@ def test_other_refusals_name_their_remedy() -> None:
     assert refusal(422, frozenset(), "maximum memory usage per Pod is 1", "lab").startswith(
         "Kubernetes rejects the task's pod: maximum"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ('admission webhook "a.b" denied the request: no', 'admission webhook "a.b"'),
+        (
+            FORBIDDEN + "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no",
+            "ValidatingAdmissionPolicy 'p'",
+        ),
+        (
+            FORBIDDEN + 'violates PodSecurity "restricted:latest": runAsNonRoot != true',
+            'PodSecurity "restricted:latest"',
+        ),
+    ],
+)
+@pytest.mark.parametrize("status", [400, 403, 422])
+def test_a_policy_is_named_with_who_can_exempt_from_it(status: int, text: str, named: str) -> None:
+    found = refusal(status, frozenset(), text, "lab")
+    assert found == (
+        "a policy of the cluster does not admit the task's pod in namespace lab: change "
+        "environment.pod_spec as it says, or let an admin exempt the namespace from "
+        f"{named} ({text})"
+    )
+
+
+def test_a_missing_account_of_the_pod_is_no_missing_right_of_the_master() -> None:
+    text = FORBIDDEN + 'error looking up service account lab/x: serviceaccount "x" not found'
+    found = refusal(403, frozenset(), text, "lab")
+    assert found == f"Kubernetes rejects the task's pod: {text}; check environment.pod_spec"
+
+
+def test_a_delay_has_a_remedy_where_it_does_not_pass_by_itself() -> None:
+    assert delay("HTTP 503 shutting down").endswith("is tried again: HTTP 503 shutting down")
+    assert "defragment etcd" in delay("etcdserver: mvcc: database space exceeded")
+    assert "repair that webhook" in delay('failed calling webhook "x": connection refused')
+
+
+def test_only_the_platforms_own_marks_of_a_pod_are_compared() -> None:
+    sent = {
+        "labels": {"determined": "a", "determined.ai/task_id": "t", "team": "x"},
+        "annotations": {"determined.ai/node": "n", "note": "y"},
+    }
+    more = {"labels": {**sent["labels"], "mesh": "on", "team": "z"}}
+    assert lost_marks(sent, {**more, "annotations": {"determined.ai/node": "n"}}) == ""
+    changed = {"labels": {**sent["labels"], "determined": "b"}}
+    assert "its label determined is 'b' in place of 'a'" in lost_marks(sent, changed)
+    assert "its annotation determined.ai/node is missing" in lost_marks(sent, more)
 
 
 def test_only_a_full_quota_admits_the_pod_later() -> None:

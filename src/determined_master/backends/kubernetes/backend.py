@@ -15,7 +15,6 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from determined_master import clock
 from determined_master.backends.kubernetes.client import (
     MERGE_PATCH,
     KubernetesApi,
@@ -23,6 +22,7 @@ from determined_master.backends.kubernetes.client import (
     KubernetesUnreachable,
 )
 from determined_master.backends.kubernetes.demand.nodes import node_demand
+from determined_master.backends.kubernetes.log.start_notes import StartNotes
 from determined_master.backends.kubernetes.manifest import prepare
 from determined_master.backends.kubernetes.manifest.objects import Json, Objects, build
 from determined_master.backends.kubernetes.manifest.pod import Extras
@@ -40,7 +40,7 @@ from determined_master.domain.machines.agent_switches import Switches
 from determined_master.domain.pods.limit_ranges import LimitRangeBoard
 from determined_master.domain.pods.placement import ClusterLoads
 from determined_master.domain.pods.quota_board import QuotaBoard
-from determined_master.domain.pods.rejections import is_over_quota, refusal
+from determined_master.domain.pods.rejections import delay, is_over_quota, lost_marks, refusal
 from determined_master.ports import (
     AgentSnapshot,
     ClusterTrouble,
@@ -49,7 +49,6 @@ from determined_master.ports import (
     NotConnected,
     PodEvents,
     StartOrder,
-    TaskNote,
 )
 from determined_wire.agent_link import ContainerReport, Failure
 
@@ -57,6 +56,7 @@ log = logging.getLogger(__name__)
 
 PREPARE = Path(prepare.__file__)
 KILL = 9
+AT_ONCE = {"gracePeriodSeconds": "0"}
 _OTHER_SIGNALS = "Kubernetes can only end pods"
 
 
@@ -118,7 +118,7 @@ class KubernetesBackend(NamespaceCalls):
             node_wait_s,
         )
         self._task: asyncio.Task[None] | None = None
-        self._told_quota: set[str] = set()
+        self._notes = StartNotes(events)
 
     def has(self, agent_id: str) -> bool:
         """Whether it is, or was, one of the nodes."""
@@ -220,19 +220,18 @@ class KubernetesBackend(NamespaceCalls):
             raise NotConnected(f"Kubernetes: {error}") from error
         try:
             await self._demand.release(order.allocation_id)
-            await self._create_all(order.container_id, parts)
+            changed = await self._create_all(order.container_id, parts)
         except KubernetesUnreachable as error:
+            await self._notes.note(order, "server", delay(str(error)))
             raise NotConnected(f"Kubernetes: {error}") from error
         except KubernetesRefused as error:
-            if is_over_quota(error.status, str(error)):
-                await self._note_quota(order, str(error))
-                raise NotConnected(f"Kubernetes: {error}") from error
-            await self._refuse(
+            await self._put_off(order, error)
+            await self._give_up(
                 order, refusal(error.status, error.causes, str(error), parts.namespace)
             )
-            pod = self._pods.find(order.container_id)
-            if pod is not None:
-                await self._remove(pod)
+        else:
+            if changed:
+                await self._give_up(order, changed)
 
     async def signal_container(
         self, agent_id: str, container_id: str, signal: int, allocation_id: str = ""
@@ -252,8 +251,9 @@ class KubernetesBackend(NamespaceCalls):
                 await self._report_aborted(agent_id, container_id, allocation_id)
             return
         try:
-            if pod.is_scheduled and self._pods.first_kill(container_id):
+            if pod.is_scheduled and not self._pods.was_killed(container_id):
                 await self._set_deadline(pod.namespace, pod.name)
+                self._pods.note_kill(container_id)
             else:
                 await self._pods.delete(pod, grace_s=0)
         except KubernetesUnreachable as error:
@@ -261,12 +261,36 @@ class KubernetesBackend(NamespaceCalls):
 
     async def forget_container(self, agent_id: str, container_id: str) -> None:
         self._pods.forget(container_id)
+        self._notes.forget(container_id)
 
     def pod_of(self, container_id: str) -> Observed | None:
         return self._pods.find(container_id)
 
-    async def _create_all(self, container_id: str, parts: Objects) -> None:
-        """Create the pod, unless it exists, and its Secrets. Raises Unreachable, Refused."""
+    async def _put_off(self, order: StartOrder, error: KubernetesRefused) -> None:
+        """Have an order repeated whose pod may be taken later. Raises NotConnected."""
+        text = str(error)
+        if is_over_quota(error.status, text):
+            await self._notes.note(order, "quota", f"waits for the quota of its namespace: {text}")
+        elif not (error.status == 409 or self._classes.is_missing(text)):
+            return
+        raise NotConnected(f"Kubernetes: {text}") from error
+
+    async def _give_up(self, order: StartOrder, reason: str) -> None:
+        """End a container that can never start, and remove what was created for it."""
+        await self._refuse(order, reason)
+        pod = self._pods.find(order.container_id)
+        if pod is not None:
+            await self._remove(pod)
+
+    async def _create_all(self, container_id: str, parts: Objects) -> str:
+        """Create the pod, unless it exists, and its Secrets.
+
+        Returns:
+            The change of a webhook that makes the pod unusable, and the remedy; empty without one.
+
+        Raises:
+            Unreachable, Refused.
+        """
         base = f"/api/v1/namespaces/{parts.namespace}"
         known = self._pods.find(container_id)
         if known is not None:
@@ -276,11 +300,16 @@ class KubernetesBackend(NamespaceCalls):
             if made is None:
                 made = await self._api.call("GET", f"{base}/pods/{parts.name}")
             uid = str(made["metadata"]["uid"])
-            found = observe(made, clock.now())
+            changed = lost_marks(parts.pod["metadata"], made["metadata"])
+            if changed:
+                await self._api.call("DELETE", f"{base}/pods/{parts.name}", query=AT_ONCE)
+                return changed
+            found = observe(made, self._api.now())
             if found is not None:
                 self._pods.note(found, made)
         for secret in parts.secrets_of(uid):
             await self._create(f"{base}/secrets", secret)
+        return ""
 
     async def _create(self, path: str, body: Json) -> Json | None:
         """The created object; None when it exists already."""
@@ -303,6 +332,8 @@ class KubernetesBackend(NamespaceCalls):
         try:
             await self._api.call("PATCH", path, body=body, content_type=MERGE_PATCH)
         except KubernetesRefused as error:
+            if error.status == 409:
+                raise KubernetesUnreachable(str(error)) from error
             if error.status != 404:
                 await self._api.call("DELETE", path)
 
@@ -338,22 +369,6 @@ class KubernetesBackend(NamespaceCalls):
             failure=Failure("container_aborted", "it was killed before it ran"),
         )
         await self._events.container_changed(node, container_id, 4, report)
-
-    async def _note_quota(self, order: StartOrder, reason: str) -> None:
-        if order.container_id in self._told_quota:
-            return
-        self._told_quota.add(order.container_id)
-        await self._events.note(
-            TaskNote(
-                task_id=order.spec.task_id,
-                allocation_id=order.allocation_id,
-                container_id=order.container_id,
-                agent_id=order.agent_id,
-                text=f"waits for the quota of its namespace: {reason}",
-                level="WARNING",
-                key=f"quota:{order.container_id}",
-            )
-        )
 
     def _check_reachable(self) -> None:
         if not self._presence.is_reachable:

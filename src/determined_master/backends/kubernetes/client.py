@@ -11,10 +11,17 @@ import asyncio
 import importlib
 import json
 from collections.abc import AsyncGenerator, Mapping
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
 
+from determined_master import clock
+from determined_master.backends.kubernetes.answer_heads import (
+    MAX_TRIES,
+    clock_ahead,
+    pause_before_repeat,
+)
 from determined_master.domain.errors import DetError
 
 MERGE_PATCH = "application/merge-patch+json"
@@ -64,6 +71,12 @@ class KubernetesApi:
         self._call_s = call_s
         self._client: Any = None
         self._lock = asyncio.Lock()
+        self._clock_ahead = timedelta()
+        """Of the server's clock, before ours."""
+
+    def now(self) -> datetime:
+        """The current instant by the server's clock, which its objects have their times from."""
+        return clock.now() + self._clock_ahead
 
     async def call(
         self,
@@ -76,15 +89,25 @@ class KubernetesApi:
     ) -> Json:
         """Send one request and return its answer.
 
+        One that the server wants later (`Retry-After`) is repeated then, as long as it may take.
+
         Raises:
             Unreachable: no answer, or one of the server's own failures. Refused: any other.
         """
         await self._connected()  # importing its library takes seconds, which the timeout excludes
+        until_s = clock.monotonic_s() + self._call_s
         try:
             async with asyncio.timeout(self._call_s):
-                response = await self._open(method, path, query, body, content_type)
-                async with response:
-                    data = await response.read()
+                for tries in range(1, MAX_TRIES + 1):
+                    response = await self._open(method, path, query, body, content_type)
+                    async with response:
+                        data = await response.read()
+                    pause_s = pause_before_repeat(response.status, response.headers)
+                    if pause_s is None or tries == MAX_TRIES:
+                        break
+                    if clock.monotonic_s() + pause_s >= until_s:
+                        break
+                    await asyncio.sleep(pause_s)
         except (OSError, TimeoutError) as error:
             raise KubernetesUnreachable(
                 f"{method} {path}: {error or type(error).__name__}"
@@ -180,6 +203,8 @@ class KubernetesApi:
                 timeout=_without_total(),
                 **options,
             )
+            ahead = clock_ahead(response.headers, clock.now())
+            self._clock_ahead = self._clock_ahead if ahead is None else ahead
             if response.status != 401 or is_last:
                 return response
             response.release()

@@ -19,7 +19,13 @@ from determined_master.backends.kubernetes.client import (
 )
 from determined_master.backends.kubernetes.log.pod_log import PodLog, Source
 from determined_master.backends.kubernetes.options import ClusterOptions, Times
-from determined_master.backends.kubernetes.pod_state import Json, Observed, gone, observe
+from determined_master.backends.kubernetes.pod_state import (
+    Json,
+    Observed,
+    ended_by_deletion,
+    gone,
+    observe,
+)
 from determined_master.ports import PodEvents
 from determined_wire.agent_link import ContainerReport, Failure, LogBatch
 
@@ -50,6 +56,8 @@ class _Entry:
     was_killed: bool = False
     is_gone: bool = False
     is_forgotten: bool = False
+    is_abandoned: bool = False
+    """Its end is not asked for yet."""
     reporter: asyncio.Task[None] | None = None
     copier: asyncio.Task[None] | None = None
     remover: asyncio.Task[None] | None = None
@@ -114,7 +122,8 @@ class PodBoard:
 
     def replace_all(self, items: Iterable[Json]) -> None:
         """All existing pods: others are deleted."""
-        found = {o.report.container_id: (o, raw) for o, raw in _observed(items)}
+        now = self._api.now()
+        found = {o.report.container_id: (o, raw) for o, raw in _observed(items, now)}
         for container_id, entry in list(self._entries.items()):
             if container_id not in found and not entry.is_gone:
                 self._vanish(entry, None)
@@ -130,6 +139,8 @@ class PodBoard:
             if seen.is_ending:
                 begun = msgspec.structs.replace(begun, state="RUNNING", failure=None)
             entry = self._entries[container_id] = _Entry(seen, begun)
+        if entry.seen.is_evicted:
+            seen = ended_by_deletion(seen)
         entry.seen, entry.raw = seen, raw or entry.raw
         if seen.is_ending and not self._has_ended(entry):
             self._continue(entry)
@@ -159,13 +170,18 @@ class PodBoard:
         """A node could not start a pod, and tries it again."""
         for entry in self._entries.values():
             if entry.seen.uid == uid:
-                entry.obstacle, entry.obstacle_at = text, at or clock.now()
+                entry.obstacle, entry.obstacle_at = text, at or self._api.now()
 
-    def first_kill(self, container_id: str) -> bool:
-        """Whether this is the first kill signal; marks it as sent."""
-        entry = self._entries[container_id]
-        was_killed, entry.was_killed = entry.was_killed, True
-        return not was_killed
+    def was_killed(self, container_id: str) -> bool:
+        """Whether Kubernetes has accepted a kill signal for it."""
+        entry = self._entries.get(container_id)
+        return entry is not None and entry.was_killed
+
+    def note_kill(self, container_id: str) -> None:
+        """Kubernetes has accepted a kill signal for it."""
+        entry = self._entries.get(container_id)
+        if entry is not None:
+            entry.was_killed = True
 
     def forget(self, container_id: str) -> None:
         """Its end is stored: delete its pod once its log is copied."""
@@ -175,29 +191,48 @@ class PodBoard:
             self._continue(entry)
 
     async def delete(self, pod: Observed, *, grace_s: int | None = None) -> None:
-        """Delete a pod; a missing one is no error. Raises Unreachable."""
+        """Delete a pod; a missing one is no error. Raises Unreachable, Refused."""
         query = {} if grace_s is None else {"gracePeriodSeconds": str(grace_s)}
         path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}"
         try:
             await self._api.call("DELETE", path, query=query)
         except KubernetesRefused as error:
+            if error.status == 409:
+                raise KubernetesUnreachable(str(error)) from error  # it changes: once more
             if error.status != 404:
                 raise
 
-    async def abandon(self, node: str) -> None:
-        """Ask for the end of the pods of a lost node; nobody waits for them any more.
+    def abandon(self, node: str) -> None:
+        """Nobody waits for the pods of a lost node any more: `delete_abandoned` ends them.
 
         They may still run there, so they are not removed by force: each keeps its slots until its
         kubelet has ended it, or the node is removed from the cluster.
         """
-        for entry in [e for e in self._entries.values() if e.seen.node == node]:
-            entry.is_forgotten = True
-            if not entry.is_gone:
+        for entry in self._entries.values():
+            if entry.seen.node == node:
+                self._abandon(entry)
+
+    def abandon_one(self, container_id: str) -> None:
+        """The same of one pod that nobody wants."""
+        entry = self._entries.get(container_id)
+        if entry is not None:
+            self._abandon(entry)
+
+    async def delete_abandoned(self) -> None:
+        """Ask for the end of abandoned pods, each until the API server has accepted it."""
+        for entry in list(self._entries.values()):
+            if not entry.is_abandoned or entry.is_gone:
+                continue
+            try:
                 await self.delete(entry.seen)
+            except (KubernetesUnreachable, KubernetesRefused) as error:
+                log.warning("a pod is not deleted: %s", error, extra={"pod": entry.seen.name})
+            else:
+                entry.is_abandoned = False
 
     def tick(self) -> list[Observed]:
         """Give up pods that have waited too long; returns those to delete."""
-        now, late = clock.now(), []
+        now, late = self._api.now(), []
         for entry in self._entries.values():
             seen = entry.seen
             if seen.is_ending and not entry.is_gone:
@@ -241,6 +276,9 @@ class PodBoard:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         self._entries = {}
+
+    def _abandon(self, entry: _Entry) -> None:
+        entry.is_forgotten = entry.is_abandoned = True
 
     def _vanish(self, entry: _Entry, last: Observed | None) -> None:
         entry.is_gone = True
@@ -341,8 +379,7 @@ class PodBoard:
             del self._entries[container_id]
 
 
-def _observed(items: Iterable[Json]) -> Iterable[tuple[Observed, Json]]:
-    now = clock.now()
+def _observed(items: Iterable[Json], now: datetime) -> Iterable[tuple[Observed, Json]]:
     for item in items:
         seen = observe(item, now)
         if seen is not None:

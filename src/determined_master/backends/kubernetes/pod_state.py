@@ -125,6 +125,20 @@ def gone(before: Observed) -> ContainerReport:
     )
 
 
+def ended_by_deletion(seen: Observed) -> Observed:
+    """A pod that was deleted while its program ran: a failure of the program comes from that.
+
+    The times of its node and of the API server need not agree for this.
+    """
+    failure = seen.report.failure
+    if failure is None or failure.type != "container_failed":
+        return seen
+    meta = {"namespace": seen.namespace, "name": seen.name}
+    lost = Failure("agent_failed", _deleted_text({"metadata": meta}), seen.report.exit_code)
+    report = msgspec.structs.replace(seen.report, failure=lost)
+    return msgspec.structs.replace(seen, report=report)
+
+
 def instant(text: Any) -> datetime | None:
     """An instant in Kubernetes' form."""
     try:

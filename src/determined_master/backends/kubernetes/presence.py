@@ -217,7 +217,7 @@ class Presence:
             await self._update_nodes()
             await self._notes.match(self._pods.uids())
         else:
-            seen = observe(change.item, clock.now())
+            seen = observe(change.item, self._api.now())
             if seen is None:
                 return
             if change.kind == "DELETED":
@@ -258,14 +258,13 @@ class Presence:
             self._joined.add(name)
             for report in reports:
                 if report.container_id not in keep:
-                    await self._release(report.container_id, report.state == "TERMINATED")
+                    self._release(report.container_id, report.state == "TERMINATED")
 
-    async def _release(self, container_id: str, is_over: bool) -> None:
+    def _release(self, container_id: str, is_over: bool) -> None:
         """Release a pod that is not needed: it was given up, or its end is stored."""
-        pod = self._pods.find(container_id)
         self._pods.forget(container_id)
-        if pod is not None and not is_over:
-            await self._pods.delete(pod)
+        if not is_over:
+            self._pods.abandon_one(container_id)
 
     async def _tick(self) -> None:
         for pod in self._pods.tick():
@@ -277,8 +276,9 @@ class Presence:
                 reason = f"it was not ready for {self._node_wait_s:g} s"
                 log.warning("a node is lost", extra={"node": name, "reason": reason})
                 await self._events.agent_lost(name, reason)
-                await self._pods.abandon(name)
+                self._pods.abandon(name)
                 self._note_slots()
+        await self._pods.delete_abandoned()
 
     async def _on_foreign(self, change: ObjectsListed | ObjectChanged) -> None:
         if isinstance(change, ObjectsListed):

@@ -6,6 +6,7 @@ They never make Kubernetes preempt: the pools' planner decides about preemption.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Collection
 
 from determined_master import clock
@@ -15,6 +16,7 @@ from determined_master.backends.kubernetes.client import KubernetesApi, Kubernet
 log = logging.getLogger(__name__)
 
 _PATH = "/apis/scheduling.k8s.io/v1/priorityclasses"
+_MISSING = re.compile(r"no PriorityClass with name (\S+) was found")
 UNUSED_S = 600.0
 """How long a class stays that no pod has: the pod for which it was made may be on its way."""
 
@@ -52,11 +54,22 @@ class PriorityClasses:
             await self._api.call("POST", _PATH, body=body)
         except KubernetesRefused as error:
             if error.reason != "AlreadyExists":
-                self._is_forbidden = True
+                self._is_forbidden = error.status == 403
                 log.warning("pods get no priority classes: %s", error)
                 return ""
         self._used_at[name] = clock.monotonic_s()
         return name
+
+    def is_missing(self, text: str) -> bool:
+        """Whether a pod is refused because its class was removed, by another master.
+
+        The class is made again when it is needed next.
+        """
+        found = _MISSING.search(text)
+        if found is None or found[1] not in self._used_at:
+            return False
+        del self._used_at[found[1]]
+        return True
 
     async def remove_unused(self, used: Collection[str]) -> None:
         """Remove the classes of this master that no pod has had for ten minutes.

@@ -7,13 +7,25 @@ its text tells them apart.
 from __future__ import annotations
 
 import re
-from collections.abc import Set
+from collections.abc import Mapping, Set
+from typing import Any
 
 _UNSPECIFIED = re.compile(r"failed quota: (\S+?): must specify ([^ ]+)")
 _RANGE = re.compile(
     r"(?:maximum|minimum) \S+ usage per \w+ is|max limit to request ratio per \w+ is"
     r"|must be less than or equal to \S+ limit"
 )
+
+
+_POLICY = re.compile(
+    r'admission webhook "[^"]*"|ValidatingAdmissionPolicy \S+|PodSecurity "[^"]*"'
+)
+_REPAIRS = (
+    ("failed calling webhook", "; let an admin repair that webhook of the cluster"),
+    ("database space exceeded", "; let an admin compact and defragment etcd, and clear its alarm"),
+)
+"""Failures of a cluster that do not pass by themselves: a part of the text, and the remedy."""
+_OURS = ("determined", "determined.ai")
 
 
 def is_over_quota(status: int, text: str) -> bool:
@@ -51,9 +63,51 @@ def refusal(status: int, causes: Set[str], text: str, namespace: str) -> str:
             f"a LimitRange of namespace {namespace} does not admit the task's pod: change the "
             f"resources in environment.pod_spec, or let an admin change the LimitRange ({text})"
         )
-    if status == 403:
+    if "cannot create resource" in text:
         return (
             f"the master may not create pods and secrets in namespace {namespace}: give its "
             f"account the rights of docs/kubernetes.md ({text})"
         )
+    policy = _POLICY.search(text)
+    if policy is not None:
+        return (
+            f"a policy of the cluster does not admit the task's pod in namespace {namespace}: "
+            "change environment.pod_spec as it says, or let an admin exempt the namespace from "
+            f"{policy[0]} ({text})"
+        )
     return f"Kubernetes rejects the task's pod: {text}; check environment.pod_spec"
+
+
+def delay(text: str) -> str:
+    """Why a pod is not created yet, and the remedy; its creation is repeated.
+
+    Args:
+        text: the server's, or why it does not answer.
+    """
+    found = next((remedy for word, remedy in _REPAIRS if word in text), "")
+    return f"its pod cannot be created yet, and is tried again: {text}{found}"
+
+
+def lost_marks(sent: Mapping[str, Any], made: Mapping[str, Any]) -> str:
+    """The label or annotation that a pod has lost and by which it is found again.
+
+    A mutating webhook may have taken them out, or changed them. Its other changes are left.
+
+    Args:
+        sent: the metadata of the pod as it was sent.
+        made: as the server has stored it.
+
+    Returns:
+        The reason why the pod cannot be used, and the remedy; empty when all are there.
+    """
+    for part in ("labels", "annotations"):
+        stored = made.get(part) or {}
+        for key, value in (sent.get(part) or {}).items():
+            if str(key).partition("/")[0] in _OURS and stored.get(key) != value:
+                now = f"{stored[key]!r}" if key in stored else "missing"
+                return (
+                    f"a webhook of the cluster has changed the task's pod: its {part[:-1]} {key} "
+                    f"is {now} in place of {value!r}; let an admin exempt pods with the label "
+                    "determined from that webhook"
+                )
+    return ""
