@@ -83,8 +83,8 @@ def test_a_pool_needs_no_image_of_the_agent(tmp_path: Path) -> None:
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"image_id": ""}, "image_id: is required: name an image of the region, as ami-"),
     (
-        {"agent_docker_image": "", "log_group": "agents"},
-        "log_group: is an option of the agent's container: set agent_docker_image too",
+        {"agent_docker_image": "", "agent_docker_runtime": "nvidia"},
+        "agent_docker_runtime: is an option of the agent's container: set agent_docker_image too",
     ),
     (
         {"agent_docker_image": "", "agent_docker_runtime": "nvidia"},
@@ -228,6 +228,55 @@ def test_given_prices_take_the_place_of_list_prices(tmp_path: Path) -> None:
         ("g5.xlarge", "on-demand", 1.006),
         ("p9.huge", "on-demand", 2.0),
     ]
+
+
+def price_file(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "prices.yaml"
+    path.write_text(text)
+    return str(path)
+
+
+def test_a_file_of_prices_fills_in_types_without_a_given_price(tmp_path: Path) -> None:
+    text = "prices:\n  g5.xlarge: {on_demand: 1.5, spot: 0.5}\n  g6.xlarge: 2\n  p9.other: 3\n"
+    found = aws(
+        tmp_path,
+        instance_types=["g5.xlarge", "g6.xlarge", "g4dn.xlarge"],
+        prices={"g6.xlarge": 0.75},
+        prices_file=price_file(tmp_path, text),
+    )
+    assert [o.price_per_hour for o in found.offers] == [1.5, 0.75, 0.526]
+    assert found.price_of("g5.xlarge", is_spot=True) == 0.5
+
+
+def test_a_given_price_of_the_pool_has_precedence_over_the_file(tmp_path: Path) -> None:
+    path = price_file(tmp_path, "prices: {g4dn.metal: 9}")
+    assert aws(tmp_path, price_per_hour=1.25, prices_file=path).highest_price == 1.25
+    assert aws(tmp_path, prices_file=path).highest_price == 9
+
+
+def test_a_budget_uses_the_prices_of_the_file(tmp_path: Path) -> None:
+    path = price_file(tmp_path, "prices: {g4dn.metal: 2}")
+    assert aws(tmp_path, max_cost_per_hour=6.5, prices_file=path).max_machines == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("g5.xlarge: 1", "has no map `prices` of machine types and dollars an hour"),
+        ("- 1", "has no map `prices`"),
+        ("prices: 7", "has no map `prices`"),
+        ("prices: {g4dn.metal: cheap}", "prices_file.g4dn.metal: must be dollars an hour, a"),
+        ("prices: {other: -1}", "prices_file.other: must be from 0 to 10000 dollars but found -1"),
+        ("prices: [", "prices.yaml: unable to convert yaml to json"),
+        (None, "does not exist"),
+    ],
+)
+def test_a_file_of_prices_that_cannot_be_used_is_named(
+    tmp_path: Path, text: str | None, said: str
+) -> None:
+    path = str(tmp_path / "none.yaml") if text is None else price_file(tmp_path, text)
+    found = problems(tmp_path, {**LEAST, "prices_file": path})
+    assert any(line.startswith("prices_file") and said in line for line in found), found
 
 
 @pytest.mark.parametrize(

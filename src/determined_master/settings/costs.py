@@ -1,12 +1,17 @@
-"""Checks of the prices and budgets of a provider's settings."""
+"""Prices and budgets of a provider's settings: checks, and the file of prices."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from determined_master.domain.config.schema.problems import ProblemReport
+from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.machines.cost import allowed
+from determined_master.settings.yaml_text import parse_yaml
+from determined_wire.settings_reader import SettingsError, read_text
 
 if TYPE_CHECKING:
     from determined_master.settings.provider import Provider
@@ -36,6 +41,39 @@ def check_costs(provider: Provider, at: str, report: ProblemReport) -> None:
     _check_prices(provider.prices, f"{at}.prices", report)
     if is_valid and not report.has_problem_at(f"{at}.prices"):
         _check_budget(provider, at, report)
+
+
+def with_prices_of_file(provider: Provider, at: str, report: ProblemReport) -> Provider:
+    """The provider with the prices of its `prices_file` for types that have no given one.
+
+    Args:
+        provider: as given.
+        at: its path in the settings.
+        report: takes the problems of the file.
+    """
+    where = f"{at}.prices_file"
+    if not provider.prices_file:
+        return provider
+    try:
+        text = read_text(provider.prices_file, is_explicit=True) or ""
+        content = parse_yaml(text).value
+    except SettingsError as error:
+        report.problem(where, str(error))
+        return provider
+    except InvalidArgument as error:
+        report.problem(where, f"{provider.prices_file}: {error}")
+        return provider
+    prices = content.get("prices") if isinstance(content, Mapping) else None
+    if not isinstance(prices, Mapping):
+        text = f"{provider.prices_file} has no map `prices` of machine types and dollars an hour"
+        report.problem(where, text)
+        return provider
+    _check_prices(prices, where, report)
+    if report.has_problem_at(where) or provider.price_per_hour is not None:
+        return provider
+    types = {offer.machine_type for offer in provider.offers}
+    known = {name: price for name, price in prices.items() if name in types}
+    return replace(provider, prices={**known, **provider.prices})
 
 
 def _check_prices(prices: Mapping[str, Any], at: str, report: ProblemReport) -> None:

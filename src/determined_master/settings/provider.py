@@ -126,6 +126,13 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
             "or an object of on_demand and spot. With GPUs that are attached."
         ),
     ] = msgspec.field(default_factory=dict)
+    prices_file: Annotated[
+        str,
+        Meta(
+            description="File with a map `prices`, for types that neither prices nor "
+            "price_per_hour names; `det deploy aws prices` writes one. It is read at the start."
+        ),
+    ] = ""
     launch_error_timeout_s: Annotated[
         Seconds,
         Meta(

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.schema.values import ValueType, type_name
 from determined_master.settings.aws import AwsProvider, check_aws
+from determined_master.settings.costs import with_prices_of_file
 from determined_master.settings.gcp import GcpProvider, check_gcp
 from determined_master.settings.provider import Provider, check_common
 from determined_master.settings.reader import read_struct
@@ -45,6 +46,8 @@ class ProviderKind(ValueType):
         chosen = PROVIDERS.get(name) if isinstance(name, str) else None
         if chosen is not None:
             read: Provider = read_struct(chosen.settings, value, at, report)
+            if not report.has_problem_at(at):
+                read = with_prices_of_file(read, at, report)
             if not report.has_problem_at(at):
                 check_common(read, at, report)
                 chosen.check(read, at, report)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import json
 import urllib.request
 from collections.abc import Iterator
 from io import BytesIO
@@ -33,6 +34,8 @@ class Aws:
         self.url = url
         self.refusals: dict[str, tuple[str, str]] = {}
         """By action of EC2: code and message of the error that it is answered with."""
+        self.price_list: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        """By instance type and region: the products of the price list, which moto has not."""
         self.calls: list[dict[str, str]] = []
         """Parameters of all calls of EC2, in their order."""
 
@@ -66,6 +69,10 @@ def _front(account: Aws) -> Any:
     whole = application()
 
     def front(environ: dict[str, Any], start: Any) -> Any:
+        if environ.get("HTTP_X_AMZ_TARGET") == "AWSPriceListService.GetProducts":
+            body = environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"]))
+            start("200 OK", [("Content-Type", "application/x-amz-json-1.1")])
+            return [_products(account, json.loads(body))]
         if "form-urlencoded" not in environ.get("CONTENT_TYPE", ""):
             return whole(environ, start)
         body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
@@ -79,6 +86,19 @@ def _front(account: Aws) -> Any:
         return [error_of_ec2(*refusal)]
 
     return front
+
+
+def _products(account: Aws, asked: dict[str, Any]) -> bytes:
+    """A page of the price list: one product a page, so that pages must be followed."""
+    wanted = {one["Field"]: one["Value"] for one in asked["Filters"]}
+    assert (asked["ServiceCode"], wanted["operatingSystem"]) == ("AmazonEC2", "Linux")
+    listed = account.price_list.get((wanted["instanceType"], wanted["regionCode"]), [])
+    place = int(asked.get("NextToken", 0))
+    page: dict[str, Any] = {"FormatVersion": "aws_v1"}
+    page["PriceList"] = [json.dumps(one) for one in listed[place : place + 1]]
+    if place + 1 < len(listed):
+        page["NextToken"] = str(place + 1)
+    return json.dumps(page).encode()
 
 
 @pytest.fixture

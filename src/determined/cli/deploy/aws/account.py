@@ -28,12 +28,13 @@ class Account:
             raise errors.CliError("no region is configured: give --region, such as us-west-2")
         self.region: str = self._session.region_name
 
-    def client(self, service: str) -> Any:
-        """A client of a service; calls are repeated where AWS throttles them."""
+    def client(self, service: str, *, region: str = "") -> Any:
+        """A client of a service, of another region if one is given; throttled calls are
+        repeated."""
         from botocore.config import Config
 
         retries = Config(retries={"mode": "standard", "max_attempts": 8})
-        return self._session.client(service, config=retries)
+        return self._session.client(service, region_name=region or None, config=retries)
 
 
 @contextlib.contextmanager

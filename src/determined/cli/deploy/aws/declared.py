@@ -84,6 +84,15 @@ COMMAND = Command(
             "list|ls", "list the clusters of a region", f"{_HERE}.down:list_clusters", _ACCOUNT
         ),
         Command(
+            "prices",
+            "print the prices of instance types, for prices_file of the master's settings",
+            f"{_HERE}.prices:show_prices",
+            (
+                arg("instance_types", nargs="+", metavar="TYPE", help="such as g5.xlarge"),
+                *_ACCOUNT,
+            ),
+        ),
+        Command(
             "up",
             "create or change a cluster",
             f"{_HERE}.up:up",
