@@ -281,6 +281,9 @@ class KubernetesCluster(ClusterBackend, Namespaces, Protocol):
     def nodes_asked(self, allocation_id: str) -> NodesAsked | None:
         """The answer to the request for nodes of a waiting task; None without a request."""
 
+    def waits_for(self, allocation_id: str) -> str:
+        """Why pods of an allocation wait in the cluster's own queue; empty when none does."""
+
     @property
     def is_forwarded(self) -> bool:
         """Whether ports of its pods are reached by `connect` alone."""

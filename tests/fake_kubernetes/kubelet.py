@@ -13,6 +13,7 @@ import os
 import shutil
 import signal
 import sys
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,9 @@ from tests.fake_kubernetes.server import FakeServer
 from tests.fake_kubernetes.store import Json, now, now_text
 
 from determined_master.backends.kubernetes import names
-from determined_master.domain.pods.needs import needs_of
+from determined_master.domain.pods.needs import needs_of, requested
 from determined_master.domain.pods.placement import facts_of, misfit
+from determined_master.domain.pods.quantities import total
 
 IMAGES_THAT_ARE_NOT_THERE = "missing"
 VOLUMES_THAT_ARE_NOT_THERE = "unmountable"
@@ -133,7 +135,9 @@ class FakeKubelet:
     async def _live(self, pod: Json) -> None:
         """A pod from its placing to its end."""
         await asyncio.sleep(0)
-        node = _planned_node(pod)
+        node = _planned_node(pod) or await self._chosen_node(pod)
+        if node == "":
+            return
         found = self.server.store.find("nodes", "", node or "")
         if found is None or misfit(needs_of(pod), facts_of(found)) is not None:
             text = "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector."
@@ -170,10 +174,49 @@ class FakeKubelet:
             await self._set(pod, phase="Failed", initContainerStatuses=failed)
             return
         await self._run(pod, main)
-        if pod["metadata"].get("deletionTimestamp"):
-            meta = pod["metadata"]
+        meta = pod["metadata"]
+        if meta.get("deletionTimestamp") and not meta.get("finalizers"):
             await self.server.store.remove("pods", meta["namespace"], meta["name"])
             await quotas.count(self.server.store, meta["namespace"])
+
+    async def _chosen_node(self, pod: Json) -> str:
+        """The node that a scheduler chooses for a pod without a planned one.
+
+        Waits until the pod has no gates and a node has room; empty for a pod that is deleted
+        before.
+        """
+        store, meta = self.server.store, pod["metadata"]
+
+        def is_over() -> bool:
+            known = store.find("pods", meta["namespace"], meta["name"])
+            return known is None or bool(meta.get("deletionTimestamp"))
+
+        async with store.news:
+            await store.news.wait_for(lambda: is_over() or not pod["spec"].get("schedulingGates"))
+        while not is_over():
+            if node := self._free_node(pod):
+                return node
+            said = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+            text = "0 nodes are available: Insufficient cpu."
+            await self._set(pod, conditions=[{**said, "message": text}])
+            seen = store.version
+            async with store.news:
+                await store.news.wait_for(lambda: store.version > seen)  # noqa: B023
+        return ""
+
+    def _free_node(self, pod: Json) -> str:
+        store = self.server.store
+        for node in store.list("nodes", None, {}):
+            name = node["metadata"]["name"]
+            others = [
+                {**requested(p["spec"]), "pods": Decimal(1)}
+                for p in store.list("pods", None, {})
+                if p["spec"].get("nodeName") == name
+                and (p.get("status") or {}).get("phase") not in ("Succeeded", "Failed")
+            ]
+            if misfit(needs_of(pod), facts_of(node), total(others)) is None:
+                return str(name)
+        return ""
 
     async def _has_secret(self, pod: Json) -> bool:
         """Wait for the pod's Secret; false if the pod is to end before."""
@@ -205,7 +248,11 @@ class FakeKubelet:
         meta = pod["metadata"]
         if self.server.store.find("pods", meta["namespace"], meta["name"]) is None:
             return
-        if meta.get("deletionTimestamp"):
+        if meta.get("deletionTimestamp") and meta.get("finalizers"):
+            has_run = pod["spec"].get("nodeName")
+            if has_run and pod["status"]["phase"] not in ("Failed", "Succeeded"):
+                await self._set(pod, phase="Failed")
+        elif meta.get("deletionTimestamp"):
             await self.server.store.remove("pods", meta["namespace"], meta["name"])
         elif pod["status"]["phase"] == "Pending":
             await self._set(pod, phase="Failed", reason="DeadlineExceeded")
@@ -325,7 +372,8 @@ class FakeKubelet:
         for variable in main["env"]:
             source = variable.get("valueFrom") or {}
             if "fieldRef" in source:
-                value = "127.0.0.1"
+                is_node = source["fieldRef"]["fieldPath"] == "spec.nodeName"
+                value = pod["spec"]["nodeName"] if is_node else "127.0.0.1"
             elif "secretKeyRef" in source:
                 value = data[source["secretKeyRef"]["key"]].decode()
             else:
@@ -345,7 +393,9 @@ class FakeKubelet:
 
 
 def _planned_node(pod: Json) -> str | None:
-    near = pod["spec"]["affinity"]["nodeAffinity"]
+    near = (pod["spec"].get("affinity") or {}).get("nodeAffinity")
+    if near is None:
+        return None
     required = near["requiredDuringSchedulingIgnoredDuringExecution"]
     return next((f["values"][0] for f in required["nodeSelectorTerms"][0]["matchFields"]), None)
 

@@ -42,8 +42,14 @@ class FakeServer:
         self.expired = 0
         """Watches that were told that their version is gone."""
         self.calls: list[tuple[str, str]] = []
-        self.crds: tuple[str, ...] = ("/apis/autoscaling.x-k8s.io/v1",)
+        self.crds: tuple[str, ...] = (
+            "/apis/autoscaling.x-k8s.io/v1",
+            "/apis/kueue.x-k8s.io/v1beta1",
+            "/apis/scheduling.x-k8s.io/v1alpha1",
+        )
         """Groups and versions of custom resources, at the start of the server."""
+        self.webhooks: list[Callable[[Json], None]] = []
+        """Each changes a pod before it is stored."""
         self._runner: web.AppRunner | None = None
         self._streams: set[asyncio.Task[Any]] = set()
         self.port = 0
@@ -229,6 +235,9 @@ class FakeServer:
             over = over or quotas.refusal(self.store, namespace, item)
         if over:
             return _status(403, "Forbidden", over)
+        if kind == "pods":
+            for webhook in self.webhooks:
+                webhook(item)
         made = await self.store.put(kind, item)
         await quotas.count(self.store, namespace)
         return web.json_response(made, status=201)
@@ -269,6 +278,9 @@ class FakeServer:
             left_s = int(grace or spec.get("terminationGracePeriodSeconds") or GRACE_S)
             goes = {"deletionTimestamp": now_text(left_s), "deletionGracePeriodSeconds": left_s}
             item["metadata"].update(goes)
+            await self.store.put(kind, item)
+        elif item["metadata"].get("finalizers"):
+            item["metadata"].setdefault("deletionTimestamp", now_text())
             await self.store.put(kind, item)
         else:
             await self.store.remove(kind, namespace, name)

@@ -66,6 +66,51 @@ task_container_defaults: {kubernetes: {max_slots_per_pod: 2}}
     assert problem.startswith("root.resource_manager.max_slots_per_pod: is set, and")
 
 
+KUEUE = "resource_pools: [{pool_name: default, scheduler: {type: kueue, queue_name: lab}}]"
+
+
+def test_a_pool_of_kueue_has_a_queue_of_its_own_and_larger_priorities_first(
+    tmp_path: Path,
+) -> None:
+    settings = read(tmp_path, f"resource_manager: {{{SIMPLE}}}\n{KUEUE}")
+    [config] = pool_configs(settings, {})
+    assert (config.rules.queue, config.rules.type) == ("queue:default", "kubernetes")
+    assert config.rules.max_slots_per_pod == 4
+    coscheduler = f"resource_manager: {{{SIMPLE}, default_scheduler: coscheduler}}"
+    [config] = pool_configs(read(tmp_path, coscheduler), {})
+    assert config.rules.queue == "queue:default"
+    [config] = pool_configs(read(tmp_path, f"resource_manager: {{{SIMPLE}}}"), {})
+    assert config.rules.queue == ""
+
+
+S = "root.resource_pools[0].scheduler"
+QUEUES = {
+    "no queue": (SIMPLE, "type: kueue", f"{S}.queue_name: must name kueue's LocalQueue"),
+    "a bad name": (SIMPLE, "type: kueue, queue_name: A_b", f"{S}.queue_name: must be a DNS"),
+    "no kueue": (SIMPLE, "queue_name: lab", f'{S}.queue_name: needs type "kueue": found'),
+    "agents": ("type: agent", "type: kueue, queue_name: a", f'{S}.type: "kueue" is for pools of'),
+    "two": (
+        f"{SIMPLE}, default_scheduler: coscheduler",
+        "type: kueue, queue_name: lab",
+        f'{S}.type: "kueue" and resource_manager.default_scheduler exclude',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", QUEUES)
+def test_contradictions_of_kueue_are_errors(name: str, tmp_path: Path) -> None:
+    manager, scheduler, problem = QUEUES[name]
+    pools = f"resource_pools: [{{pool_name: default, scheduler: {{{scheduler}}}}}]"
+    [found] = errors(tmp_path, f"resource_manager: {{{manager}}}\n{pools}")
+    assert found.startswith(problem)
+
+
+def test_preemption_by_the_planner_has_no_effect_where_the_cluster_decides(tmp_path: Path) -> None:
+    text = KUEUE.replace("queue_name: lab", "queue_name: lab, preemption: true")
+    settings = read(tmp_path, f"resource_manager: {{{SIMPLE}}}\n{text}")
+    assert any(w.startswith(f"{S}.preemption: has no effect") for w in settings.warnings)
+
+
 M = "root.resource_manager"
 GATEWAY = "gateway_name: g, gateway_namespace: n, gateway_ip: 10.0.0.1"
 MISTAKES = {

@@ -240,6 +240,8 @@ def test_answers_have_the_observed_names(tmp_path: Path) -> None:
         ".resource_manager.scheduler.default_priority",
         ".resource_manager.scheduler.preemption",
         ".resource_manager.scheduler.gang_patience",
+        ".resource_manager.scheduler.queue_name",
+        ".resource_manager.scheduler.priority_class",
         ".resource_manager.verify_agent_ids",
         *(".proxy", ".proxy.address", ".proxy.port", ".webhooks.allowed_networks"),
     }

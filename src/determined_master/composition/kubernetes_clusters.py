@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from determined_master.backends.kubernetes.account import own_account, own_namespace, service_port
 from determined_master.backends.kubernetes.backend import KubernetesBackend
 from determined_master.backends.kubernetes.options import (
     Autoscaling,
     ClusterOptions,
+    Handover,
     MasterAddress,
     PoolPods,
     SlotType,
@@ -16,7 +17,11 @@ from determined_master.backends.kubernetes.options import (
 from determined_master.pools.pod_placement import PodPlacement
 from determined_master.pools.pod_specs import PodSpecs
 from determined_master.services.containers.pod_terms import PodTermsReader
-from determined_master.settings.kubernetes import AutoscalingSettings, KubernetesManager
+from determined_master.settings.kubernetes import (
+    AutoscalingSettings,
+    KubernetesManager,
+    handover_kind,
+)
 from determined_wire.settings_reader import SettingsError
 
 if TYPE_CHECKING:
@@ -26,6 +31,7 @@ if TYPE_CHECKING:
     from determined_master.services.cluster.master import MasterFacts
     from determined_master.settings.managers import Manager
     from determined_master.settings.master import Settings
+    from determined_master.settings.pools import ResourcePool
 
 _SLOT_TYPES: dict[str, SlotType] = {"cuda": "cuda", "gpu": "cuda", "rocm": "rocm", "cpu": "cpu"}
 
@@ -83,6 +89,14 @@ def nodes_asked(
     return None if cluster is None else cluster.nodes_asked(allocation_id)
 
 
+def waits_in_cluster(
+    settings: Settings, backends: MasterBackends, pool: str, allocation_id: str
+) -> str:
+    """Why pods of an allocation wait in the own queue of a pool's cluster; empty for none."""
+    cluster = backends.every.clusters.get(settings.manager_of(pool).name)
+    return "" if cluster is None else cluster.waits_for(allocation_id)
+
+
 def cluster_options(settings: Settings, manager: Manager, facts: MasterFacts) -> ClusterOptions:
     config = manager.config
     assert isinstance(config, KubernetesManager)
@@ -92,7 +106,7 @@ def cluster_options(settings: Settings, manager: Manager, facts: MasterFacts) ->
         name=manager.name,
         master_id=facts.master_id,
         master=_address(settings, config, manager.at),
-        pools=tuple(_pool(settings, p) for p in manager.pools),
+        pools=tuple(_pool(settings, p, config) for p in manager.pools),
         node_prefix="" if is_first else f"{manager.name}.",
         kubeconfig_path=config.kubeconfig_path,
         default_namespace=config.default_namespace,
@@ -147,11 +161,23 @@ def _address(settings: Settings, config: KubernetesManager, at: str) -> MasterAd
     )
 
 
-def _pool(settings: Settings, pool: Any) -> PoolPods:
+def _pool(settings: Settings, pool: ResourcePool, config: KubernetesManager) -> PoolPods:
     """The nodes of a pool's pods: its own pod specs, else those of the cluster."""
     own, shared = pool.task_container_defaults, settings.task_container_defaults
     return PoolPods(
         name=pool.pool_name,
         cpu_pod_spec=own.get("cpu_pod_spec") or shared.get("cpu_pod_spec"),
         gpu_pod_spec=own.get("gpu_pod_spec") or shared.get("gpu_pod_spec"),
+        handover=_handover(pool, config),
+    )
+
+
+def _handover(pool: ResourcePool, config: KubernetesManager) -> Handover | None:
+    kind = handover_kind(pool, config)
+    if kind != "kueue" or pool.scheduler is None:
+        return None if kind is None else Handover(kind=kind)
+    return Handover(
+        kind=kind,
+        queue_name=pool.scheduler.queue_name,
+        priority_class=pool.scheduler.priority_class,
     )

@@ -10,6 +10,7 @@ from determined_master.composition.kubernetes_clusters import (
     nodes_asked,
     pod_placements,
     pool_trouble,
+    waits_in_cluster,
 )
 from determined_master.composition.machine_providers import make_providers
 from determined_master.pools.loops import PoolLoops
@@ -56,7 +57,8 @@ def build_queues(base: Foundation, backends: MasterBackends) -> Queues:
     troubles = partial(pool_trouble, settings, backends)
     pools = Pools(settings, backends.runner, live, providers, machines.status, troubles)
     asked = partial(nodes_asked, settings, backends)
-    job_why = JobWhy(db, live, loops.decision, machines.status, troubles, asked)
+    held = partial(waits_in_cluster, settings, backends)
+    job_why = JobWhy(db, live, loops.decision, machines.status, troubles, asked, held)
     return Queues(
         pools=pools,
         bindings=PoolBindings(db, pools),

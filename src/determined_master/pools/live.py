@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec.structs import replace
 
 from determined_master import clock
+from determined_master.domain.pods.queues import is_queue
 from determined_master.domain.schedule.view import (
     AgentView,
     PoolView,
@@ -129,7 +130,7 @@ class LiveAllocations:
             max_zero_slot_tasks: how many tasks without slots one agent takes.
         """
         queue = self._queues.get(pool) or _Queue()
-        known = list(agents)
+        known = [agent for agent in agents if not is_queue(agent.id)]
         self._occupancy.forget_others(known)
         expected = _still_expected(queue)
         return PoolView(

@@ -10,6 +10,7 @@ from determined_master import clock
 from determined_master.domain.pods.limit_ranges import NO_DEFAULTS
 from determined_master.domain.pods.quantities import Amounts, total
 from determined_master.domain.pods.quotas import freed_by_placeholders
+from determined_master.domain.schedule import planner
 from determined_master.domain.schedule.kubernetes import unmet_demand
 from determined_master.domain.schedule.pods import (
     PodPlanner,
@@ -60,6 +61,8 @@ class PodPlacement:
 
     def plan(self, view: PoolView) -> tuple[PoolView, Plan]:
         """The view with what excludes nodes for each request, and its plan."""
+        if view.rules.queue:
+            return view, planner.plan(view)
         loads = self._cluster.loads()
         most = view.rules.max_slots_per_pod
         pods: dict[str, TaskPods] = {}
@@ -85,8 +88,8 @@ class PodPlacement:
     def request_nodes(self, view: PoolView, plan: Plan) -> None:
         """Ask the cluster for nodes for the requests that a decision has left without room."""
         most = self._cluster.most_placeholders
-        if not most:
-            return
+        if not most or view.rules.queue:
+            return  # pods in the cluster's queue are themselves what an autoscaler sees
         requests = []
         for demand in unmet_demand(view, plan, most):
             allocation = self._live.find(demand.allocation_id)

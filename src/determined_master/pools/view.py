@@ -54,6 +54,7 @@ def running_view(allocation: Allocation) -> RunningView:
         slots_by_agent=tuple(
             (c.agent_id, len(c.slot_ids)) for c in allocation.containers if c.state != "TERMINATED"
         ),
+        is_waiting=allocation.state == "ASSIGNED",
     )
 
 

@@ -12,6 +12,7 @@ from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.cron import parse_cron
 from determined_master.domain.task.limits import LIMITS
 from determined_master.server.tls import BadCertificate, server_context
+from determined_master.settings.handover import check_handover
 from determined_master.settings.managers import check_managers
 from determined_master.settings.pools import ResourceManager
 from determined_master.settings.reader import Duration
@@ -154,12 +155,15 @@ def _check_pools(settings: Settings, report: ProblemReport) -> None:
     check_managers(settings, report)
     schedulers = {}
     if isinstance(settings.resource_manager, ResourceManager):
-        schedulers["root.resource_manager.scheduler"] = settings.resource_manager.scheduler
+        own = settings.resource_manager
+        schedulers["root.resource_manager.scheduler"] = own.scheduler
+        check_handover(own.scheduler, own, "root.resource_manager.scheduler", report)
     for manager in settings.managers:
         for i, pool in enumerate(manager.pools):
             at = f"{manager.at}.resource_pools[{i}]"
             if pool.scheduler is not None:
                 schedulers[f"{at}.scheduler"] = pool.scheduler
+                check_handover(pool.scheduler, manager.config, f"{at}.scheduler", report)
             if not pool.agent_reattach_enabled:
                 text = "agents always find their tasks again: remove this"
                 report.warn(f"{at}.agent_reattach_enabled", text)

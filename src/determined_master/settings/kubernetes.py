@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.schema.values import Integer, Number, ValueType
-from determined_master.settings.pools import AnyResourceManager
+from determined_master.settings.pools import AnyResourceManager, ResourcePool
 
 Struct = msgspec.Struct
 
@@ -166,7 +166,10 @@ class KubernetesManager(AnyResourceManager, frozen=True, kw_only=True):
     leave_kubernetes_resources: Annotated[bool, Meta(description="Has no effect.")] = False
     default_scheduler: Annotated[
         Literal["", "coscheduler", "preemption"],
-        Meta(description="Scheduler of pods; empty for the default. preemption is removed."),
+        Meta(
+            description="Scheduler of pods; empty for the default. coscheduler: it chooses the "
+            "nodes. preemption is removed."
+        ),
     ] = ""
     slot_type: Annotated[
         Literal["cuda", "gpu", "cpu", "rocm"], Meta(description="gpu is another name of cuda.")
@@ -199,6 +202,15 @@ class KubernetesManager(AnyResourceManager, frozen=True, kw_only=True):
     ] = 0
     internal_task_gateway: TaskGateway | None = None
     fluent: dict[str, Any] | None = None
+
+
+def handover_kind(
+    pool: ResourcePool, manager: KubernetesManager
+) -> Literal["kueue", "coscheduler"] | None:
+    """Which program places the pods of a pool; None where the pool's planner does."""
+    if pool.scheduler is not None and pool.scheduler.type == "kueue":
+        return "kueue"
+    return "coscheduler" if manager.default_scheduler == "coscheduler" else None
 
 
 def resolve_kubernetes(

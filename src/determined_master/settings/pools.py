@@ -92,14 +92,23 @@ class Scheduler(Struct, frozen=True, kw_only=True):
     """The order of the queue."""
 
     type: Annotated[
-        Literal["priority", "fair_share", "round_robin", "kubernetes"],
+        Literal["priority", "fair_share", "round_robin", "kubernetes", "kueue"],
         Meta(
             description=(
                 "fair_share is deprecated, round_robin is removed; only pools of a Kubernetes "
-                "manager use kubernetes."
+                "manager use kubernetes, and kueue, where that program admits tasks."
             )
         ),
     ] = "priority"
+    queue_name: Annotated[
+        str, Meta(description="kueue: the LocalQueue in the namespace of the tasks; needed.")
+    ] = ""
+    priority_class: Annotated[
+        str,
+        Meta(
+            description="kueue: a WorkloadPriorityClass; empty for the priority of the task's job."
+        ),
+    ] = ""
     fitting_policy: Annotated[
         Literal["best", "worst"],
         Meta(description="best fills an agent before it uses another, worst spreads."),

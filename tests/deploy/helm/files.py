@@ -21,6 +21,12 @@ VALUES: dict[str, dict[str, Any]] = {
         ],
         "defaultComputeResourcePool": "h100",
     },
+    "queued": {
+        "maxSlotsPerPod": 4,
+        "resourcePools": [
+            {"pool_name": "default", "scheduler": {"type": "kueue", "queue_name": "team-a"}}
+        ],
+    },
     "growing": {
         "maxSlotsPerPod": 4,
         "autoscaling": {

@@ -109,6 +109,25 @@ def test_rights_on_requests_for_nodes_come_with_the_setting(
     assert rights(others[ROLE]) == documented()
 
 
+KUEUE = [{"pool_name": "default", "scheduler": {"type": "kueue", "queue_name": "lab"}}]
+
+
+@pytest.mark.parametrize(
+    ("more", "heading"),
+    [
+        ({"resourcePools": KUEUE}, "### For kueue"),
+        ({"masterConfig": {"resource_pools": KUEUE}}, "### For kueue"),
+        ({"defaultScheduler": "coscheduler"}, "### For coscheduler"),
+    ],
+)
+def test_rights_for_a_scheduler_of_the_cluster_come_with_the_setting(
+    more: dict[str, Any], heading: str, tmp_path: Path
+) -> None:
+    found = rights(render({**VALUES["smallest"], **more}, tmp_path)[ROLE])
+    added = {key: verbs for key, verbs in found.items() if documented().get(key) != verbs}
+    assert added == documented(heading)
+
+
 def test_rights_on_requests_for_nodes_end_at_the_given_namespaces(tmp_path: Path) -> None:
     rbac = {"taskNamespaces": ["ns1"], "watchTaskNamespacesOnly": True}
     objects = render({**VALUES["smallest"], "autoscaling": DEMAND, "rbac": rbac}, tmp_path)

@@ -86,3 +86,22 @@ async def test_a_task_that_has_its_slots_and_does_not_start_is_named(
     assert state is not None
     world.live.changed(replace(state, state="RUNNING"), 1_000_000)
     assert "started yet" not in (await why.why(USER, task)).text
+
+
+async def test_a_task_whose_pods_wait_in_the_cluster_has_the_reason_of_its_queue(
+    pool: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch)
+    asked: list[tuple[str, str]] = []
+
+    def waits_for(name: str, allocation_id: str) -> str:
+        asked.append((name, allocation_id))
+        return "waits in kueue's LocalQueue 'lab'"
+
+    why = JobWhy(pool, world.live, lambda name: None, waits_for=waits_for)
+    task = await started(world)
+    shown = (await why.why(USER, task)).text
+    assert shown.endswith(" waits in kueue's LocalQueue 'lab'")
+    assert "waits for slots" not in shown
+    [state] = world.live.values()
+    assert asked == [(state.request.pool, state.id)]

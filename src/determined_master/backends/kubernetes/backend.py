@@ -22,6 +22,8 @@ from determined_master.backends.kubernetes.client import (
     KubernetesUnreachable,
 )
 from determined_master.backends.kubernetes.demand.nodes import node_demand
+from determined_master.backends.kubernetes.handover.gangs import Gangs
+from determined_master.backends.kubernetes.handover.waits import QueueWaits
 from determined_master.backends.kubernetes.log.start_notes import StartNotes
 from determined_master.backends.kubernetes.manifest import prepare
 from determined_master.backends.kubernetes.manifest.objects import Json, Objects, build
@@ -92,6 +94,8 @@ class KubernetesBackend(NamespaceCalls):
         self._classes = PriorityClasses(self._api, options.cluster_id)
         self._labels = NodeLabels(options, self._api, self._nodes.labels)
         self._demand = node_demand(options, self._api)
+        self._gangs = Gangs(self._api)
+        self._waits = QueueWaits(options, self._api, self._pods)
         self._forward = PortForward(self._api)
         self._presence = Presence(
             options,
@@ -104,6 +108,7 @@ class KubernetesBackend(NamespaceCalls):
                 self._ranges,
                 self._demand,
                 self._labels,
+                self._waits,
             ),
             Upkeep(
                 f"Kubernetes cluster {options.name!r}"
@@ -167,6 +172,10 @@ class KubernetesBackend(NamespaceCalls):
     def nodes_asked(self, allocation_id: str) -> NodesAsked | None:
         """The answer to the request for nodes of a waiting task; None without a request."""
         return self._demand.asked(allocation_id)
+
+    def waits_for(self, allocation_id: str) -> str:
+        """Why pods of an allocation wait in the cluster's own queue; empty when none does."""
+        return self._waits.text(allocation_id)
 
     @property
     def most_placeholders(self) -> int:
@@ -307,6 +316,7 @@ class KubernetesBackend(NamespaceCalls):
             found = observe(made, self._api.now())
             if found is not None:
                 self._pods.note(found, made)
+            await self._gangs.join(parts, made)
         for secret in parts.secrets_of(uid):
             await self._create(f"{base}/secrets", secret)
         return ""

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 
+from msgspec.structs import replace
+
 from determined_master import clock
 from determined_master.backends.kubernetes import nodes
 from determined_master.backends.kubernetes.foreign_pods import ForeignPods, PodUsage
@@ -15,6 +17,7 @@ from determined_master.backends.kubernetes.pod_state import instant
 from determined_master.domain.machines.agent_switches import ALL_ON, Switches
 from determined_master.domain.pods.placement import ClusterLoads, NodeFacts, NodeLoad, facts_of
 from determined_master.ports import AgentSnapshot
+from determined_wire.agent_link import Device
 
 NO_SLOTS: Mapping[str, set[int]] = {}
 AT_ONCE = 50
@@ -35,6 +38,8 @@ class NodeBoard:
         self._own_slots: dict[str, set[int]] = {}
         self._leftover: dict[str, set[int]] = {}
         self._snapshots: dict[str, AgentSnapshot] = {}
+        self._queues = {id: _queue(id, pool.name, options) for id, pool in options.queues.items()}
+        """They stand for the cluster's own queues."""
         self._is_reachable = False
         self._ever: set[str] = set()
         self._pools: dict[str, tuple[str, ...]] = {}
@@ -43,7 +48,7 @@ class NodeBoard:
         """Nodes that are ready and serve no pool any more: their taints or labels have changed."""
 
     def has(self, agent_id: str) -> bool:
-        return agent_id in self._ever
+        return agent_id in self._ever or agent_id in self._queues
 
     def expect(self, pools: Mapping[str, str]) -> None:
         """Nodes with running pods and their pools, even if the nodes no longer exist."""
@@ -75,6 +80,9 @@ class NodeBoard:
         """Whether the cluster answers: otherwise nothing is started."""
         if is_reachable != self._is_reachable:
             self._is_reachable = is_reachable
+            self._queues = {
+                id: replace(queue, is_connected=is_reachable) for id, queue in self._queues.items()
+            }
             self._renew()
 
     def set_switches(self, switches: Mapping[str, Switches]) -> None:
@@ -119,8 +127,8 @@ class NodeBoard:
                 self._refresh(agent_id.removeprefix(self._options.node_prefix))
 
     def snapshots(self) -> Sequence[AgentSnapshot]:
-        """The nodes that serve a pool; the same objects where nothing has changed."""
-        return list(self._snapshots.values())
+        """Nodes that serve a pool, and queues; the same objects where nothing has changed."""
+        return [*self._snapshots.values(), *self._queues.values()]
 
     def labels(self) -> dict[str, Json]:
         """The labels of all nodes, by name."""
@@ -145,7 +153,7 @@ class NodeBoard:
         return self._snapshots.get(name)
 
     def is_ready(self, name: str) -> bool:
-        found = self._snapshots.get(name)
+        found = self._snapshots.get(name) or self._queues.get(name)
         return found is not None and found.is_connected
 
     def has_left(self, name: str) -> bool:
@@ -220,3 +228,17 @@ class NodeBoard:
             draining_slots=own.draining_slots,
             foreign_slots=taken | self._leftover.get(agent_id, set()),
         )
+
+
+def _queue(id: str, pool: str, options: ClusterOptions) -> AgentSnapshot:
+    """The agent that stands for the queue of a pool; its one slot has the type of all slots."""
+    return AgentSnapshot(
+        id=id,
+        pool=pool,
+        hostname="",
+        address="",
+        devices=(Device(id=0, brand="", uuid=id, type=options.slot_type),),
+        is_connected=False,
+        registered_at=clock.now(),
+        version="",
+    )

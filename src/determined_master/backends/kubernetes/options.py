@@ -7,10 +7,22 @@ from typing import Any, Literal
 
 import msgspec
 
+from determined_master.domain.pods.queues import is_queue, queue_name
+
 SlotType = Literal["cuda", "rocm", "cpu"]
 
 RESOURCE_OF: Mapping[str, str] = {"cuda": "nvidia.com/gpu", "rocm": "amd.com/gpu"}
 """By slot type: the resource of nodes and pods. CPUs are counted separately."""
+
+
+class Handover(msgspec.Struct, frozen=True, kw_only=True):
+    """How the cluster's own queue and scheduler place the pods of a pool."""
+
+    kind: Literal["kueue", "coscheduler"]
+    queue_name: str = ""
+    """Of kueue's LocalQueue in the namespace of the tasks."""
+    priority_class: str = ""
+    """Of kueue's WorkloadPriorityClasses; empty for the priority of the pods."""
 
 
 class PoolPods(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,6 +31,8 @@ class PoolPods(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     cpu_pod_spec: Mapping[str, Any] | None = None
     gpu_pod_spec: Mapping[str, Any] | None = None
+    handover: Handover | None = None
+    """None where the pool's planner chooses the nodes."""
 
 
 class MasterAddress(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,6 +91,18 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     """None: the nodes are those that are there."""
     own_account: str = ""
     """NAMESPACE/NAME of the master's service account, which tasks may not use; empty outside."""
+
+    @property
+    def queues(self) -> dict[str, PoolPods]:
+        """The pools whose pods are handed over, by the agent that stands for the queue of each."""
+        return {queue_name(pool.name): pool for pool in self.pools if pool.handover is not None}
+
+    def handover_of(self, agent_id: str) -> Handover | None:
+        """How pods that were planned for an agent are handed over; None for those of a node."""
+        if not is_queue(agent_id):
+            return None
+        pool = self.queues.get(agent_id)
+        return None if pool is None else pool.handover
 
     def paths_of(self, kind: str, group: str = "/api/v1") -> list[str]:
         """Where objects of a kind are listed: everywhere, or in the namespaces of tasks.

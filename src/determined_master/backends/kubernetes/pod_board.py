@@ -230,6 +230,33 @@ class PodBoard:
             else:
                 entry.is_abandoned = False
 
+    async def lose(self, node: str, reason: str) -> None:
+        """Report the end of handed-over pods on a lost node, and ask for their deletion.
+
+        Those of other pods are reported with the node, by the agent that it is.
+        """
+        lost = [e for e in self._entries.values() if e.seen.is_handed_over]
+        for entry in [e for e in lost if e.seen.runs_on == node and not e.is_gone]:
+            if entry.report.state != "TERMINATED":
+                text = f"node {node} was lost: {reason}"
+                entry.report = msgspec.structs.replace(
+                    entry.report,
+                    state="TERMINATED",
+                    failure=Failure("agent_failed", text),
+                    addresses=(),
+                )
+                entry.stopped.set()
+                self._continue(entry)
+            await self.delete(entry.seen)
+
+    def handed_over(self) -> list[Observed]:
+        """The pods that the cluster places itself and that have not ended."""
+        return [
+            e.seen
+            for e in self._entries.values()
+            if e.seen.is_handed_over and not e.is_gone and e.report.state != "TERMINATED"
+        ]
+
     def tick(self) -> list[Observed]:
         """Give up pods that have waited too long; returns those to delete."""
         now, late = self._api.now(), []
@@ -255,7 +282,9 @@ class PodBoard:
         seen, times = entry.seen, self._times
         if seen.created_at is None:
             return ""
-        waited_s = (now - seen.created_at).total_seconds()
+        if not seen.is_scheduled and seen.is_handed_over:
+            return ""  # the cluster decides when it starts
+        waited_s = (now - (seen.placed_at or seen.created_at)).total_seconds()
         if not seen.is_scheduled:
             limit_s = times.unschedulable_s if seen.is_unschedulable else times.unplaced_s
             text = f"Kubernetes has not placed its pod {seen.name} on node {seen.node} within "
@@ -265,7 +294,7 @@ class PodBoard:
         if entry.report.state != "PULLING" or not is_tried or waited_s <= times.unstarted_s:
             return ""
         return (
-            f"node {seen.node} has not started its pod {seen.name} within "
+            f"node {seen.runs_on} has not started its pod {seen.name} within "
             f"{times.unstarted_s:g} s: {entry.obstacle}"
         )
 

@@ -14,6 +14,7 @@ import msgspec
 
 from determined_master.backends.kubernetes import names
 from determined_master.backends.kubernetes.manifest.prepare import MARK
+from determined_master.domain.pods.queues import is_queue
 from determined_wire.agent_link import Address, ContainerReport, ContainerState, Failure
 
 Json = Mapping[str, Any]
@@ -72,6 +73,15 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     """Why it is not placed, in Kubernetes' text."""
     is_unschedulable: bool = False
     """Kubernetes' scheduler has found that it does not fit its node now."""
+    is_handed_over: bool = False
+    """The cluster chooses its node: `node` is the agent that stands for the queue."""
+    is_gated: bool = False
+    """Kubernetes' scheduler does not look at it before its gates are removed."""
+    runs_on: str = ""
+    """The name of its node; empty while it has none."""
+    placed_at: datetime | None = None
+    """When it got its node, as far as that is reported."""
+    scheduler: str = ""
 
 
 def observe(pod: Json, now: datetime) -> Observed | None:
@@ -87,14 +97,15 @@ def observe(pod: Json, now: datetime) -> Observed | None:
     allocation_id = labels.get(names.ALLOCATION_ID, "")
     if not container_id or not allocation_id:
         return None
-    main = _main(status)
-    is_scheduled = bool((pod.get("spec") or {}).get("nodeName"))
+    main, spec = _main(status), pod.get("spec") or {}
+    runs_on = str(spec.get("nodeName") or "")
+    is_scheduled, planned_for = bool(runs_on), str(notes.get(names.NODE) or "")
     state, failure, code = _state_of(pod, main, now)
     return Observed(
         name=str(meta.get("name")),
         namespace=str(meta.get("namespace")),
         uid=str(meta.get("uid")),
-        node=notes.get(names.NODE) or (pod.get("spec") or {}).get("nodeName") or "",
+        node=planned_for or runs_on,
         task_id=labels.get(names.TASK_ID, ""),
         slot_ids=names.slot_ids_of(notes.get(names.SLOT_IDS, "")),
         report=ContainerReport(
@@ -113,6 +124,11 @@ def observe(pod: Json, now: datetime) -> Observed | None:
         created_at=instant(meta.get("creationTimestamp")),
         waits_for="" if is_scheduled else _condition(status, "PodScheduled"),
         is_unschedulable=not is_scheduled and _is_unschedulable(status),
+        is_handed_over=is_queue(planned_for),
+        is_gated=bool(spec.get("schedulingGates")),
+        runs_on=runs_on,
+        placed_at=_placed_at(status) if is_scheduled else None,
+        scheduler=str(spec.get("schedulerName") or "default-scheduler"),
     )
 
 
@@ -165,6 +181,9 @@ def _state_of(pod: Json, main: Json, now: datetime) -> _Ended:
     if "running" in main and status.get("podIP"):
         return "RUNNING", None, None
     if not (pod.get("spec") or {}).get("nodeName"):
+        if (pod.get("metadata") or {}).get("deletionTimestamp"):
+            # It will never run; a finalizer of the queue may keep the object for a while.
+            return "TERMINATED", Failure("agent_failed", _deleted_text(pod)), None
         return "ASSIGNED", None, None
     statuses = [*(status.get("initContainerStatuses") or ())]
     has_begun = any("waiting" not in (s.get("state") or {"waiting": {}}) for s in statuses)
@@ -257,7 +276,7 @@ def _failed(pod: Json, status: Json) -> _Ended:
 
 def _broken(pod: Json, status: Json, now: datetime) -> Failure | None:
     """Why its containers will never start, if so."""
-    since = instant((pod.get("metadata") or {}).get("creationTimestamp"))
+    since = _placed_at(status) or instant((pod.get("metadata") or {}).get("creationTimestamp"))
     is_old = since is not None and now - since > STUCK
     statuses = [*(status.get("initContainerStatuses") or ()), *(_containers(status))]
     for container in statuses:
@@ -301,6 +320,13 @@ def _condition(status: Json, name: str) -> str:
         if condition.get("type") == name and condition.get("status") != "True":
             return str(condition.get("message") or condition.get("reason") or "")
     return ""
+
+
+def _placed_at(status: Json) -> datetime | None:
+    for condition in status.get("conditions") or ():
+        if condition.get("type") == "PodScheduled" and condition.get("status") == "True":
+            return instant(condition.get("lastTransitionTime"))
+    return None
 
 
 def _is_unschedulable(status: Json) -> bool:

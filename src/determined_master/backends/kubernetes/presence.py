@@ -19,7 +19,8 @@ from determined_master.backends.kubernetes.client import (
     KubernetesUnusable,
 )
 from determined_master.backends.kubernetes.demand.nodes import NodeDemand
-from determined_master.backends.kubernetes.foreign_pods import usage_of
+from determined_master.backends.kubernetes.foreign_pods import PodUsage, usage_of
+from determined_master.backends.kubernetes.handover.waits import REFRESH_S, QueueWaits
 from determined_master.backends.kubernetes.log.pod_events import PodEventNotes
 from determined_master.backends.kubernetes.node_board import NodeBoard
 from determined_master.backends.kubernetes.node_labels import NodeLabels
@@ -56,6 +57,7 @@ class Boards:
     ranges: LimitRangeBoard
     demand: NodeDemand
     labels: NodeLabels
+    waits: QueueWaits
 
 
 class Presence:
@@ -77,6 +79,9 @@ class Presence:
         self._upkeep = upkeep
         self._demand = boards.demand
         self._labels = boards.labels
+        self._waits = boards.waits
+        self._handed: dict[str, PodUsage] = {}
+        """By uid: what handed-over pods use on nodes, where other pools are planned around it."""
         self._nodes = boards.nodes
         self._pods = boards.pods
         self._rules: Mapping[str, QuotaBoard | LimitRangeBoard] = {
@@ -139,6 +144,7 @@ class Presence:
                 lambda: self._every(UPKEEP_S, self._upkeep.run),
                 lambda: self._every(TICK_S, self._demand.reconcile),
                 lambda: self._every(TICK_S, self._labels.reconcile),
+                lambda: self._every(REFRESH_S, self._waits.refresh),
             ):
                 group.create_task(_forever(work, self._times))
 
@@ -213,6 +219,7 @@ class Presence:
         if isinstance(change, ObjectsListed):
             self._pods.replace_all(change.items)
             self._note_slots()
+            self._note_all_handed(change.items)
             self._listed.add("pods")
             await self._update_nodes()
             await self._notes.match(self._pods.uids())
@@ -222,11 +229,28 @@ class Presence:
                 return
             if change.kind == "DELETED":
                 self._pods.removed(seen)
+                self._handed.pop(seen.uid, None)
+                self._nodes.remove_foreign(seen.uid)
             else:
                 self._pods.note(seen, change.item)
+                self._note_handed(seen, change.item)
                 await self._note_eviction(seen)
                 await self._notes.match({seen.uid})
         self._note_slots()
+
+    def _note_handed(self, seen: Observed, raw: Json) -> None:
+        if seen.is_handed_over:
+            self._handed[seen.uid] = usage_of(raw)
+            self._nodes.put_foreign(self._handed[seen.uid])
+
+    def _note_all_handed(self, items: list[Json]) -> None:
+        before, self._handed = self._handed, {}
+        for item in items:
+            seen = observe(item, self._api.now())
+            if seen is not None:
+                self._note_handed(seen, item)
+        for uid in before.keys() - self._handed.keys():
+            self._nodes.remove_foreign(uid)
 
     def _note_slots(self) -> None:
         self._nodes.set_own_slots(self._pods.own_slots(), self._pods.leftover_slots())
@@ -277,13 +301,14 @@ class Presence:
                 log.warning("a node is lost", extra={"node": name, "reason": reason})
                 await self._events.agent_lost(name, reason)
                 self._pods.abandon(name)
+                await self._pods.lose(name.removeprefix(self._options.node_prefix), reason)
                 self._note_slots()
         await self._pods.delete_abandoned()
 
     async def _on_foreign(self, change: ObjectsListed | ObjectChanged) -> None:
         if isinstance(change, ObjectsListed):
             self._unknown.discard("foreign pods")
-            await self._nodes.set_foreign(change.items)
+            await self._nodes.set_foreign([*change.items, *self._handed.values()])
             self._listed.add("foreign pods")
             await self._update_nodes()
         elif change.kind == "DELETED":

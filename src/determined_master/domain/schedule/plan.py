@@ -7,7 +7,16 @@ from typing import Literal
 import msgspec
 
 WaitCode = Literal[
-    "full", "leaving", "kept", "behind", "limit", "share", "impossible", "resources", "quota"
+    "full",
+    "leaving",
+    "kept",
+    "behind",
+    "limit",
+    "share",
+    "impossible",
+    "resources",
+    "quota",
+    "handed",
 ]
 """Why a request waits.
 
@@ -15,7 +24,8 @@ WaitCode = Literal[
 are drained for it, because others have passed it for too long. `behind`: a higher-priority request
 waits. `limit`: its job's max_slots. `share`: its job has its fair share. `impossible`: these
 agents could not hold it if they were empty. `resources`: nodes with free slots have too little
-memory, or another resource, for its pods. `quota`: the quota of its namespace is full.
+memory, or another resource, for its pods. `quota`: the quota of its namespace is full. `handed`:
+as many pods as allowed wait in the cluster's own queue.
 """
 
 

@@ -13,6 +13,8 @@ def plan(view: PoolView) -> Plan:
     Args:
         view: one pool; the order of its parts never changes the plan.
     """
+    if view.rules.queue:
+        return kubernetes.hand_over(view)
     if view.rules.type == "kubernetes" or view.rules.max_slots_per_pod is not None:
         return kubernetes.as_nodes(_plan(kubernetes.as_agents(view)))
     return _plan(view)

@@ -14,6 +14,8 @@ def reason(view: PoolView, request: RequestView, wait: Wait) -> str:
     """One sentence: what it waits for, and the remedy if there is one."""
     if wait.code == "quota":
         return f"waits for the quota of its namespace: {request.unfit}"
+    if wait.code == "impossible" and view.rules.queue:
+        return kubernetes.impossible(request, view) or "cannot be split into pods"
     if wait.code == "resources":
         return f"waits for resources of its pod: {request.unfit}"
     if not request.unfit:
@@ -126,6 +128,11 @@ def _reason(view: PoolView, request: RequestView, wait: Wait) -> str:
             return (
                 f"its job may use {count(request.max_slots or 0)} at a time (resources.max_slots) "
                 "and uses them: raise that, or wait for its other tasks"
+            )
+        case "handed":
+            return (
+                f"waits until fewer than {kubernetes.MOST_WAITING} pods of pool {view.pool!r} "
+                "wait in the cluster's own queue; tasks go there in the order of this queue"
             )
         case "share":
             return "its job has its fair share of the pool: raise its weight, or wait for others"

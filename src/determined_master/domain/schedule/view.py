@@ -49,6 +49,8 @@ class Rules(msgspec.Struct, frozen=True, omit_defaults=True):
     """The machines that the pool starts on demand; None for a pool without provisioning."""
     max_slots_per_pod: int | None = None
     """In Kubernetes: larger requests are split into several pods."""
+    queue: str = ""
+    """The agent that stands for the cluster's own queue; empty where this planner places pods."""
 
     @property
     def priorities(self) -> PriorityOrder:
@@ -118,6 +120,8 @@ class RunningView(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     weight: float = 1.0
     max_slots: int | None = None
     slots_by_agent: tuple[tuple[str, int], ...] = ()
+    is_waiting: bool = False
+    """Its containers have not begun: its pods may wait in the cluster's own queue."""
 
 
 DemandKey = tuple[int, bool, frozenset[str]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from determined_master.domain.pods.queues import is_queue
 from determined_master.store.cluster import agent_stays as rows
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class AgentStays:
         here = [
             rows.AgentPresence(a.id, a.pool, len(a.devices), a.registered_at)
             for a in self._backend.agents()
+            if not is_queue(a.id)
         ]
         async with self._db.acquire() as conn, conn.transaction():
             await rows.end_others(conn, here)

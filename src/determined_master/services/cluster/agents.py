@@ -15,6 +15,7 @@ from determined_master.domain.access import rules as access
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.errors import DetError, NotFound
 from determined_master.domain.ids import AllocationId
+from determined_master.domain.pods.queues import is_queue
 from determined_master.engine.causes import AgentReported, Cause, FoundEnded, Occurrence
 
 if TYPE_CHECKING:
@@ -339,7 +340,8 @@ class Agents:
     async def list_all(self, caller: Caller) -> Sequence[AgentSnapshot]:
         """All agents, by id."""
         access.may(caller, "read", "agent")
-        return sorted(self._backend.agents(), key=lambda a: a.id)
+        found = (a for a in self._backend.agents() if not is_queue(a.id))
+        return sorted(found, key=lambda a: a.id)
 
     async def get(self, caller: Caller, agent_id: str) -> AgentSnapshot:
         """One agent."""

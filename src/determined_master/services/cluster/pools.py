@@ -10,6 +10,7 @@ import msgspec
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
 from determined_master.domain.machines.places import OfferReport, machines_for
+from determined_master.domain.pods.queues import is_queue
 from determined_master.domain.schedule import kubernetes, reasons
 from determined_master.domain.schedule.capacity import SlotKind as RoomKind
 from determined_master.domain.schedule.capacity import drained
@@ -357,7 +358,7 @@ class Pools:
         return self._rules.get(name) or Rules()
 
     def _agents_of(self, pool: str) -> list[AgentSnapshot]:
-        return [agent for agent in self._backend.agents() if agent.is_in(pool)]
+        return [a for a in self._backend.agents() if a.is_in(pool) and not is_queue(a.id)]
 
 
 def _slots(agents: Sequence[AgentSnapshot]) -> int:

@@ -24,6 +24,7 @@ from determined_master.domain.config.sections.storage import (
     ALLOWED_ENDPOINTS,
     storage_defaults,
 )
+from determined_master.domain.pods.queues import queue_name
 from determined_master.domain.schedule.priorities import PriorityOrder
 from determined_master.domain.schedule.view import Rules
 from determined_master.domain.task.limits import limits_of
@@ -33,7 +34,7 @@ from determined_master.services.configs.task_defaults import (
     IdleTimeouts,
     TaskDefaults,
 )
-from determined_master.settings.kubernetes import KubernetesManager
+from determined_master.settings.kubernetes import KubernetesManager, handover_kind
 from determined_wire.agent_link import TaskUser
 
 if TYPE_CHECKING:
@@ -99,8 +100,11 @@ def pool_rules(settings: Settings, pool: ResourcePool) -> Rules:
     config = settings.manager_of(pool.pool_name).config
     if isinstance(config, KubernetesManager):
         own = rules_of(pool.scheduler) if pool.scheduler else Rules()
-        kind = "fair_share" if own.type == "fair_share" else "kubernetes"
-        return replace(own, type=kind, max_slots_per_pod=config.max_slots_per_pod)
+        handed = handover_kind(pool, config) is not None
+        kind = "fair_share" if own.type == "fair_share" and not handed else "kubernetes"
+        queue = queue_name(pool.pool_name) if handed else ""
+        most = config.max_slots_per_pod
+        return replace(own, type=kind, max_slots_per_pod=most, queue=queue)
     return rules_of(settings.scheduler_of(pool))
 
 

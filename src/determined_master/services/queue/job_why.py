@@ -56,6 +56,7 @@ class JobWhy:
         machines: Callable[[str], MachineStatus | None] = lambda pool: None,
         troubles: Callable[[str], ClusterTrouble | None] = lambda pool: None,
         nodes_asked: Callable[[str, str], NodesAsked | None] = lambda pool, allocation_id: None,
+        waits_for: Callable[[str, str], str] = lambda pool, allocation_id: "",
     ) -> None:
         """
         Args:
@@ -65,6 +66,8 @@ class JobWhy:
             machines: the state of a pool's machines; None for a pool without.
             troubles: what keeps all pods of a pool from starting; None for nothing.
             nodes_asked: the answer to a pool's request for nodes for an allocation.
+            waits_for: why pods of an allocation wait in the own queue of a pool's cluster; empty
+                when none does.
         """
         self._db = db
         self._live = live
@@ -72,6 +75,7 @@ class JobWhy:
         self._machines = machines
         self._troubles = troubles
         self._nodes_asked = nodes_asked
+        self._waits_for = waits_for
 
     async def why(self, caller: Caller, id: str) -> JobExplanation:
         """What holds a job.
@@ -98,7 +102,8 @@ class JobWhy:
         )
         request = (waiting or found)[0].request
         if not waiting:
-            return _state(request.job_id, request.pool, found, _placed(found))
+            text = self._in_the_cluster(found) or _placed(found)
+            return _state(request.job_id, request.pool, found, text)
         for_admin = access.can(caller, "configure", "cluster")
         decision = self._decision(request.pool)
         if decision is None:
@@ -149,6 +154,14 @@ class JobWhy:
             return text
         reasons = status.over_budget.get(allocation_id, ""), status.sentence(for_admin=for_admin)
         return "; ".join([text, *(reason for reason in reasons if reason)])
+
+    def _in_the_cluster(self, found: Sequence[Allocation]) -> str:
+        """What holds the first task whose pods wait in the cluster's own queue; empty for none."""
+        for allocation in found:
+            text = self._waits_for(allocation.request.pool, allocation.id)
+            if text:
+                return f"{allocation.request.name} {text}"
+        return ""
 
     async def _check_seen(self, caller: Caller, id: str, found: Sequence[Allocation]) -> None:
         if access.visible(caller, "task") is None:

@@ -15,6 +15,7 @@ import msgspec
 
 from determined_master.backends.kubernetes import names
 from determined_master.backends.kubernetes.manifest.files import root_files
+from determined_master.backends.kubernetes.manifest.handover import hand_over, pod_group
 from determined_master.backends.kubernetes.manifest.layers import UserPod, split_user_pod
 from determined_master.backends.kubernetes.manifest.limits import check_size
 from determined_master.backends.kubernetes.manifest.placeholder import MUST_STAY
@@ -41,6 +42,8 @@ class Objects(msgspec.Struct, frozen=True):
     secret: Json
     pull_secret: Json | None = None
     """Of the image's registry."""
+    group: Json | None = None
+    """The PodGroup of all pods of the allocation."""
 
     def secrets_of(self, uid: str) -> list[Json]:
         """The Secrets as parts of the pod, in the order in which they are created.
@@ -48,11 +51,13 @@ class Objects(msgspec.Struct, frozen=True):
         Kubernetes deletes them with the pod, so the master needs no right to list, read or delete
         Secrets. The pod pulls no image before it has the last one.
         """
-        owner = {"apiVersion": "v1", "kind": "Pod", "name": self.name, "uid": uid}
         found = [one for one in (self.pull_secret, self.secret) if one is not None]
-        return [
-            {**one, "metadata": {**one["metadata"], "ownerReferences": [owner]}} for one in found
-        ]
+        return [self.owned(one, uid) for one in found]
+
+    def owned(self, item: Json, uid: str) -> Json:
+        """An object as a part of the pod."""
+        owner = {"apiVersion": "v1", "kind": "Pod", "name": self.name, "uid": uid}
+        return {**item, "metadata": {**item["metadata"], "ownerReferences": [owner]}}
 
 
 def build(order: StartOrder, options: ClusterOptions, extras: Extras) -> Objects:
@@ -101,11 +106,19 @@ def build(order: StartOrder, options: ClusterOptions, extras: Extras) -> Objects
         },
         "spec": pod_spec(order, options, own, name, list(variables), owned_by_root, extras),
     }
+    hand_over(pod, own, order, options)
     of_secret = {**metadata, "annotations": annotations}
     data = secret_data(variables, spec, owned_by_root, extras.prepare)
     check_size(data, variables, spec, owned_by_root)
     secret = _secret("Opaque", of_secret, data)
-    return Objects(name, namespace, pod, secret, _with_pull_secret(pod["spec"], spec, of_secret))
+    return Objects(
+        name,
+        namespace,
+        pod,
+        secret,
+        _with_pull_secret(pod["spec"], spec, of_secret),
+        pod_group(order, namespace, options),
+    )
 
 
 def _with_pull_secret(pod_spec: Json, spec: ContainerSpec, metadata: Json) -> Json | None:

@@ -1,0 +1,1 @@
+"""Pods that the cluster's own queue and scheduler place."""

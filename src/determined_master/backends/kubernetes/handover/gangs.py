@@ -1,0 +1,55 @@
+"""Makes the pods of an allocation one gang of the program that places them."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from determined_master.backends.kubernetes.client import KubernetesApi, KubernetesRefused
+from determined_master.backends.kubernetes.manifest.handover import GROUPS, MANAGED, QUEUE_NAME
+from determined_master.backends.kubernetes.manifest.objects import Objects
+
+log = logging.getLogger(__name__)
+
+
+class Gangs:
+    """Those of one cluster."""
+
+    def __init__(self, api: KubernetesApi) -> None:
+        self._api = api
+        self._has_warned = False
+
+    async def join(self, parts: Objects, made: dict[str, Any]) -> None:
+        """Check that a new pod is in the queue it was sent to, and create the group of its gang.
+
+        Args:
+            parts: the pod, as it was sent.
+            made: the pod, as it is stored.
+
+        Raises:
+            Refused: kueue does not manage the pod, so that it would start without quota.
+            Unreachable: the API server does not answer.
+        """
+        meta = made["metadata"]
+        labels = meta.get("labels") or {}
+        if QUEUE_NAME in parts.pod["metadata"]["labels"] and labels.get(MANAGED) != "true":
+            raise KubernetesRefused(
+                422,
+                "NotManaged",
+                f"kueue does not manage pods of namespace {parts.namespace}: add pod to its "
+                "integrations.frameworks and select the namespace there, or choose another "
+                "scheduler for the pool",
+            )
+        if parts.group is not None:
+            await self._create_group(parts, str(meta["uid"]))
+
+    async def _create_group(self, parts: Objects, uid: str) -> None:
+        """Create the PodGroup, unless another pod has; older schedulers read the pods' labels."""
+        assert parts.group is not None
+        path = f"{GROUPS}/namespaces/{parts.namespace}/podgroups"
+        try:
+            await self._api.call("POST", path, body=parts.owned(parts.group, uid))
+        except KubernetesRefused as error:
+            if error.reason != "AlreadyExists" and not self._has_warned:
+                self._has_warned = True
+                log.warning("PodGroups are not created, and labels stand for them: %s", error)
