@@ -104,7 +104,7 @@ def _run_trial(session: TaskSession) -> int:
     code = launch.run(
         command,
         env,
-        lambda: accelerators.report(session, env, found),
+        lambda: _report_start(session, found),
         lambda: _reprieve.seconds(session, env),
     )
     launch.explain(command, code, cluster)
@@ -126,9 +126,26 @@ def _run_gang(session: TaskSession, arguments: List[str]) -> int:
 def _meet(session: TaskSession) -> Tuple[accelerators.Accelerators, Dict[str, Any]]:
     """Wait for the other containers; return the local accelerators and the rendezvous."""
     found = _find_accelerators()
-    met = rendezvous.wait_for_containers(session, os.environ)
+    is_alone = rendezvous.is_alone(os.environ)
+    meet = rendezvous.meet_nobody if is_alone else rendezvous.wait_for_containers
+    met = meet(session, os.environ)
     preflight.check(session, os.environ, met, found)
     return found, met
+
+
+def _report_start(session: TaskSession, found: accelerators.Accelerators) -> None:
+    """Report what a trial has, and that it is ready where no rendezvous has done that.
+
+    The master may be away for long: the end of the program is not held back for it.
+    """
+    if rendezvous.is_alone(os.environ):
+        import threading
+
+        from determined.exec._servers.server_process import report_ready
+
+        ready = threading.Thread(target=report_ready, args=(session, os.environ), daemon=True)
+        ready.start()
+    accelerators.report(session, os.environ, found)
 
 
 def _run_on_slots(kind: str, session: TaskSession, arguments: List[str]) -> int:

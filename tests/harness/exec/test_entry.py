@@ -44,6 +44,33 @@ def test_a_trial_is_prepared_and_run(task: Task, master: MasterDouble, python: s
     until(lambda: master.named("POST", "/acceleratorData"), "the accelerators were reported")
 
 
+def test_the_only_pod_of_a_trial_waits_for_no_rendezvous_and_reports_that_it_is_ready(
+    task: Task, master: MasterDouble, python: str
+) -> None:
+    task.env.update(
+        DET_RESOURCES_TYPE="k8s-job",
+        DET_RENDEZVOUS="master",
+        DET_KUBERNETES_JOB_PARALLELISM="1",
+        DET_KUBERNETES_POD_IP="10.2.0.3",
+        DET_SLOT_IDS="[0,1]",
+    )
+    released = task.root / "released"
+    task.config["entrypoint"] = f"while [ ! -e {released} ]; do sleep 0.05; done"
+    with task.start([python, "-S", "-m", "determined.exec.entry", "trial"]) as process:
+        try:
+            until(lambda: master.named("POST", "/ready"), "it is ready")
+        finally:
+            released.touch()
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    assert not master.named("GET", "/rendezvous")
+    assert json.loads((task.run_dir / "info" / "rendezvous.json").read_text()) == {
+        "container_addrs": ["10.2.0.3"],
+        "container_rank": 0,
+        "container_slot_counts": [2],
+    }
+
+
 def test_the_log_shows_the_steps_and_no_secret(task: Task, python: str) -> None:
     done = task.enter(python)
     lines = [line.partition("] ")[2] for line in done.stderr.splitlines()]

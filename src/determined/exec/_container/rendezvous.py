@@ -38,6 +38,27 @@ def wait_for_containers(session: BaseSession, env: Mapping[str, str]) -> Dict[st
     return found
 
 
+def is_alone(env: Mapping[str, str]) -> bool:
+    """Whether this is the only pod of its task, and knows its own address.
+
+    It waits for nobody. The master learns the start of a pod up to a second later than the pod,
+    because a kubelet looks for started containers once a second.
+    """
+    is_only = env.get("DET_KUBERNETES_JOB_PARALLELISM") == "1"
+    return is_only and env.get("DET_RENDEZVOUS") == "master" and bool(_own_address(env))
+
+
+def meet_nobody(_session: BaseSession, env: Mapping[str, str]) -> Dict[str, Any]:
+    """Write rendezvous.json of a container that is alone, and return its content."""
+    found = _content([_own_address(env)], 0, [len(json.loads(env["DET_SLOT_IDS"]))])
+    write_info(os.path.join(run_dir(), "info"), "rendezvous.json", found)
+    return found
+
+
+def _own_address(env: Mapping[str, str]) -> str:
+    return env.get("DET_KUBERNETES_POD_IP") or ""
+
+
 def _ask_master(session: BaseSession, env: Mapping[str, str]) -> Dict[str, Any]:
     path = (
         f"/api/v1/allocations/{env['DET_ALLOCATION_ID']}"
