@@ -104,6 +104,8 @@ class PodTerms(msgspec.Struct, frozen=True, kw_only=True):
     rank: int = 0
     pods: int = 1
     """Number of pods of the whole task."""
+    secrets: int = 1
+    """Number of Secrets of one pod."""
     pod_spec: Mapping[str, Any] | None = None
     """The users' pod spec, all layers merged."""
     username: str = ""

@@ -11,9 +11,9 @@ from determined_master.domain.pods.quantities import Amounts, quantity, total
 from determined_master.domain.pods.quotas import quota_uses
 
 
-def refusal(store: Store, namespace: str, pod: Json) -> str:
-    """Why the quotas of a namespace do not admit a pod; empty when they do."""
-    wanted = _uses(pod)
+def refusal(store: Store, namespace: str, kind: str, item: Json) -> str:
+    """Why the quotas of a namespace do not admit a pod or a Secret; empty when they do."""
+    wanted = _uses(item) if kind == "pods" else quota_uses({}, {}, 0, 1)
     for quota in store.list("resourcequotas", namespace, {}):
         used = _used(store, namespace)
         name = quota["metadata"]["name"]
@@ -21,7 +21,7 @@ def refusal(store: Store, namespace: str, pod: Json) -> str:
             asked = wanted.get(resource, Decimal(0))
             if asked and used.get(resource, Decimal(0)) + asked > quantity(text):
                 return (
-                    f'pods "{pod["metadata"]["name"]}" is forbidden: exceeded quota: {name}, '
+                    f'{kind} "{item["metadata"]["name"]}" is forbidden: exceeded quota: {name}, '
                     f"requested: {resource}={asked}, used: {resource}={used.get(resource, 0)}, "
                     f"limited: {resource}={text}"
                 )
@@ -57,7 +57,9 @@ async def count(store: Store, namespace: str) -> None:
 def _used(store: Store, namespace: str) -> Amounts:
     pods = store.list("pods", namespace, {})
     ended = ("Succeeded", "Failed")
-    return total(_uses(p) for p in pods if (p.get("status") or {}).get("phase") not in ended)
+    running = [p for p in pods if (p.get("status") or {}).get("phase") not in ended]
+    secrets = len(store.list("secrets", namespace, {}))
+    return total([*map(_uses, running), quota_uses({}, {}, 0, secrets)])
 
 
 def _uses(pod: Json) -> Amounts:

@@ -232,7 +232,8 @@ class FakeServer:
         over = admission.unknown_class(self.store, item) if kind == "pods" else ""
         if kind == "pods":
             over = over or quotas.out_of_range(self.store, namespace, item)
-            over = over or quotas.refusal(self.store, namespace, item)
+        if kind in ("pods", "secrets"):
+            over = over or quotas.refusal(self.store, namespace, kind, item)
         if over:
             return _status(403, "Forbidden", over)
         if kind == "pods":

@@ -121,7 +121,7 @@ class PodPlacement:
             needs=needs,
             avoided=avoided,
             namespace=spec.namespace,
-            uses=uses_of(needs, allocation.request.slots, most, loads)
+            uses=uses_of(needs, allocation.request.slots, most, loads, spec.secrets)
             if spec.namespace in loads.quotas
             else {},
         )

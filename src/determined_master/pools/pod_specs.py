@@ -36,6 +36,8 @@ class JobPodSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Equal for equal pod specs."""
     namespace: str
     pod_spec: Mapping[str, Any] | None
+    secrets: int = 1
+    """Of one pod."""
 
 
 class PodSpecs:
@@ -75,7 +77,12 @@ class PodSpecs:
             spec = None if terms is None else terms.pod_spec
             namespace = "" if terms is None else terms.namespace
             digest = hashlib.sha256(msgspec.json.encode(spec, order="sorted")).hexdigest()
-            made = JobPodSpec(digest=digest, namespace=namespace, pod_spec=spec)
+            made = JobPodSpec(
+                digest=digest,
+                namespace=namespace,
+                pod_spec=spec,
+                secrets=1 if terms is None else terms.secrets,
+            )
             self._known[key] = made, now_s
         used = {spec.digest for spec, _ in self._known.values()}
         self._needs = {key: needs for key, needs in self._needs.items() if key[0] in used}

@@ -89,7 +89,8 @@ async def test_checkpoints_are_deleted_in_the_pod_of_the_settings_else_of_the_ex
     given = {"spec": {"nodeSelector": {"of": "gc"}}}
     config = (
         f"{scene.CONFIG}resources: {{resource_pool: {POOL}}}\n"
-        "environment: {pod_spec: {spec: {nodeSelector: {of: experiment}}}}\n"
+        "environment: {pod_spec: {spec: {nodeSelector: {of: experiment}}},"
+        " registry_auth: {username: u, password: p}}\n"
     )
     body = {"config": config, "modelDefinition": [scene.FILE], "activate": False}
     answer = await one.admin("POST", "/api/v1/experiments", body)
@@ -102,3 +103,4 @@ async def test_checkpoints_are_deleted_in_the_pod_of_the_settings_else_of_the_ex
     of = "gc" if has_own else "experiment"
     assert terms.pod_spec == {"spec": {"nodeSelector": {"of": of}}}
     assert terms.experiment_id == str(number)
+    assert terms.secrets == 2

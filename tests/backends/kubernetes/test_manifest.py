@@ -18,7 +18,12 @@ from determined_master.backends.kubernetes.manifest.placeholder import placehold
 from determined_master.backends.kubernetes.manifest.provisioning import provisioning
 from determined_master.backends.kubernetes.options import Autoscaling
 from determined_master.domain.config.sections.pod_spec import secret_of_a_task
+from determined_master.domain.pods.needs import needs_of
+from determined_master.domain.pods.placement import ClusterLoads
+from determined_master.domain.schedule.pods import uses_of
+from determined_master.domain.task.containers import typed_containers
 from determined_master.ports import NodeRequest, PodTerms
+from determined_master.services.containers.pod_terms import secrets_of_pod
 from determined_wire.agent_link import File, Mount, RegistryAuth, TaskUser
 
 
@@ -373,6 +378,25 @@ def test_credentials_serve_only_the_registry_that_they_are_for(
         assert made.pull_secret is not None
         text = base64.b64decode(made.pull_secret["data"][".dockerconfigjson"])
         assert list(json.loads(text)["auths"]) == [key]
+
+
+@pytest.mark.parametrize("server", ["", "docker.io", "lab.example"])
+def test_quotas_count_the_secrets_that_a_pod_has(server: str) -> None:
+    auth = RegistryAuth("u", "p", server)
+    made = built(spec=spec(image="lab/train", registry_auth=auth))
+    containers = typed_containers(
+        {
+            "environment": {
+                "image": {"cpu": "lab/train"},
+                "registry_auth": {"username": "u", "password": "p", "serveraddress": server},
+            }
+        }
+    )
+    counted = secrets_of_pod(containers, "cpu")
+    assert counted == len(made.secrets_of("u")) == (1 if server == "lab.example" else 2)
+    uses = uses_of(needs_of(made.pod), 8, 4, ClusterLoads({}), counted)
+    assert uses["secrets"] == uses["count/secrets"] == 2 * counted
+    assert uses["pods"] == uses["count/pods"] == 2
 
 
 def test_the_users_own_pull_secrets_stay() -> None:

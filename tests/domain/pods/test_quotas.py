@@ -71,14 +71,15 @@ def test_pods_that_the_quota_does_not_count_yet_count() -> None:
     assert "4 of 4 pods in use" in said({"pods": "4"}, {"pods": "2"}, {"pods": "1"}, pods="2")
 
 
-def test_a_pod_uses_all_names_of_its_resources_and_one_secret() -> None:
+def test_pods_use_all_names_of_their_resources_and_their_secrets() -> None:
     found = quota_uses(
         {"cpu": Decimal(4), "nvidia.com/gpu": Decimal(2), "pods": Decimal(2)},
         {"cpu": Decimal(6)},
         2,
+        4,
     )
     assert found == {
-        **{"pods": 2, "count/pods": 2, "secrets": 2, "count/secrets": 2},
+        **{"pods": 2, "count/pods": 2, "secrets": 4, "count/secrets": 4},
         **{"requests.cpu": 4, "cpu": 4, "limits.cpu": 6, "requests.nvidia.com/gpu": 2},
     }
 

@@ -18,8 +18,8 @@ from determined_master.domain.pods.quantities import Amounts, amount_text, quant
 
 _BARE = ("cpu", "memory", "ephemeral-storage", "hugepages-")
 """Resources that a quota may name without `requests.`."""
-_OBJECTS = {"pods": 1, "count/pods": 1, "secrets": 1, "count/secrets": 1}
-"""Each pod of a task comes with one Secret."""
+_COUNTS = ("", "count/")
+"""Before the name of a kind of objects."""
 _MATCHED = frozenset({"NotTerminating"})
 """Scopes that contain the pods of tasks, which have no deadline when they are created."""
 
@@ -50,15 +50,19 @@ def quota_of(item: Mapping[str, Any]) -> QuotaFacts | None:
     )
 
 
-def quota_uses(requests: Amounts, limits: Amounts, pods: int) -> dict[str, Decimal]:
+def quota_uses(
+    requests: Amounts, limits: Amounts, pods: int, secrets: int = 0
+) -> dict[str, Decimal]:
     """The amounts of a quota that pods use, by the quota's names.
 
     Args:
         requests: of all pods together.
         limits: of all pods together.
         pods: their number.
+        secrets: of all pods together.
     """
-    found = {name: Decimal(count * pods) for name, count in _OBJECTS.items()}
+    counts = {"pods": pods, "secrets": secrets}
+    found = {f"{before}{kind}": Decimal(n) for kind, n in counts.items() for before in _COUNTS}
     for resource, amount in requests.items():
         if resource == "pods":
             continue

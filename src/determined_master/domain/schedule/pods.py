@@ -283,7 +283,7 @@ def with_slots(needs: PodNeeds, slots: int, loads: ClusterLoads) -> Amounts:
 
 
 def uses_of(
-    needs: PodNeeds, slots: int, most: int | None, loads: ClusterLoads
+    needs: PodNeeds, slots: int, most: int | None, loads: ClusterLoads, secrets: int = 1
 ) -> dict[str, Decimal]:
     """The use of quotas by all pods of a request.
 
@@ -292,11 +292,13 @@ def uses_of(
         slots: of the request.
         most: slots of one pod; None without a limit.
         loads: has the requests of a slot.
+        secrets: of one pod.
     """
     pods = len(split(slots, most) or (slots,))
     by_slots = {r: amount * slots for r, amount in loads.per_slot.items()}
     requests = total([*([needs.requests] * pods), by_slots])
-    return quota_uses(requests, total([*([needs.limits] * pods), by_slots]), pods)
+    limits = total([*([needs.limits] * pods), by_slots])
+    return quota_uses(requests, limits, pods, secrets * pods)
 
 
 def _closed(request: RequestView, view: PoolView, given: PodsView) -> _Closed:

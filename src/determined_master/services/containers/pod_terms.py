@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from determined_master.domain.pods.pull_secrets import serves
 from determined_master.domain.task.kinds import TASK_KINDS
 from determined_master.ports import PodTerms
 from determined_master.settings.kubernetes import KubernetesManager
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.domain.allocation.messages import Allocation, StartContainer
+    from determined_master.domain.task.containers import ContainerConfig
     from determined_master.records.tasks import InteractiveRow
     from determined_master.settings.master import Settings
     from determined_master.store.db import Conn
@@ -26,11 +28,15 @@ if TYPE_CHECKING:
 
 
 class _Task(msgspec.Struct, frozen=True):
-    """The owner of a task, and its pod spec."""
+    """The owner of a task, and its containers."""
 
-    pod_spec: Mapping[str, Any] | None = None
+    containers: ContainerConfig | None = None
     username: str = ""
     workspace: str = ""
+
+    @property
+    def pod_spec(self) -> Mapping[str, Any] | None:
+        return None if self.containers is None else self.containers.pod_spec
 
 
 class PodTermsReader:
@@ -53,6 +59,7 @@ class PodTermsReader:
             job_id=request.job_id,
             priority=request.priority,
             pods=len(state.containers),
+            secrets=secrets_of_pod(task.containers, config.slot_type if request.slots else "cpu"),
             pod_spec=self._pod_spec(state, task.pod_spec),
             username=task.username,
             workspace=task.workspace,
@@ -88,8 +95,7 @@ class PodTermsReader:
                 row = await experiments.find_experiment(conn, request.experiment_id)
                 if row is None:
                     return _Task()
-                spec = row.typed.containers.pod_spec
-                return _Task(spec, row.username, row.workspace_name)
+                return _Task(row.typed.containers, row.username, row.workspace_name)
             group = TASK_KINDS[request.task_type].group
             if group == "generic":
                 generic = await generic_tasks.find_generic_task(conn, request.task_id)
@@ -105,7 +111,15 @@ async def _described(conn: Conn, row: GenericTaskRow | InteractiveRow | None) ->
         return _Task()
     workspace_id = row.workspace_id
     workspace = await find_workspace_name(conn, workspace_id) if workspace_id else None
-    return _Task(row.typed.containers.pod_spec, row.username, workspace or "")
+    return _Task(row.typed.containers, row.username, workspace or "")
+
+
+def secrets_of_pod(containers: ContainerConfig | None, device_type: str) -> int:
+    """How many Secrets a pod has: its own, and one with the password of its image's registry."""
+    if containers is None:
+        return 1
+    image = containers.images.get(device_type, "")
+    return 2 if serves(containers.registry_auth, image) else 1
 
 
 def terms_of(common: PodTerms | None, container: StartContainer) -> PodTerms | None:

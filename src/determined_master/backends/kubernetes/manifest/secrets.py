@@ -9,12 +9,13 @@ from typing import Any
 
 from determined_master.backends.kubernetes.manifest.files import RootFile, user_archive
 from determined_master.backends.kubernetes.manifest.volumes import TRUST
+from determined_master.domain.pods.pull_secrets import HUB_HOST, registry_of, serves
 from determined_wire.agent_link import ContainerSpec, RegistryAuth
 
 Json = dict[str, Any]
 
-_HUB_HOST, _HUB = "docker.io", "https://index.docker.io/v1/"
-"""Docker Hub, and the key under which kubelets look for its credentials."""
+_HUB = "https://index.docker.io/v1/"
+"""The key under which kubelets look for credentials of Docker Hub."""
 
 
 def secret_variable(secret: str, n: int, name: str) -> Json:
@@ -35,15 +36,10 @@ def secret_data(
 
 
 def pull_secret_data(auth: RegistryAuth | None, image: str) -> dict[str, str] | None:
-    """The data of the Secret by which the image is pulled; None without credentials for that.
-
-    Credentials that name another registry are left out, as agents leave them out.
-    """
-    if auth is None or not (auth.username or auth.identity_token):
+    """The data of the Secret by which the image is pulled; None without credentials for that."""
+    if auth is None or not serves(auth, image):
         return None
-    registry = _registry_of(image)
-    if auth.server_address and _host_of(auth.server_address) != registry:
-        return None
+    registry = registry_of(image)
     pair = f"{auth.username}:{auth.password}".encode()
     entry = {
         "username": auth.username,
@@ -51,18 +47,6 @@ def pull_secret_data(auth: RegistryAuth | None, image: str) -> dict[str, str] | 
         "auth": base64.b64encode(pair).decode(),
         "identitytoken": auth.identity_token,
     }
-    key = _HUB if registry == _HUB_HOST else registry
+    key = _HUB if registry == HUB_HOST else registry
     config = {"auths": {key: {name: value for name, value in entry.items() if value}}}
     return {".dockerconfigjson": base64.b64encode(json.dumps(config).encode()).decode()}
-
-
-def _registry_of(image: str) -> str:
-    """The host in an image's name; that of Docker Hub without one."""
-    first, slash, _ = image.partition("/")
-    is_host = bool(slash) and (set(".:") & set(first) or first == "localhost")
-    return _host_of(first) if is_host else _HUB_HOST
-
-
-def _host_of(address: str) -> str:
-    host = (address.partition("://")[2] or address).partition("/")[0]
-    return _HUB_HOST if host in ("index.docker.io", "registry-1.docker.io") else host
