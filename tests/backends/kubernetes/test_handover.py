@@ -22,7 +22,7 @@ from determined_master.backends.kubernetes import presence
 from determined_master.backends.kubernetes.backend import KubernetesBackend
 from determined_master.backends.kubernetes.manifest.handover import group_name
 from determined_master.backends.kubernetes.options import Handover, PoolPods, Times
-from determined_master.ports import PodTerms, StartOrder
+from determined_master.ports import NotConnected, PodTerms, StartOrder
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("kubernetes")]
 QUEUE = "queue:default"
@@ -237,6 +237,23 @@ async def test_a_gang_of_the_coscheduler_has_a_group_and_its_reason_is_the_sched
     for container in containers:
         await world.state(container, "TERMINATED")
         assert world.events.reports[container].exit_code == 3
+
+
+@pytest.mark.parametrize("world", [COSCHEDULER], indirect=True)
+async def test_a_group_that_could_not_be_made_is_made_with_the_next_order(
+    world: World, fake: FakeKubelet
+) -> None:
+    [order] = gang(world, "exit 3")
+    fake.server.refusals["POST", "podgroups"] = (503, "ServiceUnavailable", "not now")
+    with pytest.raises(NotConnected):
+        await world.backend.start_container(order)
+    assert fake.server.store.list("podgroups", None, {}) == []
+    fake.server.refusals.clear()
+    await world.backend.start_container(order)
+    [group] = fake.server.store.list("podgroups", None, {})
+    [pod] = fake.server.store.list("pods", None, {})
+    assert group["metadata"]["ownerReferences"][0]["uid"] == pod["metadata"]["uid"]
+    await world.state(order.container_id, "TERMINATED")
 
 
 @pytest.mark.parametrize("world", [COSCHEDULER], indirect=True)

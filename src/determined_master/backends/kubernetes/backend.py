@@ -22,7 +22,7 @@ from determined_master.backends.kubernetes.client import (
     KubernetesUnreachable,
 )
 from determined_master.backends.kubernetes.demand.nodes import node_demand
-from determined_master.backends.kubernetes.handover.gangs import Gangs
+from determined_master.backends.kubernetes.handover.gangs import Gangs, check_managed
 from determined_master.backends.kubernetes.handover.waits import QueueWaits
 from determined_master.backends.kubernetes.log.start_notes import StartNotes
 from determined_master.backends.kubernetes.manifest import prepare
@@ -316,7 +316,8 @@ class KubernetesBackend(NamespaceCalls):
             found = observe(made, self._api.now())
             if found is not None:
                 self._pods.note(found, made)
-            await self._gangs.join(parts, made)
+            check_managed(parts, made)
+        await self._gangs.create_group(parts, uid)
         for secret in parts.secrets_of(uid):
             await self._create(f"{base}/secrets", secret)
         return ""

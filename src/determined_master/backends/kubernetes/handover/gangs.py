@@ -19,33 +19,20 @@ class Gangs:
         self._api = api
         self._has_warned = False
 
-    async def join(self, parts: Objects, made: dict[str, Any]) -> None:
-        """Check that a new pod is in the queue it was sent to, and create the group of its gang.
+    async def create_group(self, parts: Objects, uid: str) -> None:
+        """Create the PodGroup of a pod, unless there is one, or none is needed.
+
+        Where the cluster has no PodGroups, older schedulers read the labels of the pods.
 
         Args:
-            parts: the pod, as it was sent.
-            made: the pod, as it is stored.
+            parts: the pod.
+            uid: of the pod, with which the group is deleted.
 
         Raises:
-            Refused: kueue does not manage the pod, so that it would start without quota.
             Unreachable: the API server does not answer.
         """
-        meta = made["metadata"]
-        labels = meta.get("labels") or {}
-        if QUEUE_NAME in parts.pod["metadata"]["labels"] and labels.get(MANAGED) != "true":
-            raise KubernetesRefused(
-                422,
-                "NotManaged",
-                f"kueue does not manage pods of namespace {parts.namespace}: add pod to its "
-                "integrations.frameworks and select the namespace there, or choose another "
-                "scheduler for the pool",
-            )
-        if parts.group is not None:
-            await self._create_group(parts, str(meta["uid"]))
-
-    async def _create_group(self, parts: Objects, uid: str) -> None:
-        """Create the PodGroup, unless another pod has; older schedulers read the pods' labels."""
-        assert parts.group is not None
+        if parts.group is None:
+            return
         path = f"{GROUPS}/namespaces/{parts.namespace}/podgroups"
         try:
             await self._api.call("POST", path, body=parts.owned(parts.group, uid))
@@ -53,3 +40,24 @@ class Gangs:
             if error.reason != "AlreadyExists" and not self._has_warned:
                 self._has_warned = True
                 log.warning("PodGroups are not created, and labels stand for them: %s", error)
+
+
+def check_managed(parts: Objects, made: dict[str, Any]) -> None:
+    """Check that kueue has taken a pod that was sent to a queue of it.
+
+    Args:
+        parts: the pod, as it was sent.
+        made: the pod, as it is stored.
+
+    Raises:
+        Refused: it has not, so that the pod would start without quota.
+    """
+    labels = made["metadata"].get("labels") or {}
+    if QUEUE_NAME in parts.pod["metadata"]["labels"] and labels.get(MANAGED) != "true":
+        raise KubernetesRefused(
+            422,
+            "NotManaged",
+            f"kueue does not manage pods of namespace {parts.namespace}: add pod to its "
+            "integrations.frameworks and select the namespace there, or choose another "
+            "scheduler for the pool",
+        )
