@@ -229,19 +229,25 @@ class FakeServer:
         wrong = admission.invalid(kind, item)
         if wrong:
             return _status(422, "Invalid", wrong)
-        over = admission.unknown_class(self.store, item) if kind == "pods" else ""
-        if kind == "pods":
-            over = over or quotas.out_of_range(self.store, namespace, item)
-        if kind in ("pods", "secrets"):
-            over = over or quotas.refusal(self.store, namespace, kind, item)
-        if over:
-            return _status(403, "Forbidden", over)
+        forbidden = self._forbidden(kind, namespace, item)
+        if forbidden:
+            return _status(403, "Forbidden", forbidden)
         if kind == "pods":
             for webhook in self.webhooks:
                 webhook(item)
         made = await self.store.put(kind, item)
         await quotas.count(self.store, namespace)
         return web.json_response(made, status=201)
+
+    def _forbidden(self, kind: str, namespace: str, item: Json) -> str:
+        """Why classes, LimitRanges or quotas do not admit an object; empty when they do."""
+        text = ""
+        if kind == "pods":
+            text = admission.unknown_class(self.store, item)
+            text = text or quotas.out_of_range(self.store, namespace, item)
+        if kind in ("pods", "secrets"):
+            text = text or quotas.refusal(self.store, namespace, kind, item)
+        return text
 
     def _found(self, request: web.Request) -> tuple[str, str, str, Json | None]:
         kind, name = request.match_info["kind"], request.match_info["name"]

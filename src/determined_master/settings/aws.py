@@ -18,7 +18,7 @@ from determined_master.settings.places import (
     check_number,
     check_priced,
 )
-from determined_master.settings.provider import Provider, check_container_options
+from determined_master.settings.provider import Provider
 
 Struct = msgspec.Struct
 ON_DEMAND_PRICE = "OnDemand"
@@ -103,9 +103,18 @@ class AwsProvider(Provider, frozen=True, kw_only=True):
     ] = ""
     log_group: Annotated[
         str,
-        Meta(description="CloudWatch group of the agent's output; needs agent_docker_image."),
+        Meta(
+            description="CloudWatch group of the agent's output; without agent_docker_image, of "
+            "the machine's journal, beside metrics of its load."
+        ),
     ] = ""
-    log_stream: Annotated[str, Meta(description="CloudWatch stream there.")] = ""
+    log_stream: Annotated[
+        str,
+        Meta(
+            description="CloudWatch stream there. Default: one for each container; without "
+            "agent_docker_image, the id of the machine."
+        ),
+    ] = ""
     spot_max_price: Annotated[
         str,
         Meta(
@@ -154,7 +163,9 @@ def check_aws(aws: AwsProvider, at: str, report: ProblemReport) -> None:
             "images have Docker, and NVIDIA's driver"
         )
         report.problem(f"{at}.image_id", text)
-    check_container_options(aws, at, report, {"log_group": "", "log_stream": ""})
+    if aws.log_stream and not aws.log_group:
+        text = "has no effect without log_group: name the group, or remove this"
+        report.warn(f"{at}.log_stream", text)
     if not aws.ssh_key_name:
         text = "is required: name a key pair of the region"
         report.problem(f"{at}.ssh_key_name", text)

@@ -155,6 +155,15 @@ async def test_network_profile_and_logs_are_as_set(
     assert f"--log-driver awslogs --log-opt {logs}" in script
 
 
+async def test_without_an_image_the_journal_goes_to_the_group_in_the_region(
+    ec2_server: Ec2Server, aws_metadata_url: str
+) -> None:
+    call = await launched(ec2_server, aws_metadata_url, log_group="agents", agent_docker_image="")
+    script = base64.b64decode(call["UserData"]).decode()
+    assert "awslogs" not in script
+    assert '"$python" agents "$agent_id" us-west-2' in script
+
+
 @covers("scheduling-and-provisioning c.7.interface")
 async def test_machines_have_a_public_address_unless_said(
     ec2_server: Ec2Server, aws_metadata_url: str

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.backends.kubernetes import test_backend
+from tests.backends.kubernetes.objects import cluster_options
 from tests.contracts.kubernetes_contract import World
 from tests.fake_kubernetes.kubelet import IMAGES_THAT_ARE_NOT_THERE, FakeKubelet
 from tests.fake_kubernetes.kueue import FakeKueue
@@ -29,7 +29,6 @@ QUEUE = "queue:default"
 KUEUE = Handover(kind="kueue", queue_name="lab")
 COSCHEDULER = Handover(kind="coscheduler")
 Json = dict[str, Any]
-master = test_backend.master
 
 
 @pytest.fixture
@@ -61,7 +60,7 @@ async def world(
     monkeypatch: Any,
 ) -> AsyncIterator[World]:
     monkeypatch.setattr(presence, "REFRESH_S", 0.2)
-    given = test_backend.cluster_options(str(tmp_path / "kubeconfig"), "127.0.0.1", master)
+    given = cluster_options(str(tmp_path / "kubeconfig"), "127.0.0.1", master)
     pools = (PoolPods(name="default", handover=request.param), PoolPods(name="nodes"))
     scheduler = "coscheduler" if request.param == COSCHEDULER else ""
     given = replace(given, pools=pools, cpu_per_slot=1.0, default_scheduler=scheduler)

@@ -175,6 +175,7 @@ class AwsMachines:
             identity=metadata.identity(),
             slot_type=requests.slot_type(aws),
             log_options=requests.log_options(aws, region),
+            journal=requests.journal_target(aws, region),
         )
         script = start_script(boot)
         if (size := len(script.encode())) > requests.MAX_USER_DATA_BYTES:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from determined_master.backends.cloud.host_agent import JournalTarget
 from determined_master.backends.cloud.start_script import SlotType
 from determined_master.domain.machines.aws_instances import (
     accelerator,
@@ -73,6 +74,13 @@ def log_options(aws: AwsProvider, region: str) -> tuple[str, ...]:
     if aws.log_stream:
         options.append(f"awslogs-stream={aws.log_stream}")
     return ("--log-driver", "awslogs", *(part for o in options for part in ("--log-opt", o)))
+
+
+def journal_target(aws: AwsProvider, region: str) -> JournalTarget | None:
+    """Where an agent without a container sends its machine's journal; None for nowhere."""
+    if not aws.log_group or aws.agent_docker_image:
+        return None
+    return JournalTarget(aws.log_group, aws.log_stream, region)
 
 
 def tags(terms: Ec2Terms, token: str = "") -> list[dict[str, str]]:

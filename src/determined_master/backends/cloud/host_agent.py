@@ -7,9 +7,13 @@ they are missing.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 
+import msgspec
+
 UNIT = "determined-agent.service"
+JOURNAL_UNIT = "determined-cloudwatch.service"
 
 _INSTALL = r"""
 at packages
@@ -37,7 +41,7 @@ that has it"
     python3 -m venv "$place/environment"
     wheel=$(ls "$place/wheel/"*.whl)
     said=$("$place/environment/bin/python" -m pip install --quiet --disable-pip-version-check \
-        "$wheel[agent,storage]" 2>&1 >/dev/null) ||
+        "$wheel[{extras}]" 2>&1 >/dev/null) ||
         fail "the agent's packages cannot be installed from pip's package index" "$said"
     agent=$place/environment/bin/determined-agent
 fi
@@ -83,11 +87,64 @@ else
 fi
 echo "determined: the agent is started"
 """
+_JOURNAL = r"""
+if [ -d "${{DETERMINED_ROOT:-}}/run/systemd/system" ]; then
+    # The Python of the agent: its own environment, or that of the image's command.
+    python=$place/environment/bin/python
+    [ -x "$python" ] || python=$(sed -n '1s/^#!//p' "$agent")
+    {{
+        echo '#!/bin/bash'
+        printf 'exec %q -m determined_agent.cloudwatch --group %q --stream %q --region %q
+'             "$python" {group} {stream} {region}
+    }} >"$place/send_journal"
+    chmod 700 "$place/send_journal"
+    cat >"${{DETERMINED_ROOT:-}}/etc/systemd/system/{unit}" <<END
+[Unit]
+Description=The journal and the load of this machine to CloudWatch
+After=network-online.target
+Wants=network-online.target
+[Service]
+ExecStart=$place/send_journal
+Restart=always
+RestartSec=30
+[Install]
+WantedBy=multi-user.target
+END
+    said=$(systemctl daemon-reload 2>&1 && systemctl enable {unit} 2>&1 &&
+        systemctl restart {unit} 2>&1) ||
+        echo "determined: the journal does not go to CloudWatch: $said"
+else
+    echo "determined: the journal does not go to CloudWatch: this machine has no systemd"
+fi
+"""
 
 
-def install() -> str:
+class JournalTarget(msgspec.Struct, frozen=True):
+    """Where the machine's journal goes in CloudWatch."""
+
+    group: str
+    stream: str
+    """Empty for the id of the machine."""
+    region: str
+
+
+def install(*, sends_journal: bool = False) -> str:
     """Shell commands that leave the agent's command in `agent`."""
-    return _INSTALL
+    extras = "agent,storage,aws" if sends_journal else "agent,storage"
+    return _INSTALL.replace("{extras}", extras)
+
+
+def send_journal(target: JournalTarget) -> str:
+    """Shell commands that run the service for CloudWatch beside the agent.
+
+    An agent that works is worth more than its journal, so a failure is printed and stops nothing.
+    """
+    return _JOURNAL.format(
+        unit=JOURNAL_UNIT,
+        group=shlex.quote(target.group),
+        stream=shlex.quote(target.stream) if target.stream else '"$agent_id"',
+        region=shlex.quote(target.region),
+    )
 
 
 def start(variables: Iterable[tuple[str, str]]) -> str:

@@ -57,6 +57,8 @@ class Boot(msgspec.Struct, frozen=True, kw_only=True):
     runtime: str = "runc"
     log_options: tuple[str, ...] = ()
     """Arguments of `docker run` for the destination of the agent's own output."""
+    journal: host_agent.JournalTarget | None = None
+    """For an agent on the machine itself; in a container `log_options` send its output."""
     reconnect_attempts: int = 5
     reconnect_backoff_s: int = 5
     startup_script: str = ""
@@ -165,7 +167,11 @@ def start_script(boot: Boot) -> str:
     parts.append(_IDENTITY.format(agent_id=identity.agent_id, address=identity.address))
     if not boot.image:
         words = _variables(boot, '"$place"/')
-        return "".join([*parts, host_agent.install(), _WAIT, host_agent.start(words)])
+        parts += [host_agent.install(sends_journal=boot.journal is not None), _WAIT]
+        parts.append(host_agent.start(words))
+        if boot.journal is not None:
+            parts.append(host_agent.send_journal(boot.journal))
+        return "".join(parts)
     parts += [_WAIT, _REMOVE]
     parts.append(_PULL.format(image=shlex.quote(boot.image)))
     arguments = " \\\n".join(f"    {line}" for line in _arguments(boot))

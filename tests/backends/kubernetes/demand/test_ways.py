@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.backends.kubernetes.test_backend import ADDRESS, IMAGE, KUBECONFIG, cluster_options
+from tests.backends.kubernetes.objects import KUBECONFIG, cluster_options
+from tests.backends.kubernetes.test_backend import ADDRESS, IMAGE
 from tests.contracts.demand_contract import (
     PODS,
     REQUESTS,
@@ -31,18 +32,6 @@ from determined_master.backends.kubernetes.options import Autoscaling
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("kubernetes")]
 REAL = pytest.mark.skipif(not KUBECONFIG, reason="DET_TEST_KUBECONFIG names no cluster")
 WAYS = pytest.mark.parametrize("scaling", [PODS, REQUESTS], ids=["pods", "requests"])
-
-
-@pytest.fixture
-async def fake(tmp_path: Path) -> AsyncIterator[FakeKubelet]:
-    server = FakeServer()
-    await server.start()
-    kubelet = FakeKubelet(server, tmp_path / "pods")
-    await kubelet.add_node("node-a")
-    server.kubeconfig(tmp_path / "kubeconfig")
-    yield kubelet
-    await kubelet.stop()
-    await server.stop()
 
 
 @pytest.fixture

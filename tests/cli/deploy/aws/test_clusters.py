@@ -120,6 +120,18 @@ def test_down_ends_agents_and_says_what_stays(det: Det, aws: Aws) -> None:
     assert "has no such cluster" in det(*DOWN, "--yes").err
 
 
+@pytest.mark.parametrize("keeps", [False, True])
+def test_the_journals_stay_if_they_are_asked_to(det: Det, aws: Aws, keeps: bool) -> None:
+    more = ("--retain-log-group",) if keeps else ()
+    up(det, "--deployment-type", "simple", "--log-group-prefix", "determined", *more)
+    [group] = aws.client("logs").describe_log_groups()["logGroups"]
+    assert group["logGroupName"] == "/determined/lab/journald"
+    done = det(*DOWN, "--yes")
+    assert done.status == 0, done.err
+    text = "aws logs delete-log-group --log-group-name /determined/lab/journald"
+    assert (text in done.out) == keeps
+
+
 def test_down_can_be_repeated_and_old_scripts_are_not_asked(det: Det, aws: Aws) -> None:
     up(det, "--deployment-type", "simple")
     (master,) = machines(aws, "running")

@@ -33,6 +33,7 @@ MANY = (
     ),
     *("--min-dynamic-agents", "1", "--inbound-cidr", "203.0.113.0/24", "--enable-cors"),
     *("--cpu-env-image", "cpu:1", "--gpu-env-image", "gpu:1", "--notebook-timeout", "600"),
+    *("--log-group-prefix", "/determined/"),
     *("--scheduler-type", "priority", "--preemption-enabled", "true", "--db-size", "50"),
 )
 
@@ -137,6 +138,7 @@ def test_the_settings_are_those_of_a_master(
     assert compute.provider.spot == ("only" if more else "never")
     assert settings.checkpoint_storage["bucket"] == "the-checkpointbucket"
     assert bool(settings.db.host) == (kind != "simple")
+    assert [pool.provider.log_group for pool in (aux, compute)] == ["the-logs" if more else ""] * 2
     assert ("nfs4" in compute.provider.startup_script) == (kind == "efs")
 
 
@@ -148,6 +150,31 @@ def test_the_start_script_is_one_of_bash(det: Det, kind: str, tmp_path: Path) ->
     fetch = script.partition("<<'END_OF_FETCH'\n")[2].partition("\nEND_OF_FETCH")[0]
     compile(fetch, "fetch.py", "exec")
     assert ("mkfs" in script) == (kind == "simple")
+
+
+def test_journals_go_to_a_group_of_the_stack_alone(det: Det) -> None:
+    whole = stack(det, "--log-group-prefix", "determined", "--retain-log-group")
+    group = whole["Resources"]["Logs"]
+    assert group["Properties"]["LogGroupName"] == "/determined/lab/journald"
+    assert group["DeletionPolicy"] == "Retain"
+    assert stack(det, "--log-group-prefix", "x")["Resources"]["Logs"]["DeletionPolicy"] == "Delete"
+    assert "--group the-logs --stream master" in script_of(whole)
+    for role in ("MasterRole", "AgentRole"):
+        [policy] = whole["Resources"][role]["Properties"]["Policies"]
+        statements = {s["Action"][0]: s for s in policy["PolicyDocument"]["Statement"]}
+        logs = statements["logs:CreateLogStream"]
+        assert logs["Resource"] == {"Fn::GetAtt": ["Logs", "Arn"]}
+        metrics = statements["cloudwatch:PutMetricData"]["Condition"]
+        assert metrics == {"StringEquals": {"cloudwatch:namespace": "Determined"}}
+
+
+def test_without_a_prefix_nothing_goes_to_cloudwatch(det: Det) -> None:
+    whole = stack(det)
+    assert "Logs" not in whole["Resources"]
+    assert "PutMetricData" not in json.dumps(whole)
+    assert "cloudwatch" not in script_of(whole)
+    done = det(*UP, "--dry-run", "--retain-log-group")
+    assert "--retain-log-group has no effect without --log-group-prefix." in done.out
 
 
 def test_secrets_stand_in_the_secret_alone(det: Det, tmp_path: Path) -> None:
@@ -203,6 +230,8 @@ def test_the_template_of_the_configuration_can_be_changed(det: Det, tmp_path: Pa
         ),
         (("--add-tag", "team"), "--add-tag 'team' is not KEY=VALUE"),
         (("--min-dynamic-agents", "6"), "6 is above --max-dynamic-agents 5"),
+        (("--log-group-prefix", "a b"), "--log-group-prefix 'a b' must have at most 200 letters"),
+        (("--log-group-prefix", "/"), "--log-group-prefix '/' must have at most 200 letters"),
         (("--efs-id", "fs-1"), "--efs-id fs-1 needs --deployment-type efs"),
         (("--master-tls-cert", "c.pem"), "need each other"),
         (

@@ -9,7 +9,9 @@ from determined.cli.deploy.aws.options import Options
 from determined.cli.deploy.aws.secret import name_of
 from determined.cli.deploy.cloud.secret import DATABASE
 
-BUCKET = "CheckpointBucket"
+BUCKET, LOGS = "CheckpointBucket", "Logs"
+LOG_DAYS = 90
+"""How long CloudWatch keeps the journals."""
 DATABASE_NAME, DATABASE_USER = "determined", "postgres"
 
 
@@ -19,6 +21,8 @@ def resources(options: Options) -> Dict[str, Any]:
     found.update(_rds(options) if options.has_rds else _disk(options))
     if options.has_efs:
         found.update(_files(options))
+    if options.log_group:
+        found[LOGS] = _logs(options)
     return found
 
 
@@ -43,6 +47,16 @@ def _bucket() -> Dict[str, Any]:
             "PublicAccessBlockConfiguration": private,
             "BucketEncryption": {"ServerSideEncryptionConfiguration": encrypted},
         },
+    }
+
+
+def _logs(options: Options) -> Dict[str, Any]:
+    policy = "Retain" if options.keeps_logs else "Delete"
+    return {
+        "Type": "AWS::Logs::LogGroup",
+        "DeletionPolicy": policy,
+        "UpdateReplacePolicy": "Retain",
+        "Properties": {"LogGroupName": options.log_group, "RetentionInDays": LOG_DAYS},
     }
 
 

@@ -44,6 +44,12 @@ _AGENTS = (
 _MASTER = (
     arg("--master-instance-type", default="m6i.large", help="(default: m6i.large)"),
     *shared.MASTER,
+    arg(
+        "--log-group-prefix",
+        help="journals of all machines go to the group /PREFIX/CLUSTER-ID/journald of CloudWatch, "
+        "and metrics of their load to the namespace Determined (default: neither)",
+    ),
+    flag("--retain-log-group", help="down leaves the group of the journals"),
 )
 _DATA = (
     arg("--db-password", help="of the database (default: random)"),
@@ -55,8 +61,6 @@ _DATA = (
 _OLDER = (
     arg("--det-version", help="accepted for older scripts: the installed version is deployed"),
     arg("--fsx-id", help="accepted for older scripts"),
-    arg("--log-group-prefix", help="accepted for older scripts"),
-    flag("--retain-log-group", help="accepted for older scripts"),
     flag("--enterprise-edition", help="accepted for older scripts: there is one edition"),
     arg("--docker-user", help="accepted for older scripts"),
     arg("--docker-pass", help="accepted for older scripts"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from typing import Any, List
 
 from determined.cli import arguments, errors
@@ -17,6 +18,7 @@ _LEFT = {
     "s3://{}",
     "AWS::EFS::FileSystem": "the file system {}: aws efs delete-file-system --file-system-id {}",
     "AWS::RDS::DBInstance": "a snapshot of the database {}: aws rds describe-db-snapshots",
+    "AWS::Logs::LogGroup": "the log group {}: aws logs delete-log-group --log-group-name {}",
     "AWS::EC2::Volume": "a snapshot of the database's disk {}: aws ec2 describe-snapshots "
     "--filters Name=volume-id,Values={}",
 }
@@ -111,8 +113,12 @@ def _kept(access: Account, stack: Stack) -> List[str]:
     client = access.client("cloudformation")
     pages = client.get_paginator("list_stack_resources").paginate(StackName=stack.name)
     found: List[Any] = [one for page in pages for one in page["StackResourceSummaries"]]
+    body = client.get_template(StackName=stack.name)["TemplateBody"]
+    declared = (json.loads(body) if isinstance(body, str) else body)["Resources"]
     return [
         _LEFT[one["ResourceType"]].format(*[one["PhysicalResourceId"]] * 2)
         for one in found
-        if one["ResourceType"] in _LEFT and one.get("PhysicalResourceId")
+        if one["ResourceType"] in _LEFT
+        and one.get("PhysicalResourceId")
+        and declared.get(one["LogicalResourceId"], {}).get("DeletionPolicy") != "Delete"
     ]

@@ -21,6 +21,7 @@ _PROVIDER = """\
       tag_key: managed_by
       tag_value: ${tag_value}
       iam_instance_profile_arn: ${agent_profile}
+      log_group: ${log_group}
       network_interface: ${agent_network}
       custom_tags: ${custom_tags}
       master_url: ${scheme}://local-ipv4:${port}
@@ -73,6 +74,7 @@ def values(options: Options, aux_image: str, compute_image: str) -> Dict[str, An
         "bucket": {"Ref": data.BUCKET},
         "keypair": as_json(options.keypair),
         "agent_profile": {"Fn::GetAtt": ["AgentProfile", "Arn"]},
+        "log_group": {"Ref": data.LOGS} if options.log_group else '""',
         "agent_network": {"Fn::Join": ["", [*place, "}"]]},
         "agent_script": _agent_script(options),
         "custom_tags": as_json([{"key": k, "value": v} for k, v in options.tags.items()]),

@@ -18,6 +18,7 @@ ELSEWHERE = {
     "genai": "that product is not part of this version",
 }
 """Types of 0.38.1 that are not built, and what to use."""
+_LOG_PREFIX = re.compile(r"/?[a-zA-Z0-9._#-][a-zA-Z0-9._/#-]{0,198}")
 _CLUSTER_ID = re.compile(r"[a-zA-Z][a-zA-Z0-9-]{0,49}")
 
 
@@ -32,6 +33,9 @@ class Options(ClusterOptions):
     spot_max_price: Optional[str]
     database_type: str
     efs_id: str
+    log_group: str
+    """Of CloudWatch Logs; empty for none."""
+    keeps_logs: bool
 
     @property
     def stack(self) -> str:
@@ -70,6 +74,8 @@ def read(args: argparse.Namespace) -> Options:
         spot_max_price=args.spot_max_price,
         database_type=args.db_instance_type,
         efs_id=args.efs_id or "",
+        log_group=_log_group(args.log_group_prefix, args.cluster_id),
+        keeps_logs=args.retain_log_group,
     )
 
 
@@ -91,3 +97,15 @@ def _check(args: argparse.Namespace) -> None:
         )
     if args.efs_id and args.deployment_type != "efs":
         raise errors.CliError(f"--efs-id {args.efs_id} needs --deployment-type efs")
+
+
+def _log_group(prefix: Optional[str], cluster_id: str) -> str:
+    """The group of the machines' journals: `/PREFIX/CLUSTER-ID/journald`."""
+    if not prefix:
+        return ""
+    if not _LOG_PREFIX.fullmatch(prefix):
+        raise errors.CliError(
+            f"--log-group-prefix {prefix!r} must have at most 200 letters, digits and the "
+            "characters . - _ / #, such as /determined"
+        )
+    return f"/{prefix.strip('/')}/{cluster_id}/journald"

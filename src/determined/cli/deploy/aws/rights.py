@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List
 
+from determined.cli.deploy.aws import data
 from determined.cli.deploy.aws.options import Options
 from determined.cli.deploy.aws.secret import name_of
 
@@ -19,6 +20,7 @@ _FOR_ALL_POOLS = (
 _OF_ITS_MACHINES = ("ec2:TerminateInstances", "ec2:DeleteLaunchTemplate")
 _OBJECTS = ("s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload")
 _BUCKET = ("s3:ListBucket", "s3:GetBucketLocation", "s3:ListBucketMultipartUploads")
+_LOGS = ("logs:CreateLogStream", "logs:PutLogEvents")
 _SECRET = "arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:%s-??????"
 """AWS appends six characters to the name of a secret."""
 
@@ -29,6 +31,7 @@ def resources(options: Options) -> Dict[str, Any]:
         _statement(_BUCKET, {"Fn::GetAtt": ["CheckpointBucket", "Arn"]}),
         _statement(_OBJECTS, {"Fn::Sub": "${CheckpointBucket.Arn}/*"}),
     ]
+    watched = [*storage, *(_monitoring() if options.log_group else ())]
     machines = _statement(_OF_ITS_MACHINES, "*")
     machines["Condition"] = {"StringEquals": {"aws:ResourceTag/managed_by": options.tag_value}}
     secret = name_of(options.cluster_id)
@@ -37,14 +40,21 @@ def resources(options: Options) -> Dict[str, Any]:
         machines,
         _statement(["iam:PassRole"], {"Fn::GetAtt": ["AgentRole", "Arn"]}),
         _statement(["secretsmanager:GetSecretValue"], {"Fn::Sub": _SECRET % secret}),
-        *storage,
+        *watched,
     ]
     return {
         "MasterRole": _role(master),
         "MasterProfile": _profile("MasterRole"),
-        "AgentRole": _role(storage),
+        "AgentRole": _role(watched),
         "AgentProfile": _profile("AgentRole"),
     }
+
+
+def _monitoring() -> List[Dict[str, Any]]:
+    """Journals to the stack's group, and metrics to the one namespace; both alone."""
+    metrics = _statement(["cloudwatch:PutMetricData"], "*")
+    metrics["Condition"] = {"StringEquals": {"cloudwatch:namespace": "Determined"}}
+    return [_statement(_LOGS, {"Fn::GetAtt": [data.LOGS, "Arn"]}), metrics]
 
 
 def _role(statements: List[Dict[str, Any]]) -> Dict[str, Any]:

@@ -24,8 +24,6 @@ from determined.cli.deploy.cloud.wheel import build_wheel, key_of
 _NO_EFFECT = {
     "docker_user": "--docker-user",
     "docker_pass": "--docker-pass",
-    "log_group_prefix": "--log-group-prefix",
-    "retain_log_group": "--retain-log-group",
     "fsx_id": "--fsx-id",
     "genai_version": "--genai-version",
     "update_terminate_agents": "--update-terminate-agents",
@@ -40,6 +38,8 @@ def up(args: argparse.Namespace) -> None:
     for name, option in _NO_EFFECT.items():
         if getattr(args, name, None):
             print(f"{option} has no effect in this version.")
+    if args.retain_log_group and not args.log_group_prefix:
+        print("--retain-log-group has no effect without --log-group-prefix.")
     if args.dry_run:
         whole = template.template(wanted, _PLACEHOLDER, "KEY/determined.whl")
         print(json.dumps(whole, indent=2))

@@ -70,6 +70,7 @@ END_OF_UNIT
 # Not enabled: at a later start the disk must be there first, and this script runs again.
 systemctl daemon-reload
 systemctl restart determined-master
+%(after)s\
 echo "determined: the master is started"
 """
 _DISK = """\
@@ -91,7 +92,7 @@ class CloudParts:
     that gets `arguments` (shell words) and the directory of the settings: it stores the wheel
     there and leaves the members of the secret in `values` and the directory in `place`; it
     imports json. `secrets` are the members that the master gets as variables. `extras` are those
-    of the wheel.
+    of the wheel. `after` runs when the master has started.
     """
 
     disk: str
@@ -100,6 +101,7 @@ class CloudParts:
     arguments: str
     secrets: Sequence[str]
     extras: str
+    after: str = ""
 
 
 def script(options: ClusterOptions, parts: CloudParts, settings: str) -> str:
@@ -112,5 +114,6 @@ def script(options: ClusterOptions, parts: CloudParts, settings: str) -> str:
         "arguments": parts.arguments,
         "secrets": list(parts.secrets),
         "extras": parts.extras,
+        "after": parts.after,
         "settings": settings.rstrip("\n"),
     }
