@@ -94,6 +94,9 @@ def main() -> None:
     def front(environ: dict[str, Any], start: Any) -> Any:
         if not environ.get("HTTP_AUTHORIZATION", "").startswith("AWS4"):
             environ["HTTP_AUTHORIZATION"] = SIGNATURE
+        for name in ("RAW_URI", "REQUEST_URI"):
+            # Clients encode the dash of a bucket's name, and moto does not decode it.
+            environ[name] = environ.get(name, "").replace("%2D", "-")
         return application(environ, start)
 
     server = make_server("127.0.0.1", 0, front, threaded=True)

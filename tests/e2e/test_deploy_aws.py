@@ -1,36 +1,33 @@
 """From an empty account of AWS to a trained checkpoint, and back to nothing.
 
 `det deploy aws` talks to moto. The scripts of its machines are run by bash, with real wheels, a
-real master, real agents and a real Docker. Only what a machine has and this one has not is a stub:
-systemd, the metadata service, and pip's index.
+real master, real agents and a real Docker.
 """
 
 from __future__ import annotations
 
 import base64
-import contextlib
-import json
-import os
 import re
-import shlex
 import shutil
-import subprocess
-import sys
-import sysconfig
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import psutil
 import pytest
 from tests.backends.cloud.ec2_server import ACCOUNT_VARIABLES
 from tests.backends.cloud.start_of_machine import Machine
 from tests.backends.cloud.test_start_script import need_curl
 from tests.cli.deploy.aws.conftest import REGION, Aws, account_of_aws
-from tests.docker_daemon import IMAGE, Daemon
+from tests.docker_daemon import Daemon
+from tests.e2e.cloud_lab import (
+    PACKAGES,
+    CloudLab,
+    answers,
+    closed,
+    kill_processes_of,
+    lab_directory,
+    running,
+)
 from tests.e2e.cluster_api import PASSWORD, ClusterApi, until
-from tests.free_ports import free_port
 from tests.metadata_service import MetadataService, metadata_service
 
 from determined.cli.deploy.aws.master_config import TEMPLATE
@@ -42,7 +39,6 @@ pytestmark = [
     pytest.mark.xdist_group("docker"),
 ]
 
-PACKAGES = sysconfig.get_path("purelib")
 MODEL = """
 # Trains until it is asked to leave. Its next run reads what was saved, and ends.
 import os, time
@@ -79,62 +75,30 @@ CONFIG = {
         ]
     },
 }
-METADATA = """
-case "$*" in
+
+
+class AwsLab(CloudLab):
+    """Machines of an account of AWS."""
+
+    noun = "aws"
+    metadata = """\
   *169.254.169.254*instance-id*) echo {id} ;;
   *169.254.169.254*local-ipv4*) echo 127.0.0.1 ;;
   *169.254.169.254*) echo token ;;
-  *) exec {curl} "$@" ;;
-esac
 """
 
-
-class Lab:
-    """A directory for the machines of an account, and how to boot them."""
-
     def __init__(self, aws: Aws, root: Path, docker: Daemon) -> None:
+        account = {**ACCOUNT_VARIABLES, "AWS_ENDPOINT_URL": aws.url}
+        super().__init__(root, {**account, "AWS_DEFAULT_REGION": REGION}, account)
         self.aws = aws
-        self.root = root
         self.docker = docker
-        self.port = free_port()
-        self.variables = {
-            **{k: v for k, v in os.environ.items() if not k.startswith(("DET_", "AWS_"))},
-            **ACCOUNT_VARIABLES,
-            "AWS_ENDPOINT_URL": aws.url,
-            "AWS_DEFAULT_REGION": REGION,
-            "HOME": str(root),
-            "PYTHONPATH": str(Path(__file__).parents[2] / "src"),
-        }
-
-    def det(self, *words: str) -> str:
-        """What `det deploy aws` prints."""
-        command = [sys.executable, "-m", "determined.cli", "deploy", "--no-wait-for-master", "aws"]
-        done = subprocess.run(
-            [*command, *words], env=self.variables, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
 
     def machine(self, instance: str) -> Machine:
-        """A machine with Python, curl and a metadata service, and without a package index."""
-        made = Machine(self.root / instance)
-        curl = shutil.which("curl")
-        made.stub("curl", METADATA.format(id=instance, curl=curl))
-        made.stub("python3", f'exec {sys.executable} "$@"')
+        made = super().machine(instance)
         made.stub("docker", f'exec {shutil.which("docker")} -H {self.docker.address} "$@"')
-        made.stub("systemctl")
         made.stub(
             "lsblk", 'case "$*" in *-dnpo*) echo /dev/sdz Amazon disk ;; *) echo sdz ;; esac'
         )
-        for name in ("blkid", "mountpoint", "mkfs.ext4", "mount", "resize2fs"):
-            made.stub(name, {"blkid": "exit 2", "mountpoint": "exit 1"}.get(name, ""))
-        made.environment = {
-            **ACCOUNT_VARIABLES,
-            "AWS_ENDPOINT_URL": self.aws.url,
-            "PIP_NO_DEPS": "1",
-            "PIP_NO_INDEX": "1",
-            "PYTHONPATH": PACKAGES,
-        }
         return made
 
     def script(self, instance: str) -> str:
@@ -154,57 +118,6 @@ class Lab:
             for i in one["Instances"]
             if i["State"]["Name"] not in ("terminated", "shutting-down")
         }
-
-    def settings(self) -> Path:
-        """The template of the master's settings, for machines that are all this one."""
-        agent = {"docker_host": self.docker.address}
-        tasks = {"image": IMAGE, "network_mode": "host"}
-        storage = {"endpoint_url": self.aws.url, "access_key": "testing", "secret_key": "testing"}
-        text = TEMPLATE
-        for old, new in (
-            ("port: ${port}", f"port: {self.port}"),
-            ("${scheme}://local-ipv4:${port}", f"http://127.0.0.1:{self.port}"),
-            ("db: ${database}", f"db: {json.dumps({'data_dir': str(self.root / 'pg')})}"),
-            ("${agent_config}", json.dumps(agent)),
-            ("${task_container_defaults}", json.dumps(tasks)),
-            (
-                "  bucket: ${bucket}",
-                "".join(f"  {k}: {v}\n" for k, v in storage.items()) + "  bucket: ${bucket}",
-            ),
-        ):
-            assert old in text
-            text = text.replace(old, new)
-        path = self.root / "template.yaml"
-        path.write_text(text)
-        return path
-
-    def boot_master(self, instance: str) -> subprocess.Popen[bytes]:
-        """Run the script of the master's machine, then what systemd would run."""
-        machine = self.machine(instance)
-        units = machine.root / "etc/systemd/system"
-        units.mkdir(parents=True)
-        for _ in range(2):  # it runs at each start
-            done = machine.run(self.script(instance))
-            assert done.returncode == 0, done.stdout + done.stderr
-        assert "determined: the master is started" in done.stdout
-        unit = (units / "determined-master.service").read_text()
-        assigned = dict(line.partition("=")[::2] for line in unit.splitlines() if "=" in line)
-        secrets = Path(assigned["EnvironmentFile"])
-        assert secrets.stat().st_mode & 0o077 == 0
-        values = dict(line.partition("=")[::2] for line in secrets.read_text().splitlines())
-        assert machine.calls("mkfs.ext4")[0] == ["-q", "/dev/sdz"]
-        with (self.root / "master.log").open("wb") as log:
-            return subprocess.Popen(
-                shlex.split(assigned["ExecStart"]),
-                env={
-                    **os.environ,
-                    **machine.environment,
-                    "DETERMINED_ROOT": str(machine.root),
-                    **{name: json.loads(value) for name, value in values.items()},
-                },
-                stdout=log,
-                stderr=subprocess.STDOUT,
-            )
 
     def boot_agent(self, instance: str, metadata: MetadataService) -> None:
         """Run the script of an agent's machine: it leaves the agent running."""
@@ -238,58 +151,26 @@ class Lab:
         }
 
 
-def kill_processes_of(place: Path) -> None:
-    """End what the scripts of machines below a directory have started."""
-    for process in psutil.process_iter(["environ"]):
-        root = (process.info["environ"] or {}).get("DETERMINED_ROOT", "")
-        if Path(root).is_relative_to(place):
-            with contextlib.suppress(psutil.NoSuchProcess):
-                process.kill()
-
-
 @pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, docker: Daemon) -> Iterator[Lab]:
+def lab(monkeypatch: pytest.MonkeyPatch, docker: Daemon) -> Iterator[AwsLab]:
     need_curl()
-    root = Path(tempfile.mkdtemp(prefix="det-e2e-", dir="/tmp"))
-    root.chmod(0o711)
-    try:
-        with account_of_aws(monkeypatch) as aws:
-            yield Lab(aws, root, docker)
-    finally:
-        kill_processes_of(root)
-        if left := docker.containers():
-            docker.run("rm", "-f", *left)
-        shutil.rmtree(root, ignore_errors=True)
-
-
-@contextlib.contextmanager
-def running(process: subprocess.Popen[bytes], log: Path) -> Iterator[None]:
-    """Stopped at the end as systemd stops it; what it has logged is shown after a failure."""
-    try:
-        yield
-    except BaseException:
-        sys.stdout.write(log.read_text())
-        raise
-    finally:
-        process.terminate()
-        process.wait(60)
-
-
-@contextlib.contextmanager
-def closed(cluster: ClusterApi) -> Iterator[None]:
-    """Its sessions are closed at the end."""
-    try:
-        yield
-    finally:
-        cluster.close_sessions()
+    with lab_directory() as root, account_of_aws(monkeypatch) as aws:
+        try:
+            yield AwsLab(aws, root, docker)
+        finally:
+            kill_processes_of(root)
+            if left := docker.containers():
+                docker.run("rm", "-f", *left)
 
 
 def test_an_account_gets_a_cluster_that_trains_over_a_lost_machine_and_leaves_nothing(
-    lab: Lab,
+    lab: AwsLab,
 ) -> None:
+    storage = {"endpoint_url": lab.aws.url, "access_key": "testing", "secret_key": "testing"}
+    settings = lab.settings(TEMPLATE, "local-ipv4", storage, lab.docker)
     out = lab.det(
         *("up", "--cluster-id", "lab", "--keypair", "ops", "--deployment-type", "simple"),
-        *("--master-config-template-path", str(lab.settings()), "--spot"),
+        *("--master-config-template-path", str(settings), "--spot"),
         *("--compute-agent-instance-type", "m6i.xlarge", "--max-idle-agent-period", "3s"),
         *("--initial-user-password", PASSWORD),
     )
@@ -297,9 +178,9 @@ def test_an_account_gets_a_cluster_that_trains_over_a_lost_machine_and_leaves_no
     [(master, name)] = lab.instances().items()
     assert name == "determined-lab-master"
     cluster = ClusterApi(f"http://127.0.0.1:{lab.port}")
-    log = lab.root / "master.log"
-    with running(lab.boot_master(master), log), closed(cluster):
-        until(lambda: _answers(cluster), 30, what="a log-in as admin")
+    booted = lab.boot_master(lab.machine(master), lab.script(master), "/dev/sdz")
+    with running(booted, lab.log), closed(cluster):
+        until(lambda: answers(cluster), 30, what="a log-in as admin")
         assert cluster.get("/info")["cluster_name"] == "lab"
         experiment = cluster.submit(CONFIG, {"train.py": MODEL})
         [first] = until(lambda: lab.instances().keys() - {master}, what="a machine for the trial")
@@ -326,7 +207,7 @@ def test_an_account_gets_a_cluster_that_trains_over_a_lost_machine_and_leaves_no
 
 
 def _train_until_taken_back(
-    lab: Lab, cluster: ClusterApi, experiment: int, master: str, first: str
+    lab: AwsLab, cluster: ClusterApi, experiment: int, master: str, first: str
 ) -> str:
     """Boot a machine, let AWS take it back while it trains; the machine that replaces it."""
     with metadata_service() as metadata:
@@ -347,9 +228,3 @@ def _has_begun(cluster: ClusterApi, experiment: int) -> bool:
     [trial] = cluster.trials(experiment)
     assert "ERROR" not in trial["state"], cluster.text(trial["id"])
     return bool(trial["totalBatchesProcessed"])
-
-
-def _answers(cluster: ClusterApi) -> Any:
-    with contextlib.suppress(Exception):
-        return cluster.session()
-    return None

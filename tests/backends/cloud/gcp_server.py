@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
-from tests.backends.cloud.discovery import answer_faults, method_of, request_faults
+from tests.backends.cloud.discovery import COMPUTE
 from tests.backends.cloud.http_servers import Quiet, serving
 
 PAGE = 2
@@ -91,6 +91,12 @@ class GcpServer:
             def do_DELETE(self) -> None:
                 self._answer()
 
+            def do_PUT(self) -> None:
+                self._answer()
+
+            def do_PATCH(self) -> None:
+                self._answer()
+
             def _answer(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 try:
@@ -98,7 +104,9 @@ class GcpServer:
                         raise Fault(401, "Request had invalid authentication credentials.")
                     with server._lock:
                         found = server._act(self.command, self.path, body)
-                    self.reply(200, json.dumps(found).encode())
+                    self.reply(
+                        200, found if isinstance(found, bytes) else json.dumps(found).encode()
+                    )
                 except Fault as fault:
                     errors = [{"message": str(fault), "reason": fault.reason}]
                     error = {"code": fault.status, "message": str(fault), "errors": errors}
@@ -106,23 +114,21 @@ class GcpServer:
 
         self.url = self._stop.enter_context(serving(Handler))
 
-    def _act(self, method: str, target: str, body: bytes) -> dict[str, Any]:
+    def _act(self, method: str, target: str, body: bytes) -> Any:
         parts = urlsplit(target)
         query = {name: values[0] for name, values in parse_qs(parts.query).items()}
         self.calls.append((method, parts.path, json.loads(body) if body else query))
-        name = method_of(method, parts.path)
+        name = COMPUTE.method_of(method, parts.path)
         if not name:
             self.differences.append(f"no method of the API: {method} {parts.path}")
             raise Fault(404, f"{parts.path} was not found")
         sent = json.loads(body) if body else None
-        self.differences += request_faults(name, parts.path, query, sent)
+        self.differences += COMPUTE.request_faults(name, parts.path, query, sent)
         answer = self._answer_to(method, parts.path, query, sent)
-        self.differences += answer_faults(name, answer)
+        self.differences += COMPUTE.answer_faults(name, answer)
         return answer
 
-    def _answer_to(
-        self, method: str, path: str, query: dict[str, str], body: Any
-    ) -> dict[str, Any]:
+    def _answer_to(self, method: str, path: str, query: dict[str, str], body: Any) -> Any:
         if re.fullmatch(r"/projects/[^/]+/aggregated/instances", path):
             return self._list_all(query)
         at = re.fullmatch(r"/projects/([^/]+)/zones/([^/]+)/(.+)", path)
@@ -168,7 +174,7 @@ class GcpServer:
 
     def _insert(self, body: dict[str, Any], request_id: str, zone: str) -> dict[str, Any]:
         if request_id in self._by_request:
-            return _shown(self.operations[self._by_request[request_id]])
+            return shown_operation(self.operations[self._by_request[request_id]])
         if self.refusal is not None:
             raise self.refusal
         properties, names = body["instanceProperties"], list(body["perInstanceProperties"])
@@ -231,7 +237,7 @@ class GcpServer:
             "polls": self.polls_until_done,
             "problems": problems,
         }
-        return _shown(self.operations[name])
+        return shown_operation(self.operations[name])
 
     def _poll(self, name: str) -> dict[str, Any]:
         operation = self.operations.get(name)
@@ -244,7 +250,7 @@ class GcpServer:
                 operation["error"] = {"errors": operation["problems"]}
             if self.warnings:
                 operation["warnings"] = self.warnings
-        return _shown(operation)
+        return shown_operation(operation)
 
 
 def _last(url: str) -> str:
@@ -255,7 +261,7 @@ def _nothing_here() -> dict[str, str]:
     return {"code": "NO_RESULTS_ON_PAGE", "message": "There are no results for this scope"}
 
 
-def _shown(operation: dict[str, Any]) -> dict[str, Any]:
+def shown_operation(operation: dict[str, Any]) -> dict[str, Any]:
     """An operation without what the emulator notes for itself."""
     return {key: value for key, value in operation.items() if key not in ("polls", "problems")}
 

@@ -7,7 +7,7 @@ import urllib.request
 from typing import Any
 
 import pytest
-from tests.backends.cloud.discovery import answer_faults, faults, method_of, request_faults
+from tests.backends.cloud.discovery import COMPUTE
 from tests.backends.cloud.gcp_server import GcpServer
 
 ZONE = "/projects/lab/zones/us-west1-b"
@@ -27,7 +27,7 @@ REGION = "/projects/lab/regions/us-west1"
     ],
 )  # fmt: skip
 def test_calls_have_the_names_of_methods(verb: str, path: str, name: str) -> None:
-    assert method_of(verb, path) == name
+    assert COMPUTE.method_of(verb, path) == name
 
 
 @pytest.mark.parametrize(
@@ -52,19 +52,21 @@ def test_calls_have_the_names_of_methods(verb: str, path: str, name: str) -> Non
 )
 def test_a_request_that_differs_is_reported(query: dict[str, str], body: Any, fault: str) -> None:
     path = f"{ZONE}/instances/bulkInsert"
-    assert list(request_faults("instances.bulkInsert", path, query, body)) == [
+    assert list(COMPUTE.request_faults("instances.bulkInsert", path, query, body)) == [
         f"instances.bulkInsert: {fault}"
     ]
 
 
 def test_an_answer_that_differs_is_reported() -> None:
     wrong = {"items": [{"name": "a", "status": "ASLEEP"}]}
-    [fault] = answer_faults("instances.list", wrong)
+    [fault] = COMPUTE.answer_faults("instances.list", wrong)
     assert fault.startswith("instances.list: answer.items[0].status: 'ASLEEP' is none of ")
 
 
 def test_numbers_are_no_truth_values() -> None:
-    assert list(faults("x", {"type": "integer"}, True)) == ["x: True is not of type integer"]
+    assert list(COMPUTE.faults("x", {"type": "integer"}, True)) == [
+        "x: True is not of type integer"
+    ]
 
 
 def test_the_emulator_notes_a_call_that_is_not_documented(gcp_server: GcpServer) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from determined.cli.arguments import YES
 from determined.cli.declare import Command, OneOf, arg, flag
 from determined.cli.deploy.aws.declared import COMMAND as _AWS
+from determined.cli.deploy.gcp.declared import COMMAND as _GCP
+from determined.cli.deploy.gke import COMMAND as _GKE
 
 _HERE = "determined.cli.deploy"
 _CLUSTER = arg("--cluster-name", default="determined", help="name for the cluster resources")
@@ -178,5 +180,5 @@ NOUN = Command(
         flag("--no-preflight-checks", help="accepted for older scripts"),
         flag("--no-wait-for-master", help="accepted for older scripts"),
     ),
-    commands=(_AWS, _KUBERNETES, _LOCAL),
+    commands=(_AWS, _GCP, _GKE, _KUBERNETES, _LOCAL),
 )

@@ -1,0 +1,1 @@
+"""`det deploy gcp`: a cluster in a project of GCP, by the REST APIs of Google."""

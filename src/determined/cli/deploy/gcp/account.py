@@ -1,0 +1,128 @@
+"""The credentials of `det deploy gcp`: those that Google's own clients would find."""
+
+from __future__ import annotations
+
+import argparse
+import urllib.error
+import urllib.request
+from typing import Any, Dict, Mapping, NamedTuple, Optional, Tuple
+
+from determined.cli import errors
+
+SCOPE = "https://www.googleapis.com/auth/cloud-platform"
+TIMEOUT_S = 60.0
+_REMEDY = (
+    "run gcloud auth application-default login, or give --keypath with the key file of a service "
+    "account"
+)
+
+
+class GcpAccount:
+    """Credentials with a token that is renewed when it expires."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        """
+        Args:
+            args: `keypath` and `project_id` are used.
+
+        Raises:
+            CliError: google-auth is not installed, or there are no credentials.
+        """
+        try:
+            import google.auth
+            from google.auth import exceptions
+        except ImportError:
+            raise errors.CliError(
+                "google-auth is not installed: pip install 'determined[gcp]'"
+            ) from None
+        keypath = getattr(args, "keypath", None)
+        try:
+            found = _of_file(keypath) if keypath else google.auth.default([SCOPE], request=send)
+        except exceptions.DefaultCredentialsError as error:
+            what = f"--keypath {keypath}" if keypath else "there are no credentials of GCP"
+            raise errors.CliError(f"{what}: {_first_line(error)}; {_REMEDY}") from None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            text = errors.in_words(error)
+            raise errors.CliError(f"--keypath {keypath}: {text}; {_REMEDY}") from None
+        self._credentials = found[0]
+        self._is_person = type(found[0]).__module__ == "google.oauth2.credentials"
+        self.project: str = args.project_id or found[1] or ""
+        if not self.project:
+            raise errors.CliError(
+                "no project is known: give --project-id; gcloud projects list shows yours"
+            )
+
+    def headers(self) -> Dict[str, str]:
+        """Headers of each call. Calls of persons name the project that pays for them.
+
+        Raises:
+            CliError: as `token`.
+        """
+        found = {"Authorization": f"Bearer {self.token()}"}
+        if self._is_person:
+            found["X-Goog-User-Project"] = self._credentials.quota_project_id or self.project
+        return found
+
+    def token(self) -> str:
+        """A token that is valid at present.
+
+        Raises:
+            CliError: Google refuses the credentials, or does not answer.
+        """
+        from google.auth import exceptions
+
+        if not self._credentials.valid:
+            try:
+                self._credentials.refresh(send)
+            except exceptions.GoogleAuthError as error:
+                raise errors.CliError(
+                    f"GCP gives no token for these credentials: {_first_line(error)}; {_REMEDY}"
+                ) from None
+        return str(self._credentials.token)
+
+
+class Answer(NamedTuple):
+    """An answer as google-auth takes it."""
+
+    status: int
+    headers: Mapping[str, str]
+    data: bytes
+
+
+def send(
+    url: str,
+    method: str = "GET",
+    body: Optional[bytes] = None,
+    headers: Optional[Mapping[str, str]] = None,
+    timeout: Optional[float] = None,
+    **_: Any,
+) -> Answer:
+    """Send a request by urllib, which follows the proxies of the environment.
+
+    Raises:
+        TransportError: there is no answer.
+    """
+    from google.auth.exceptions import TransportError
+
+    asked: Dict[str, str] = dict(headers or {})
+    request = urllib.request.Request(url, body, asked, method=method)
+    try:
+        with urllib.request.urlopen(request, timeout=timeout or TIMEOUT_S) as answer:
+            return Answer(answer.status, dict(answer.headers), answer.read())
+    except urllib.error.HTTPError as error:
+        with error:
+            return Answer(error.code, dict(error.headers), error.read(1 << 20))
+    except (OSError, ValueError) as error:
+        raise TransportError(f"{url}: {error}") from None
+
+
+def _of_file(path: str) -> Tuple[Any, str]:
+    """The credentials in a service account's key file, and their project."""
+    from google.oauth2 import service_account
+
+    found = service_account.Credentials.from_service_account_file(path, scopes=[SCOPE])
+    return found, str(found.project_id or "")
+
+
+def _first_line(error: Exception) -> str:
+    return str(error.args[0] if error.args else error).strip().splitlines()[0].rstrip(".")

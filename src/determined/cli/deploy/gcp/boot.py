@@ -1,0 +1,84 @@
+"""The start script of the master's machine on GCP."""
+
+from __future__ import annotations
+
+from determined.cli import errors
+from determined.cli.deploy.cloud.boot import CloudParts, script
+from determined.cli.deploy.cloud.master_config import filled
+from determined.cli.deploy.gcp import master_config, names
+from determined.cli.deploy.gcp.options import GcpOptions
+
+MAX_BYTES = 256_000
+"""Of one value of metadata, as GCP bounds it (256 KB)."""
+DISK = "database"
+"""The name of the database's disk inside of the machine."""
+_DISK = f"""\
+disk=
+for pause in $(seq 120); do
+  if [ -e "$root/dev/disk/by-id/google-{DISK}" ]; then
+    disk="$root/dev/disk/by-id/google-{DISK}"
+    break
+  fi
+  sleep 5
+done"""
+_FETCH = """\
+import base64, json, os, pathlib, sys, urllib.error, urllib.parse, urllib.request
+project, bucket, wheel, secret, place = sys.argv[1:]
+place = pathlib.Path(place)
+direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+host = os.environ.get("GCE_METADATA_HOST") or "metadata.google.internal"
+item = f"http://{host}/computeMetadata/v1/instance/service-accounts/default/token"
+asked = urllib.request.Request(item, headers={"Metadata-Flavor": "Google"})
+with direct.open(asked, timeout=30) as answer:
+    token = json.load(answer)["access_token"]
+def read(service, path):
+    given = os.environ.get("CLOUDSDK_API_ENDPOINT_OVERRIDES_" + service.upper())
+    version = "storage/v1" if service == "storage" else "v1"
+    base = (given or f"https://{service}.googleapis.com/{version}").rstrip("/")
+    asked = urllib.request.Request(base + path, headers={"Authorization": "Bearer " + token})
+    try:
+        with urllib.request.urlopen(asked, timeout=300) as answer:
+            return answer.read()
+    except urllib.error.HTTPError as error:
+        sys.exit(f"determined: GCP refused {path}: {error} {error.read(500).decode()}")
+known = place / "installed"
+if not (known.exists() and known.read_text().strip() == wheel):
+    name = urllib.parse.quote("deploy/" + wheel, safe="")
+    content = read("storage", f"/b/{bucket}/o/{name}?alt=media")
+    (place / wheel.rpartition("/")[2]).write_bytes(content)
+found = read("secretmanager", f"/projects/{project}/secrets/{secret}/versions/latest:access")
+values = json.loads(base64.b64decode(json.loads(found)["payload"]["data"]))"""
+
+
+def start_script(options: GcpOptions, project: str, subnetwork: str, wheel: str) -> str:
+    """The script, which GCP runs at each start of the machine.
+
+    Args:
+        options: the cluster.
+        project: its id.
+        subnetwork: the path of the subnetwork of all machines.
+        wheel: where the wheel lies in the bucket, below `deploy/`.
+
+    Raises:
+        CliError: the configuration is too long.
+    """
+    values = {
+        **master_config.values(options, project, subnetwork),
+        "wheel": wheel,
+        "secret": names.of_cluster(options.cluster_id),
+    }
+    parts = CloudParts(
+        disk=_DISK,
+        prepare="",
+        fetch=_FETCH,
+        arguments="'${project}' '${bucket}' '${wheel}' '${secret}'",
+        secrets=["initial_user"],
+        extras="master,gcp,storage",
+    )
+    text = filled(script(options, parts, master_config.template_of(options)), values)
+    if len(text.encode()) > MAX_BYTES:
+        raise errors.CliError(
+            f"--master-config-template-path: the start script of the master has "
+            f"{len(text.encode())} bytes with it, and GCP takes {MAX_BYTES}: shorten the template"
+        )
+    return text

@@ -1,0 +1,68 @@
+"""`det deploy gcp list`: the clusters of a project, by the labels of their resources."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, Dict, List
+
+from determined.cli.deploy.gcp import names
+from determined.cli.deploy.gcp.account import GcpAccount
+from determined.cli.deploy.gcp.calls import Calls
+from determined.cli.output import show
+
+INCOMPLETE = "INCOMPLETE"
+"""The status of a cluster without a master: an `up` or a `down` of it did not end."""
+
+
+def list_clusters(args: argparse.Namespace) -> None:
+    """Print the clusters of a project."""
+    if args.tf_state_gcs_bucket_name:
+        print("--tf-state-gcs-bucket-name has no effect in this version.")
+    found = clusters(Calls(GcpAccount(args)))
+    if args.json:
+        show.as_json(found)
+    elif args.yaml:
+        show.as_yaml(found)
+    else:
+        heads = {
+            "Cluster ID": "clusterId",
+            "Zone": "zone",
+            "Status": "status",
+            "Master": "master",
+            "Created": "created",
+        }
+        rows = [[one[key] for key in heads.values()] for one in found]
+        show.table(list(heads), rows)
+
+
+def clusters(calls: Calls) -> List[Dict[str, str]]:
+    """All clusters, by name. Raises CliError."""
+    found: Dict[str, Dict[str, str]] = {}
+    for disk in calls.aggregated("disks", f"labels.{names.LABEL}:*"):
+        cluster = str(disk["labels"][names.LABEL])
+        if disk["name"] == names.of_cluster(cluster, "database"):
+            found[cluster] = _row(cluster, disk, INCOMPLETE, "")
+    for machine in calls.aggregated("instances", f"labels.{names.LABEL}:*"):
+        cluster = str(machine["labels"][names.LABEL])
+        if machine["name"] == names.of_cluster(cluster, "master"):
+            found[cluster] = _row(cluster, machine, str(machine["status"]), address_of(machine))
+    return [found[cluster] for cluster in sorted(found)]
+
+
+def address_of(machine: Dict[str, Any]) -> str:
+    """The URL of a master by its machine; empty if the machine has no address."""
+    items = {one["key"]: one["value"] for one in machine.get("metadata", {}).get("items", ())}
+    scheme, _, port = items.get("determined-master-origin", "http://:8080").partition("://:")
+    ways = machine["networkInterfaces"][0].get("accessConfigs") or [{}]
+    address = str(ways[0].get("natIP", ""))
+    return f"{scheme}://{address}:{port}" if address else ""
+
+
+def _row(cluster: str, resource: Dict[str, Any], status: str, master: str) -> Dict[str, str]:
+    return {
+        "clusterId": cluster,
+        "zone": names.last(str(resource.get("zone", ""))),
+        "status": status,
+        "master": master,
+        "created": str(resource.get("creationTimestamp", ""))[:19],
+    }

@@ -1,0 +1,149 @@
+"""Options of `det deploy gcp up`, checked before anything is called."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import re
+from typing import Dict
+
+from determined.cli import errors
+from determined.cli.deploy.cloud.options import ClusterOptions, common
+from determined.cli.deploy.gcp.names import LABEL, of_cluster
+
+PLATFORM_AGENT, PLATFORM_MASTER = "Intel Broadwell", "Intel Skylake"
+MAX_ID = 30
+_CLUSTER_ID = re.compile(rf"[a-z](?:[-a-z0-9]{{0,{MAX_ID - 2}}}[a-z0-9])?")
+_NAME = re.compile(r"[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?")
+_LABEL_KEY = re.compile(r"[a-z][a-z0-9_-]{0,62}")
+_LABEL_VALUE = re.compile(r"[a-z0-9_-]{0,63}")
+_FILES = re.compile(r"[A-Za-z0-9.-]+:/[A-Za-z0-9._/-]+")
+_IMAGE = re.compile(r"(?:projects/[a-z0-9.:-]+/global/images/(?:family/)?)?[a-z0-9-]+")
+UBUNTU = "projects/ubuntu-os-cloud/global/images/family/ubuntu-2404-lts-amd64"
+WITH_DRIVERS = (
+    "projects/deeplearning-platform-release/global/images/family/"
+    "common-cu129-ubuntu-2404-nvidia-580"
+)
+"""Google's image of Ubuntu with NVIDIA's driver, Docker and its toolkit."""
+_WITH_GPUS = ("a2-", "a3-", "a4-", "g2-", "g4-")
+
+
+@dataclasses.dataclass(frozen=True)
+class GcpOptions(ClusterOptions):
+    """A cluster; sizes in GB, periods as the master's settings take them."""
+
+    region: str
+    zone: str
+    network: str
+    filestore: str
+    agent_disk_size: int
+    agent_disk_type: str
+    environment_image: str
+    preemptible: bool
+    operation_timeout: str
+    gpu_type: str
+    gpu_num: int
+    master_platform: str
+
+    @property
+    def labels(self) -> Dict[str, str]:
+        """The labels of all resources that have some."""
+        return {**self.tags, LABEL: self.cluster_id}
+
+    @property
+    def has_gpus(self) -> bool:
+        """Whether agents with slots have GPUs; else all their processors are one slot."""
+        return self.gpu_num > 0
+
+    @property
+    def attaches_gpus(self) -> bool:
+        """Whether GPUs are attached; some machine types come with theirs."""
+        return self.has_gpus and not self.compute_instance_type.startswith(_WITH_GPUS)
+
+    @property
+    def compute_image(self) -> str:
+        """The machine image of agents with slots."""
+        return self.environment_image or (WITH_DRIVERS if self.has_gpus else UBUNTU)
+
+    @property
+    def aux_image(self) -> str:
+        """The machine image of agents without slots, and of the master."""
+        return UBUNTU
+
+
+def read(args: argparse.Namespace) -> GcpOptions:
+    """The options of a command line.
+
+    Raises:
+        CliError: a value cannot be used; the text names it and the remedy.
+    """
+    _check(args)
+    found = GcpOptions(
+        **common(args, args.port, "--add-label"),
+        region=args.region,
+        zone=args.zone or f"{args.region}-b",
+        network=args.network or of_cluster(args.cluster_id),
+        filestore="" if args.no_filestore else args.filestore_address,
+        agent_disk_size=args.disk_size,
+        agent_disk_type=args.disk_type,
+        environment_image=args.environment_image or "",
+        preemptible=args.preemptible == "true",
+        operation_timeout=args.operation_timeout_period,
+        gpu_type=args.gpu_type if args.gpu_num else "",
+        gpu_num=args.gpu_num if args.gpu_type else 0,
+        master_platform=_master_platform(args),
+    )
+    for key, value in found.tags.items():
+        if key == LABEL or not _LABEL_KEY.fullmatch(key) or not _LABEL_VALUE.fullmatch(value):
+            raise errors.CliError(
+                f"--add-label {key}={value}: keys and values have at most 63 lower-case letters, "
+                f"digits, dashes and underscores, a key begins with a letter and is not {LABEL}"
+            )
+    return found
+
+
+def check_id(cluster_id: str) -> None:
+    """Check the name of a cluster. Raises CliError."""
+    if not _CLUSTER_ID.fullmatch(cluster_id):
+        raise errors.CliError(
+            f"--cluster-id {cluster_id!r} must have at most {MAX_ID} lower-case letters, digits "
+            "and hyphens, start with a letter and not end with a hyphen"
+        )
+
+
+def _check(args: argparse.Namespace) -> None:
+    check_id(args.cluster_id)
+    for option, value in (("--region", args.region), ("--zone", args.zone)):
+        if value and not _NAME.fullmatch(value):
+            raise errors.CliError(f"{option} {value!r} is not the name of a {option[2:]} of GCP")
+    if args.zone and args.zone.rpartition("-")[0] != args.region:
+        raise errors.CliError(
+            f"--zone {args.zone} is not in --region {args.region}: give --region "
+            f"{args.zone.rpartition('-')[0] or 'of that zone'}, or another zone"
+        )
+    if args.network and not _NAME.fullmatch(args.network):
+        raise errors.CliError(
+            f"--network {args.network!r} is not a name of a network: give the name alone, of at "
+            "most 63 lower-case letters, digits and hyphens"
+        )
+    if args.no_filestore and args.filestore_address:
+        raise errors.CliError("--filestore-address and --no-filestore exclude each other")
+    if args.filestore_address and not _FILES.fullmatch(args.filestore_address):
+        raise errors.CliError(
+            f"--filestore-address {args.filestore_address!r} is not ADDRESS:/SHARE, such as "
+            "10.0.0.2:/share"
+        )
+    if args.environment_image and not _IMAGE.fullmatch(args.environment_image):
+        raise errors.CliError(
+            f"--environment-image {args.environment_image!r} is not an image: give "
+            "projects/PROJECT/global/images/NAME, or the name of an image of --project-id"
+        )
+    if args.port is not None and not 0 < args.port < 65536:
+        raise errors.CliError(f"--port {args.port} is not between 1 and 65535")
+
+
+def _master_platform(args: argparse.Namespace) -> str:
+    """The oldest processors of the master; by default only where GCP takes one."""
+    if args.min_cpu_platform_master:
+        return str(args.min_cpu_platform_master)
+    return PLATFORM_MASTER if args.master_instance_type.startswith("n1-") else ""

@@ -1,0 +1,211 @@
+"""Checks of a project, before anything is paid for. Each only reads."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, List, NamedTuple, Optional
+
+from determined.cli import errors
+from determined.cli.deploy.gcp import master_config, names, permissions, plan, quotas
+from determined.cli.deploy.gcp.bucket import Bucket
+from determined.cli.deploy.gcp.calls import Calls, Refused
+from determined.cli.deploy.gcp.options import GcpOptions
+from determined.cli.deploy.gcp.secret import GcpSecret
+
+
+class Found(NamedTuple):
+    """Resources that are there already: the machine and the disk of the master; the subnetwork."""
+
+    machine: Optional[Dict[str, Any]]
+    disk: Optional[Dict[str, Any]]
+    subnetwork: str
+
+    @property
+    def is_new(self) -> bool:
+        return self.machine is None and self.disk is None
+
+
+class GcpPreflight:
+    """Checks of one project. `problems` has what stands in the way, each with its remedy."""
+
+    def __init__(self, options: GcpOptions, calls: Calls) -> None:
+        self._options = options
+        self._calls = calls
+        self._vcpus = 0
+        self.problems: List[str] = []
+
+    def run(self) -> Optional[Found]:
+        """Check everything; what is there, unless something stands in the way."""
+        if self._check(lambda: permissions.check(self._calls)) is None:
+            return None  # each further check would fail for the same reason
+        self._check(self._zone)
+        self._check(self._machine_types)
+        self._check(self._gpus)
+        for image in dict.fromkeys((self._options.aux_image, self._options.compute_image)):
+            self._check(lambda image=image: self._image(image))  # type: ignore[misc]
+        self._check(self._snapshot)
+        self._check(lambda: GcpSecret(self._calls, self._options.cluster_id).exists())
+        self._check(lambda: Bucket(self._calls, self._options.cluster_id).exists())
+        self._check(self._names)
+        found = self._check(self._found)
+        if found is not None:
+            self._check(lambda: self._quotas(found))
+        return None if self.problems else found
+
+    def _check(self, check: Callable[[], Any]) -> Any:
+        try:
+            return check()
+        except errors.CliError as error:
+            if str(error) not in self.problems:
+                self.problems.append(str(error))
+            return None
+
+    def _zone(self) -> None:
+        region, zone = self._options.region, self._options.zone
+        if self._calls.find_compute(f"zones/{zone}") is None:
+            found = self._calls.find_compute(f"regions/{region}")
+            zones = [names.last(url) for url in (found or {}).get("zones", ())]
+            remedy = (
+                f"zones of {region} are {', '.join(sorted(zones))}"
+                if zones
+                else (f"there is no region {region} either: gcloud compute regions list")
+            )
+            raise errors.CliError(f"--zone {zone}: GCP has no such zone; {remedy}")
+
+    def _machine_types(self) -> None:
+        options = self._options
+        wanted = {
+            "--master-instance-type": options.master_instance_type,
+            "--aux-agent-instance-type": options.aux_instance_type,
+            "--compute-agent-instance-type": options.compute_instance_type,
+        }
+        for option, name in wanted.items():
+            found = self._calls.find_compute(f"zones/{options.zone}/machineTypes/{name}")
+            if found is None:
+                self.problems.append(
+                    f"{option} {name}: {options.zone} has no such machine type; choose another "
+                    f"type or --zone: gcloud compute machine-types list --zones {options.zone}"
+                )
+            elif option == "--master-instance-type":
+                self._vcpus = int(found.get("guestCpus", 0))
+
+    def _gpus(self) -> None:
+        options = self._options
+        path = f"zones/{options.zone}/acceleratorTypes/{options.gpu_type}"
+        if options.attaches_gpus and self._calls.find_compute(path) is None:
+            raise errors.CliError(
+                f"--gpu-type {options.gpu_type}: {options.zone} has no such GPU; choose another "
+                "type or --zone: gcloud compute accelerator-types list; or give --gpu-num 0"
+            )
+
+    def _image(self, image: str) -> None:
+        path = master_config.image_path(image, self._calls.project)
+        option = "--environment-image " if image == self._options.environment_image else ""
+        try:
+            found = self._calls.find("compute", path)
+        except Refused as error:
+            raise errors.CliError(f"{option}{path}: {error}") from None
+        if found is None:
+            raise errors.CliError(
+                f"{option}{path}: there is no such machine image: gcloud compute images list; "
+                "--environment-image chooses that of agents with slots"
+            )
+
+    def _snapshot(self) -> None:
+        name = self._options.database_snapshot
+        if not name:
+            return
+        found = self._calls.find("compute", plan.snapshot_path(name, self._calls.project))
+        if found is None:
+            raise errors.CliError(
+                f"--db-snapshot {name}: there is no such snapshot; gcloud compute snapshots list"
+            )
+        if int(found.get("diskSizeGb", 0)) > self._options.database_size:
+            raise errors.CliError(
+                f"--db-snapshot {name} needs {found['diskSizeGb']} GB: give --db-size "
+                f"{found['diskSizeGb']}"
+            )
+
+    def _names(self) -> None:
+        """Resources that `up` would change must be of this cluster."""
+        options, project = self._options, self._calls.project
+        mark = names.mark(options.cluster_id)
+        for resource in [plan.address(options), *plan.firewalls(options, project)]:
+            found = self._calls.find_compute(resource.path)
+            if found is not None and found.get("description") != mark:
+                self.problems.append(
+                    f"{resource.path} exists and is not of this cluster: choose another "
+                    "--cluster-id"
+                )
+            network = names.last(str((found or {}).get("network", "")))
+            if network not in ("", options.network) and resource.collection.endswith("firewalls"):
+                self.problems.append(
+                    f"--network {options.network}: {resource.path} is in the network {network}; "
+                    f"give --network {network}, or begin with det deploy gcp down --cluster-id "
+                    f"{options.cluster_id}"
+                )
+
+    def _found(self) -> Found:
+        options, place = self._options, plan.Place(self._calls.project, "", "", "")
+        zone = f"zones/{options.zone}"
+        machine = self._calls.find_compute(
+            f"{zone}/instances/{names.of_cluster(options.cluster_id, 'master')}"
+        )
+        disk = self._calls.find_compute(plan.disk(options, place.project).path)
+        for one in (machine, disk):
+            if one and one.get("labels", {}).get(names.LABEL) != options.cluster_id:
+                raise errors.CliError(
+                    f"{zone} has a {one['name']} that is not of this cluster: choose another "
+                    "--cluster-id"
+                )
+        self._elsewhere()
+        size = int((disk or {}).get("sizeGb", 0))
+        if size > options.database_size:
+            raise errors.CliError(
+                f"--db-size {options.database_size}: the disk of the database has {size} GB, and "
+                f"disks do not shrink; give --db-size {size}"
+            )
+        subnetwork = self._subnetwork()
+        if machine is not None:
+            network = names.last(str(machine["networkInterfaces"][0].get("network", "")))
+            if network != options.network:
+                raise errors.CliError(
+                    f"--network {options.network}: the cluster {options.cluster_id} is in the "
+                    f"network {network}, and cannot be moved; give --network {network}"
+                )
+        return Found(machine, disk, subnetwork)
+
+    def _elsewhere(self) -> None:
+        """The database's disk stays in its zone, so a cluster cannot move."""
+        options = self._options
+        wanted = f'labels.{names.LABEL} = "{options.cluster_id}"'
+        for one in self._calls.aggregated("disks", wanted):
+            zone = names.last(str(one.get("zone", "")))
+            is_database = one["name"] == names.of_cluster(options.cluster_id, "database")
+            if is_database and zone != options.zone:
+                raise errors.CliError(
+                    f"--zone {options.zone}: the cluster {options.cluster_id} is in {zone}, and "
+                    f"cannot be moved; give --region {zone.rpartition('-')[0]} --zone {zone}"
+                )
+
+    def _subnetwork(self) -> str:
+        options = self._options
+        network = self._calls.find_compute(plan.network(options).path)
+        if network is None:
+            return plan.own_subnetwork(options, self._calls.project)
+        for url in network.get("subnetworks", ()):
+            if f"/regions/{options.region}/" in url:
+                return f"projects/{str(url).partition('/projects/')[2]}"
+        raise errors.CliError(
+            f"--network {options.network} has no subnetwork in {options.region}: add it, choose "
+            "another --region, or leave --network out"
+        )
+
+    def _quotas(self, found: Found) -> None:
+        options, project = self._options, self._calls.project
+        region = self._calls.find_compute(f"regions/{options.region}") or {}
+        needs = quotas.regional(options, self._vcpus, found.is_new)
+        self.problems += quotas.problems(needs, region.get("quotas"), options.region)
+        makes_network = self._calls.find_compute(plan.network(options).path) is None
+        whole = self._calls.find_compute("") or {}
+        needs = quotas.of_project(options, makes_network, found.is_new)
+        self.problems += quotas.problems(needs, whole.get("quotas"), project)

@@ -1,0 +1,205 @@
+"""Service accounts of master and agents, and their rights, as narrow as their work allows."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Sequence
+
+from determined.cli import errors
+from determined.cli.deploy.gcp import names
+from determined.cli.deploy.gcp.calls import Calls, Refused
+
+ROLES = ("master", "agent")
+STARTS_MACHINES = "roles/compute.instanceAdmin.v1"
+USES_ACCOUNT = "roles/iam.serviceAccountUser"
+USES_OBJECTS = "roles/storage.objectAdmin"
+READS_SECRET = "roles/secretmanager.secretAccessor"
+KNOWN_LIMIT_S = 120.0
+PAUSE_S = 3.0
+_CONFLICT = 409
+Policy = Dict[str, Any]
+Bindings = Mapping[str, Sequence[str]]
+"""Members by role."""
+
+
+class Grant(NamedTuple):
+    """Bindings that are added to the policy of a resource of a service."""
+
+    service: str
+    resource: str
+    bindings: Bindings
+
+
+def grants(cluster_id: str, project: str) -> List[Grant]:
+    """The rights of master and agents: the master's on agents' machines are the project's."""
+    emails = {role: names.email(cluster_id, role, project) for role in ROLES}
+    master, agent = (f"serviceAccount:{emails[role]}" for role in ROLES)
+    below = f"projects/{project}"
+    return [
+        Grant("cloudresourcemanager", below, {STARTS_MACHINES: [master]}),
+        Grant("iam", f"{below}/serviceAccounts/{emails['agent']}", {USES_ACCOUNT: [master]}),
+        Grant(
+            "storage", f"b/{names.bucket(cluster_id, project)}", {USES_OBJECTS: [master, agent]}
+        ),
+        Grant(
+            "secretmanager",
+            f"{below}/secrets/{names.of_cluster(cluster_id)}",
+            {READS_SECRET: [master]},
+        ),
+    ]
+
+
+def account_body(cluster_id: str, role: str) -> Dict[str, Any]:
+    """What makes a service account."""
+    shown = {"displayName": f"{names.mark(cluster_id)}: {role}"}
+    return {
+        "accountId": names.account_id(cluster_id, role),
+        "serviceAccount": {**shown, "description": names.mark(cluster_id)},
+    }
+
+
+class Rights:
+    """The accounts and bindings of one cluster."""
+
+    def __init__(self, calls: Calls, cluster_id: str) -> None:
+        self._calls = calls
+        self._cluster_id = cluster_id
+
+    def make_accounts(self) -> None:
+        """Make the service accounts that are missing. Raises CliError."""
+        for role in ROLES:
+            if self._calls.find("iam", self._account_path(role)) is None:
+                print(f"  service account {self._email(role)}", flush=True)
+                body = account_body(self._cluster_id, role)
+                path = self._calls.in_project("serviceAccounts")
+                self._calls.call("iam", "POST", path, body)
+
+    def grant(self) -> None:
+        """Give master and agents their rights. Raises CliError."""
+        policies = {
+            "cloudresourcemanager": self._of_project,
+            "iam": self._of_account,
+            "storage": self._of_bucket,
+            "secretmanager": self._of_secret,
+        }
+        for one in grants(self._cluster_id, self._calls.project):
+            self._bind(policies[one.service], one.bindings)
+
+    def revoke(self) -> None:
+        """Take away the rights that outlive the cluster, and delete the accounts."""
+        members = set(self._members())
+        for policy_of in (self._of_project, self._of_bucket):
+            try:
+                self._change(policy_of, lambda policy: without(policy, members))
+            except Refused as error:
+                if error.status != 404:
+                    raise
+        for role in ROLES:
+            if self._calls.find("iam", self._account_path(role)) is not None:
+                self._calls.call("iam", "DELETE", self._account_path(role))
+                print(f"  service account {self._email(role)}: deleted", flush=True)
+
+    def _bind(self, policy_of: Any, wanted: Bindings) -> None:
+        """Add bindings. A new account is not known everywhere at once, so this repeats."""
+        deadline = time.monotonic() + KNOWN_LIMIT_S
+        while True:
+            try:
+                self._change(policy_of, lambda policy: with_members(policy, wanted))
+                return
+            except Refused as error:
+                if error.status != 400 or "does not exist" not in str(error):
+                    raise
+                if time.monotonic() > deadline:
+                    raise errors.CliError(
+                        f"{error}; repeat the command: GCP does not know the account yet"
+                    ) from None
+            time.sleep(PAUSE_S)
+
+    def _change(self, policy_of: Any, change: Callable[[Policy], Policy]) -> None:
+        """Change a policy, again if somebody else changed it meanwhile."""
+        for attempt in range(5):
+            read, write = policy_of()
+            policy = read()
+            changed = change(policy)
+            if changed == policy:
+                return
+            try:
+                write(changed)
+                return
+            except Refused as error:
+                if error.status not in (_CONFLICT, 412) or attempt == 4:
+                    raise
+            time.sleep(PAUSE_S)
+
+    def _of_project(self) -> Any:
+        path = f"projects/{self._calls.project}"
+        asked = {"options": {"requestedPolicyVersion": 3}}
+        return (
+            lambda: self._calls.call(
+                "cloudresourcemanager", "POST", f"{path}:getIamPolicy", asked
+            ),
+            lambda policy: self._calls.call(
+                "cloudresourcemanager", "POST", f"{path}:setIamPolicy", {"policy": policy}
+            ),
+        )
+
+    def _of_account(self) -> Any:
+        path = self._account_path("agent")
+        query = {"options.requestedPolicyVersion": "3"}
+        return (
+            lambda: self._calls.call("iam", "POST", f"{path}:getIamPolicy", query=query),
+            lambda policy: self._calls.call(
+                "iam", "POST", f"{path}:setIamPolicy", {"policy": policy}
+            ),
+        )
+
+    def _of_bucket(self) -> Any:
+        path = f"b/{names.bucket(self._cluster_id, self._calls.project)}/iam"
+        query = {"optionsRequestedPolicyVersion": "3"}
+        return (
+            lambda: self._calls.call("storage", "GET", path, query=query),
+            lambda policy: self._calls.call("storage", "PUT", path, policy),
+        )
+
+    def _of_secret(self) -> Any:
+        path = self._calls.in_project(f"secrets/{names.of_cluster(self._cluster_id)}")
+        query = {"options.requestedPolicyVersion": "3"}
+        return (
+            lambda: self._calls.call("secretmanager", "GET", f"{path}:getIamPolicy", query=query),
+            lambda policy: self._calls.call(
+                "secretmanager", "POST", f"{path}:setIamPolicy", {"policy": policy}
+            ),
+        )
+
+    def _members(self) -> List[str]:
+        return [f"serviceAccount:{self._email(role)}" for role in ROLES]
+
+    def _email(self, role: str) -> str:
+        return names.email(self._cluster_id, role, self._calls.project)
+
+    def _account_path(self, role: str) -> str:
+        return self._calls.in_project(f"serviceAccounts/{self._email(role)}")
+
+
+def with_members(policy: Policy, wanted: Bindings) -> Policy:
+    """A policy with members added to unconditional bindings; all others stay as they are."""
+    bindings = [dict(one) for one in policy.get("bindings", ())]
+    for role, members in wanted.items():
+        for one in bindings:
+            if one["role"] == role and not one.get("condition"):
+                more = [member for member in members if member not in one.get("members", ())]
+                one["members"] = [*one.get("members", ()), *more]
+                break
+        else:
+            bindings.append({"role": role, "members": list(members)})
+    return {**policy, "bindings": bindings}
+
+
+def without(policy: Policy, members: Any) -> Policy:
+    """A policy without these members; bindings that have no member left are dropped."""
+    kept = []
+    for one in policy.get("bindings", ()):
+        left = [member for member in one.get("members", ()) if member not in members]
+        if left:
+            kept.append({**one, "members": left})
+    return {**policy, "bindings": kept} if "bindings" in policy else dict(policy)
