@@ -22,6 +22,7 @@ METHODS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "acceleratorTypes": ("get",),
         "addresses": ("aggregatedList", *_MADE),
         "disks": ("aggregatedList", "createSnapshot", "resize", *_MADE),
+        "diskTypes": ("get",),
         "firewalls": ("patch", *_MADE),
         "globalOperations": ("get",),
         "images": ("get", "getFromFamily"),

@@ -91,6 +91,7 @@ def test_a_project_gets_a_cluster_that_trains_and_leaves_nothing(lab: GcpLab) ->
     lab.objects.request("PUT", bucket)
     cluster = ClusterApi(f"http://127.0.0.1:{lab.port}")
     machine = lab.master()
+    lab.gcp.storage.refusals = 1
     booted = lab.boot_master(machine, lab.script(MASTER), str(machine.root / DISK))
     with running(booted, lab.log), closed(cluster):
         until(lambda: answers(cluster), 30, what="a log-in as admin")

@@ -20,7 +20,13 @@ REGION, ZONES = "us-west1", ("us-west1-a", "us-west1-b")
 _NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 _LABELED = re.compile(r'labels\.([a-z0-9_-]+)(?::\*| = "([^"]*)")')
 _FIELD = re.compile(r'(name|description) = "([^"]*)"')
-_TYPES = {"n1-standard-2": 2, "n1-standard-4": 4, "n1-standard-32": 32, "e2-standard-2": 2}
+_TYPES = {
+    "n1-standard-2": 2,
+    "n1-standard-4": 4,
+    "n1-standard-32": 32,
+    "e2-standard-2": 2,
+    "g2-standard-8": 8,
+}
 
 
 class GoogleProject(GcpServer):
@@ -122,7 +128,11 @@ class GoogleProject(GcpServer):
                 name = _known(region, (REGION,))
                 return {"name": name, "zones": zones, "quotas": self._quotas()}
             case ["zones", zone, "machineTypes", name]:
-                return {"name": _known(name, _TYPES), "guestCpus": _TYPES[name], "zone": zone}
+                gpus = [{"guestAcceleratorType": "nvidia-l4", "guestAcceleratorCount": 1}]
+                found = {"name": _known(name, _TYPES), "guestCpus": _TYPES[name], "zone": zone}
+                return {**found, "accelerators": gpus} if name.startswith("g2-") else found
+            case ["zones", _, "diskTypes", name]:
+                return {"name": _known(name, ("pd-standard", "pd-balanced"))}
             case ["zones", _, "acceleratorTypes", name]:
                 return {"name": _known(name, ("nvidia-tesla-t4", "nvidia-l4"))}
             case ["global", "images", *_]:

@@ -86,14 +86,20 @@ def nothing(gcp: GoogleProject) -> None:
             nothing,
             (
                 *("--master-instance-type", "m9-huge", "--compute-agent-instance-type", "n1-x-1"),
-                *("--gpu-type", "nvidia-t9", "--db-snapshot", "gone"),
+                *("--gpu-type", "nvidia-t9", "--db-snapshot", "gone", "--disk-type", "pd-new"),
             ),
             [
                 "--master-instance-type m9-huge: us-west1-b has no such machine type",
                 "--compute-agent-instance-type n1-x-1: us-west1-b has no such",
                 "--gpu-type nvidia-t9: us-west1-b has no such GPU",
+                "--disk-type pd-new: us-west1-b has no such type of disk",
                 "--db-snapshot gone: there is no such snapshot",
             ],
+        ),
+        (
+            nothing,
+            ("--compute-agent-instance-type", "g2-standard-8"),
+            ["g2-standard-8 comes with 1 x nvidia-l4: give --gpu-type nvidia-l4 --gpu-num 1"],
         ),
         (nothing, ("--zone", "us-west1-z"), ["zones of us-west1 are us-west1-a, us-west1-b"]),
         (nothing, ("--region", "moon-1"), ["there is no region moon-1 either"]),

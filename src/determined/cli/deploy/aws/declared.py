@@ -25,13 +25,13 @@ _AGENTS = (
         "--compute-agent-instance-type",
         "--gpu-agent-instance-type",
         default="g4dn.xlarge",
-        help="instance type of agents with slots (default: g4dn.xlarge)",
+        help="instance type of agents with slots",
     ),
     arg(
         "--aux-agent-instance-type",
         "--cpu-agent-instance-type",
         default="m6i.xlarge",
-        help="instance type of agents without slots (default: m6i.xlarge)",
+        help="instance type of agents without slots",
     ),
     arg("--agent-subnet-id", help="subnet of agents (default: any of the default VPC)"),
     *shared.AGENTS,
@@ -42,7 +42,7 @@ _AGENTS = (
     flag("--no-update-terminate-agents", help="accepted for older scripts"),
 )
 _MASTER = (
-    arg("--master-instance-type", default="m6i.large", help="(default: m6i.large)"),
+    arg("--master-instance-type", default="m6i.large", help="of the master"),
     *shared.MASTER,
     arg(
         "--log-group-prefix",
@@ -54,8 +54,8 @@ _MASTER = (
 _DATA = (
     arg("--db-password", help="of the database (default: random)"),
     arg("--db-snapshot", default="", help="snapshot to start the database from"),
-    arg("--db-instance-type", default="db.m7g.large", help="of RDS (default: db.m7g.large)"),
-    arg("--db-size", type=at_least(20), default=20, help="GB of the database (default: 20)"),
+    arg("--db-instance-type", default="db.m7g.large", help="of RDS"),
+    arg("--db-size", type=at_least(20), default=20, help="GB of the database"),
     arg("--efs-id", help="existing file system for type efs"),
 )
 _OLDER = (

@@ -6,9 +6,12 @@ import argparse
 import dataclasses
 import ipaddress
 import pathlib
+import re
 from typing import Any, Dict, Optional, Sequence
 
 from determined.cli import errors
+
+_PERIOD = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h))+")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,8 +78,10 @@ def common(args: argparse.Namespace, port: Optional[int], tag_option: str) -> Di
         "min_agents": args.min_dynamic_agents,
         "max_agents": args.max_dynamic_agents,
         "max_aux_containers": args.max_aux_containers_per_agent,
-        "max_idle_period": args.max_idle_agent_period,
-        "max_starting_period": args.max_agent_starting_period,
+        "max_idle_period": period("--max-idle-agent-period", args.max_idle_agent_period),
+        "max_starting_period": period(
+            "--max-agent-starting-period", args.max_agent_starting_period
+        ),
         "scheduler_type": args.scheduler_type,
         "preemption": args.preemption_enabled == "true",
         "cpu_image": args.cpu_env_image,
@@ -97,6 +102,17 @@ def common(args: argparse.Namespace, port: Optional[int], tag_option: str) -> Di
         ),
         "tags": _pairs(tag_option, args.add_tag),
     }
+
+
+def period(option: str, text: str) -> str:
+    """A period that the master's settings take, longer than nothing.
+
+    Raises:
+        CliError: it is none.
+    """
+    if not _PERIOD.fullmatch(text) or not any(digit in text for digit in "123456789"):
+        raise errors.CliError(f"{option} {text!r} is not a period such as 10m or 1h30m")
+    return text
 
 
 def warn_of_risks(wanted: ClusterOptions) -> None:

@@ -8,6 +8,7 @@ import urllib.request
 from typing import Any, Dict, Mapping, NamedTuple, Optional, Tuple
 
 from determined.cli import errors
+from determined.cli.deploy.gcp.options import check_project
 
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 TIMEOUT_S = 60.0
@@ -51,6 +52,7 @@ class GcpAccount:
             raise errors.CliError(
                 "no project is known: give --project-id; gcloud projects list shows yours"
             )
+        check_project(self.project)
 
     def headers(self) -> Dict[str, str]:
         """Headers of each call. Calls of persons name the project that pays for them.

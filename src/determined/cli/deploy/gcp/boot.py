@@ -22,7 +22,7 @@ for pause in $(seq 120); do
   sleep 5
 done"""
 _FETCH = """\
-import base64, json, os, pathlib, sys, urllib.error, urllib.parse, urllib.request
+import base64, json, os, pathlib, sys, time, urllib.error, urllib.parse, urllib.request
 project, bucket, wheel, secret, place = sys.argv[1:]
 place = pathlib.Path(place)
 direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -36,11 +36,22 @@ def read(service, path):
     version = "storage/v1" if service == "storage" else "v1"
     base = (given or f"https://{service}.googleapis.com/{version}").rstrip("/")
     asked = urllib.request.Request(base + path, headers={"Authorization": "Bearer " + token})
-    try:
-        with urllib.request.urlopen(asked, timeout=300) as answer:
-            return answer.read()
-    except urllib.error.HTTPError as error:
-        sys.exit(f"determined: GCP refused {path}: {error} {error.read(500).decode()}")
+    # A new right is not known everywhere for some minutes.
+    for attempt in range(300, -1, -1):
+        try:
+            with urllib.request.urlopen(asked, timeout=300) as answer:
+                return answer.read()
+        except urllib.error.HTTPError as error:
+            said = f"determined: GCP refused {path}: {error} {error.read(500).decode()}"
+            if not attempt or error.code not in (403, 404, 429, 500, 502, 503):
+                sys.exit(said)
+        except OSError as error:
+            said = f"determined: GCP does not answer {path}: {error}"
+            if not attempt:
+                sys.exit(said)
+        if attempt % 30 == 0:
+            print(said, flush=True)
+        time.sleep(2.0)
 known = place / "installed"
 if not (known.exists() and known.read_text().strip() == wheel):
     name = urllib.parse.quote("deploy/" + wheel, safe="")

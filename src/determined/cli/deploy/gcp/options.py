@@ -8,7 +8,7 @@ import re
 from typing import Dict
 
 from determined.cli import errors
-from determined.cli.deploy.cloud.options import ClusterOptions, common
+from determined.cli.deploy.cloud.options import ClusterOptions, common, period
 from determined.cli.deploy.gcp.names import LABEL, of_cluster
 
 PLATFORM_AGENT, PLATFORM_MASTER = "Intel Broadwell", "Intel Skylake"
@@ -19,12 +19,16 @@ _LABEL_KEY = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 _LABEL_VALUE = re.compile(r"[a-z0-9_-]{0,63}")
 _FILES = re.compile(r"[A-Za-z0-9.-]+:/[A-Za-z0-9._/-]+")
 _IMAGE = re.compile(r"(?:projects/[a-z0-9.:-]+/global/images/(?:family/)?)?[a-z0-9-]+")
+_WORD = re.compile(r"[a-z0-9-]+")
+_SNAPSHOT = re.compile(r"(?:projects/[a-z0-9.:-]+/global/snapshots/)?[a-z0-9-]+")
+_PROJECT = re.compile(r"(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{3,28}[a-z0-9]")
 UBUNTU = "projects/ubuntu-os-cloud/global/images/family/ubuntu-2404-lts-amd64"
 WITH_DRIVERS = (
     "projects/deeplearning-platform-release/global/images/family/"
     "common-cu129-ubuntu-2404-nvidia-580"
 )
 """Google's image of Ubuntu with NVIDIA's driver, Docker and its toolkit."""
+_TAKE_GPUS = ("n1-", "custom-")
 _WITH_GPUS = ("a2-", "a3-", "a4-", "g2-", "g4-")
 
 
@@ -88,7 +92,7 @@ def read(args: argparse.Namespace) -> GcpOptions:
         agent_disk_type=args.disk_type,
         environment_image=args.environment_image or "",
         preemptible=args.preemptible == "true",
-        operation_timeout=args.operation_timeout_period,
+        operation_timeout=period("--operation-timeout-period", args.operation_timeout_period),
         gpu_type=args.gpu_type if args.gpu_num else "",
         gpu_num=args.gpu_num if args.gpu_type else 0,
         master_platform=_master_platform(args),
@@ -100,6 +104,15 @@ def read(args: argparse.Namespace) -> GcpOptions:
                 f"digits, dashes and underscores, a key begins with a letter and is not {LABEL}"
             )
     return found
+
+
+def check_project(project: str) -> None:
+    """Check the id of a project. Raises CliError."""
+    if not _PROJECT.fullmatch(project):
+        raise errors.CliError(
+            f"--project-id {project!r} is not the id of a project: it has at most 30 lower-case "
+            "letters, digits and hyphens; gcloud projects list shows yours"
+        )
 
 
 def check_id(cluster_id: str) -> None:
@@ -138,8 +151,34 @@ def _check(args: argparse.Namespace) -> None:
             f"--environment-image {args.environment_image!r} is not an image: give "
             "projects/PROJECT/global/images/NAME, or the name of an image of --project-id"
         )
+    _check_words(args)
+    kind, gpus = args.compute_agent_instance_type, args.gpu_num and args.gpu_type
+    if gpus and not kind.startswith((*_WITH_GPUS, *_TAKE_GPUS)):
+        raise errors.CliError(
+            f"--compute-agent-instance-type {kind}: only machines of the family n1 take GPUs such "
+            f"as {gpus}; give --gpu-num 0, or an n1 type, or one that comes with GPUs (g2, a2)"
+        )
     if args.port is not None and not 0 < args.port < 65536:
         raise errors.CliError(f"--port {args.port} is not between 1 and 65535")
+
+
+def _check_words(args: argparse.Namespace) -> None:
+    """Names that stand in addresses and in the master's configuration."""
+    wanted = {
+        "--master-instance-type": (args.master_instance_type, _WORD),
+        "--compute-agent-instance-type": (args.compute_agent_instance_type, _WORD),
+        "--aux-agent-instance-type": (args.aux_agent_instance_type, _WORD),
+        "--gpu-type": (args.gpu_type, _WORD),
+        "--disk-type": (args.disk_type, _WORD),
+        "--db-snapshot": (args.db_snapshot, _SNAPSHOT),
+    }
+    for option, (value, pattern) in wanted.items():
+        if value and not pattern.fullmatch(value):
+            raise errors.CliError(
+                f"{option} {value!r} is not a name of GCP's: give lower-case letters, digits and "
+                "hyphens"
+            )
+    check_project(args.project_id)
 
 
 def _master_platform(args: argparse.Namespace) -> str:

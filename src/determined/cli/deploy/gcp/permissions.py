@@ -24,6 +24,7 @@ PERMISSIONS = (
     *(f"iam.serviceAccounts.{act}" for act in ("getIamPolicy", "setIamPolicy")),
     *(f"compute.{kind}.get" for kind in ("projects", "regions", "zones", "machineTypes")),
     "compute.acceleratorTypes.get",
+    "compute.diskTypes.get",
     "resourcemanager.projects.get",
     "resourcemanager.projects.getIamPolicy",
     "resourcemanager.projects.setIamPolicy",

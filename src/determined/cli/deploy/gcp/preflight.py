@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, NamedTuple, Optional
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
 from determined.cli import errors
 from determined.cli.deploy.gcp import master_config, names, permissions, plan, quotas
@@ -40,6 +40,7 @@ class GcpPreflight:
         self._check(self._zone)
         self._check(self._machine_types)
         self._check(self._gpus)
+        self._check(self._disk_type)
         for image in dict.fromkeys((self._options.aux_image, self._options.compute_image)):
             self._check(lambda image=image: self._image(image))  # type: ignore[misc]
         self._check(self._snapshot)
@@ -85,8 +86,32 @@ class GcpPreflight:
                     f"{option} {name}: {options.zone} has no such machine type; choose another "
                     f"type or --zone: gcloud compute machine-types list --zones {options.zone}"
                 )
-            elif option == "--master-instance-type":
+                continue
+            if option == "--master-instance-type":
                 self._vcpus = int(found.get("guestCpus", 0))
+            if option == "--compute-agent-instance-type":
+                self._built_in_gpus(name, found.get("accelerators") or ())
+
+    def _built_in_gpus(self, name: str, gpus: Sequence[Dict[str, Any]]) -> None:
+        """The master takes a type that comes with GPUs only with their type and number."""
+        given = self._options.gpu_type, self._options.gpu_num
+        for one in gpus:
+            kind = names.last(str(one.get("guestAcceleratorType")))
+            count = int(one.get("guestAcceleratorCount", 0))
+            if given != (kind, count):
+                raise errors.CliError(
+                    f"--compute-agent-instance-type {name} comes with {count} x {kind}: give "
+                    f"--gpu-type {kind} --gpu-num {count}"
+                )
+
+    def _disk_type(self) -> None:
+        options = self._options
+        name = names.last(options.agent_disk_type)
+        if self._calls.find_compute(f"zones/{options.zone}/diskTypes/{name}") is None:
+            raise errors.CliError(
+                f"--disk-type {name}: {options.zone} has no such type of disk: gcloud compute "
+                f"disk-types list --zones {options.zone}"
+            )
 
     def _gpus(self) -> None:
         options = self._options

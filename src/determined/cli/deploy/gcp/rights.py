@@ -107,7 +107,8 @@ class Rights:
                 self._change(policy_of, lambda policy: with_members(policy, wanted))
                 return
             except Refused as error:
-                if error.status != 400 or "does not exist" not in str(error):
+                is_unknown = error.status == 400 and "does not exist" in str(error)
+                if not is_unknown and error.status != 404:
                     raise
                 if time.monotonic() > deadline:
                     raise errors.CliError(
