@@ -45,6 +45,9 @@ class GoogleProject(GcpServer):
         self.changes_until_end: int | None = None
         """How many calls may still change something, before the caller's end."""
         self.console = ""
+        """The console of every machine."""
+        self.address = ""
+        """The address that is reserved; one of a documentation network if empty."""
         self.accounts = Accounts()
         policies = self.accounts.policies
         self.manager, self.secrets = ResourceManager(policies), Secrets(policies)
@@ -164,7 +167,7 @@ class GoogleProject(GcpServer):
                 f"https://x/compute/v1/projects/{project}/{below}"
             ]
         if "addresses" in path:
-            self.resources[path]["address"] = f"203.0.113.{len(self.resources)}"
+            self.resources[path]["address"] = self.address or f"203.0.113.{len(self.resources)}"
         return self._done("insert", path)
 
     def _of(self, method: str, path: str, body: Any) -> dict[str, Any]:
