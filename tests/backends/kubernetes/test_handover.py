@@ -6,6 +6,7 @@ neither.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -264,3 +265,68 @@ async def test_a_cluster_without_pod_groups_has_the_labels(
         await world.state(container, "TERMINATED")
         assert world.events.reports[container].exit_code == 3
     assert caplog.text.count("PodGroups are not created, and labels stand for them") == 1
+
+
+@pytest.fixture(
+    params=[
+        "in memory",
+        pytest.param(
+            "real",
+            marks=pytest.mark.skipif(
+                not test_backend.KUBECONFIG, reason="DET_TEST_KUBECONFIG names no cluster"
+            ),
+        ),
+    ]
+)
+async def without_scheduler(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> AsyncIterator[World]:
+    """A cluster on which nothing places the pods of coscheduler."""
+    async with contextlib.AsyncExitStack() as stack:
+        config, address, limit_s = test_backend.KUBECONFIG, test_backend.ADDRESS, 240.0
+        if request.param == "in memory":
+            kubelet = await stack.enter_async_context(tainted(tmp_path))
+            config = str(kubelet.server.kubeconfig(tmp_path / "kubeconfig"))
+            address, limit_s = "127.0.0.1", 60.0
+        given = test_backend.cluster_options(config, address, 1)
+        pools = (PoolPods(name="default", handover=COSCHEDULER),)
+        given = replace(given, pools=pools, default_scheduler="coscheduler")
+        made = World(given, test_backend.IMAGE, limit_s, IMAGES_THAT_ARE_NOT_THERE)
+        await made.open()
+        yield made
+        await made.close()
+
+
+@contextlib.asynccontextmanager
+async def tainted(root: Path) -> AsyncIterator[FakeKubelet]:
+    """A node on which no pod fits."""
+    server = FakeServer()
+    await server.start()
+    kubelet = FakeKubelet(server, root / "pods")
+    await kubelet.add_node("node-a", cpu=0)
+    yield kubelet
+    await kubelet.stop()
+    await server.stop()
+
+
+async def test_a_gang_that_no_scheduler_takes_waits_for_it_until_it_is_cancelled(
+    without_scheduler: World,
+) -> None:
+    world = without_scheduler
+    await world.backend.close()
+    world.backend = with_bounds(world)
+    await world.open()
+    containers = await start(world, gang(world, "true", pods=2))
+    said = "waits for Kubernetes' scheduler 'coscheduler'"
+    await world.until(lambda: world.backend.waits_for("7.x.1").startswith(said), "the reason")
+    await world.restart()
+    await world.until(lambda: world.backend.waits_for("7.x.1").startswith(said), "the reason")
+    assert {world.events.state(container) for container in containers} <= {"", "ASSIGNED"}
+    for pod in await world.list("pods"):
+        assert pod["spec"]["schedulerName"] == "coscheduler"
+        assert "nodeName" not in pod["spec"]
+    for container in containers:
+        await world.backend.signal_container(QUEUE, container, 9, "7.x.1")
+        await world.state(container, "TERMINATED")
+        await world.backend.forget_container(QUEUE, container)
+    await world.is_clean()
