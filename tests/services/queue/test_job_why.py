@@ -100,8 +100,9 @@ async def test_a_task_whose_pods_wait_in_the_cluster_has_the_reason_of_its_queue
 
     why = JobWhy(pool, world.live, lambda name: None, waits_for=waits_for)
     task = await started(world)
-    shown = (await why.why(USER, task)).text
-    assert shown.endswith(" waits in kueue's LocalQueue 'lab'")
-    assert "waits for slots" not in shown
+    shown = await why.why(USER, task)
+    assert shown.text.endswith(" waits in kueue's LocalQueue 'lab'")
+    assert "waits for slots" not in shown.text
+    assert (shown.waiting, shown.running) == (1, 0)
     [state] = world.live.values()
     assert asked == [(state.request.pool, state.id)]

@@ -102,8 +102,11 @@ class JobWhy:
         )
         request = (waiting or found)[0].request
         if not waiting:
-            text = self._in_the_cluster(found) or _placed(found)
-            return _state(request.job_id, request.pool, found, text)
+            held = self._in_the_cluster(found)
+            text = held[0] if held else _placed(found)
+            state = _state(request.job_id, request.pool, found, text)
+            running = len(found) - len(held)
+            return msgspec.structs.replace(state, waiting=len(held), running=running)
         for_admin = access.can(caller, "configure", "cluster")
         decision = self._decision(request.pool)
         if decision is None:
@@ -155,13 +158,11 @@ class JobWhy:
         reasons = status.over_budget.get(allocation_id, ""), status.sentence(for_admin=for_admin)
         return "; ".join([text, *(reason for reason in reasons if reason)])
 
-    def _in_the_cluster(self, found: Sequence[Allocation]) -> str:
-        """What holds the first task whose pods wait in the cluster's own queue; empty for none."""
-        for allocation in found:
-            text = self._waits_for(allocation.request.pool, allocation.id)
-            if text:
-                return f"{allocation.request.name} {text}"
-        return ""
+    def _in_the_cluster(self, found: Sequence[Allocation]) -> list[str]:
+        """The reason of each task whose pods wait in the cluster's own queue."""
+        assigned = (a for a in found if a.state == "ASSIGNED")
+        held = ((a, self._waits_for(a.request.pool, a.id)) for a in assigned)
+        return [f"{a.request.name} {text}" for a, text in held if text]
 
     async def _check_seen(self, caller: Caller, id: str, found: Sequence[Allocation]) -> None:
         if access.visible(caller, "task") is None:
