@@ -50,7 +50,7 @@ class AwsProvider(Provider, frozen=True, kw_only=True):
         str,
         Meta(
             description="Required. Image that machines boot: one with curl and, for "
-            "GPUs, NVIDIA's driver and container toolkit."
+            "GPUs, NVIDIA's driver, with agent_docker_image also its container toolkit."
         ),
     ] = ""
     instance_type: Annotated[str, Meta(description="Instance type.")] = DEFAULT_TYPE

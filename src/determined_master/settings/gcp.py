@@ -103,7 +103,7 @@ class GcpProvider(Provider, frozen=True, kw_only=True):
         str,
         Meta(
             description="Required. Image that machines boot: one with curl and, for "
-            "GPUs, NVIDIA's driver and container toolkit."
+            "GPUs, NVIDIA's driver, with agent_docker_image also its container toolkit."
         ),
     ] = ""
     boot_disk_type: Annotated[str, Meta(description="Only its last part matters.")] = "pd-standard"

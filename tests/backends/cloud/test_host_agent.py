@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -16,8 +18,9 @@ from tests.backends.cloud.http_servers import Quiet, serving
 from tests.backends.cloud.start_of_machine import Machine
 from tests.backends.cloud.test_start_script import TOKEN, Remembering, boot, need_curl, opened
 
-from determined_master.backends.cloud.host_agent import JournalTarget
+from determined_master.backends.cloud.host_agent import TOOLKIT_REPOSITORY, JournalTarget
 from determined_master.backends.cloud.start_script import PLACE, start_script
+from determined_master.domain.machines.starts import STEPS
 from determined_wire.wheel import AGENT, Wheel, build
 
 pytestmark = pytest.mark.slow
@@ -122,7 +125,6 @@ async def test_an_agent_of_the_image_is_used_as_it_is(machine: Machine, wheels: 
     [
         ("python3", 'case "$*" in *version_info*) exit 1 ;; *) exit 0 ;; esac', "older than 3.11"),
         ("apt-get", "echo no such host >&2; exit 100", "could not be installed: no such host"),
-        ("nvidia-smi", "exit 0", "not the NVIDIA Container Toolkit"),
     ],
 )
 def test_a_missing_part_of_a_machine_is_named(
@@ -218,3 +220,96 @@ def test_the_agent_gets_the_package_for_cloudwatch_if_its_journal_is_sent() -> N
         told = boot(image="", master_host="127.0.0.1", master_port=8080, journal=journal)
         asked.append(start_script(told).partition('"$wheel[')[2].partition("]")[0])
     assert asked == ["agent,storage", "agent,storage,aws"]
+
+
+TOOLKIT_CURL = """
+case "$*" in
+  *nvidia*/gpgkey) for word; do file=${{last:-}}; last=$word; done; {key} ;;
+  *) exec {curl} "$@" ;;
+esac
+"""
+KEY = 'echo "-----BEGIN PGP PUBLIC KEY BLOCK-----" >"$file"'
+
+
+def with_gpus(machine: Machine, *, key: str = KEY) -> None:
+    """NVIDIA's driver, and its repository with the key that a command writes."""
+    machine.stub("nvidia-smi")
+    machine.stub("curl", TOOLKIT_CURL.format(key=key, curl=shutil.which("curl")))
+    install = machine.stubs / "nvidia-container-runtime"
+    machine.stub("apt-get", f'case "$*" in *nvidia*) touch {install}; chmod 755 {install} ;; esac')
+    machine.stub("nvidia-ctk")
+    machine.stub("service")
+
+
+def until_the_wheel(port: int) -> str:
+    """A script that ends before it installs the agent, which other tests do."""
+    script = start_script(boot(image="", master_host="127.0.0.1", master_port=port))
+    assert script.count("    at wheel\n") == 1
+    return script.replace("    at wheel\n", "    exit 0\n")
+
+
+def test_a_machine_with_gpus_gets_the_container_toolkit_of_nvidia(
+    machine: Machine, wheels: int
+) -> None:
+    with_gpus(machine)
+    script = until_the_wheel(wheels)
+    done = machine.run(script)
+    assert done.returncode == 0, done.stderr
+    assert "determined: the NVIDIA Container Toolkit is installed" in done.stdout
+    apt = machine.root / "etc/apt"
+    key = apt / "keyrings/nvidia-container-toolkit.asc"
+    assert key.read_text().startswith("-----BEGIN PGP PUBLIC KEY BLOCK-----")
+    assert (apt / "sources.list.d/nvidia-container-toolkit.list").read_text() == (
+        f"deb [signed-by={key}] {TOOLKIT_REPOSITORY}/stable/deb/$(ARCH) /\n"
+    )
+    assert machine.calls("apt-get") == [
+        ["update", "-qq"],
+        ["install", "-qq", "-y", "nvidia-container-toolkit"],
+    ]
+    assert machine.calls("nvidia-ctk") == [["runtime", "configure", "--runtime=docker"]]
+    assert machine.calls("service") == [["docker", "restart"]]
+    again = machine.run(script)
+    assert again.returncode == 0, again.stderr
+    assert len(machine.calls("apt-get")) == 2, "a machine that has it is left alone"
+
+
+def test_with_systemd_docker_is_restarted_by_it(machine: Machine, wheels: int) -> None:
+    with_gpus(machine)
+    with_systemd(machine)
+    script = until_the_wheel(wheels)
+    done = machine.run(script)
+    assert done.returncode == 0, done.stderr
+    assert machine.calls("systemctl") == [["restart", "docker"]]
+
+
+@pytest.mark.parametrize(
+    ("stub", "body", "reason"),
+    [
+        ("curl", "", "the key of NVIDIA's packages cannot be fetched"),
+        ("apt-get", "echo no space left >&2; exit 100", "could not be installed: no space left"),
+        ("nvidia-ctk", "echo bad daemon.json >&2; exit 1", "restarted with the NVIDIA Container "),
+        ("service", "echo docker failed; exit 1", "Toolkit: docker failed"),
+    ],
+)
+def test_a_toolkit_that_cannot_be_installed_is_reported_with_its_step(
+    machine: Machine, stub: str, body: str, reason: str
+) -> None:
+    reports: list[dict[str, Any]] = []
+
+    class Master(Quiet):
+        def do_POST(self) -> None:
+            reports.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.reply(200, b"{}")
+
+    with_gpus(machine, key="echo no route to host >&2; exit 7" if stub == "curl" else KEY)
+    if stub != "curl":
+        machine.stub(stub, body)
+    with serving(Master) as url:
+        port = int(url.rsplit(":", 1)[1])
+        done = machine.run(start_script(boot(image="", master_host="127.0.0.1", master_port=port)))
+    assert done.returncode == 1
+    assert reason in done.stderr
+    last = reports[-1]
+    assert (last["step"], last["failed"]) == ("toolkit", True)
+    assert last["detail"]
+    assert last["step"] in STEPS

@@ -1,8 +1,8 @@
 """The part of a start script that runs the agent on the machine itself, without an image. Pure.
 
 The agent of the machine's image is used if there is one. Otherwise the master's wheel is installed
-into an environment of its own; on Debian and Ubuntu, Docker and Python's venv are installed too if
-they are missing.
+into an environment of its own; on Debian and Ubuntu, Docker, Python's venv and, beside NVIDIA's
+driver, its container toolkit are installed too if they are missing.
 """
 
 from __future__ import annotations
@@ -15,14 +15,49 @@ import msgspec
 UNIT = "determined-agent.service"
 JOURNAL_UNIT = "determined-cloudwatch.service"
 
+TOOLKIT_REPOSITORY = "https://nvidia.github.io/libnvidia-container"
+"""NVIDIA's packages for apt, with which Docker gives GPUs to containers."""
+
+_TOOLKIT = r"""
+install_toolkit() {
+    at toolkit
+    command -v apt-get >/dev/null || fail "this machine has NVIDIA GPUs and not the NVIDIA \
+Container Toolkit, and no apt-get to install it: use an image that has it"
+    local apt="${DETERMINED_ROOT:-}/etc/apt"
+    local key="$apt/keyrings/nvidia-container-toolkit.asc"
+    mkdir -p "$apt/keyrings" "$apt/sources.list.d"
+    said=$(curl --silent --show-error --fail --location --retry 5 --max-time 120 --output "$key" \
+        {repository}/gpgkey 2>&1) ||
+        fail "the key of NVIDIA's packages cannot be fetched: use an image that has the NVIDIA \
+Container Toolkit, or let machines reach its repository" "$said"
+    chmod 644 "$key"
+    # apt fills in the architecture.
+    echo "deb [signed-by=$key] {repository}/stable/deb/\$(ARCH) /" \
+        >"$apt/sources.list.d/nvidia-container-toolkit.list"
+    said=$(apt-get update -qq 2>&1 >/dev/null &&
+        apt-get install -qq -y nvidia-container-toolkit 2>&1 >/dev/null) ||
+        fail "the NVIDIA Container Toolkit could not be installed" "$said"
+    # Docker looks for the toolkit when it starts. Nothing runs in it yet.
+    said=$(nvidia-ctk runtime configure --runtime=docker 2>&1 >/dev/null && restart_docker 2>&1) ||
+        fail "Docker could not be restarted with the NVIDIA Container Toolkit" "$said"
+    echo "determined: the NVIDIA Container Toolkit is installed"
+}
+restart_docker() {
+    if [ -d "${DETERMINED_ROOT:-}/run/systemd/system" ]; then
+        systemctl restart docker
+    else
+        service docker restart
+    fi
+}
+"""
 _INSTALL = r"""
 at packages
 agent=$(command -v determined-agent || true)
 if [ -z "$agent" ]; then
+    export DEBIAN_FRONTEND=noninteractive
     if ! command -v docker >/dev/null || ! python3 -c 'import ensurepip, venv' 2>/dev/null; then
         command -v apt-get >/dev/null || fail "this machine lacks Docker or Python's venv, and \
 has no apt-get to install them: use an image that has both, or one of Debian or Ubuntu"
-        export DEBIAN_FRONTEND=noninteractive
         said=$(apt-get update -qq 2>&1 >/dev/null &&
             apt-get install -qq -y docker.io python3-venv 2>&1 >/dev/null) ||
             fail "Docker and Python's venv could not be installed" "$said"
@@ -30,8 +65,7 @@ has no apt-get to install them: use an image that has both, or one of Debian or 
     python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
         fail "this machine's python3 is older than 3.11: use an image with a newer one"
     if command -v nvidia-smi >/dev/null && ! command -v nvidia-container-runtime >/dev/null; then
-        fail "this machine has NVIDIA GPUs and not the NVIDIA Container Toolkit: use an image \
-that has it"
+        install_toolkit
     fi
 
     at wheel
@@ -131,7 +165,8 @@ class JournalTarget(msgspec.Struct, frozen=True):
 def install(*, sends_journal: bool = False) -> str:
     """Shell commands that leave the agent's command in `agent`."""
     extras = "agent,storage,aws" if sends_journal else "agent,storage"
-    return _INSTALL.replace("{extras}", extras)
+    toolkit = _TOOLKIT.replace("{repository}", TOOLKIT_REPOSITORY)
+    return toolkit + _INSTALL.replace("{extras}", extras)
 
 
 def send_journal(target: JournalTarget) -> str:

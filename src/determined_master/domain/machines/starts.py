@@ -6,13 +6,16 @@ from typing import Literal, get_args
 
 import msgspec
 
-StartStep = Literal["startup_script", "identity", "packages", "wheel", "docker", "image", "agent"]
+StartStep = Literal[
+    "startup_script", "identity", "packages", "toolkit", "wheel", "docker", "image", "agent"
+]
 MAX_DETAIL = 500
 
 _DOING: dict[StartStep, str] = {
     "startup_script": "runs the pool's startup script",
     "identity": "asks its cloud for its id",
     "packages": "installs Docker and Python's venv",
+    "toolkit": "installs the NVIDIA Container Toolkit",
     "wheel": "installs the agent",
     "docker": "waits for Docker",
     "image": "gets the agent's image",
@@ -22,6 +25,7 @@ _FAILED: dict[StartStep, str] = {
     "startup_script": "the pool's startup script failed",
     "identity": "the machine's cloud did not report its id or address",
     "packages": "Docker or Python's venv cannot be installed there",
+    "toolkit": "the NVIDIA Container Toolkit cannot be installed there",
     "wheel": "the agent cannot be installed there",
     "docker": "Docker does not answer there",
     "image": "the agent's image cannot be pulled",
