@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 SETTINGS = """
 resource_pools:
   - pool_name: default
-    provider: {type: local, max_instances: 3, max_idle_agent_period: 8s}
+    provider: {type: local, max_instances: 3, max_idle_agent_period: 8s, price_per_hour: 1}
 """
 EVERYWHERE = {"create": True, "shared": True}
 NAP = "import time\ntime.sleep(1)\n"
@@ -102,5 +102,30 @@ def test_a_machine_whose_agent_works_outlives_the_death_of_the_master(cluster: C
     assert cluster.wait(experiment) == "COMPLETED"
     [trial] = cluster.trials(experiment)
     assert trial["restarts"] == 0
+    assert cloud.launched == before + 1
+    until(lambda: not cloud.machines(), what="an empty pool")
+
+
+def test_a_workspace_gets_no_machine_above_its_budget_and_its_users_see_why(
+    cluster: Cluster,
+) -> None:
+    cloud = Cloud(cluster.root)
+    cloud.open_gate()
+    before = cloud.launched
+    path = "/api/v1/config-policies/workspaces/1/EXPERIMENT"
+    budget = {"constraints": {"resources": {"max_cost_per_hour": 0.5}}}
+    cluster.session().put(path, json={"configPolicies": json.dumps(budget)})
+    experiment = submit(cluster)
+
+    def why() -> str:
+        text = str(cluster.get(f"/api/v1/job-queues/{experiment['jobId']}/why")["text"])
+        return text if "no machine is started for it" in text else ""
+
+    said = until(why, what="the reason of the wait")
+    assert "max_cost_per_hour of workspace 'Uncategorized' allows 0.5 USD for experiments" in said
+    assert "cost 0 USD, and it needs 1 USD" in said
+    assert cloud.launched == before
+    cluster.session().delete(path)
+    assert cluster.wait(experiment["id"]) == "COMPLETED"
     assert cloud.launched == before + 1
     until(lambda: not cloud.machines(), what="an empty pool")

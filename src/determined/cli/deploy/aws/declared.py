@@ -89,10 +89,15 @@ COMMAND = Command(
         ),
         Command(
             "prices",
-            "print the prices of instance types, for prices_file of the master's settings",
+            "print the prices of instance types",
             f"{_HERE}.prices:show_prices",
             (
-                arg("instance_types", nargs="+", metavar="TYPE", help="such as g5.xlarge"),
+                arg(
+                    "instance_types",
+                    nargs="+",
+                    metavar="TYPE",
+                    help="such as g5.xlarge; the output is a prices_file of the master's settings",
+                ),
                 *_ACCOUNT,
             ),
         ),
