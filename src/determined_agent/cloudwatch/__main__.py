@@ -39,8 +39,9 @@ class Journal:
         """`cursor`: a file with the place behind the last entry that was sent."""
         self._cursor = cursor
         self._waiting: queue.Queue[Entry] = queue.Queue(MOST_WAITING)
-        known = cursor.read_text().strip() if cursor.exists() else ""
-        start = f"--after-cursor={known}" if known else "--boot"
+        self._known = cursor.read_text().strip() if cursor.exists() else ""
+        self._has_entries = False
+        start = f"--after-cursor={self._known}" if self._known else "--boot"
         command = ["journalctl", "--follow", "--no-tail", "--output=json", "--no-pager", start]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE)
         assert self._process.stdout is not None
@@ -69,6 +70,12 @@ class Journal:
         draft.write_text(entry.cursor)
         draft.replace(self._cursor)
 
+    def forget_bad_cursor(self) -> None:
+        """Begin with this start of the machine next time, if journalctl refused the cursor."""
+        if self._known and not self._has_entries and self._process.returncode:
+            log.warning("journalctl does not take the cursor %r, which is forgotten", self._known)
+            self._cursor.unlink(missing_ok=True)
+
     def close(self) -> None:
         """Read no further."""
         self._process.terminate()
@@ -78,6 +85,7 @@ class Journal:
         for line in lines:
             entry = entry_of(line)
             if entry is not None:
+                self._has_entries = True
                 self._waiting.put(entry)
 
 
@@ -103,7 +111,10 @@ def main() -> int:
         _follow(journal, cloud, ending)
     finally:
         journal.close()
-    return 0 if ending.is_set() else 1  # systemd starts it again
+    if ending.is_set():
+        return 0
+    journal.forget_bad_cursor()
+    return 1  # systemd starts it again
 
 
 def _follow(journal: Journal, cloud: CloudWatch, ending: threading.Event) -> None:

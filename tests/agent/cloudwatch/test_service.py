@@ -35,7 +35,10 @@ JOURNALCTL = """#!/bin/bash
 printf '%s\\n' "$*" >>{root}/asked
 skip=0
 for word in "$@"; do
-  case "$word" in --after-cursor=*) skip=${{word#*=}} ;; esac
+  case "$word" in
+    --after-cursor=*[!0-9]*) echo "Failed to seek to cursor: Invalid argument" >&2; exit 1 ;;
+    --after-cursor=*) skip=${{word#*=}} ;;
+  esac
 done
 exec tail -n +$((skip + 1)) -f {root}/journal
 """
@@ -177,6 +180,19 @@ def test_a_service_ends_while_cloudwatch_is_away_and_sends_it_next_time(
     with host.service():
         until(lambda: "Logs_20140328.PutLogEvents" in cloud.calls, what="a try")
     cloud.is_away = False
+    with host.service():
+        until(lambda: cloud.messages("i-1") == ["determined-agent: one"], what="the entry")
+
+
+def test_a_cursor_that_journalctl_refuses_is_forgotten(cloud: Cloud, host: Host) -> None:
+    (host.root / "state").mkdir()
+    cursor = host.root / "state" / "cursor"
+    cursor.write_text("torn")
+    host.write("one")
+    with host.service() as process:
+        assert process.wait(60) == 1
+    assert not cursor.exists()
+    assert "does not take the cursor 'torn'" in (host.root / "log").read_text()
     with host.service():
         until(lambda: cloud.messages("i-1") == ["determined-agent: one"], what="the entry")
 
