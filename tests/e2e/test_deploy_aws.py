@@ -143,6 +143,9 @@ class AwsLab(CloudLab):
             "machines": list(self.instances()),
             "groups": [g["GroupName"] for g in groups if g["GroupName"] != "default"],
             "templates": [t["LaunchTemplateName"] for t in templates],
+            "log groups": [
+                g["logGroupName"] for g in client("logs").describe_log_groups()["logGroups"]
+            ],
             "roles": [r["RoleName"] for r in client("iam").list_roles()["Roles"]],
             "secrets": [s["Name"] for s in client("secretsmanager").list_secrets()["SecretList"]],
             "stacks": [
@@ -172,7 +175,7 @@ def test_an_account_gets_a_cluster_that_trains_over_a_lost_machine_and_leaves_no
         *("up", "--cluster-id", "lab", "--keypair", "ops", "--deployment-type", "simple"),
         *("--master-config-template-path", str(settings), "--spot"),
         *("--compute-agent-instance-type", "m6i.xlarge", "--max-idle-agent-period", "3s"),
-        *("--initial-user-password", PASSWORD),
+        *("--initial-user-password", PASSWORD, "--log-group-prefix", "determined"),
     )
     assert "The master is at http://" in out
     [(master, name)] = lab.instances().items()
@@ -184,6 +187,7 @@ def test_an_account_gets_a_cluster_that_trains_over_a_lost_machine_and_leaves_no
         assert cluster.get("/info")["cluster_name"] == "lab"
         experiment = cluster.submit(CONFIG, {"train.py": MODEL})
         [first] = until(lambda: lab.instances().keys() - {master}, what="a machine for the trial")
+        assert '"$python" /determined/lab/journald "$agent_id" us-west-2' in lab.script(first)
         second = _train_until_taken_back(lab, cluster, experiment, master, first)
         with metadata_service() as metadata:
             lab.boot_agent(second, metadata)
