@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import msgspec
 
 from determined_master.domain.access.rules import Caller
+from determined_master.domain.config.sections.resources import TopologyConfig
 from determined_master.domain.machines.agent_switches import Switches
 from determined_master.domain.machines.places import OfferReport
 from determined_master.domain.machines.scaling import Machine, MachineType
@@ -106,6 +107,8 @@ class PodTerms(msgspec.Struct, frozen=True, kw_only=True):
     """Number of pods of the whole task."""
     secrets: int = 1
     """Number of Secrets of one pod."""
+    topology: TopologyConfig | None = None
+    """The domain that all pods of the task share."""
     pod_spec: Mapping[str, Any] | None = None
     """The users' pod spec, all layers merged."""
     username: str = ""

@@ -14,6 +14,7 @@ from tests.pools.test_loop import Engine
 from tests.pools.test_placement_backoff import unplaced
 
 from determined_master import clock
+from determined_master.domain.config.sections.resources import TopologyConfig
 from determined_master.domain.pods.limit_ranges import ResourceDefaults
 from determined_master.domain.pods.placement import ClusterLoads, NodeFacts, NodeLoad
 from determined_master.domain.pods.quotas import QuotaFacts
@@ -44,13 +45,16 @@ class Specs:
     def __init__(self, **by_job: dict[str, Any]) -> None:
         self.by_job = by_job
         self.namespace = ""
+        self.topology: TopologyConfig | None = None
         self.read: list[str] = []
 
     async def __call__(self, allocation: alloc.Allocation) -> PodTerms | None:
         self.read.append(allocation.id)
         spec = self.by_job.get(allocation.request.job_id)
         return PodTerms(
-            pod_spec=None if spec is None else {"spec": spec}, namespace=self.namespace
+            pod_spec=None if spec is None else {"spec": spec},
+            namespace=self.namespace,
+            topology=self.topology,
         )
 
 
@@ -107,6 +111,18 @@ async def test_a_task_starts_where_its_pod_spec_allows_it() -> None:
     pool = loop_of(live(asks("w.1")), read, lambda: loads(a={}, b=H100, c={}), engine)
     await pool.tick()
     assert placed(engine) == {"w.1": ["b"]}
+
+
+async def test_pods_of_a_task_share_the_rack_that_it_requires() -> None:
+    racks = {"a": "1", "b": "2", "c": "2"}
+    engine, read = Engine(), Specs()
+    read.topology = TopologyConfig(domain="rack", is_required=True)
+    given = loads(**{name: {"rack": rack} for name, rack in racks.items()})
+    given = replace(given, domain_labels={"rack": "rack"})
+    gang = replace(waiting(slots=8, requested_at=clock.now()), id="w.1")
+    pool = loop_of(live(gang), read, lambda: given, engine)
+    await pool.tick()
+    assert {node for node in placed(engine)["w.1"]} == {"b", "c"}
 
 
 async def test_nodes_are_asked_for_while_a_task_waits_for_them() -> None:

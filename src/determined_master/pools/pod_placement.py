@@ -121,6 +121,7 @@ class PodPlacement:
             needs=needs,
             avoided=avoided,
             namespace=spec.namespace,
+            topology=spec.topology,
             uses=uses_of(needs, allocation.request.slots, most, loads, spec.secrets)
             if spec.namespace in loads.quotas
             else {},

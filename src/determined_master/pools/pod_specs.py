@@ -10,6 +10,7 @@ import msgspec
 
 from determined_master import clock
 from determined_master.domain.pods.needs import PodNeeds, needs_of
+from determined_master.domain.schedule.placing.topology import Topology
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,6 +39,7 @@ class JobPodSpec(msgspec.Struct, frozen=True, kw_only=True):
     pod_spec: Mapping[str, Any] | None
     secrets: int = 1
     """Of one pod."""
+    topology: Topology | None = None
 
 
 class PodSpecs:
@@ -82,6 +84,7 @@ class PodSpecs:
                 namespace=namespace,
                 pod_spec=spec,
                 secrets=1 if terms is None else terms.secrets,
+                topology=_topology_of(terms),
             )
             self._known[key] = made, now_s
         used = {spec.digest for spec, _ in self._known.values()}
@@ -119,3 +122,10 @@ class PodSpecs:
 
 def _key(allocation: Allocation) -> Key:
     return allocation.request.job_id, allocation.request.task_type
+
+
+def _topology_of(terms: PodTerms | None) -> Topology | None:
+    wanted = None if terms is None else terms.topology
+    if wanted is None:
+        return None
+    return Topology(domain=wanted.domain, is_required=wanted.is_required)

@@ -176,6 +176,13 @@ class KubernetesManager(AnyResourceManager, frozen=True, kw_only=True):
     ] = "cuda"
     slot_resource_requests: SlotRequests = SlotRequests()
     autoscaling: AutoscalingSettings = AutoscalingSettings()
+    rack_label: Annotated[
+        str,
+        Meta(
+            description="Label of nodes that names their rack, for resources.topology of "
+            "experiments; empty where racks are not known."
+        ),
+    ] = ""
     reach_tasks: Annotated[
         Literal["direct", "port_forward"],
         Meta(

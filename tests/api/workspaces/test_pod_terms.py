@@ -17,6 +17,7 @@ from tests.domain.builders import requested, run
 
 from determined_master.aggregates.allocations import ALLOCATION
 from determined_master.domain.allocation import messages as alloc
+from determined_master.domain.config.sections.resources import TopologyConfig
 from determined_master.ports import PodTerms
 from determined_master.services.access.passwords import Passwords
 from determined_master.services.containers.pod_terms import PodTermsReader
@@ -104,3 +105,22 @@ async def test_checkpoints_are_deleted_in_the_pod_of_the_settings_else_of_the_ex
     assert terms.pod_spec == {"spec": {"nodeSelector": {"of": of}}}
     assert terms.experiment_id == str(number)
     assert terms.secrets == 2
+
+
+async def test_pods_of_trials_share_the_domain_of_the_configuration(
+    one: Clusters, pool: Database
+) -> None:
+    config = (
+        f"{scene.CONFIG}resources: {{resource_pool: {POOL}, "
+        "topology: {domain: zone, required: true}}\n"
+    )
+    body = {"config": config, "modelDefinition": [scene.FILE], "activate": False}
+    answer = await one.admin("POST", "/api/v1/experiments", body)
+    assert answer.status == 200, answer.body
+    number = int(answer.json()["experiment"]["id"])
+    state, _ = run(requested(pool=POOL, experiment_id=number, trial_id=1))
+    terms = await terms_of(ONE, pool, state)
+    assert terms.topology == TopologyConfig(domain="zone", is_required=True)
+    state, _ = run(requested(task_type="CHECKPOINT_GC", pool=POOL, experiment_id=number))
+    gc = await terms_of(ONE, pool, replace(state, request=replace(state.request, trial_id=None)))
+    assert gc.topology is None

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.backends.kubernetes.objects import cluster_options
+from tests.backends.kubernetes.objects import KUBECONFIG, cluster_options
+from tests.backends.kubernetes.test_backend import ADDRESS, IMAGE
 from tests.contracts.kubernetes_contract import World
 from tests.fake_kubernetes.kubelet import IMAGES_THAT_ARE_NOT_THERE, FakeKubelet
 from tests.fake_kubernetes.kueue import FakeKueue
@@ -273,7 +274,7 @@ async def test_a_cluster_without_pod_groups_has_the_labels(
         pytest.param(
             "real",
             marks=pytest.mark.skipif(
-                not test_backend.KUBECONFIG, reason="DET_TEST_KUBECONFIG names no cluster"
+                not KUBECONFIG, reason="DET_TEST_KUBECONFIG names no cluster"
             ),
         ),
     ]
@@ -283,15 +284,15 @@ async def without_scheduler(
 ) -> AsyncIterator[World]:
     """A cluster on which nothing places the pods of coscheduler."""
     async with contextlib.AsyncExitStack() as stack:
-        config, address, limit_s = test_backend.KUBECONFIG, test_backend.ADDRESS, 240.0
+        config, address, limit_s = KUBECONFIG, ADDRESS, 240.0
         if request.param == "in memory":
             kubelet = await stack.enter_async_context(tainted(tmp_path))
             config = str(kubelet.server.kubeconfig(tmp_path / "kubeconfig"))
             address, limit_s = "127.0.0.1", 60.0
-        given = test_backend.cluster_options(config, address, 1)
+        given = cluster_options(config, address, 1)
         pools = (PoolPods(name="default", handover=COSCHEDULER),)
         given = replace(given, pools=pools, default_scheduler="coscheduler")
-        made = World(given, test_backend.IMAGE, limit_s, IMAGES_THAT_ARE_NOT_THERE)
+        made = World(given, IMAGE, limit_s, IMAGES_THAT_ARE_NOT_THERE)
         await made.open()
         yield made
         await made.close()

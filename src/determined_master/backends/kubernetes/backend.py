@@ -163,6 +163,7 @@ class KubernetesBackend(NamespaceCalls):
             self._nodes.loads(),
             quotas=self._quotas.by_namespace(),
             defaults=self._ranges.by_namespace(),
+            domain_labels=self._options.domain_labels(),
         )
 
     def request_nodes(self, pool: str, requests: tuple[NodeRequest, ...]) -> None:

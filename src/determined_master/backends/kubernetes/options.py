@@ -89,6 +89,8 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the master reaches ports of pods through the API server."""
     autoscaling: Autoscaling | None = None
     """None: the nodes are those that are there."""
+    rack_label: str = ""
+    """Of nodes; empty where racks are not known."""
     own_account: str = ""
     """NAMESPACE/NAME of the master's service account, which tasks may not use; empty outside."""
 
@@ -103,6 +105,11 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
             return None
         pool = self.queues.get(agent_id)
         return None if pool is None else pool.handover
+
+    def domain_labels(self) -> dict[str, str]:
+        """By kind of domain: the label of nodes that names it."""
+        labels = {"zone": "topology.kubernetes.io/zone", "rack": self.rack_label}
+        return {kind: label for kind, label in labels.items() if label}
 
     def paths_of(self, kind: str, group: str = "/api/v1") -> list[str]:
         """Where objects of a kind are listed: everywhere, or in the namespaces of tasks.

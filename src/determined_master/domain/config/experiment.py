@@ -95,6 +95,9 @@ def build_experiment(
         raise ConfigErrors(blamed(report.problems, layers.policies, own))
     if is_managed:
         _check_constraints(completed, layers.policies, pool, report)
+    if completed["resources"].get("topology") and not pool.places_pods:
+        text = "has no effect in a pool of agents, or in one that hands its tasks over"
+        report.warn(f"{ROOT}.resources.topology", text)
     built: dict[str, Any] = msgspec.to_builtins(completed)
     typed = ExperimentConfig(built).convert()
     return BuiltExperiment(config=built, typed=typed, warnings=report.warnings)

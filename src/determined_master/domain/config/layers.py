@@ -48,6 +48,8 @@ class PoolLayer(msgspec.Struct, frozen=True, kw_only=True):
     default_priority: int = DEFAULT_PRIORITY
     priorities: PriorityOrder = "smaller_first"
     """How its scheduler orders priorities, if it has any."""
+    places_pods: bool = False
+    """Whether its planner chooses the nodes of pods of Kubernetes."""
 
 
 class ConfigLayers(msgspec.Struct, frozen=True, kw_only=True):

@@ -53,6 +53,8 @@ class ClusterLoads(msgspec.Struct, frozen=True):
     """By namespace."""
     defaults: Mapping[str, ResourceDefaults] = {}
     """Of containers without resources, by namespace."""
+    domain_labels: Mapping[str, str] = {}
+    """By kind of domain (`rack`, `zone`): the label of nodes with the domain's name."""
 
 
 class Misfit(msgspec.Struct, frozen=True):

@@ -17,6 +17,7 @@ WaitCode = Literal[
     "resources",
     "quota",
     "handed",
+    "topology",
 ]
 """Why a request waits.
 
@@ -25,7 +26,8 @@ are drained for it, because others have passed it for too long. `behind`: a high
 waits. `limit`: its job's max_slots. `share`: its job has its fair share. `impossible`: these
 agents could not hold it if they were empty. `resources`: nodes with free slots have too little
 memory, or another resource, for its pods. `quota`: the quota of its namespace is full. `handed`:
-as many pods as allowed wait in the cluster's own queue.
+as many pods as allowed wait in the cluster's own queue. `topology`: no rack, zone or node can hold
+all of its pods.
 """
 
 

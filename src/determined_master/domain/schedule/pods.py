@@ -28,6 +28,16 @@ from determined_master.domain.pods.quotas import exceeded, quota_uses
 from determined_master.domain.schedule import planner
 from determined_master.domain.schedule.kubernetes import parts_beyond, split
 from determined_master.domain.schedule.ordering import queue_key
+from determined_master.domain.schedule.placing.topology import (
+    Topology,
+    Wish,
+    dropped_wishes,
+    inside,
+    narrow_all,
+    required_ones,
+    wait_texts,
+    wish_of,
+)
 from determined_master.domain.schedule.plan import Plan, Start, Wait
 from determined_master.domain.schedule.view import PoolView, RequestView
 
@@ -50,6 +60,8 @@ class TaskPods(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str = ""
     uses: Amounts = {}
     """Of quotas of its namespace, by all pods together."""
+    topology: Topology | None = None
+    """The domain that its pods share."""
 
 
 class PodsView(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,9 +121,19 @@ class PodPlanner:
         blocked = {
             r.allocation_id: text for r in requests if (text := given.quota(r.allocation_id))
         }
-        open_ones = tuple(r for r in requests if r.allocation_id not in blocked)
-        pass_ = _Pass(_with(view, open_ones), given)
+        wishes = _wishes(requests, view, given)
+        narrowed = narrow_all(_with(view, requests), wishes) if wishes else {}
+        apart = {id: one.impossible for id, one in narrowed.items() if one.impossible}
+        open_ones = tuple(
+            r for r in requests if r.allocation_id not in blocked and r.allocation_id not in apart
+        )
+        pass_ = _Pass(_with(view, inside(open_ones, narrowed)), given)
         plan = pass_.run()
+        dropped = dropped_wishes(plan, wishes, narrowed)
+        if dropped:
+            narrowed = {id: one for id, one in narrowed.items() if id not in dropped}
+            pass_ = _Pass(_with(view, inside(open_ones, narrowed)), given)
+            plan = pass_.run()
         blocked.update(pass_.blocked)
         short = {
             r.allocation_id: summary(
@@ -126,11 +148,13 @@ class PodPlanner:
         waits = [w for w in plan.waits if w.allocation_id not in short]
         waits += [Wait(i, "resources") for i in short]
         waits += [Wait(i, "quota") for i in blocked]
+        waits += [Wait(i, "topology") for i in apart if i not in blocked]
+        texts = {**wait_texts(requests, wishes, narrowed), **apart, **short, **blocked}
         shown = tuple(
-            self._as_shown(r, short.get(r.allocation_id) or blocked.get(r.allocation_id, ""))
-            for r in requests
+            self._as_shown(r, texts.get(r.allocation_id, ""))
+            for r in inside(requests, required_ones(narrowed, wishes))
         )
-        if short or blocked:
+        if short or blocked or apart:
             waits = _in_order(waits, view)
         return _with(view, shown), replace(plan, waits=tuple(waits))
 
@@ -319,6 +343,19 @@ def _closed(request: RequestView, view: PoolView, given: PodsView) -> _Closed:
             count = pods_that_fit(pods.needs.requests, load.facts, load.foreign)
             agents |= frozenset() if count is None else parts_beyond(agent, most, count)
     return _Closed(frozenset(agents), misfits, summary(misfits.values(), len(view.agents)))
+
+
+def _wishes(requests: Iterable[RequestView], view: PoolView, given: PodsView) -> dict[str, Wish]:
+    """The domains that requests ask for; requests of one kind of wish share its value."""
+    known: dict[Topology, Wish] = {}
+    found = {}
+    for request in requests:
+        topology = given.pods[request.allocation_id].topology
+        if topology is not None:
+            if topology not in known:
+                known[topology] = wish_of(topology, view.agents, given.loads)
+            found[request.allocation_id] = known[topology]
+    return found
 
 
 def _kind(request: RequestView, given: PodsView) -> _Kind:

@@ -16,6 +16,8 @@ def reason(view: PoolView, request: RequestView, wait: Wait) -> str:
         return f"waits for the quota of its namespace: {request.unfit}"
     if wait.code == "impossible" and view.rules.queue:
         return kubernetes.impossible(request, view) or "cannot be split into pods"
+    if wait.code == "topology":
+        return request.unfit
     if wait.code == "resources":
         return f"waits for resources of its pod: {request.unfit}"
     if not request.unfit:
@@ -104,7 +106,7 @@ def names(ids: Sequence[str]) -> str:
 def _reason(view: PoolView, request: RequestView, wait: Wait) -> str:
     demand = Demand.of(request)
     match wait.code:
-        case "quota" | "resources":
+        case "quota" | "resources" | "topology":
             return request.unfit
         case "full":
             return _full(demand, view.agents)

@@ -19,7 +19,7 @@ MAX_ASKS = 6
 """Most smaller requests that are tried, each by a plan of the whole pool."""
 
 
-_OUTSIDE = ("impossible", "quota")
+_OUTSIDE = ("impossible", "quota", "topology")
 """Waits of requests that hold nobody back."""
 
 

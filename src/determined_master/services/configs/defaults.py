@@ -63,6 +63,7 @@ def config_layers(settings: Settings, storage: Path | None) -> ConfigLayers:
                 task_container_defaults=pool.task_container_defaults,
                 default_priority=settings.scheduler_of(pool).default_priority or DEFAULT_PRIORITY,
                 priorities=priority_order(settings, pool),
+                places_pods=_places_pods(settings, pool),
             )
             for pool in settings.all_pools
         },
@@ -106,6 +107,12 @@ def pool_rules(settings: Settings, pool: ResourcePool) -> Rules:
         most = config.max_slots_per_pod
         return replace(own, type=kind, max_slots_per_pod=most, queue=queue)
     return rules_of(settings.scheduler_of(pool))
+
+
+def _places_pods(settings: Settings, pool: ResourcePool) -> bool:
+    """Whether the pool's planner chooses the nodes of its pods."""
+    config = settings.manager_of(pool.pool_name).config
+    return isinstance(config, KubernetesManager) and handover_kind(pool, config) is None
 
 
 def priority_order(settings: Settings, pool: ResourcePool) -> PriorityOrder:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.domain.allocation.messages import Allocation, StartContainer
+    from determined_master.domain.config.sections.resources import TopologyConfig
     from determined_master.domain.task.containers import ContainerConfig
     from determined_master.records.tasks import InteractiveRow
     from determined_master.settings.master import Settings
@@ -33,6 +34,7 @@ class _Task(msgspec.Struct, frozen=True):
     containers: ContainerConfig | None = None
     username: str = ""
     workspace: str = ""
+    topology: TopologyConfig | None = None
 
     @property
     def pod_spec(self) -> Mapping[str, Any] | None:
@@ -60,6 +62,7 @@ class PodTermsReader:
             priority=request.priority,
             pods=len(state.containers),
             secrets=secrets_of_pod(task.containers, config.slot_type if request.slots else "cpu"),
+            topology=task.topology,
             pod_spec=self._pod_spec(state, task.pod_spec),
             username=task.username,
             workspace=task.workspace,
@@ -95,7 +98,9 @@ class PodTermsReader:
                 row = await experiments.find_experiment(conn, request.experiment_id)
                 if row is None:
                     return _Task()
-                return _Task(row.typed.containers, row.username, row.workspace_name)
+                typed = row.typed
+                topology = typed.resources.topology if request.trial_id is not None else None
+                return _Task(typed.containers, row.username, row.workspace_name, topology)
             group = TASK_KINDS[request.task_type].group
             if group == "generic":
                 generic = await generic_tasks.find_generic_task(conn, request.task_id)

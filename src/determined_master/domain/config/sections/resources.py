@@ -11,7 +11,14 @@ import msgspec
 
 from determined_master.domain.config.schema.containers import Field, ListOf, Object
 from determined_master.domain.config.schema.problems import ProblemReport
-from determined_master.domain.config.schema.values import Boolean, Integer, Number, Text, ValueType
+from determined_master.domain.config.schema.values import (
+    Boolean,
+    Integer,
+    Number,
+    OneOf,
+    Text,
+    ValueType,
+)
 from determined_master.domain.config.sections.mounts import DEVICE, container_path
 
 DEFAULT_PRIORITY = 42
@@ -19,6 +26,13 @@ DEFAULT_PRIORITY = 42
 
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(?:([kmgtp])(?:i?b)?|b)?", re.IGNORECASE | re.ASCII)
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
+
+
+class TopologyConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """The typed form of `resources.topology`."""
+
+    domain: str
+    is_required: bool = False
 
 
 class ResourcesConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,6 +46,7 @@ class ResourcesConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Most slots of all trials together; None for no limit."""
     is_single_node: bool = False
     shm_size_bytes: int | None = None
+    topology: TopologyConfig | None = None
 
 
 def typed_resources(config: Mapping[str, Any]) -> ResourcesConfig:
@@ -44,7 +59,14 @@ def typed_resources(config: Mapping[str, Any]) -> ResourcesConfig:
         max_slots=config.get("max_slots"),
         is_single_node=bool(config.get("is_single_node")),
         shm_size_bytes=config.get("shm_size"),
+        topology=_typed_topology(config.get("topology")),
     )
+
+
+def _typed_topology(config: Mapping[str, Any] | None) -> TopologyConfig | None:
+    if not config:
+        return None
+    return TopologyConfig(domain=config["domain"], is_required=bool(config.get("required")))
 
 
 class QueueTerms(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,6 +117,19 @@ AGENT_LABEL = Field(
     Text(), is_hidden_when_null=True, no_effect="has no effect any more: use resource_pool"
 )
 
+TOPOLOGY = Object(
+    {
+        "domain": Field(
+            OneOf(("hostname", "rack", "zone")),
+            is_required=True,
+            doc="What all pods of a trial share: a node, a rack or a zone.",
+        ),
+        "required": Field(
+            Boolean(), False, "Whether a trial waits for a domain that holds all of its pods."
+        ),
+    }
+)
+
 RESOURCES = Object(
     {
         "slots_per_trial": Field(Integer(at_least=0), 1, "Slots of each trial; 0 for none."),
@@ -105,6 +140,11 @@ RESOURCES = Object(
         "is_single_node": Field(Boolean(), doc="Whether all slots must be of one agent."),
         "shm_size": Field(MemorySize(), doc="Shared memory of each container."),
         "devices": Field(ListOf(DEVICE, key=container_path), [], "Devices of the host."),
+        "topology": Field(
+            TOPOLOGY,
+            is_hidden_when_null=True,
+            doc="Which part of a Kubernetes cluster all pods of a trial share.",
+        ),
         "native_parallel": Field(
             Boolean(), False, is_required=False, no_effect="has no effect any more"
         ),

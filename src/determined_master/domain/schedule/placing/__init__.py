@@ -1,0 +1,1 @@
+"""Which part of a cluster the pods of a task go to."""
