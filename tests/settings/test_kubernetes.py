@@ -153,6 +153,14 @@ MISTAKES = {
         f"{SIMPLE}, internal_task_gateway: {{{GATEWAY}, gateway_port_range_start: 65535}}",
         f"{M}.internal_task_gateway.gateway_port_range_start: must be < gateway_port_range_end",
     ),
+    "a resource without a domain": (
+        f"{SIMPLE}, gpu_resource: mig",
+        f"{M}.gpu_resource: must be DOM",
+    ),
+    "a resource of CPUs": (
+        f"{SIMPLE}, slot_type: cpu, gpu_resource: nvidia.com/mig-1g.10gb",
+        f"{M}.gpu_resource: must be empty: slot_type is cpu",
+    ),
     "a gateway": (
         f"{SIMPLE}, internal_task_gateway: {{{GATEWAY}}}",
         f"{M}.internal_task_gateway: is not in this version: remove it, and set reach_tasks to",

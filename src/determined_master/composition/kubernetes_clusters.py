@@ -114,6 +114,7 @@ def cluster_options(settings: Settings, manager: Manager, facts: MasterFacts) ->
         slot_type=_SLOT_TYPES[config.slot_type],
         cpu_per_slot=config.slot_resource_requests.cpu or 1.0,
         default_scheduler=config.default_scheduler,
+        gpu_resource=config.gpu_resource,
         rack_label=config.rack_label,
         forwards_ports=config.reach_tasks == "port_forward",
         autoscaling=_autoscaling(config.autoscaling),

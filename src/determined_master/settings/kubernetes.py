@@ -20,6 +20,7 @@ KUBERNETES_PRIORITY = 50
 MAX_LABEL = 63
 MAX_NAME = 253
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_RESOURCE = re.compile(r"[a-z0-9][-a-z0-9.]*/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _PORTS = Meta(ge=1025, le=65535)
 
 
@@ -175,6 +176,13 @@ class KubernetesManager(AnyResourceManager, frozen=True, kw_only=True):
         Literal["cuda", "gpu", "cpu", "rocm"], Meta(description="gpu is another name of cuda.")
     ] = "cuda"
     slot_resource_requests: SlotRequests = SlotRequests()
+    gpu_resource: Annotated[
+        str,
+        Meta(
+            description="Resource of nodes that is one slot, where that is no whole GPU, such as "
+            "nvidia.com/mig-1g.10gb; empty for nvidia.com/gpu or amd.com/gpu by slot_type."
+        ),
+    ] = ""
     autoscaling: AutoscalingSettings = AutoscalingSettings()
     rack_label: Annotated[
         str,
@@ -267,6 +275,11 @@ def check_kubernetes(
     has_cpus = manager.slot_resource_requests.cpu is not None or report.has_problem_at(requests)
     if manager.slot_type == "cpu" and not has_cpus:
         report.problem(requests, "must say how many CPUs a slot has: slot_type is cpu")
+    if manager.gpu_resource and manager.slot_type == "cpu":
+        report.problem(f"{at}.gpu_resource", "must be empty: slot_type is cpu, so slots are CPUs")
+    elif manager.gpu_resource and not _RESOURCE.fullmatch(manager.gpu_resource):
+        text = f"must be DOMAIN/NAME of a resource of nodes, but found {manager.gpu_resource!r}"
+        report.problem(f"{at}.gpu_resource", text)
     if bool(manager.determined_master_host) != bool(manager.determined_master_port):
         missing = "port" if manager.determined_master_host else "host"
         text = "host and port must both be set, or neither"

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from tests.backends.kubernetes.objects import node, options
+from tests.backends.kubernetes.objects import built, node, options
 from tests.covers import covers
 
 from determined_master.backends.kubernetes import nodes
@@ -209,3 +209,25 @@ async def test_single_slots_of_a_node_can_be_disabled() -> None:
     found = board.find("a")
     assert found is not None
     assert (found.disabled_slots, found.is_enabled) == (frozenset({1}), True)
+
+
+MIG = "nvidia.com/mig-1g.10gb"
+
+
+async def test_slots_can_be_parts_of_gpus() -> None:
+    given = options(slot_type="cuda", gpu_resource=MIG)
+    offers = {"allocatable": {"cpu": "8", "nvidia.com/gpu": "1", MIG: "7"}}
+    board = NodeBoard(given)
+    await board.replace_all([node("a", status=offers)])
+    other = asking("1", "a")
+    other["spec"]["containers"][0]["resources"]["requests"] = {MIG: "2", "nvidia.com/gpu": "1"}
+    await board.set_foreign([usage_of(other)])
+    found = board.find("a")
+    assert found is not None
+    assert (len(found.devices), len(found.foreign_slots)) == (7, 2)
+    assert board.loads().per_slot == {MIG: Decimal(1)}
+    made = built(2, given).pod["spec"]
+    main, init = made["containers"][-1], made["initContainers"][-1]
+    assert main["resources"] == {"requests": {MIG: "2"}, "limits": {MIG: "2"}}
+    assert MIG not in str(init["resources"])
+    assert made["tolerations"] == [{"key": MIG, "operator": "Exists"}]

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from determined_master.backends.kubernetes.options import RESOURCE_OF, ClusterOptions
+from determined_master.backends.kubernetes.options import ClusterOptions
 from determined_master.domain.pods.needs import requested
 from determined_master.domain.pods.quantities import Amounts
 
@@ -103,7 +103,7 @@ class ForeignPods:
         if self._options.slot_type == "cpu":
             cpu = sums.requests.get("cpu", NOTHING) - sums.system_cpu
             return cpu / Decimal(str(self._options.cpu_per_slot))
-        return sums.requests.get(RESOURCE_OF[self._options.slot_type], NOTHING)
+        return sums.requests.get(self._options.device_resource, NOTHING)
 
     def _add(self, pod: PodUsage) -> None:
         self._pods[pod.uid] = pod

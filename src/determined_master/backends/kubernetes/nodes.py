@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 
 from determined_master.backends.kubernetes.options import (
-    RESOURCE_OF,
     ClusterOptions,
     PoolPods,
 )
@@ -82,7 +81,7 @@ def slots_of(node: Json, system_cpu: Decimal, options: ClusterOptions) -> int:
     """Whole slots that the node offers to tasks."""
     offered = (node.get("status") or {}).get("allocatable") or {}
     if options.slot_type != "cpu":
-        return int(quantity(offered.get(RESOURCE_OF[options.slot_type], "0")))
+        return int(quantity(offered.get(options.device_resource, "0")))
     free = quantity(offered.get("cpu", "0")) - system_cpu
     return max(0, math.floor(free / Decimal(str(options.cpu_per_slot))))
 
@@ -91,7 +90,7 @@ def slot_requests(options: ClusterOptions) -> Amounts:
     """The amount of its resource that one slot takes."""
     if options.slot_type == "cpu":
         return {"cpu": Decimal(str(options.cpu_per_slot))}
-    return {RESOURCE_OF[options.slot_type]: Decimal(1)}
+    return {options.device_resource: Decimal(1)}
 
 
 def taken_slots(devices: int, own: Sequence[int], foreign: Decimal) -> frozenset[int]:

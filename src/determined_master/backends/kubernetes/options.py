@@ -84,6 +84,8 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     slot_type: SlotType = "cuda"
     cpu_per_slot: float = 1.0
     """CPUs of one slot, where slots are CPUs."""
+    gpu_resource: str = ""
+    """Resource of one slot where that is no whole GPU, such as a MIG profile."""
     default_scheduler: str = ""
     forwards_ports: bool = False
     """Whether the master reaches ports of pods through the API server."""
@@ -105,6 +107,11 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
             return None
         pool = self.queues.get(agent_id)
         return None if pool is None else pool.handover
+
+    @property
+    def device_resource(self) -> str:
+        """The resource of nodes and pods that stands for a slot; empty where slots are CPUs."""
+        return self.gpu_resource or RESOURCE_OF.get(self.slot_type, "")
 
     def domain_labels(self) -> dict[str, str]:
         """By kind of domain: the label of nodes that names it."""

@@ -20,7 +20,7 @@ from determined_master.backends.kubernetes.manifest.volumes import (
     order_mount,
     volumes_of,
 )
-from determined_master.backends.kubernetes.options import RESOURCE_OF, ClusterOptions
+from determined_master.backends.kubernetes.options import ClusterOptions
 from determined_master.ports import StartOrder
 from determined_wire.agent_link import ContainerSpec
 
@@ -67,7 +67,8 @@ def pod_spec(
     env = [secret_variable(secret, n, name) for n, name in enumerate(variables)]
     has_init = needs_init(spec, own.main.get("volumeMounts") or [], owned_by_root)
     main = _main_container(order, options, own, env, owned_by_root, has_init=has_init)
-    before = [*own.init_containers, *([_init_container(spec, own, main)] if has_init else ())]
+    init = [_init_container(spec, options, own, main)] if has_init else []
+    before = [*own.init_containers, *init]
     tolerations = [
         *(own.spec.get("tolerations") or []),
         *device_tolerations(len(order.slot_ids), options),
@@ -94,7 +95,9 @@ def pod_spec(
     return found
 
 
-def _init_container(spec: ContainerSpec, own: UserPod, main: Json) -> Json:
+def _init_container(
+    spec: ContainerSpec, options: ClusterOptions, own: UserPod, main: Json
+) -> Json:
     """The container that writes the files of the task, with its image and account."""
     return {
         "name": names.INIT,
@@ -104,7 +107,7 @@ def _init_container(spec: ContainerSpec, own: UserPod, main: Json) -> Json:
         "args": _preparation(f"{SPACE_DIR}/run", f"{SPACE_DIR}/harness"),
         "env": main["env"],
         "envFrom": own.main.get("envFrom") or [],
-        "resources": _without_devices(main["resources"]),
+        "resources": _without_devices(main["resources"], options),
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": [order_mount(), {"name": "det-space", "mountPath": SPACE_DIR}],
         "securityContext": main["securityContext"],
@@ -121,10 +124,9 @@ def grace_of(order: StartOrder, spec: Json, least_s: int) -> int:
 
 def device_tolerations(slots: int, options: ClusterOptions) -> list[Json]:
     """Nodes that keep other pods away by a taint named for their devices run pods with slots."""
-    resource = RESOURCE_OF.get(options.slot_type)
-    if resource is None or not slots:
+    if not options.device_resource or not slots:
         return []
-    return [{"key": resource, "operator": "Exists"}]
+    return [{"key": options.device_resource, "operator": "Exists"}]
 
 
 def _main_container(
@@ -207,15 +209,14 @@ def resources_of(slots: int, options: ClusterOptions, given: Mapping[str, Any]) 
     if slots and options.slot_type == "cpu":
         ours["cpu"] = f"{round(slots * options.cpu_per_slot * 1000)}m"
     elif slots:
-        ours[RESOURCE_OF[options.slot_type]] = str(slots)
+        ours[options.device_resource] = str(slots)
     asked = {part: {**(given.get(part) or {}), **ours} for part in ("requests", "limits")}
     return {part: amounts for part, amounts in asked.items() if amounts}
 
 
-def _without_devices(resources: Json) -> Json:
+def _without_devices(resources: Json, options: ClusterOptions) -> Json:
     """For the init container: only the task uses the slots' devices."""
-    devices = set(RESOURCE_OF.values())
     return {
-        part: {k: v for k, v in amounts.items() if k not in devices}
+        part: {k: v for k, v in amounts.items() if k != options.device_resource}
         for part, amounts in resources.items()
     }
