@@ -94,10 +94,10 @@ def test_a_delay_has_a_remedy_where_it_does_not_pass_by_itself() -> None:
 
 def test_only_the_platforms_own_marks_of_a_pod_are_compared() -> None:
     sent = {
-        "labels": {"determined": "a", "determined.ai/task_id": "t", "team": "x"},
+        "labels": {"determined": "a", "determined.ai/task_id": "t", "determined.ai/user": "x"},
         "annotations": {"determined.ai/node": "n", "note": "y"},
     }
-    more = {"labels": {**sent["labels"], "mesh": "on", "team": "z"}}
+    more = {"labels": {**sent["labels"], "mesh": "on", "determined.ai/user": "z"}}
     assert lost_marks(sent, {**more, "annotations": {"determined.ai/node": "n"}}) == ""
     changed = {"labels": {**sent["labels"], "determined": "b"}}
     assert "its label determined is 'b' in place of 'a'" in lost_marks(sent, changed)

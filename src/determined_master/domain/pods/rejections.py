@@ -25,7 +25,14 @@ _REPAIRS = (
     ("database space exceeded", "; let an admin compact and defragment etcd, and clear its alarm"),
 )
 """Failures of a cluster that do not pass by themselves: a part of the text, and the remedy."""
-_OURS = ("determined", "determined.ai")
+_MARKS = frozenset(
+    {
+        "determined",
+        *(f"determined.ai/{part}" for part in ("cluster_id", "allocation_id", "container_id")),
+        *(f"determined.ai/{part}" for part in ("task_id", "slot_ids", "node")),
+    }
+)
+"""Others, such as the name of the workspace, may change between two orders of one pod."""
 
 
 def is_over_quota(status: int, text: str) -> bool:
@@ -103,7 +110,7 @@ def lost_marks(sent: Mapping[str, Any], made: Mapping[str, Any]) -> str:
     for part in ("labels", "annotations"):
         stored = made.get(part) or {}
         for key, value in (sent.get(part) or {}).items():
-            if str(key).partition("/")[0] in _OURS and stored.get(key) != value:
+            if key in _MARKS and stored.get(key) != value:
                 now = f"{stored[key]!r}" if key in stored else "missing"
                 return (
                     f"a webhook of the cluster has changed the task's pod: its {part[:-1]} {key} "
