@@ -66,8 +66,15 @@ class PodsOfABed:
 
 
 @contextlib.contextmanager
-def pods_of_a_bed() -> Iterator[PodsOfABed]:
-    """A fresh master on the cluster that the tests are given. Raises CannotMeasure."""
+def pods_of_a_bed(**manager: Any) -> Iterator[PodsOfABed]:
+    """A fresh master on the cluster that the tests are given.
+
+    Args:
+        manager: keys of `resource_manager`, in place of the tests' own.
+
+    Raises:
+        CannotMeasure: there is no such cluster.
+    """
     if not (KUBECONFIG and SHARED):
         raise CannotMeasure("DET_TEST_KUBECONFIG and DET_TEST_KUBERNETES_SHARED name no cluster")
     with real_pods() as pods:
@@ -77,6 +84,7 @@ def pods_of_a_bed() -> Iterator[PodsOfABed]:
             settings = pods.settings(made.port)
             # A slot is also the limit of its pod: with less, a task would start more slowly.
             settings["resource_manager"]["slot_resource_requests"] = {"cpu": 1}
+            settings["resource_manager"].update(manager)
             made.settings = with_pools(settings)
 
         with running(agents=0, prepare=prepare) as cluster:

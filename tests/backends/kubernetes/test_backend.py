@@ -20,6 +20,7 @@ from determined_master import clock
 from determined_master.backends.kubernetes import presence
 from determined_master.backends.kubernetes.priority_classes import PriorityClasses
 from determined_master.ports import NotConnected
+from determined_wire.agent_link import TaskUser
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("kubernetes")]
 ADDRESS = os.environ.get("DET_TEST_KUBERNETES_ADDRESS", "127.0.0.1")
@@ -280,3 +281,15 @@ class TestOnARealCluster(KubernetesContract):
         await made.open()
         yield made
         await made.close()
+
+    async def test_files_of_root_are_read_by_the_task_and_not_changed(self, world: World) -> None:
+        etc = "/run/determined/etc"
+        read = f"cat {etc}/passwd; cat {etc}/shadow || echo closed"
+        made = world.order(f"{read}; touch {etc}/x || echo refused; stat -c %a /run/determined")
+        user = TaskUser("ann", 1234, "lab", 1235)
+        made = replace(made, spec=replace(made.spec, user=user))
+        await world.backend.start_container(made)
+        await world.state(made.container_id, "TERMINATED")
+        said = [x for x in world.events.text(made.container_id) if "/run/determined/etc/" not in x]
+        assert said[0].startswith("ann:x:1234:1235::")
+        assert said[1:] == ["closed", "refused", "777"]

@@ -211,9 +211,9 @@ def test_the_users_files_are_packed_and_roots_are_mounted() -> None:
     mount = by_path["/etc/ssh/ssh_config"]
     assert base64.b64decode(made.secret["data"][mount["subPath"]]) == b"conf"
     assert by_path["/run/determined/etc"]["readOnly"]
-    [order_volume] = [v for v in made.pod["spec"]["volumes"] if "secret" in v]
-    places = {item["path"]: item.get("mode") for item in order_volume["secret"]["items"]}
-    assert (places["etc/passwd"], places["etc/shadow"]) == (0o644, 0o600)
+    [etc] = [v for v in made.pod["spec"]["volumes"] if v["name"] == "root-volume"]
+    places = {item["path"]: item["mode"] for item in etc["secret"]["items"]}
+    assert places == {"passwd": 0o644, "shadow": 0o600, "group": 0o644}
     assert main["securityContext"] == {"runAsUser": 1001, "runAsGroup": 1002}
 
 
@@ -246,7 +246,7 @@ def test_other_accounts_of_roots_container_cannot_read_the_files_of_the_secret(
     uid: int, mode: int
 ) -> None:
     made = built(spec=spec(user=TaskUser("ann", uid, "lab", uid))).pod["spec"]
-    [order_volume] = [v for v in made["volumes"] if "secret" in v]
+    [order_volume] = [v for v in made["volumes"] if v["name"] == "det-order"]
     assert order_volume["secret"]["defaultMode"] == mode
 
 

@@ -30,11 +30,6 @@ class RootFile(msgspec.Struct, frozen=True):
     content: bytes
 
     @property
-    def place(self) -> str:
-        """Its path in the volume of the Secret."""
-        return self.path[len(RUN_DIR) + 1 :] if self.is_in_etc else self.key
-
-    @property
     def is_in_etc(self) -> bool:
         return self.path.startswith(f"{ETC_DIR}/")
 

@@ -56,9 +56,16 @@ def volumes_of(
     keys = ["files.tar.gz", "prepare.py"]
     keys += ["master.crt"] if any(f.path == TRUST for f in owned_by_root) else []
     items: list[Json] = [{"key": key, "path": key} for key in keys]
-    items += [{"key": f.key, "path": f.place, "mode": f.mode} for f in owned_by_root]
+    alone = [f for f in owned_by_root if not f.is_in_etc]
+    items += [{"key": f.key, "path": f.key, "mode": f.mode} for f in alone]
     mode = FOR_ALL if spec.user.uid else ROOTS_ALONE
     order = {"secretName": secret, "items": items, "defaultMode": mode}
+    start = len(ETC_DIR) + 1
+    etc = [
+        {"key": f.key, "path": f.path[start:], "mode": f.mode}
+        for f in owned_by_root
+        if f.is_in_etc
+    ]
     shm: Json = {"medium": "Memory"}
     if spec.shm_size_bytes:
         shm["sizeLimit"] = str(spec.shm_size_bytes)
@@ -67,6 +74,7 @@ def volumes_of(
     spaces = [{"name": "det-run", "emptyDir": {}}, harness]
     found: list[Json] = [
         {"name": "det-order", "secret": order},
+        {"name": "root-volume", "secret": {"secretName": secret, "items": etc}},
         *([{"name": "det-space", "emptyDir": {}}] if has_init else spaces),
         {"name": "det-shm-volume", "emptyDir": shm},
     ]
@@ -95,7 +103,7 @@ def mounts_of(spec: ContainerSpec, owned_by_root: list[RootFile], *, has_init: b
         ]
     found += [
         {"name": "det-shm-volume", "mountPath": SHM_DIR},
-        {"name": "det-order", "mountPath": ETC_DIR, "subPath": "etc", "readOnly": True},
+        {"name": "root-volume", "mountPath": ETC_DIR, "readOnly": True},
     ]
     found += [
         {"name": "det-order", "mountPath": f.path, "subPath": f.key, "readOnly": True}
