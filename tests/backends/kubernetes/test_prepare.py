@@ -177,7 +177,7 @@ def test_a_signal_ends_a_container_that_waits_for_the_master(container: Containe
         ),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nabc", "cut off"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nab", "cut off"),
-        (b"", "cut off"),
+        (b"", "closed connection"),
         (b"SSH-2.0-OpenSSH\r\n", "not HTTP"),
     ],
 )
