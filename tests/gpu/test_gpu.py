@@ -11,6 +11,7 @@ import pytest
 from tests.gpu.conftest import TORCH_PYTHON, GpuCluster, decoded, processes_on_gpus, until
 
 from determined.common.api.errors import APIException
+from determined_agent.cloudwatch.load import Load, nvml_of_machine
 
 pytestmark = [pytest.mark.slow, pytest.mark.e2e]
 
@@ -69,6 +70,11 @@ def script(directory: Path, text: str) -> Path:
     return directory
 
 
+def busiest(load: Load) -> float:
+    """The use of the busiest GPU in percent, as CloudWatch gets it."""
+    return max(one.value for one in load.metrics() if one.gpu and one.name == "GPUUtilization")
+
+
 def config(seconds: float) -> dict[str, object]:
     variables = [f"SECONDS_TO_COMPUTE={seconds}"]
     return {
@@ -120,6 +126,12 @@ def test_a_killed_trial_frees_its_gpu(cluster: GpuCluster, tmp_path: Path) -> No
     whole = {"name": "killed", "resources": {"slots_per_trial": 1}, **config(600.0)}
     experiment = client.create_experiment(whole, str(script(tmp_path, SCRIPT)))
     until(lambda: "MiB" in processes_on_gpus(), "a process on the GPU", 120)
+    metrics = cluster.det("dev", "curl", "/prom/det-state-metrics")
+    [line] = [one for one in metrics.splitlines() if one.startswith("det_container_gpu{")]
+    assert f'experiment_id="{experiment.id}"' in line
+    assert any(f'gpu_uuid="{gpu.uuid}"' in line for gpu in cluster.gpus)
+    load = Load(nvml=nvml_of_machine())
+    until(lambda: busiest(load) > 50, "the load of the GPU for CloudWatch")
     experiment.kill()
     experiment.wait(interval=0.2)
     until(lambda: processes_on_gpus() == "", "the GPU is free", 30)
