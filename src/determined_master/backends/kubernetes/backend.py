@@ -32,8 +32,8 @@ from determined_master.backends.kubernetes.namespaces import NamespaceCalls
 from determined_master.backends.kubernetes.node_board import NodeBoard
 from determined_master.backends.kubernetes.node_labels import NodeLabels
 from determined_master.backends.kubernetes.options import ClusterOptions, Times
-from determined_master.backends.kubernetes.pod_board import PodBoard
-from determined_master.backends.kubernetes.pod_state import Observed, observe
+from determined_master.backends.kubernetes.pods.board import PodBoard
+from determined_master.backends.kubernetes.pods.state import Observed, observe
 from determined_master.backends.kubernetes.port_forward import PortForward
 from determined_master.backends.kubernetes.presence import Boards, Presence
 from determined_master.backends.kubernetes.priority_classes import PriorityClasses
@@ -90,7 +90,7 @@ class KubernetesBackend(NamespaceCalls):
         self._prepare = PREPARE.read_text(encoding="utf-8")
         self._nodes = NodeBoard(options)
         self._quotas, self._ranges = QuotaBoard(), LimitRangeBoard()
-        self._pods = PodBoard(options, self._api, events, self._times)
+        self._pods = PodBoard(self._api, events, self._times)
         self._classes = PriorityClasses(self._api, options.cluster_id)
         self._labels = NodeLabels(options, self._api, self._nodes.labels)
         self._demand = node_demand(options, self._api)

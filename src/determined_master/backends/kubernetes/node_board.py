@@ -13,7 +13,7 @@ from determined_master.backends.kubernetes import nodes
 from determined_master.backends.kubernetes.foreign_pods import ForeignPods, PodUsage
 from determined_master.backends.kubernetes.nodes import Json, NodeView
 from determined_master.backends.kubernetes.options import ClusterOptions
-from determined_master.backends.kubernetes.pod_state import instant
+from determined_master.backends.kubernetes.pods.status import instant
 from determined_master.domain.machines.agent_switches import ALL_ON, Switches
 from determined_master.domain.pods.placement import ClusterLoads, NodeFacts, NodeLoad, facts_of
 from determined_master.ports import AgentSnapshot

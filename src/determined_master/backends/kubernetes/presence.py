@@ -25,8 +25,8 @@ from determined_master.backends.kubernetes.log.pod_events import PodEventNotes
 from determined_master.backends.kubernetes.node_board import NodeBoard
 from determined_master.backends.kubernetes.node_labels import NodeLabels
 from determined_master.backends.kubernetes.options import ClusterOptions, Times
-from determined_master.backends.kubernetes.pod_board import PodBoard
-from determined_master.backends.kubernetes.pod_state import Observed, observe
+from determined_master.backends.kubernetes.pods.board import PodBoard
+from determined_master.backends.kubernetes.pods.state import Observed, observe
 from determined_master.backends.kubernetes.several_watches import follow_all
 from determined_master.backends.kubernetes.upkeep import Upkeep
 from determined_master.backends.kubernetes.watch import (

@@ -30,7 +30,7 @@ from determined_master.backends.kubernetes.manifest.provisioning import (
     provisioning,
 )
 from determined_master.backends.kubernetes.options import ClusterOptions
-from determined_master.backends.kubernetes.pod_state import instant
+from determined_master.backends.kubernetes.pods.status import instant
 from determined_master.domain.pods.provisioning import Answer, answer_of, pause_after, sentence
 from determined_master.ports import NodeRequest, NodesAsked
 

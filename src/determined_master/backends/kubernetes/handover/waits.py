@@ -9,7 +9,7 @@ from typing import Any
 from determined_master.backends.kubernetes.client import KubernetesApi, KubernetesRefused
 from determined_master.backends.kubernetes.manifest.handover import group_name
 from determined_master.backends.kubernetes.options import ClusterOptions
-from determined_master.backends.kubernetes.pod_board import PodBoard
+from determined_master.backends.kubernetes.pods.board import PodBoard
 from determined_master.domain.pods.admission import kueue_wait, scheduler_wait
 
 log = logging.getLogger(__name__)

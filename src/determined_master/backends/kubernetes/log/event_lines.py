@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from determined_master.backends.kubernetes.pod_state import instant
+from determined_master.backends.kubernetes.pods.status import instant
 
 Json = Mapping[str, Any]
 

@@ -10,7 +10,7 @@ from determined_master.ports import TaskNote
 
 if TYPE_CHECKING:
     from determined_master.backends.kubernetes.client import Json
-    from determined_master.backends.kubernetes.pod_board import PodBoard
+    from determined_master.backends.kubernetes.pods.board import PodBoard
     from determined_master.ports import PodEvents
 
 MAX_UNMATCHED = 1000

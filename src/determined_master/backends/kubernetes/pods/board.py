@@ -1,13 +1,11 @@
-"""The pods of this master: reports their states, copies their logs, removes them."""
+"""The pods of this master: what is known of each, and which are given up."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Any
 
 import msgspec
 
@@ -17,62 +15,32 @@ from determined_master.backends.kubernetes.client import (
     KubernetesRefused,
     KubernetesUnreachable,
 )
-from determined_master.backends.kubernetes.log.pod_log import PodLog, Source
-from determined_master.backends.kubernetes.options import ClusterOptions, Times
-from determined_master.backends.kubernetes.pod_state import (
-    Json,
+from determined_master.backends.kubernetes.options import Times
+from determined_master.backends.kubernetes.pods.state import (
     Observed,
     ended_by_deletion,
     gone,
     observe,
 )
+from determined_master.backends.kubernetes.pods.status import Json
+from determined_master.backends.kubernetes.pods.steps import ORDER, Entry, PodSteps
 from determined_master.ports import PodEvents
-from determined_wire.agent_link import ContainerReport, Failure, LogBatch
+from determined_wire.agent_link import ContainerReport, Failure
 
 log = logging.getLogger(__name__)
 
-_ORDER = {"ASSIGNED": 0, "PULLING": 1, "STARTING": 2, "RUNNING": 3, "TERMINATED": 4}
-_LONGEST_PAUSE_S = 15.0
 OBSTACLE = timedelta(minutes=5)
 """A node reports an obstacle more often than that as long as it lasts."""
 KILL_S = 1.0
 """From the kill to the certain end of all processes."""
 
 
-@dataclass
-class _Entry:
-    """One container's pod."""
-
-    seen: Observed
-    report: ContainerReport
-    """The state to report; it only moves forward."""
-    raw: Json = field(default_factory=dict)
-    obstacle: str = ""
-    """Why its node could not start it at the last try."""
-    obstacle_at: datetime | None = None
-    ends_at_s: float | None = None
-    """When a signalled program has certainly ended, by the monotonic clock."""
-    reported: int = 0
-    was_killed: bool = False
-    is_gone: bool = False
-    is_forgotten: bool = False
-    is_abandoned: bool = False
-    """Its end is not asked for yet."""
-    reporter: asyncio.Task[None] | None = None
-    copier: asyncio.Task[None] | None = None
-    remover: asyncio.Task[None] | None = None
-    stopped: asyncio.Event = field(default_factory=asyncio.Event)
-
-
 class PodBoard:
-    def __init__(
-        self, options: ClusterOptions, api: KubernetesApi, events: PodEvents, times: Times
-    ) -> None:
-        self._options = options
+    def __init__(self, api: KubernetesApi, events: PodEvents, times: Times) -> None:
         self._api = api
-        self._events = events
         self._times = times
-        self._entries: dict[str, _Entry] = {}
+        self._steps = PodSteps(api, events, times, self._drop)
+        self._entries: dict[str, Entry] = {}
 
     def __contains__(self, container_id: str) -> bool:
         return container_id in self._entries
@@ -138,20 +106,20 @@ class PodBoard:
             begun = seen.report
             if seen.is_ending:
                 begun = msgspec.structs.replace(begun, state="RUNNING", failure=None)
-            entry = self._entries[container_id] = _Entry(seen, begun)
+            entry = self._entries[container_id] = Entry(seen, begun)
         if entry.seen.is_evicted:
             seen = ended_by_deletion(seen)
         entry.seen, entry.raw = seen, raw or entry.raw
         if seen.is_ending and not self._has_ended(entry):
-            self._continue(entry)
+            self._steps.go_on(entry)
             return
-        if _ORDER[seen.report.state] > _ORDER[entry.report.state]:
+        if ORDER[seen.report.state] > ORDER[entry.report.state]:
             entry.report = seen.report
         if seen.is_stopped:
             entry.stopped.set()
-        self._continue(entry)
+        self._steps.go_on(entry)
 
-    def _has_ended(self, entry: _Entry) -> bool:
+    def _has_ended(self, entry: Entry) -> bool:
         """Whether the grace period of a signalled program has passed."""
         now_s = clock.monotonic_s()
         if entry.ends_at_s is None:
@@ -188,19 +156,11 @@ class PodBoard:
         entry = self._entries.get(container_id)
         if entry is not None:
             entry.is_forgotten = True
-            self._continue(entry)
+            self._steps.go_on(entry)
 
     async def delete(self, pod: Observed, *, grace_s: int | None = None) -> None:
         """Delete a pod; a missing one is no error. Raises Unreachable, Refused."""
-        query = {} if grace_s is None else {"gracePeriodSeconds": str(grace_s)}
-        path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}"
-        try:
-            await self._api.call("DELETE", path, query=query)
-        except KubernetesRefused as error:
-            if error.status == 409:
-                raise KubernetesUnreachable(str(error)) from error  # it changes: once more
-            if error.status != 404:
-                raise
+        await self._steps.delete(pod, grace_s=grace_s)
 
     def abandon(self, node: str) -> None:
         """Nobody waits for the pods of a lost node any more: `delete_abandoned` ends them.
@@ -224,7 +184,7 @@ class PodBoard:
             if not entry.is_abandoned or entry.is_gone:
                 continue
             try:
-                await self.delete(entry.seen)
+                await self._steps.delete(entry.seen)
             except (KubernetesUnreachable, KubernetesRefused) as error:
                 log.warning("a pod is not deleted: %s", error, extra={"pod": entry.seen.name})
             else:
@@ -246,8 +206,8 @@ class PodBoard:
                     addresses=(),
                 )
                 entry.stopped.set()
-                self._continue(entry)
-            await self.delete(entry.seen)
+                self._steps.go_on(entry)
+            await self._steps.delete(entry.seen)
 
     def handed_over(self) -> list[Observed]:
         """The pods that the cluster places itself and that have not ended."""
@@ -274,10 +234,10 @@ class PodBoard:
             if text:
                 entry.report = _not_placed(seen, text)
                 late.append(seen)
-                self._continue(entry)
+                self._steps.go_on(entry)
         return late
 
-    def _given_up(self, entry: _Entry, now: datetime) -> str:
+    def _given_up(self, entry: Entry, now: datetime) -> str:
         """Why a pod that has not begun is withdrawn; empty while it may still begin."""
         seen, times = entry.seen, self._times
         if seen.created_at is None:
@@ -306,10 +266,10 @@ class PodBoard:
         await asyncio.gather(*tasks, return_exceptions=True)
         self._entries = {}
 
-    def _abandon(self, entry: _Entry) -> None:
+    def _abandon(self, entry: Entry) -> None:
         entry.is_forgotten = entry.is_abandoned = True
 
-    def _vanish(self, entry: _Entry, last: Observed | None) -> None:
+    def _vanish(self, entry: Entry, last: Observed | None) -> None:
         entry.is_gone = True
         entry.stopped.set()
         if last is not None and last.report.state == "TERMINATED":
@@ -318,91 +278,9 @@ class PodBoard:
                 entry.report = last.report
         elif entry.report.state != "TERMINATED":
             entry.report = gone(entry.seen)
-        self._continue(entry)
+        self._steps.go_on(entry)
 
-    def _continue(self, entry: _Entry) -> None:
-        """Start the next steps of a pod that are not running yet."""
-        if _ORDER[entry.report.state] > entry.reported and entry.reporter is None:
-            entry.reporter = _spawn(self._report(entry))
-        is_over = entry.report.state == "TERMINATED"
-        if entry.copier is None and (entry.seen.has_output or is_over):
-            copies = self._copy(entry) if entry.seen.has_output else self._close_output(entry)
-            entry.copier = _spawn(copies)
-        if entry.is_forgotten and entry.remover is None:
-            entry.remover = _spawn(self._remove(entry))
-
-    async def _report(self, entry: _Entry) -> None:
-        """Report its state until that succeeds; states that have passed meanwhile are skipped."""
-        pause_s = self._times.pause_s
-        try:
-            while _ORDER[entry.report.state] > entry.reported:
-                report = entry.report
-                number = _ORDER[report.state]
-                if report.state == "TERMINATED" and entry.copier is not None:
-                    # the log is complete before the end is reported
-                    await asyncio.wait({entry.copier}, timeout=self._times.last_lines_s)
-                try:
-                    await self._events.container_changed(
-                        entry.seen.node, entry.seen.uid, number, report
-                    )
-                except Exception:
-                    log.exception("a pod's state was not stored", extra={"pod": entry.seen.name})
-                    await asyncio.sleep(pause_s)
-                    pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
-                else:
-                    entry.reported = number
-        finally:
-            entry.reporter = None
-
-    async def _copy(self, entry: _Entry) -> None:
-        seen = entry.seen
-        source = Source(
-            name=seen.name,
-            namespace=seen.namespace,
-            node=seen.node,
-            container_id=seen.report.container_id,
-            allocation_id=seen.report.allocation_id,
-            task_id=seen.task_id,
-        )
-        copying = PodLog(source, self._api, self._events, self._times, entry.stopped)
-        try:
-            await copying.copy()
-        except Exception:
-            log.exception("a pod's log was not copied to its end", extra={"pod": seen.name})
-
-    async def _close_output(self, entry: _Entry) -> None:
-        """Report that a container which never ran has no output."""
-        report = entry.report
-        batch = LogBatch(
-            container_id=report.container_id,
-            allocation_id=report.allocation_id,
-            task_id=entry.seen.task_id,
-            first_seq=1,
-            is_last=True,
-        )
-        try:
-            await self._events.store_logs(entry.seen.node, batch)
-        except Exception:
-            log.exception("the end of an output was not stored", extra={"pod": entry.seen.name})
-
-    async def _remove(self, entry: _Entry) -> None:
-        """Delete its pod, once its log is copied. Kubernetes deletes the Secret that it owns."""
-        pause_s = self._times.pause_s
-        if entry.copier is not None:
-            await asyncio.gather(entry.copier, return_exceptions=True)
-        while not entry.is_gone:
-            try:
-                await self.delete(entry.seen)
-                break
-            except (KubernetesUnreachable, KubernetesRefused) as error:
-                log.warning("a pod is not deleted: %s", error, extra={"pod": entry.seen.name})
-            await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
-        entry.remover = None
-        if entry.is_gone:
-            self._drop(entry)
-
-    def _drop(self, entry: _Entry) -> None:
+    def _drop(self, entry: Entry) -> None:
         container_id = entry.report.container_id
         if self._entries.get(container_id) is entry:
             del self._entries[container_id]
@@ -422,7 +300,3 @@ def _not_placed(seen: Observed, text: str) -> ContainerReport:
         state="TERMINATED",
         failure=Failure("not_placed", text),
     )
-
-
-def _spawn(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-    return asyncio.create_task(work)

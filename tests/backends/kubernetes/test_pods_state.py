@@ -9,7 +9,7 @@ import pytest
 from tests.backends.kubernetes.objects import ALLOCATION, AT, CONTAINER, main_state, pod
 from tests.covers import covers
 
-from determined_master.backends.kubernetes.pod_state import (
+from determined_master.backends.kubernetes.pods.state import (
     Observed,
     ended_by_deletion,
     gone,

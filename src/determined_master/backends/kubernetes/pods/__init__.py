@@ -1,0 +1,1 @@
+"""The pods of tasks: their states, and what is done about them."""
