@@ -138,6 +138,7 @@ class ProvisioningContract:
     @pytest.fixture(autouse=True)
     async def way(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(provisioning_requests, "LISTED_AGAIN_S", 0.5)
+        monkeypatch.setattr(provisioning_requests, "KEPT_S", 2.0)
         world.options = replace(world.options, autoscaling=REQUESTS)
         await world.restart()
 

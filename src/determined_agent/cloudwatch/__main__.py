@@ -24,8 +24,6 @@ from determined_agent.log_format import configure_logging
 
 log = logging.getLogger(__name__)
 
-EVERY_S = 5.0
-"""Between two batches."""
 METRICS_EVERY_S = 60.0
 MOST_WAITING = 20_000
 """Entries in memory; the journal is not read any further."""
@@ -108,7 +106,7 @@ def main() -> int:
         log.error("the journal cannot be read: %s", error)
         return EXIT_CANNOT_START
     try:
-        _follow(journal, cloud, ending)
+        _follow(journal, cloud, ending, args.every)
     finally:
         journal.close()
     if ending.is_set():
@@ -117,11 +115,11 @@ def main() -> int:
     return 1  # systemd starts it again
 
 
-def _follow(journal: Journal, cloud: CloudWatch, ending: threading.Event) -> None:
+def _follow(journal: Journal, cloud: CloudWatch, ending: threading.Event, every_s: float) -> None:
     load = Load(nvml=nvml_of_machine())
     measured_s = clock.monotonic_s()
     while True:
-        has_ended = journal.has_ended or ending.wait(EVERY_S)
+        has_ended = journal.has_ended or ending.wait(every_s)
         entries = journal.take()
         if not all(cloud.send(batch) for batch in batches(entries)):
             return
@@ -142,6 +140,7 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--group", required=True, help="group of CloudWatch Logs")
     parser.add_argument("--stream", required=True, help="stream there, and the machine's name")
     parser.add_argument("--region", default="", help="of AWS (default: that of boto3)")
+    parser.add_argument("--every", type=float, default=5.0, help="seconds between two batches")
     parser.add_argument(
         "--state",
         type=Path,

@@ -120,7 +120,16 @@ class Host:
     def service(self, stream: str = "i-1") -> Iterator[subprocess.Popen[bytes]]:
         """Running, stopped at the end as systemd stops it."""
         command = [sys.executable, "-m", "determined_agent.cloudwatch", "--region", REGION]
-        more = ["--group", GROUP, "--stream", stream, "--state", str(self.root / "state")]
+        more = [
+            "--group",
+            GROUP,
+            "--stream",
+            stream,
+            "--state",
+            str(self.root / "state"),
+            "--every",
+            "0.5",
+        ]
         path = f"{self.root / 'bin'}{os.pathsep}{os.environ['PATH']}"
         with (self.root / "log").open("ab") as log:
             process = subprocess.Popen(

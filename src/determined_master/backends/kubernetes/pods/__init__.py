@@ -1,1 +1,1 @@
-"""The pods of tasks: their states, and what is done about them."""
+"""The pods of tasks: their states, and the steps that follow from them."""

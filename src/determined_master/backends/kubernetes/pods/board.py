@@ -1,4 +1,4 @@
-"""The pods of this master: what is known of each, and which are given up."""
+"""The pods of this master: the known state of each, and those that are given up."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from determined_master.backends.kubernetes.pods.state import (
     observe,
 )
 from determined_master.backends.kubernetes.pods.status import Json
-from determined_master.backends.kubernetes.pods.steps import ORDER, Entry, PodSteps
+from determined_master.backends.kubernetes.pods.steps import ORDER, PodEntry, PodSteps
 from determined_master.ports import PodEvents
 from determined_wire.agent_link import ContainerReport, Failure
 
@@ -40,7 +40,7 @@ class PodBoard:
         self._api = api
         self._times = times
         self._steps = PodSteps(api, events, times, self._drop)
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, PodEntry] = {}
 
     def __contains__(self, container_id: str) -> bool:
         return container_id in self._entries
@@ -106,7 +106,7 @@ class PodBoard:
             begun = seen.report
             if seen.is_ending:
                 begun = msgspec.structs.replace(begun, state="RUNNING", failure=None)
-            entry = self._entries[container_id] = Entry(seen, begun)
+            entry = self._entries[container_id] = PodEntry(seen, begun)
         if entry.seen.is_evicted:
             seen = ended_by_deletion(seen)
         entry.seen, entry.raw = seen, raw or entry.raw
@@ -119,7 +119,7 @@ class PodBoard:
             entry.stopped.set()
         self._steps.go_on(entry)
 
-    def _has_ended(self, entry: Entry) -> bool:
+    def _has_ended(self, entry: PodEntry) -> bool:
         """Whether the grace period of a signalled program has passed."""
         now_s = clock.monotonic_s()
         if entry.ends_at_s is None:
@@ -237,7 +237,7 @@ class PodBoard:
                 self._steps.go_on(entry)
         return late
 
-    def _given_up(self, entry: Entry, now: datetime) -> str:
+    def _given_up(self, entry: PodEntry, now: datetime) -> str:
         """Why a pod that has not begun is withdrawn; empty while it may still begin."""
         seen, times = entry.seen, self._times
         if seen.created_at is None:
@@ -266,10 +266,10 @@ class PodBoard:
         await asyncio.gather(*tasks, return_exceptions=True)
         self._entries = {}
 
-    def _abandon(self, entry: Entry) -> None:
+    def _abandon(self, entry: PodEntry) -> None:
         entry.is_forgotten = entry.is_abandoned = True
 
-    def _vanish(self, entry: Entry, last: Observed | None) -> None:
+    def _vanish(self, entry: PodEntry, last: Observed | None) -> None:
         entry.is_gone = True
         entry.stopped.set()
         if last is not None and last.report.state == "TERMINATED":
@@ -280,7 +280,7 @@ class PodBoard:
             entry.report = gone(entry.seen)
         self._steps.go_on(entry)
 
-    def _drop(self, entry: Entry) -> None:
+    def _drop(self, entry: PodEntry) -> None:
         container_id = entry.report.container_id
         if self._entries.get(container_id) is entry:
             del self._entries[container_id]

@@ -1,4 +1,4 @@
-"""What is done about one pod: its states are reported, its log is copied, and it is removed."""
+"""The steps of one pod: its states are reported, its log is copied, and it is removed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LONGEST_PAUSE_S = 15.0
 
 
 @dataclass
-class Entry:
+class PodEntry:
     """One container's pod."""
 
     seen: Observed
@@ -58,7 +58,7 @@ class PodSteps:
         api: KubernetesApi,
         events: PodEvents,
         times: Times,
-        forgotten: Callable[[Entry], None],
+        forgotten: Callable[[PodEntry], None],
     ) -> None:
         """
         Args:
@@ -72,7 +72,7 @@ class PodSteps:
         self._times = times
         self._forgotten = forgotten
 
-    def go_on(self, entry: Entry) -> None:
+    def go_on(self, entry: PodEntry) -> None:
         """Start the next steps of a pod that are not running yet."""
         if ORDER[entry.report.state] > entry.reported and entry.reporter is None:
             entry.reporter = _spawn(self._report(entry))
@@ -83,7 +83,7 @@ class PodSteps:
         if entry.is_forgotten and entry.remover is None:
             entry.remover = _spawn(self._remove(entry))
 
-    async def _report(self, entry: Entry) -> None:
+    async def _report(self, entry: PodEntry) -> None:
         """Report its state until that succeeds; states that have passed meanwhile are skipped."""
         pause_s = self._times.pause_s
         try:
@@ -106,7 +106,7 @@ class PodSteps:
         finally:
             entry.reporter = None
 
-    async def _copy(self, entry: Entry) -> None:
+    async def _copy(self, entry: PodEntry) -> None:
         seen = entry.seen
         source = Source(
             name=seen.name,
@@ -122,7 +122,7 @@ class PodSteps:
         except Exception:
             log.exception("a pod's log was not copied to its end", extra={"pod": seen.name})
 
-    async def _close_output(self, entry: Entry) -> None:
+    async def _close_output(self, entry: PodEntry) -> None:
         """Report that a container which never ran has no output."""
         report = entry.report
         batch = LogBatch(
@@ -137,7 +137,7 @@ class PodSteps:
         except Exception:
             log.exception("the end of an output was not stored", extra={"pod": entry.seen.name})
 
-    async def _remove(self, entry: Entry) -> None:
+    async def _remove(self, entry: PodEntry) -> None:
         """Delete its pod, once its log is copied. Kubernetes deletes the Secret that it owns."""
         pause_s = self._times.pause_s
         if entry.copier is not None:
