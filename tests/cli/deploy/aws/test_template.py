@@ -8,7 +8,6 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import cfnlint.api as cfnlint
 import pytest
 from ruamel.yaml import YAML
 from tests.cli.conftest import Det
@@ -119,6 +118,8 @@ def test_each_reference_is_there(det: Det, kind: str, more: tuple[str, ...]) -> 
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("more", [(), MANY])
 def test_cloudformation_takes_the_template(det: Det, kind: str, more: tuple[str, ...]) -> None:
+    import cfnlint.api as cfnlint  # takes a second, which every worker would pay
+
     text = json.dumps(stack(det, "--deployment-type", kind, *more))
     config = cfnlint.ManualArgs(regions=["us-west-2"])
     assert [str(found) for found in cfnlint.lint(text, config=config)] == []
