@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import secrets
 import subprocess
 import sys
 import tempfile
@@ -152,7 +153,7 @@ def installed() -> Iterator[Installation]:
         for name in ("volume", "checkpoints"):
             (root / name).mkdir()
             (root / name).chmod(0o777)
-        namespace = root.name.replace("_", "-").lower()
+        namespace = f"det-chart-{secrets.token_hex(4)}"
         kubectl("create", "namespace", namespace)
         try:
             images.build_all(DOCKER, IMAGE, root)
