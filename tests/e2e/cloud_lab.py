@@ -150,6 +150,7 @@ class CloudLab:
             done = machine.run(script)
             assert done.returncode == 0, done.stdout + done.stderr
         assert "determined: the master is started" in done.stdout
+        self._check_a_changed_wheel_is_refused(machine, script)
         unit = (units / "determined-master.service").read_text()
         assigned = dict(line.partition("=")[::2] for line in unit.splitlines() if "=" in line)
         secrets = Path(assigned["EnvironmentFile"])
@@ -168,6 +169,26 @@ class CloudLab:
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
+
+    def _check_a_changed_wheel_is_refused(self, machine: Machine, script: str) -> None:
+        """Run the script on a machine that has another wheel than the one it was made for."""
+        settings = machine.root / "etc/determined"
+        known = (settings / "installed").read_text()
+        [name] = {path.name for path in settings.glob("*.whl")}
+        (settings / "installed").write_text("another\n")
+        other = script.replace(known.partition("/")[0], "0" * 64)
+        stored = (settings / name).read_bytes()
+        fetched = "END_OF_FETCH\n"
+        head, _, tail = other.rpartition(fetched)
+        # Only the fetch is left out: nothing lies where this script would look.
+        call, _, rest = tail.partition('if [ "$(cat "$settings/installed"')
+        done = machine.run(f'{head}{fetched}if [ "$(cat "$settings/installed"{rest}')
+        assert call, "the call of the fetch"
+        assert done.returncode == 1
+        assert "the wheel in the bucket was changed" in done.stdout
+        assert not (settings / name).exists()
+        (settings / name).write_bytes(stored)
+        (settings / "installed").write_text(known)
 
     @property
     def log(self) -> Path:

@@ -19,6 +19,7 @@ _FOR_ALL_POOLS = (
 )
 _OF_ITS_MACHINES = ("ec2:TerminateInstances", "ec2:DeleteLaunchTemplate")
 _OBJECTS = ("s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload")
+_CHANGES = ("s3:PutObject", "s3:DeleteObject")
 _BUCKET = ("s3:ListBucket", "s3:GetBucketLocation", "s3:ListBucketMultipartUploads")
 _LOGS = ("logs:CreateLogStream", "logs:PutLogEvents")
 _SECRET = "arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:%s-??????"
@@ -45,9 +46,15 @@ def resources(options: Options) -> Dict[str, Any]:
     return {
         "MasterRole": _role(master),
         "MasterProfile": _profile("MasterRole"),
-        "AgentRole": _role(watched),
+        "AgentRole": _role([*watched, _not_the_wheel()]),
         "AgentProfile": _profile("AgentRole"),
     }
+
+
+def _not_the_wheel() -> Dict[str, Any]:
+    """Agents and their tasks may not change what the master installs."""
+    wheels = {"Fn::Sub": "${CheckpointBucket.Arn}/deploy/*"}
+    return {**_statement(_CHANGES, wheels), "Effect": "Deny"}
 
 
 def _monitoring() -> List[Dict[str, Any]]:

@@ -48,6 +48,12 @@ END_OF_FETCH
   "$settings" || [ -s "$settings/secrets.env" ]
 if [ "$(cat "$settings/installed" 2>/dev/null)" != '${wheel}' ]; then
   file="$settings/$(basename '${wheel}')"
+  # Tasks may write to the bucket. Their wheel would run as root here.
+  if ! echo "$(dirname '${wheel}')  $file" | sha256sum --check --status; then
+    rm -f "$file"
+    echo "determined: the wheel in the bucket was changed: repeat det deploy up"
+    exit 1
+  fi
   (umask 022; "$place/bin/pip" install --quiet --upgrade --force-reinstall --no-deps "$file")
   (umask 022; "$place/bin/pip" install --quiet "determined[%(extras)s] @ file://$file")
   echo '${wheel}' >"$settings/installed"

@@ -26,6 +26,7 @@ def build_wheel(directory: str) -> pathlib.Path:
 def key_of(wheel: pathlib.Path) -> str:
     """Where a wheel lies below `deploy/` in the bucket.
 
-    Another content has another place, so a changed wheel changes the machine's script.
+    Another content has another place, so a changed wheel changes the machine's script. The hash
+    in it is checked before the installation, because agents and their tasks may write there.
     """
-    return f"{hashlib.sha256(wheel.read_bytes()).hexdigest()[:16]}/{wheel.name}"
+    return f"{hashlib.sha256(wheel.read_bytes()).hexdigest()}/{wheel.name}"

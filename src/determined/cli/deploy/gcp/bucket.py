@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pathlib
-import urllib.parse
 from typing import Any, Dict
 
 from determined.cli import errors
@@ -71,10 +70,7 @@ class Bucket:
         self._calls.call("storage", "POST", "b", made, {"project": self._calls.project})
 
     def put_wheel(self, wheel: pathlib.Path, key: str) -> None:
-        """Upload the wheel, if it is not there."""
-        name = f"deploy/{key}"
-        path = f"b/{self.name}/o/{urllib.parse.quote(name, safe='')}"
-        if self._calls.find("storage", path) is None:
-            content = wheel.read_bytes()
-            print(f"  the wheel {wheel.name}, {len(content) / 1e6:.1f} MB", flush=True)
-            self._calls.upload(self.name, name, content)
+        """Upload the wheel, also over one that is there: tasks may have written it."""
+        content = wheel.read_bytes()
+        print(f"  the wheel {wheel.name}, {len(content) / 1e6:.1f} MB", flush=True)
+        self._calls.upload(self.name, f"deploy/{key}", content)
