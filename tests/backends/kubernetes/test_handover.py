@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.backends.kubernetes.objects import KUBECONFIG, cluster_options
+from tests.backends.kubernetes.objects import KUBECONFIG, built, cluster_options, options
 from tests.backends.kubernetes.test_backend import ADDRESS, IMAGE
 from tests.contracts.kubernetes_contract import World
 from tests.fake_kubernetes.kubelet import IMAGES_THAT_ARE_NOT_THERE, FakeKubelet
@@ -115,6 +115,18 @@ async def test_a_gang_waits_for_kueue_and_runs_on_nodes_that_the_cluster_chooses
         assert notes["kueue.x-k8s.io/pod-group-total-count"] == "2"
         assert "affinity" not in pod["spec"]
     assert world.events.lost == []
+
+
+def test_a_user_chooses_no_queue_and_no_priority_of_kueue() -> None:
+    chosen = {
+        f"kueue.x-k8s.io/{key}": "mine" for key in ("queue-name", "priority-class", "managed")
+    }
+    wanted = {"metadata": {"labels": {**chosen, "team": "a"}, "annotations": chosen}}
+    pools = (PoolPods(name="default", handover=KUEUE),)
+    made = built(1, replace(options(), pools=pools), agent_id=QUEUE, pod=PodTerms(pod_spec=wanted))
+    labels, notes = made.pod["metadata"]["labels"], made.pod["metadata"]["annotations"]
+    assert (labels["team"], labels["kueue.x-k8s.io/queue-name"]) == ("a", "lab")
+    assert "mine" not in (*labels.values(), *notes.values())
 
 
 async def test_a_gang_without_quota_waits_as_long_as_it_takes_and_the_reason_is_kueues(

@@ -7,6 +7,7 @@ its PodGroup objects and, for its older releases, their labels (helm-and-kuberne
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import Any
 
 from determined_master.backends.kubernetes import names
@@ -35,7 +36,8 @@ def group_name(cluster_id: str, allocation_id: str) -> str:
 def hand_over(pod: Json, own: UserPod, order: StartOrder, options: ClusterOptions) -> None:
     """Let the cluster choose the node of a pod, as one of its group, in place.
 
-    The labels that name the queue and the group are ours whatever the user's pod has.
+    Labels and annotations of kueue are ours whatever the user's pod has: they choose the queue
+    and the priority, and show that kueue manages the pod.
     """
     handover = options.handover_of(order.agent_id)
     if handover is None:
@@ -50,8 +52,8 @@ def hand_over(pod: Json, own: UserPod, order: StartOrder, options: ClusterOption
     terms = order.pod or PodTerms()
     group = group_name(options.cluster_id, order.allocation_id)
     labels, annotations = _marks(handover, group, terms.pods)
-    meta["labels"] = {**meta["labels"], **labels}
-    meta["annotations"] = {**meta["annotations"], **annotations}
+    meta["labels"] = {**_others(meta["labels"]), **labels}
+    meta["annotations"] = {**_others(meta["annotations"]), **annotations}
 
 
 def pod_group(order: StartOrder, namespace: str, options: ClusterOptions) -> Json | None:
@@ -70,6 +72,10 @@ def pod_group(order: StartOrder, namespace: str, options: ClusterOptions) -> Jso
         },
         "spec": {"minMember": terms.pods},
     }
+
+
+def _others(given: Mapping[str, str]) -> dict[str, str]:
+    return {key: value for key, value in given.items() if not key.startswith(KUEUE)}
 
 
 def _marks(handover: Handover, group: str, pods: int) -> tuple[dict[str, str], dict[str, str]]:
