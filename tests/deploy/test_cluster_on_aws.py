@@ -135,7 +135,7 @@ class AwsLab(CloudLab):
         self.aws.client("ec2").terminate_instances(InstanceIds=[instance])
 
     def left(self) -> dict[str, list[str]]:
-        """What the account has, by kind, besides data; moto keeps disks and addresses itself."""
+        """Resources of the account by kind, without data; moto keeps disks and addresses."""
         client = self.aws.client
         groups = client("ec2").describe_security_groups()["SecurityGroups"]
         templates = client("ec2").describe_launch_templates()["LaunchTemplates"]

@@ -42,7 +42,7 @@ class Document:
     def request_faults(
         self, name: str, path: str, query: Mapping[str, str], body: Any | None
     ) -> Iterator[str]:
-        """What of a request the document does not know or has otherwise."""
+        """The parts of a request that the document lacks or describes differently."""
         method = self._shapes["methods"][name]
         known = {**self._shapes["parameters"], **method.get("parameters", {})}
         given: dict[str, Any] = dict(query)
@@ -67,7 +67,7 @@ class Document:
             yield from self.faults(f"{name}: body", shape, body)
 
     def answer_faults(self, name: str, answer: Any) -> Iterator[str]:
-        """What of an answer the document does not know or has otherwise."""
+        """The parts of an answer that the document lacks or describes differently."""
         yield from self.faults(
             f"{name}: answer", self._shapes["methods"][name]["response"], answer
         )

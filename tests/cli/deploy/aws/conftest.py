@@ -65,7 +65,7 @@ def account_of_aws(patch: pytest.MonkeyPatch) -> Iterator[Aws]:
 
 
 def _front(account: Aws) -> Any:
-    """moto, which knows no policies of users: what the account refuses is answered before it."""
+    """moto behind a front that refuses calls as the account does; moto has no policies."""
     whole = application()
 
     def front(environ: dict[str, Any], start: Any) -> Any:

@@ -86,7 +86,7 @@ class Cluster:
 
 
 def _rules(body: Dict[str, Any]) -> Dict[str, Any]:
-    """What of a firewall the options decide."""
+    """The parts of a firewall that the options decide."""
     keys = ("allowed", "sourceRanges", "sourceTags", "targetTags")
     return {key: body[key] for key in keys if body.get(key)}
 
