@@ -17,6 +17,8 @@ LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: -r requirements
 # From wheels of the locked versions where there are any; from sources of them elsewhere.
 LOCKED_DEV := $(PIP_INSTALL) --require-hashes -r requirements/dev.txt
 ADVISORIES ?=
+# Fails with a list of what needs a later Python than that: the interpreter at hand may be newer.
+NEWER_THAN = $(BIN)/vermin --quiet --no-tips --violations -t=$(1)-
 
 .PHONY: demo webui web-ui-if-possible test test-e2e test-webui test-unprivileged check lint bench bench-smoke chaos \
   fuzz test-compat test-gpu docs clean lock lock-upgrade check-lock sbom audit mutants
@@ -77,14 +79,16 @@ fuzz: $(STAMP)  ## generated requests to all routes of a running master: no 5xx
 	  .venv-fuzz/bin/python $(LOCKED)/fuzz.txt && touch .venv-fuzz/bin/st; }
 	@$(BIN)/python -m tests.fuzz $$PWD/.venv-fuzz/bin/st $(REQUESTS)
 
-check: lint  ## format, lint, types, imports, sizes, fast tests
+check: lint  ## format, lint, types, imports, oldest Python, sizes, fast tests
 	@$(BIN)/python -m pytest -q tests/repo tests/domain
 
-lint: $(STAMP)  ## format, lint, types, imports
+lint: $(STAMP)  ## format, lint, types, imports, the oldest Python
 	@$(BIN)/ruff format --check src tests tools bench examples
 	@$(BIN)/ruff check src tests tools bench examples
 	@$(BIN)/mypy src bench
 	@$(BIN)/lint-imports --no-cache
+	@$(call NEWER_THAN,3.9) src/determined examples
+	@$(call NEWER_THAN,3.11) src/determined_master src/determined_agent src/determined_wire
 
 bench: $(STAMP)  ## every figure, one JSON object a line
 	@$(BIN)/python -m bench

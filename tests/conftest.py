@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
+from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.bytecode import compile_stale
 
 # Told to keep no bytecode, each of the thousand processes that tests start would compile all that
 # it imports again: a master takes twice as long to start.
@@ -30,6 +33,25 @@ pytest.register_assert_rewrite("tests.contracts")  # what differs is told there,
 
 _LONG = ("compat", "docker", "e2e")
 """Marks of what starts real processes: it takes longest, and waits for most of that time."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
+        compile_stale()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without the garbage collector, which would look at all tests again and again.
+
+    What was collected lives until the end: the collector ignores it from then on.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)

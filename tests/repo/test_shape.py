@@ -6,7 +6,9 @@ import ast
 import statistics
 import subprocess
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -27,10 +29,29 @@ def modules() -> Iterator[Path]:
                 yield path
 
 
-def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for node in ast.walk(ast.parse(path.read_text())):
+class Function(NamedTuple):
+    name: str
+    lines: int
+    parameters: list[str]
+
+
+class Module(NamedTuple):
+    has_docstring: bool
+    functions: list[Function]
+
+
+@cache
+def read(path: Path) -> Module:
+    """The facts of a module that several tests need; its tree would take too much memory."""
+    tree = ast.parse(path.read_text())
+    found: list[Function] = []
+    for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node
+            assert node.end_lineno is not None
+            of = node.args
+            names = [a.arg for a in (*of.posonlyargs, *of.args, *of.kwonlyargs)]
+            found.append(Function(node.name, node.end_lineno - node.lineno + 1, names))
+    return Module(bool(ast.get_docstring(tree)), found)
 
 
 def test_no_module_is_longer_than_600_lines() -> None:
@@ -47,8 +68,8 @@ def test_no_function_is_longer_than_60_lines() -> None:
     long = [
         f"{path.relative_to(ROOT)}:{f.name}"
         for path in modules()
-        for f in functions(path)
-        if f.end_lineno is not None and f.end_lineno - f.lineno + 1 > MAX_FUNCTION_LINES
+        for f in read(path).functions
+        if f.lines > MAX_FUNCTION_LINES
     ]
     assert long == []
 
@@ -59,9 +80,8 @@ def test_no_function_of_master_and_agent_has_more_than_7_parameters() -> None:
     for path in modules():
         if path.is_relative_to(ROOT / "src" / "determined"):
             continue
-        for f in functions(path):
-            names = [a.arg for a in (*f.args.posonlyargs, *f.args.args, *f.args.kwonlyargs)]
-            count = len([n for n in names if n not in ("self", "cls")])
+        for f in read(path).functions:
+            count = len([n for n in f.parameters if n not in ("self", "cls")])
             if count > MAX_PARAMETERS:
                 wide.append(f"{path.relative_to(ROOT)}:{f.name} has {count}")
     assert wide == []
@@ -72,6 +92,7 @@ def test_nothing_follows_what_a_program_runs() -> None:
     early = [
         str(path.relative_to(ROOT))
         for path in modules()
+        if "__name__" in path.read_text()
         for statement in ast.parse(path.read_text()).body[:-1]
         if isinstance(statement, ast.If) and "__name__" in ast.unparse(statement.test)
     ]
@@ -96,11 +117,7 @@ def test_package_files_only_document_and_export() -> None:
 
 
 def test_every_module_says_what_it_is_for() -> None:
-    silent = [
-        str(p.relative_to(ROOT))
-        for p in modules()
-        if not ast.get_docstring(ast.parse(p.read_text()))
-    ]
+    silent = [str(p.relative_to(ROOT)) for p in modules() if not read(p).has_docstring]
     assert silent == []
 
 

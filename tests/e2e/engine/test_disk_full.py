@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.e2e.engine.test_kill import durable_server
 from tests.engine import toy
 from tests.engine.conftest import make_engine
-from tests.engine.test_kill import durable_server
 from tests.engine.toy import TALLY
 
 from determined_master.composition.database import database as own_database

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from tests.engine.test_kill import durable_server
+from tests.e2e.engine.test_kill import durable_server
 from tests.store.rows import STARTED, add_experiment, add_project, add_trial
 
 from determined_master.services.metrics.flush import Flusher
