@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import json
 import urllib.request
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from io import BytesIO
 from typing import Any
 from urllib.parse import parse_qsl
 
+import botocore.session
 import pytest
 from moto.ec2.models import ec2_backends
 from tests.backends.cloud.ec2_server import (
@@ -20,11 +22,16 @@ from tests.backends.cloud.ec2_server import (
     error_of_ec2,
 )
 from tests.backends.cloud.http_servers import stopped_at_the_end
+from tests.cli.deploy.wheel_once import copy_wheel
 from werkzeug.serving import make_server
 
 from determined.cli.deploy.aws import preflight, stack
+from determined.cli.deploy.aws import up as up_module
 
 REGION = "us-west-2"
+
+loader_of = functools.cache(botocore.session.create_loader)
+"""Each command has a session of its own, which would read megabytes of descriptions again."""
 
 
 class Aws:
@@ -105,6 +112,8 @@ def _products(account: Aws, asked: dict[str, Any]) -> bytes:
 def aws(home: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Aws]:
     """An account, and commands that wait for it as briefly as can be."""
     monkeypatch.setattr(stack, "PAUSE_S", 0.05)
+    monkeypatch.setattr(up_module, "build_wheel", copy_wheel)
+    monkeypatch.setattr(botocore.session, "create_loader", loader_of)
     with account_of_aws(monkeypatch) as account:
         yield account
 
