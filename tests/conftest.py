@@ -17,6 +17,9 @@ from tests.bytecode import compile_stale
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+# Each command line would look for translations of its help in a thousand places.
+os.environ["LANGUAGE"] = "C"
+
 # Shells have what they start in the background ignore interrupts, and so would all that tests
 # start: those that prove what an interrupt does would wait for nothing.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

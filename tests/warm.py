@@ -24,11 +24,14 @@ from threading import Lock
 PART = 1 << 16
 
 _SERVER = """
-import array, importlib, json, os, runpy, signal, socket, sys
+import array, gc, importlib, json, os, runpy, signal, socket, sys
 
 link = socket.socket(fileno=int(sys.argv[1]))
 importlib.import_module(sys.argv[2])
 sys.modules.pop(sys.argv[2])
+for name in sys.argv[3:]:
+    importlib.import_module(name)
+gc.freeze()  # a command's garbage collector would copy all pages of what it shares
 
 def next_command():
     while True:
@@ -75,13 +78,14 @@ class Warm:
         python: the interpreter.
         module: what it imports before the first command, with all that this imports. Each
             command imports the module itself again, for it may read arguments as it is imported.
+        later: modules that commands import at work, which read no arguments.
     """
 
-    def __init__(self, python: Path, module: str) -> None:
+    def __init__(self, python: Path, module: str, later: Sequence[str] = ()) -> None:
         self._lock = Lock()
         self._link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("DET_", "PYTHON"))}
-        command = [str(python), "-c", _SERVER, str(theirs.fileno()), module]
+        command = [str(python), "-c", _SERVER, str(theirs.fileno()), module, *later]
         self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=kept, cwd="/")
         theirs.close()
         atexit.register(self.close)

@@ -118,7 +118,8 @@ class Client:
 
 @cache
 def _warm(python: Path) -> Warm:
-    return Warm(python, "determined.cli.cli")
+    # Each request with a body imports NumPy, which takes longer than the request.
+    return Warm(python, "determined.cli.cli", later=["numpy"])
 
 
 def _said(done: subprocess.CompletedProcess[str]) -> Said:
