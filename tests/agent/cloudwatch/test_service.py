@@ -51,9 +51,14 @@ class Cloud:
         self.url = ""
         self.is_away = False
         self.calls: list[str] = []
+        self._clients: dict[str, Any] = {}
 
     def client(self, service: str) -> Any:
-        return boto3.client(service, region_name=REGION, endpoint_url=self.url)
+        """Made once: to make one takes longer than its call."""
+        if service not in self._clients:
+            made = boto3.client(service, region_name=REGION, endpoint_url=self.url)
+            self._clients[service] = made
+        return self._clients[service]
 
     def messages(self, stream: str) -> list[str]:
         """The events of a stream, in their order."""

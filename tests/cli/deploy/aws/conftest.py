@@ -45,11 +45,16 @@ class Aws:
         """By instance type and region: the products of the price list, which moto has not."""
         self.calls: list[dict[str, str]] = []
         """Parameters of all calls of EC2, in their order."""
+        self._clients: dict[str, Any] = {}
 
     def client(self, service: str) -> Any:
-        import boto3
+        """Made once: to make one takes longer than its call."""
+        if service not in self._clients:
+            import boto3
 
-        return boto3.client(service, region_name=REGION, endpoint_url=self.url)
+            made = boto3.client(service, region_name=REGION, endpoint_url=self.url)
+            self._clients[service] = made
+        return self._clients[service]
 
 
 @contextlib.contextmanager
