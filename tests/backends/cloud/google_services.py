@@ -17,7 +17,10 @@ from tests.backends.cloud.gcp_server import Fault
 NUMBER = "415104041262"
 """Of the project."""
 Query = dict[str, str]
+_ASKED_VERSION = "options.requestedPolicyVersion"
 _ACCOUNT = re.compile(r"[a-z]([-a-z0-9]{4,28}[a-z0-9])")
+_CONDITION = re.compile(r'(!?)resource\.name\.startsWith\("([^"]*)"\)')
+"""The conditions that this emulator can evaluate."""
 
 
 class Policies:
@@ -29,9 +32,18 @@ class Policies:
         self.of: dict[str, dict[str, Any]] = {}
         """By resource."""
 
-    def get(self, resource: str) -> dict[str, Any]:
-        """The policy; empty at first."""
-        return self.of.setdefault(resource, {"etag": "AAA=", "version": 1})
+    def get(self, resource: str, version: str | int = 3) -> dict[str, Any]:
+        """The policy; empty at first. Before version 3 a conditional role has another name."""
+        found = self.of.setdefault(resource, {"etag": "AAA=", "version": 1})
+        if int(version) >= 3 or not any(map(condition_of, found.get("bindings", ()))):
+            return found
+        bindings = [
+            {"role": f"{one['role']}_withcond_1", "members": one["members"]}
+            if condition_of(one)
+            else one
+            for one in found["bindings"]
+        ]
+        return {**found, "version": 1, "bindings": bindings}
 
     def put(self, resource: str, policy: dict[str, Any]) -> dict[str, Any]:
         """Replace it. A stale etag and a new account that is not known yet are refused."""
@@ -40,10 +52,33 @@ class Policies:
         for one in policy.get("bindings", ()):
             for member in one["members"]:
                 self._accounts.check(member)
+            if (condition := condition_of(one)) and policy.get("version") != 3:
+                raise Fault(400, "Conditions need the version 3 of a policy.", "badRequest")
+            if condition and not _CONDITION.fullmatch(condition):
+                raise Fault(400, f"The condition {condition} is no expression.", "badRequest")
         self._version += 1
         etag = base64.b64encode(f"v{self._version}".encode()).decode()
         self.of[resource] = {**policy, "etag": etag}
         return self.of[resource]
+
+    def gives(self, resource: str, role: str, email: str, name: str) -> bool:
+        """Whether an account has a role of a resource for something of that name in it."""
+        return any(
+            one["role"] == role
+            and f"serviceAccount:{email}" in one["members"]
+            and _holds(condition_of(one), name)
+            for one in self.get(resource).get("bindings", ())
+        )
+
+
+def condition_of(binding: dict[str, Any]) -> str:
+    """The expression of a binding; empty for none."""
+    return str((binding.get("condition") or {}).get("expression", ""))
+
+
+def _holds(condition: str, name: str) -> bool:
+    found = _CONDITION.fullmatch(condition)
+    return found is None or name.startswith(found[2]) is (found[1] == "")
 
 
 class Accounts:
@@ -76,7 +111,7 @@ class Accounts:
                 if email not in self.found:
                     raise Fault(404, f"Unknown service account {email}", "notFound")
                 if verb == "getIamPolicy":
-                    return self.policies.get(email)
+                    return self.policies.get(email, query.get(_ASKED_VERSION, 1))
                 if verb == "setIamPolicy":
                     return self.policies.put(email, body["policy"])
                 return self.found.pop(email) and {} if method == "DELETE" else self.found[email]
@@ -116,7 +151,8 @@ class ResourceManager:
                 held = [one for one in body["permissions"] if one not in self.lacking]
                 return {} if self.has_nothing else {"permissions": held}
             case "getIamPolicy":
-                return self._policies.get(f"projects/{name}")
+                version = body["options"]["requestedPolicyVersion"]
+                return self._policies.get(f"projects/{name}", version)
             case "setIamPolicy":
                 return self._policies.put(f"projects/{name}", body["policy"])
         raise Fault(404, f"{path} was not found")
@@ -152,7 +188,7 @@ class Secrets:
                 self.versions[name].append(body["payload"]["data"])
                 return {"name": f"{name}/versions/{len(self.versions[name])}", "state": "ENABLED"}
             case (_, "getIamPolicy"):
-                return self._policies.get(name)
+                return self._policies.get(name, query.get(_ASKED_VERSION, 1))
             case (_, "setIamPolicy"):
                 return self._policies.put(name, body["policy"])
         raise Fault(404, f"{method} {path} was not found")
@@ -205,6 +241,11 @@ class Storage:
                 return self._below(method, bucket, rest, query, body)
         raise Fault(404, f"{method} {path} was not found")
 
+    def may_use(self, email: str, bucket: str, name: str) -> bool:
+        """Whether an account may read, write and delete an object."""
+        resource = f"projects/_/buckets/{bucket}/objects/{name}"
+        return self._policies.gives(bucket, "roles/storage.objectAdmin", email, resource)
+
     def _create(self, body: Any) -> dict[str, Any]:
         name = body["name"]
         if name in self.buckets or name in self.foreign:
@@ -217,8 +258,12 @@ class Storage:
             case ("GET",):
                 return self.buckets[bucket]
             case ("GET", "iam"):
-                return {"kind": "storage#policy", **self._policies.get(bucket)}
+                version = query.get("optionsRequestedPolicyVersion", 1)
+                return {"kind": "storage#policy", **self._policies.get(bucket, version)}
             case ("PUT", "iam"):
+                access = self.buckets[bucket]["iamConfiguration"]["uniformBucketLevelAccess"]
+                if any(map(condition_of, body.get("bindings", ()))) and not access["enabled"]:
+                    raise Fault(412, "Conditions need uniform bucket-level access.", "conditions")
                 return self._policies.put(bucket, body)
             case ("POST", "o"):
                 self.objects[bucket, query["name"]] = body

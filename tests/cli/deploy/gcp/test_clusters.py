@@ -89,6 +89,46 @@ def test_rights_are_those_that_master_and_agents_need(det: Det, gcp: GoogleProje
     assert gcp.accounts.policies.get(bucket)["bindings"] == []
 
 
+def test_tasks_use_the_bucket_but_not_what_the_master_installs(
+    det: Det, gcp: GoogleProject
+) -> None:
+    up(det)
+    master, agents = EMAILS
+    [(bucket, wheel)] = gcp.storage.objects
+    assert gcp.storage.may_use(master, bucket, wheel)
+    assert gcp.storage.may_use(agents, bucket, "a-checkpoint/weights")
+    assert gcp.storage.may_use(agents, bucket, "deployed/weights")
+    assert not gcp.storage.may_use(agents, bucket, wheel)
+    # Its objects are listed by a right on the bucket itself.
+    policies = gcp.accounts.policies
+    itself = f"projects/_/buckets/{bucket}"
+    assert policies.gives(bucket, "roles/storage.objectAdmin", agents, itself)
+
+
+def test_the_next_up_takes_the_wheel_from_tasks_of_an_older_cluster(
+    det: Det, gcp: GoogleProject
+) -> None:
+    up(det)
+    [(bucket, wheel)] = gcp.storage.objects
+    policy = gcp.accounts.policies.get(bucket)
+    everything = [f"serviceAccount:{email}" for email in EMAILS]
+    others = {"role": "roles/storage.objectAdmin", "members": ["user:ann@lab.example"]}
+    policy["bindings"] = [
+        {**others, "members": [*others["members"], *everything]},
+        {"role": "roles/storage.objectViewer", "members": everything},
+    ]
+    assert gcp.storage.may_use(EMAILS[1], bucket, wheel)
+    up(det)
+    assert not gcp.storage.may_use(EMAILS[1], bucket, wheel)
+    assert gcp.storage.may_use(EMAILS[1], bucket, "a-checkpoint/weights")
+    assert gcp.storage.may_use(EMAILS[0], bucket, wheel)
+    assert det(*DOWN, "--yes").status == 0
+    left = gcp.accounts.policies.get(bucket)
+    assert (left["bindings"], left["version"]) == ([others], 3)
+    up(det)
+    assert not gcp.storage.may_use(EMAILS[1], bucket, wheel)
+
+
 def test_the_wheel_lies_where_the_machine_looks_for_it(det: Det, gcp: GoogleProject) -> None:
     up(det)
     [((bucket, key), content)] = gcp.storage.objects.items()

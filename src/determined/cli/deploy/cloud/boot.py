@@ -48,7 +48,7 @@ END_OF_FETCH
   "$settings" || [ -s "$settings/secrets.env" ]
 if [ "$(cat "$settings/installed" 2>/dev/null)" != '${wheel}' ]; then
   file="$settings/$(basename '${wheel}')"
-  # Tasks may write to the bucket. Their wheel would run as root here.
+  # It will run as root here. Only the one that det deploy up has uploaded may.
   if ! echo "$(dirname '${wheel}')  $file" | sha256sum --check --status; then
     rm -f "$file"
     echo "determined: the wheel in the bucket was changed: repeat det deploy up"

@@ -70,7 +70,7 @@ class Bucket:
         self._calls.call("storage", "POST", "b", made, {"project": self._calls.project})
 
     def put_wheel(self, wheel: pathlib.Path, key: str) -> None:
-        """Upload the wheel, also over one that is there: tasks may have written it."""
+        """Upload the wheel, also over one that is there: somebody may have changed it."""
         content = wheel.read_bytes()
         print(f"  the wheel {wheel.name}, {len(content) / 1e6:.1f} MB", flush=True)
         self._calls.upload(self.name, f"deploy/{key}", content)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Sequence
+from typing import Any, Callable, Dict, List, NamedTuple, Sequence
 
 from determined.cli import errors
 from determined.cli.deploy.gcp import names
 from determined.cli.deploy.gcp.calls import Calls, Refused
+from determined.cli.deploy.gcp.policies import Binding, Policy, all_but, with_bindings, without
 
 ROLES = ("master", "agent")
 STARTS_MACHINES = "roles/compute.instanceAdmin.v1"
@@ -16,10 +17,9 @@ USES_OBJECTS = "roles/storage.objectAdmin"
 READS_SECRET = "roles/secretmanager.secretAccessor"
 KNOWN_LIMIT_S = 120.0
 PAUSE_S = 3.0
+WHEELS = "deploy"
+"""The directory of the bucket that has the wheel, which the master's machine installs."""
 _CONFLICT = 409
-Policy = Dict[str, Any]
-Bindings = Mapping[str, Sequence[str]]
-"""Members by role."""
 
 
 class Grant(NamedTuple):
@@ -27,7 +27,7 @@ class Grant(NamedTuple):
 
     service: str
     resource: str
-    bindings: Bindings
+    bindings: Sequence[Binding]
 
 
 def grants(cluster_id: str, project: str) -> List[Grant]:
@@ -35,17 +35,18 @@ def grants(cluster_id: str, project: str) -> List[Grant]:
     emails = {role: names.email(cluster_id, role, project) for role in ROLES}
     master, agent = (f"serviceAccount:{emails[role]}" for role in ROLES)
     below = f"projects/{project}"
+    bucket = names.bucket(cluster_id, project)
+    objects = [
+        Binding(USES_OBJECTS, [master]),
+        Binding(USES_OBJECTS, [agent], all_but(bucket, WHEELS)),
+    ]
+    account = f"{below}/serviceAccounts/{emails['agent']}"
+    secret = f"{below}/secrets/{names.of_cluster(cluster_id)}"
     return [
-        Grant("cloudresourcemanager", below, {STARTS_MACHINES: [master]}),
-        Grant("iam", f"{below}/serviceAccounts/{emails['agent']}", {USES_ACCOUNT: [master]}),
-        Grant(
-            "storage", f"b/{names.bucket(cluster_id, project)}", {USES_OBJECTS: [master, agent]}
-        ),
-        Grant(
-            "secretmanager",
-            f"{below}/secrets/{names.of_cluster(cluster_id)}",
-            {READS_SECRET: [master]},
-        ),
+        Grant("cloudresourcemanager", below, [Binding(STARTS_MACHINES, [master])]),
+        Grant("iam", account, [Binding(USES_ACCOUNT, [master])]),
+        Grant("storage", f"b/{bucket}", objects),
+        Grant("secretmanager", secret, [Binding(READS_SECRET, [master])]),
     ]
 
 
@@ -99,12 +100,12 @@ class Rights:
                 self._calls.call("iam", "DELETE", self._account_path(role))
                 print(f"  service account {self._email(role)}: deleted", flush=True)
 
-    def _bind(self, policy_of: Any, wanted: Bindings) -> None:
+    def _bind(self, policy_of: Any, wanted: Sequence[Binding]) -> None:
         """Add bindings. A new account is not known everywhere at once, so this repeats."""
         deadline = time.monotonic() + KNOWN_LIMIT_S
         while True:
             try:
-                self._change(policy_of, lambda policy: with_members(policy, wanted))
+                self._change(policy_of, lambda policy: with_bindings(policy, wanted))
                 return
             except Refused as error:
                 is_unknown = error.status == 400 and "does not exist" in str(error)
@@ -180,27 +181,3 @@ class Rights:
 
     def _account_path(self, role: str) -> str:
         return self._calls.in_project(f"serviceAccounts/{self._email(role)}")
-
-
-def with_members(policy: Policy, wanted: Bindings) -> Policy:
-    """A policy with members added to unconditional bindings; all others stay as they are."""
-    bindings = [dict(one) for one in policy.get("bindings", ())]
-    for role, members in wanted.items():
-        for one in bindings:
-            if one["role"] == role and not one.get("condition"):
-                more = [member for member in members if member not in one.get("members", ())]
-                one["members"] = [*one.get("members", ()), *more]
-                break
-        else:
-            bindings.append({"role": role, "members": list(members)})
-    return {**policy, "bindings": bindings}
-
-
-def without(policy: Policy, members: Any) -> Policy:
-    """A policy without these members; bindings that have no member left are dropped."""
-    kept = []
-    for one in policy.get("bindings", ()):
-        left = [member for member in one.get("members", ()) if member not in members]
-        if left:
-            kept.append({**one, "members": left})
-    return {**policy, "bindings": kept} if "bindings" in policy else dict(policy)

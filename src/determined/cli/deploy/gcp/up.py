@@ -82,7 +82,8 @@ def requests(wanted: GcpOptions, project: str) -> List[Dict[str, Any]]:
     path = f"projects/{project}/secrets?secretId={names.of_cluster(wanted.cluster_id)}"
     found.append(_post("secretmanager", path, secret.body(wanted)))
     for one in rights.grants(wanted.cluster_id, project):
-        found.append({"grant": url_of(one.service, one.resource), "bindings": one.bindings})
+        bindings = [binding.body() for binding in one.bindings]
+        found.append({"grant": url_of(one.service, one.resource), "bindings": bindings})
     return [*found, *(_insert(one, project) for one in last)]
 
 
