@@ -19,7 +19,6 @@ from tests.backends.cloud.test_start_script import need_curl
 from tests.cli.deploy.aws.conftest import REGION, Aws, account_of_aws
 from tests.docker_daemon import Daemon
 from tests.e2e.cloud_lab import (
-    PACKAGES,
     CloudLab,
     answers,
     closed,
@@ -28,6 +27,7 @@ from tests.e2e.cloud_lab import (
     running,
 )
 from tests.e2e.cluster_api import PASSWORD, ClusterApi, until
+from tests.e2e.taken_back import MODEL, config, has_begun
 from tests.metadata_service import MetadataService, metadata_service
 
 from determined.cli.deploy.aws.master_config import TEMPLATE
@@ -38,43 +38,6 @@ pytestmark = [
     pytest.mark.docker,
     pytest.mark.xdist_group("docker"),
 ]
-
-MODEL = """
-# Trains until it is asked to leave. Its next run reads what was saved, and ends.
-import os, time
-import determined as det
-
-info = det.get_cluster_info()
-step = int(os.environ["DET_STEPS_COMPLETED"])
-with det.core.init() as core:
-    if info.latest_checkpoint:
-        with core.checkpoint.restore_path(info.latest_checkpoint) as path:
-            print(info.agent_id, "continues with", (path / "weights").read_text(), flush=True)
-    while True:
-        step += 1
-        core.train.report_validation_metrics(step, {"loss": 1 / step})
-        if info.latest_checkpoint or core.preempt.should_preempt():
-            break
-        time.sleep(0.05)
-    with core.checkpoint.store_path({"steps_completed": step}) as (path, _):
-        (path / "weights").write_text(f"{step} steps of {info.agent_id}")
-"""
-CONFIG = {
-    "name": "on demand",
-    "entrypoint": "python3 train.py",
-    "searcher": {"name": "single", "metric": "loss"},
-    "max_restarts": 0,
-    # Both runs' checkpoints stay: a task that deletes one would need a machine of the other pool.
-    "checkpoint_storage": {"save_trial_latest": 2},
-    # Checkpoints in a bucket need obstore and authorities, which the image of the tests lacks.
-    "bind_mounts": [{"host_path": PACKAGES, "container_path": "/packages", "read_only": True}],
-    "environment": {
-        "environment_variables": [
-            "PYTHONPATH=/packages",
-            "SSL_CERT_FILE=/packages/certifi/cacert.pem",
-        ]
-    },
-}
 
 
 class AwsLab(CloudLab):
@@ -185,7 +148,7 @@ def test_an_account_gets_a_cluster_that_trains_over_a_lost_machine_and_leaves_no
     with running(booted, lab.log), closed(cluster):
         until(lambda: answers(cluster), 30, what="a log-in as admin")
         assert cluster.get("/info")["cluster_name"] == "lab"
-        experiment = cluster.submit(CONFIG, {"train.py": MODEL})
+        experiment = cluster.submit(config({}), {"train.py": MODEL})
         [first] = until(lambda: lab.instances().keys() - {master}, what="a machine for the trial")
         assert '"$python" /determined/lab/journald "$agent_id" us-west-2' in lab.script(first)
         second = _train_until_taken_back(lab, cluster, experiment, master, first)
@@ -216,7 +179,7 @@ def _train_until_taken_back(
     """Boot a machine, let AWS take it back while it trains; the machine that replaces it."""
     with metadata_service() as metadata:
         lab.boot_agent(first, metadata)
-        until(lambda: _has_begun(cluster, experiment), what="a first step")
+        until(lambda: has_begun(cluster, experiment), what="a first step")
         metadata.is_taken_back = True
         path = f"/api/v1/experiments/{experiment}/checkpoints"
         until(lambda: cluster.get(path)["checkpoints"], what="saved work")
@@ -225,10 +188,3 @@ def _train_until_taken_back(
         )
         lab.end(first)
     return str(second)
-
-
-def _has_begun(cluster: ClusterApi, experiment: int) -> bool:
-    """Whether its trial has reported a step; fails with the trial's log if it has ended."""
-    [trial] = cluster.trials(experiment)
-    assert "ERROR" not in trial["state"], cluster.text(trial["id"])
-    return bool(trial["totalBatchesProcessed"])

@@ -26,16 +26,6 @@ from tests.e2e.cluster_api import ClusterApi
 from tests.free_ports import free_port
 
 PACKAGES = sysconfig.get_path("purelib")
-MODEL = """
-import pathlib
-import determined as det
-
-with det.core.init() as core:
-    for step in range(1, 4):
-        core.train.report_validation_metrics(step, {"loss": 1 / step})
-    with core.checkpoint.store_path({"steps_completed": 3}) as (path, _):
-        (path / "weights").write_text("trained on a machine on demand")
-"""
 _OF_CLOUDS = ("DET_", "AWS_", "GOOGLE_", "CLOUDSDK_", "GCE_")
 
 
@@ -69,6 +59,7 @@ class CloudLab:
             **machines,
             "PIP_NO_DEPS": "1",
             "PIP_NO_INDEX": "1",
+            "PIP_NO_COMPILE": "1",  # no program imports all modules
             "PYTHONPATH": PACKAGES,
         }
 
@@ -98,11 +89,7 @@ class CloudLab:
         return made
 
     def settings(
-        self,
-        template: str,
-        address: str,
-        storage: Mapping[str, str],
-        docker: Daemon | None = None,
+        self, template: str, address: str, storage: Mapping[str, str], docker: Daemon
     ) -> Path:
         """The template of the master's settings, for machines that are all this one.
 
@@ -110,21 +97,17 @@ class CloudLab:
             template: of the cloud.
             address: the alias of the master's address in it.
             storage: more options of `checkpoint_storage`.
-            docker: runs the tasks; without it they are processes.
+            docker: runs the tasks.
         """
-        agent = {"container_runtime": "process", "work_dir": str(self.root / "work")}
-        runtime = ("security: ${security}", "security: {allow_process_runtime: true}")
-        if docker is not None:
-            agent = {"docker_host": docker.address}
-            tasks = {"image": IMAGE, "network_mode": "host"}
-            runtime = ("${task_container_defaults}", json.dumps(tasks))
+        agent = {"docker_host": docker.address}
+        tasks = {"image": IMAGE, "network_mode": "host"}
         text = template
         for old, new in (
             ("port: ${port}", f"port: {self.port}"),
             (f"${{scheme}}://{address}:${{port}}", f"http://127.0.0.1:{self.port}"),
             ("db: ${database}", f"db: {json.dumps({'data_dir': str(self.root / 'pg')})}"),
             ("${agent_config}", json.dumps(agent)),
-            runtime,
+            ("${task_container_defaults}", json.dumps(tasks)),
             (
                 "  bucket: ${bucket}",
                 "".join(f"  {k}: {v}\n" for k, v in storage.items()) + "  bucket: ${bucket}",
@@ -244,16 +227,3 @@ def answers(cluster: ClusterApi) -> Any:
     with contextlib.suppress(Exception):
         return cluster.session()
     return None
-
-
-def trial(variables: Mapping[str, str]) -> dict[str, Any]:
-    """The configuration of one trial with variables of its own."""
-    # The tasks' image has obstore.
-    given = [f"{name}={value}" for name, value in {"PYTHONPATH": PACKAGES, **variables}.items()]
-    return {
-        "name": "on demand",
-        "entrypoint": "python3 train.py",
-        "searcher": {"name": "single", "metric": "loss"},
-        "max_restarts": 0,
-        "environment": {"environment_variables": given},
-    }

@@ -21,6 +21,8 @@ SERVICES: Mapping[str, str] = {
 """Where each API is. CLOUDSDK_API_ENDPOINT_OVERRIDES_SERVICE names another server."""
 TRIES = 5
 PAUSE_S = 2.0
+FIRST_PAUSE_S = 0.25
+"""Many operations end within a second. Each further pause is twice as long, up to `PAUSE_S`."""
 LIMIT_S = 900.0
 _DISABLED = ("SERVICE_DISABLED", "accessNotConfigured")
 _MAX_TEXT = 600
@@ -143,13 +145,15 @@ class Calls:
     def finish(self, operation: Mapping[str, Any], act: str) -> None:
         """Wait for the end of an operation. Raises CliError as `change`."""
         deadline = time.monotonic() + LIMIT_S
+        pause_s = FIRST_PAUSE_S
         while operation.get("status") != "DONE":
             if time.monotonic() > deadline:
                 raise errors.CliError(
                     f"GCP has not ended {act} after {LIMIT_S / 60:g} minutes (operation "
                     f"{operation['name']}); repeat the command later, it continues there"
                 )
-            time.sleep(PAUSE_S)
+            time.sleep(min(pause_s, PAUSE_S))
+            pause_s *= 2
             operation = self.compute(
                 "GET", f"{_scope_of(operation)}/operations/{operation['name']}"
             )

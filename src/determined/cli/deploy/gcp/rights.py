@@ -16,7 +16,7 @@ USES_ACCOUNT = "roles/iam.serviceAccountUser"
 USES_OBJECTS = "roles/storage.objectAdmin"
 READS_SECRET = "roles/secretmanager.secretAccessor"
 KNOWN_LIMIT_S = 120.0
-PAUSE_S = 3.0
+FIRST_PAUSE_S, PAUSE_S = 0.5, 3.0
 WHEELS = "deploy"
 """The directory of the bucket that has the wheel, which the master's machine installs."""
 _CONFLICT = 409
@@ -103,6 +103,7 @@ class Rights:
     def _bind(self, policy_of: Any, wanted: Sequence[Binding]) -> None:
         """Add bindings. A new account is not known everywhere at once, so this repeats."""
         deadline = time.monotonic() + KNOWN_LIMIT_S
+        pause_s = FIRST_PAUSE_S
         while True:
             try:
                 self._change(policy_of, lambda policy: with_bindings(policy, wanted))
@@ -115,7 +116,8 @@ class Rights:
                     raise errors.CliError(
                         f"{error}; repeat the command: GCP does not know the account yet"
                     ) from None
-            time.sleep(PAUSE_S)
+            time.sleep(min(pause_s, PAUSE_S))
+            pause_s *= 2
 
     def _change(self, policy_of: Any, change: Callable[[Policy], Policy]) -> None:
         """Change a policy, again if somebody else changed it meanwhile."""
