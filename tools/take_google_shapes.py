@@ -50,6 +50,14 @@ METHODS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "cloudresourcemanager.v3": {
         "projects": ("get", "getIamPolicy", "setIamPolicy", "testIamPermissions"),
     },
+    "logging.v2": {
+        "entries": ("write",),
+        "projects.logs": ("list",),
+    },
+    "monitoring.v3": {
+        "projects.metricDescriptors": ("list",),
+        "projects.timeSeries": ("create",),
+    },
     "secretmanager.v1": {
         "projects.secrets": (
             *("addVersion", "create", "delete", "get", "getIamPolicy", "setIamPolicy"),

@@ -150,7 +150,8 @@ def test_an_account_gets_a_cluster_that_trains_over_a_lost_machine_and_leaves_no
         assert cluster.get("/info")["cluster_name"] == "lab"
         experiment = cluster.submit(config({}), {"train.py": MODEL})
         [first] = until(lambda: lab.instances().keys() - {master}, what="a machine for the trial")
-        assert '"$python" /determined/lab/journald "$agent_id" us-west-2' in lab.script(first)
+        journal = 'cloudwatch --group /determined/lab/journald --stream "$agent_id" --region'
+        assert journal in lab.script(first)
         second = _train_until_taken_back(lab, cluster, experiment, master, first)
         with metadata_service() as metadata:
             lab.boot_agent(second, metadata)

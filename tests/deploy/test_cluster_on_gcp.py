@@ -140,6 +140,7 @@ def test_a_project_gets_a_cluster_that_trains_over_a_lost_machine_and_leaves_not
         *("up", *CLUSTER, "--compute-agent-instance-type", "n1-standard-4", "--gpu-num", "0"),
         *("--master-config-template-path", str(settings), "--preemptible", "true"),
         *("--max-idle-agent-period", "3s", "--initial-user-password", PASSWORD),
+        "--cloud-logging",
     )
     assert "The master is at http://203.0.113." in out
     assert [*lab.gcp.instances] == [MASTER]
@@ -159,6 +160,7 @@ def test_a_project_gets_a_cluster_that_trains_over_a_lost_machine_and_leaves_not
         instance = lab.gcp.instances[first]
         assert instance["scheduling"]["preemptible"] is True
         assert instance["serviceAccounts"][0]["email"] in lab.gcp.accounts.found
+        assert "printf ' %q' google" in lab.script(first)
         second = _train_until_taken_back(lab, cluster, experiment, first)
         with metadata_service() as metadata:
             lab.boot_agent(second, metadata)

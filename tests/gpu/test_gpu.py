@@ -11,7 +11,7 @@ import pytest
 from tests.gpu.conftest import TORCH_PYTHON, GpuCluster, decoded, processes_on_gpus, until
 
 from determined.common.api.errors import APIException
-from determined_agent.cloudwatch.load import Load, nvml_of_machine
+from determined_agent.journal.load import Load, nvml_of_machine
 
 pytestmark = [pytest.mark.slow, pytest.mark.e2e]
 

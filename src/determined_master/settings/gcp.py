@@ -152,7 +152,11 @@ class GcpProvider(Provider, frozen=True, kw_only=True):
         Seconds, Meta(description="How long the master follows an operation of GCP.")
     ] = msgspec.field(default=300.0, name="operation_timeout_period")
     use_cloud_logging: Annotated[
-        bool, Meta(description="Whether the agent's output goes to Cloud Logging.")
+        bool,
+        Meta(
+            description="Whether the agent's output goes to Cloud Logging; without "
+            "agent_docker_image, the machine's journal and metrics of its load."
+        ),
     ] = False
 
     @property

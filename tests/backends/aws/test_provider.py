@@ -161,7 +161,7 @@ async def test_without_an_image_the_journal_goes_to_the_group_in_the_region(
     call = await launched(ec2_server, aws_metadata_url, log_group="agents", agent_docker_image="")
     script = base64.b64decode(call["UserData"]).decode()
     assert "awslogs" not in script
-    assert '"$python" agents "$agent_id" us-west-2' in script
+    assert 'cloudwatch --group agents --stream "$agent_id" --region us-west-2' in script
 
 
 @covers("scheduling-and-provisioning c.7.interface")

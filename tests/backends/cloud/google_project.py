@@ -15,6 +15,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from tests.backends.cloud.discovery import Document
 from tests.backends.cloud.gcp_server import Fault, GcpServer, shown_operation
 from tests.backends.cloud.google_services import Accounts, ResourceManager, Secrets, Storage
+from tests.backends.cloud.google_watching import Logging, Monitoring
 
 REGION, ZONES = "us-west1", ("us-west1-a", "us-west1-b")
 _NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -52,11 +53,14 @@ class GoogleProject(GcpServer):
         policies = self.accounts.policies
         self.manager, self.secrets = ResourceManager(policies), Secrets(policies)
         self.storage = Storage(policies)
+        self.logging, self.monitoring = Logging(), Monitoring()
         self._services = {
             "/storage/v1": self.storage,
             "/iam/v1": self.accounts,
             "/crm/v3": self.manager,
             "/secrets/v1": self.secrets,
+            "/logging/v2": self.logging,
+            "/monitoring/v3": self.monitoring,
         }
         self._documents = {at: Document(one.document) for at, one in self._services.items()}
 
@@ -68,6 +72,8 @@ class GoogleProject(GcpServer):
             "IAM": "/iam/v1",
             "CLOUDRESOURCEMANAGER": "/crm/v3",
             "SECRETMANAGER": "/secrets/v1",
+            "LOGGING": "/logging/v2",
+            "MONITORING": "/monitoring/v3",
         }
         prefix = "CLOUDSDK_API_ENDPOINT_OVERRIDES_"
         return {prefix + name: self.url + path for name, path in places.items()}

@@ -18,7 +18,12 @@ from tests.backends.cloud.http_servers import Quiet, serving
 from tests.backends.cloud.start_of_machine import Machine
 from tests.backends.cloud.test_start_script import TOKEN, Remembering, boot, need_curl, opened
 
-from determined_master.backends.cloud.host_agent import TOOLKIT_REPOSITORY, JournalTarget
+from determined_master.backends.cloud.host_agent import (
+    CLOUD_LOGGING,
+    TOOLKIT_REPOSITORY,
+    JournalTarget,
+    cloudwatch,
+)
 from determined_master.backends.cloud.start_script import PLACE, start_script
 from determined_master.domain.machines.starts import STEPS
 from determined_wire.wheel import AGENT, Wheel, build
@@ -171,28 +176,39 @@ def with_systemd(machine: Machine) -> Path:
     return units
 
 
-@pytest.mark.parametrize(("stream", "name"), [("", "i-123"), ("all of them", "all of them")])
-def test_the_journal_goes_to_the_group_of_the_pool_by_a_service(
-    machine: Machine, wheels: int, stream: str, name: str
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        (
+            cloudwatch("/determined/lab/journald", "", "us-west-2"),
+            ("cloudwatch", "--group", "/determined/lab/journald", "--stream", "i-123"),
+        ),
+        (
+            cloudwatch("/determined/lab/journald", "all of them", "us-west-2"),
+            ("cloudwatch", "--group", "/determined/lab/journald", "--stream", "all of them"),
+        ),
+        (CLOUD_LOGGING, ("google",)),
+    ],
+)
+def test_the_journal_of_the_machine_is_sent_by_a_service(
+    machine: Machine, wheels: int, target: JournalTarget, words: tuple[str, ...]
 ) -> None:
     machine.stub("determined-agent")
     agent = machine.stubs / "determined-agent"
     agent.write_text(f"#!{machine.stubs / 'python-of-agent'}\n")
     machine.stub("python-of-agent", f'printf "%s\\n" "$@" >{machine.directory}/ran')
     units = with_systemd(machine)
-    target = JournalTarget("/determined/lab/journald", stream, "us-west-2")
     told = boot(image="", master_host="127.0.0.1", master_port=wheels, journal=target)
     done = machine.run(start_script(told))
     assert done.returncode == 0, done.stderr
     program = machine.root / PLACE.lstrip("/") / "send_journal"
-    unit = (units / "determined-cloudwatch.service").read_text()
+    unit = (units / "determined-journal.service").read_text()
     assert f"ExecStart={program}\n" in unit
+    assert f"Description=The journal and the load of this machine to {target.name}\n" in unit
     subprocess.run([program], check=True)
     ran = (machine.directory / "ran").read_text().splitlines()
-    assert ran == [
-        *("-m", "determined_agent.cloudwatch", "--group", "/determined/lab/journald"),
-        *("--stream", name, "--region", "us-west-2"),
-    ]
+    region = ["--region", "us-west-2"] if words[0] == "cloudwatch" else []
+    assert ran == ["-m", "determined_agent.journal", *words, *region]
 
 
 def test_a_journal_that_cannot_be_sent_keeps_no_agent_from_starting(
@@ -200,26 +216,26 @@ def test_a_journal_that_cannot_be_sent_keeps_no_agent_from_starting(
 ) -> None:
     machine.stub("determined-agent")
     with_systemd(machine)
-    machine.stub("systemctl", 'case "$*" in *cloudwatch*) echo no such unit; exit 1 ;; esac')
+    machine.stub("systemctl", 'case "$*" in *journal*) echo no such unit; exit 1 ;; esac')
     told = boot(
         image="",
         master_host="127.0.0.1",
         master_port=wheels,
-        journal=JournalTarget("group", "", "us-west-2"),
+        journal=CLOUD_LOGGING,
     )
     done = machine.run(start_script(told))
     assert done.returncode == 0, done.stderr
     assert "determined: the agent is started" in done.stdout
-    assert "the journal does not go to CloudWatch: no such unit" in done.stdout
+    assert "the journal does not go to Cloud Logging: no such unit" in done.stdout
 
 
 def test_the_agent_gets_the_package_for_cloudwatch_if_its_journal_is_sent() -> None:
-    target = JournalTarget("group", "", "us-west-2")
+    target = cloudwatch("group", "", "us-west-2")
     asked = []
-    for journal in (None, target):
+    for journal in (None, target, CLOUD_LOGGING):
         told = boot(image="", master_host="127.0.0.1", master_port=8080, journal=journal)
         asked.append(start_script(told).partition('"$wheel[')[2].partition("]")[0])
-    assert asked == ["agent,storage", "agent,storage,aws"]
+    assert asked == ["agent,storage", "agent,storage,aws", "agent,storage"]
 
 
 TOOLKIT_CURL = """

@@ -163,10 +163,23 @@ async def test_a_machine_gets_its_slots_and_log_driver(
     )
     script = body["instanceProperties"]["metadata"]["items"][0]["value"]
     assert "--log-driver gcplogs" in script
+    assert "determined_agent.journal" not in script
     assert "--env DET_SLOT_TYPE=cpu" in script
     assert "--env DET_MACHINE_CLOUD=gcp" in script
     assert "--gpus" not in script
     assert "guestAccelerators" not in body["instanceProperties"]
+
+
+@pytest.mark.parametrize("is_used", [True, False])
+async def test_a_machine_without_an_image_of_the_agent_sends_its_journal(
+    gcp_server: GcpServer, gcp_metadata_url: str, is_used: bool
+) -> None:
+    body = await launched(
+        gcp_server, gcp_metadata_url, use_cloud_logging=is_used, agent_docker_image=""
+    )
+    script = body["instanceProperties"]["metadata"]["items"][0]["value"]
+    assert ("determined_agent.journal" in script) is is_used
+    assert ("printf ' %q' google" in script) is is_used
 
 
 @covers("scheduling-and-provisioning c.9.host")

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from determined_master.backends.cloud.host_agent import JournalTarget
+from determined_master.backends.cloud.host_agent import JournalTarget, cloudwatch
 from determined_master.backends.cloud.start_script import SlotType
 from determined_master.domain.machines.aws_instances import (
     accelerator,
@@ -80,7 +80,7 @@ def journal_target(aws: AwsProvider, region: str) -> JournalTarget | None:
     """Where an agent without a container sends its machine's journal; None for nowhere."""
     if not aws.log_group or aws.agent_docker_image:
         return None
-    return JournalTarget(aws.log_group, aws.log_stream, region)
+    return cloudwatch(aws.log_group, aws.log_stream, region)
 
 
 def tags(terms: Ec2Terms, token: str = "") -> list[dict[str, str]]:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import msgspec
 
 UNIT = "determined-agent.service"
-JOURNAL_UNIT = "determined-cloudwatch.service"
+JOURNAL_UNIT = "determined-journal.service"
 
 TOOLKIT_REPOSITORY = "https://nvidia.github.io/libnvidia-container"
 """NVIDIA's packages for apt, with which Docker gives GPUs to containers."""
@@ -128,13 +128,13 @@ if [ -d "${{DETERMINED_ROOT:-}}/run/systemd/system" ]; then
     [ -x "$python" ] || python=$(sed -n '1s/^#!//p' "$agent")
     {{
         echo '#!/bin/bash'
-        printf 'exec %q -m determined_agent.cloudwatch --group %q --stream %q --region %q
-'             "$python" {group} {stream} {region}
+        printf 'exec %q -m determined_agent.journal' "$python"
+        printf ' %q' {words}
     }} >"$place/send_journal"
     chmod 700 "$place/send_journal"
     cat >"${{DETERMINED_ROOT:-}}/etc/systemd/system/{unit}" <<END
 [Unit]
-Description=The journal and the load of this machine to CloudWatch
+Description=The journal and the load of this machine to {name}
 After=network-online.target
 Wants=network-online.target
 [Service]
@@ -146,40 +146,48 @@ WantedBy=multi-user.target
 END
     said=$(systemctl daemon-reload 2>&1 && systemctl enable {unit} 2>&1 &&
         systemctl restart {unit} 2>&1) ||
-        echo "determined: the journal does not go to CloudWatch: $said"
+        echo "determined: the journal does not go to {name}: $said"
 else
-    echo "determined: the journal does not go to CloudWatch: this machine has no systemd"
+    echo "determined: the journal does not go to {name}: this machine has no systemd"
 fi
 """
 
 
 class JournalTarget(msgspec.Struct, frozen=True):
-    """Where the machine's journal goes in CloudWatch."""
+    """Where the machine's journal goes."""
 
-    group: str
-    stream: str
-    """Empty for the id of the machine."""
-    region: str
+    name: str
+    """Of the cloud's service, for people."""
+    words: tuple[str, ...]
+    """Arguments of `determined_agent.journal`; an empty one is the id of the machine."""
+    extra: str = ""
+    """Of the wheel, that the service needs."""
 
 
-def install(*, sends_journal: bool = False) -> str:
+def cloudwatch(group: str, stream: str, region: str) -> JournalTarget:
+    """CloudWatch; without a stream, the machine's is its id."""
+    words = ("cloudwatch", "--group", group, "--stream", stream, "--region", region)
+    return JournalTarget("CloudWatch", words, "aws")
+
+
+CLOUD_LOGGING = JournalTarget("Cloud Logging", ("google",))
+"""Google's; the service finds all else in the metadata of its machine."""
+
+
+def install(journal: JournalTarget | None) -> str:
     """Shell commands that leave the agent's command in `agent`."""
-    extras = "agent,storage,aws" if sends_journal else "agent,storage"
+    extras = ",".join(["agent,storage", *([journal.extra] if journal and journal.extra else ())])
     toolkit = _TOOLKIT.replace("{repository}", TOOLKIT_REPOSITORY)
     return toolkit + _INSTALL.replace("{extras}", extras)
 
 
 def send_journal(target: JournalTarget) -> str:
-    """Shell commands that run the service for CloudWatch beside the agent.
+    """Shell commands that run the service for the journal beside the agent.
 
     An agent that works is worth more than its journal, so a failure is printed and stops nothing.
     """
-    return _JOURNAL.format(
-        unit=JOURNAL_UNIT,
-        group=shlex.quote(target.group),
-        stream=shlex.quote(target.stream) if target.stream else '"$agent_id"',
-        region=shlex.quote(target.region),
-    )
+    words = (shlex.quote(word) if word else '"$agent_id"' for word in target.words)
+    return _JOURNAL.format(unit=JOURNAL_UNIT, name=target.name, words=" ".join(words))
 
 
 def start(variables: Iterable[tuple[str, str]]) -> str:

@@ -167,7 +167,7 @@ def start_script(boot: Boot) -> str:
     parts.append(_IDENTITY.format(agent_id=identity.agent_id, address=identity.address))
     if not boot.image:
         words = _variables(boot, '"$place"/')
-        parts += [host_agent.install(sends_journal=boot.journal is not None), _WAIT]
+        parts += [host_agent.install(boot.journal), _WAIT]
         parts.append(host_agent.start(words))
         if boot.journal is not None:
             parts.append(host_agent.send_journal(boot.journal))

@@ -172,6 +172,7 @@ class GcpMachines:
             identity=metadata.identity(),
             slot_type=requests.slot_type(gcp),
             log_options=requests.log_options(gcp),
+            journal=requests.journal_target(gcp),
         )
         terms = ComputeTerms(
             gcp=gcp,

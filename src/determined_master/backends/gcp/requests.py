@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from determined_master.backends.cloud.host_agent import CLOUD_LOGGING, JournalTarget
 from determined_master.backends.cloud.start_script import SlotType
 from determined_master.domain.machines.gcp_machines import (
     accelerator,
@@ -83,6 +84,13 @@ def slot_type(gcp: GcpProvider) -> SlotType:
 def log_options(gcp: GcpProvider) -> tuple[str, ...]:
     """Arguments of `docker run` that send the agent's output to Cloud Logging, if configured."""
     return ("--log-driver", "gcplogs") if gcp.use_cloud_logging else ()
+
+
+def journal_target(gcp: GcpProvider) -> JournalTarget | None:
+    """Where an agent without a container sends its machine's journal; None for nowhere."""
+    if not gcp.use_cloud_logging or gcp.agent_docker_image:
+        return None
+    return CLOUD_LOGGING
 
 
 def default_name(instance_name: str) -> str:

@@ -89,6 +89,25 @@ def test_rights_are_those_that_master_and_agents_need(det: Det, gcp: GoogleProje
     assert gcp.accounts.policies.get(bucket)["bindings"] == []
 
 
+def test_logs_and_metrics_are_sent_only_if_that_is_asked_for(det: Det, gcp: GoogleProject) -> None:
+    project = f"projects/{PROJECT}"
+    roles = ("roles/logging.logWriter", "roles/monitoring.metricWriter")
+    up(det)
+    assert [members_of(gcp, project, role) for role in roles] == [[], []]
+    assert "determined_agent.journal" not in script_of(gcp)
+    assert "use_cloud_logging: false" in script_of(gcp)
+    up(det, "--cloud-logging")
+    assert [members_of(gcp, project, role) for role in roles] == [EMAILS, EMAILS]
+    assert "$place/bin/python -m determined_agent.journal google\n" in script_of(gcp)
+    assert "use_cloud_logging: true" in script_of(gcp)
+    up(det)
+    assert [members_of(gcp, project, role) for role in roles] == [[], []]
+    assert members_of(gcp, project, "roles/compute.instanceAdmin.v1") == EMAILS[:1]
+    up(det, "--cloud-logging")
+    assert det(*DOWN, "--yes").status == 0
+    assert gcp.accounts.policies.get(project)["bindings"] == []
+
+
 def test_tasks_use_the_bucket_but_not_what_the_master_installs(
     det: Det, gcp: GoogleProject
 ) -> None:

@@ -61,3 +61,9 @@ def test_bindings_without_a_member_left_are_dropped() -> None:
     found = without(policy, {"m"})
     assert found == {"bindings": [binding("a", condition=OTHER)], "etag": "a"}
     assert without({"etag": "a"}, {"m"}) == {"etag": "a"}
+
+
+def test_members_lose_some_roles_and_keep_others() -> None:
+    other = {"role": "roles/s", "members": ["m"]}
+    found = without({"bindings": [binding("m", "a"), other]}, {"m"}, {"roles/r"})
+    assert found == {"bindings": [binding("a"), other]}

@@ -160,6 +160,24 @@ def test_a_disabled_api_is_named_with_the_command_that_enables_it(
     assert "secretmanager.googleapis.com" in done.err
 
 
+@pytest.mark.parametrize("name", ["logging", "monitoring"])
+def test_apis_of_logs_and_metrics_must_be_enabled_if_they_are_sent(
+    det: Det, gcp: GoogleProject, name: str
+) -> None:
+    service = getattr(gcp, name)
+    text = f"Cloud {name} API has not been used in project 1 before or it is disabled."
+    service.refusal = Fault(403, text, "accessNotConfigured")
+    done = det(*UP, "--cloud-logging")
+    assert f"{text} Or: gcloud services enable --project {PROJECT}" in done.err
+    assert f"{name}.googleapis.com" in done.err
+    assert gcp.instances == {}
+    # Who may not read logs may still have machines write them.
+    service.refusal = Fault(403, "Permission denied", "forbidden")
+    up(det, "--cloud-logging")
+    service.refusal = Fault(403, text, "accessNotConfigured")
+    up(det)
+
+
 def test_a_question_about_permissions_that_gcp_does_not_take_stops_nothing(
     det: Det, gcp: GoogleProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -64,19 +64,7 @@ _PREPARE = """\
 if [ ! -e "$settings/installed" ]; then
   (umask 022; "$place/bin/pip" install --quiet boto3)
 fi"""
-_JOURNAL = """\
-cat >"$root/etc/systemd/system/determined-cloudwatch.service" <<END_OF_UNIT
-[Unit]
-Description=The journal and the load of this machine to CloudWatch
-[Service]
-ExecStart=$place/bin/python -m determined_agent.cloudwatch --group ${log_group} --stream master \\
-  --region ${AWS::Region}
-Restart=always
-RestartSec=30
-END_OF_UNIT
-systemctl daemon-reload
-systemctl restart determined-cloudwatch || echo "determined: the journal is not sent"
-"""
+_JOURNAL = "cloudwatch --group ${log_group} --stream master --region ${AWS::Region}"
 _END = "\n--determined--\n"
 
 
@@ -104,7 +92,7 @@ def user_data(options: Options, wheel: str, values: Dict[str, Any]) -> Dict[str,
         arguments="'${AWS::Region}' '${bucket}' '${wheel}' '${secret}'",
         secrets=["database", "initial_user"] if options.has_rds else ["initial_user"],
         extras="master,aws,storage",
-        after=_JOURNAL if options.log_group else "",
+        journal=_JOURNAL if options.log_group else "",
     )
     # Only what CloudFormation fills in may look like a variable of it.
     text = script(options, parts, settings)

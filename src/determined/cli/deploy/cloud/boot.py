@@ -88,6 +88,19 @@ if ! mountpoint -q "$data"; then
 fi
 resize2fs "$disk" # it may have been made larger"""
 
+_JOURNAL = """\
+cat >"$root/etc/systemd/system/determined-journal.service" <<END_OF_UNIT
+[Unit]
+Description=The journal and the load of this machine to its cloud
+[Service]
+ExecStart=$place/bin/python -m determined_agent.journal %s
+Restart=always
+RestartSec=30
+END_OF_UNIT
+systemctl daemon-reload
+systemctl restart determined-journal || echo "determined: the journal is not sent"
+"""
+
 
 @dataclasses.dataclass(frozen=True)
 class CloudParts:
@@ -98,7 +111,8 @@ class CloudParts:
     that gets `arguments` (shell words) and the directory of the settings: it stores the wheel
     there and leaves the members of the secret in `values` and the directory in `place`; it
     imports json. `secrets` are the members that the master gets as variables. `extras` are those
-    of the wheel. `after` runs when the master has started.
+    of the wheel. `journal` are arguments of the service that sends the machine's journal; without
+    them there is none.
     """
 
     disk: str
@@ -107,7 +121,7 @@ class CloudParts:
     arguments: str
     secrets: Sequence[str]
     extras: str
-    after: str = ""
+    journal: str = ""
 
 
 def script(options: ClusterOptions, parts: CloudParts, settings: str) -> str:
@@ -120,6 +134,6 @@ def script(options: ClusterOptions, parts: CloudParts, settings: str) -> str:
         "arguments": parts.arguments,
         "secrets": list(parts.secrets),
         "extras": parts.extras,
-        "after": parts.after,
+        "after": _JOURNAL % parts.journal if parts.journal else "",
         "settings": settings.rstrip("\n"),
     }

@@ -17,6 +17,8 @@ SERVICES: Mapping[str, str] = {
     "iam": "https://iam.googleapis.com/v1",
     "cloudresourcemanager": "https://cloudresourcemanager.googleapis.com/v3",
     "secretmanager": "https://secretmanager.googleapis.com/v1",
+    "logging": "https://logging.googleapis.com/v2",
+    "monitoring": "https://monitoring.googleapis.com/v3",
 }
 """Where each API is. CLOUDSDK_API_ENDPOINT_OVERRIDES_SERVICE names another server."""
 TRIES = 5
@@ -37,6 +39,8 @@ class Refused(errors.CliError):
     def __init__(self, status: int, text: str, reasons: Sequence[str] = ()) -> None:
         super().__init__(text)
         self.status = status
+        self.is_disabled = any(one in _DISABLED for one in reasons)
+        """Whether the API is not enabled in the project."""
         self.is_of_use = any("INUSE" in one.replace("_", "").upper() for one in reasons)
         """Whether the reason is that something else uses the resource."""
 
@@ -196,7 +200,8 @@ def refusal(answer: Answer, act: str, project: str) -> Refused:
     """A refusal in words, with the remedy for a missing permission and a disabled API."""
     message, reasons = _parts(answer.data)
     if answer.status == 403 and any(reason in _DISABLED for reason in reasons):
-        return Refused(403, f"{message} Or: gcloud services enable --project {project} {_ALL}")
+        text = f"{message} Or: gcloud services enable --project {project} {_ALL}"
+        return Refused(403, text, reasons)
     if answer.status in (401, 403):
         return Refused(answer.status, f"these credentials may not {act}: {message}")
     return Refused(answer.status, f"GCP refused {act} ({answer.status}): {message}", reasons)

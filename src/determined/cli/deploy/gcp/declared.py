@@ -50,6 +50,11 @@ _MASTER = (
     arg("--db-snapshot", default="", help="snapshot of a disk to start the database from"),
     arg("--db-password", help=f"{_OLDER}: the database is on the master's machine alone"),
     arg("--det-version", help=f"{_OLDER}: the installed version is deployed"),
+    flag(
+        "--cloud-logging",
+        help="journals of all machines go to Cloud Logging, and metrics of their load to Cloud "
+        "Monitoring, which Google bills (default: neither)",
+    ),
     *shared.MASTER,
 )
 

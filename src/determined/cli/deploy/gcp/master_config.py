@@ -22,6 +22,7 @@ _PROVIDER = """\
       network_tags: ${agent_tags}
       service_account: ${agent_account}
       operation_timeout_period: ${operation_timeout}
+      use_cloud_logging: ${cloud_logging}
       boot_disk_size: ${agent_disk_size}
       boot_disk_type: ${agent_disk_type}
       master_url: ${scheme}://internal-ip:${port}
@@ -84,6 +85,7 @@ def values(options: GcpOptions, project: str, subnetwork: str) -> Dict[str, str]
         "agent_disk_size": str(options.agent_disk_size),
         "agent_disk_type": options.agent_disk_type,
         "operation_timeout": options.operation_timeout,
+        "cloud_logging": as_json(options.cloud_logging),
         "aux_image": options.aux_image,
         "compute_image": image_path(options.compute_image, project),
         "compute_instance": as_json(kind),

@@ -48,6 +48,8 @@ class GcpOptions(ClusterOptions):
     gpu_type: str
     gpu_num: int
     master_platform: str
+    cloud_logging: bool
+    """Whether journals and load go to Cloud Logging and Cloud Monitoring."""
 
     @property
     def labels(self) -> Dict[str, str]:
@@ -96,6 +98,7 @@ def read(args: argparse.Namespace) -> GcpOptions:
         gpu_type=args.gpu_type if args.gpu_num else "",
         gpu_num=args.gpu_num if args.gpu_type else 0,
         master_platform=_master_platform(args),
+        cloud_logging=args.cloud_logging,
     )
     for key, value in found.tags.items():
         if key == LABEL or not _LABEL_KEY.fullmatch(key) or not _LABEL_VALUE.fullmatch(value):

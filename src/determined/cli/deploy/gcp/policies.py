@@ -58,11 +58,23 @@ def with_bindings(policy: Policy, wanted: Sequence[Binding]) -> Policy:
     return changed
 
 
-def without(policy: Policy, members: Collection[str]) -> Policy:
-    """A policy without these members; bindings that have no member left are dropped."""
+def without(
+    policy: Policy, members: Collection[str], roles: Optional[Collection[str]] = None
+) -> Policy:
+    """A policy without these members; bindings that have no member left are dropped.
+
+    Args:
+        policy: a policy.
+        members: who loses roles.
+        roles: these roles; all by default.
+    """
     if "bindings" not in policy:
         return dict(policy)
-    return {**policy, "bindings": _left(policy["bindings"], members)}
+    kept: List[Dict[str, Any]] = []
+    for one in policy["bindings"]:
+        is_taken = roles is None or one["role"] in roles
+        kept += _left([one], members) if is_taken else [one]
+    return {**policy, "bindings": kept}
 
 
 def _is_same(one: Mapping[str, Any], binding: Binding) -> bool:

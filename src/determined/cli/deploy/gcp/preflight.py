@@ -46,6 +46,7 @@ class GcpPreflight:
         self._check(self._snapshot)
         self._check(lambda: GcpSecret(self._calls, self._options.cluster_id).exists())
         self._check(lambda: Bucket(self._calls, self._options.cluster_id).exists())
+        self._check(self._monitoring)
         self._check(self._names)
         found = self._check(self._found)
         if found is not None:
@@ -134,6 +135,18 @@ class GcpPreflight:
                 f"{option}{path}: there is no such machine image: gcloud compute images list; "
                 "--environment-image chooses that of agents with slots"
             )
+
+    def _monitoring(self) -> None:
+        """The APIs that take logs and metrics; reading them may be refused for lack of rights."""
+        if not self._options.cloud_logging:
+            return
+        for service, what in (("logging", "logs"), ("monitoring", "metricDescriptors")):
+            try:
+                path = self._calls.in_project(what)
+                self._calls.call(service, "GET", path, query={"pageSize": "1"})
+            except Refused as error:
+                if error.is_disabled:
+                    raise
 
     def _snapshot(self) -> None:
         name = self._options.database_snapshot

@@ -15,6 +15,7 @@ STARTS_MACHINES = "roles/compute.instanceAdmin.v1"
 USES_ACCOUNT = "roles/iam.serviceAccountUser"
 USES_OBJECTS = "roles/storage.objectAdmin"
 READS_SECRET = "roles/secretmanager.secretAccessor"
+SENDS_LOGS = ("roles/logging.logWriter", "roles/monitoring.metricWriter")
 KNOWN_LIMIT_S = 120.0
 FIRST_PAUSE_S, PAUSE_S = 0.5, 3.0
 WHEELS = "deploy"
@@ -30,8 +31,14 @@ class Grant(NamedTuple):
     bindings: Sequence[Binding]
 
 
-def grants(cluster_id: str, project: str) -> List[Grant]:
-    """The rights of master and agents: the master's on agents' machines are the project's."""
+def grants(cluster_id: str, project: str, *, sends_logs: bool) -> List[Grant]:
+    """The rights of master and agents: the master's on agents' machines are the project's.
+
+    Args:
+        cluster_id: the cluster.
+        project: its id.
+        sends_logs: whether the machines send logs and metrics, to all logs of the project.
+    """
     emails = {role: names.email(cluster_id, role, project) for role in ROLES}
     master, agent = (f"serviceAccount:{emails[role]}" for role in ROLES)
     below = f"projects/{project}"
@@ -42,8 +49,11 @@ def grants(cluster_id: str, project: str) -> List[Grant]:
     ]
     account = f"{below}/serviceAccounts/{emails['agent']}"
     secret = f"{below}/secrets/{names.of_cluster(cluster_id)}"
+    whole = [Binding(STARTS_MACHINES, [master])]
+    if sends_logs:
+        whole += [Binding(role, [master, agent]) for role in SENDS_LOGS]
     return [
-        Grant("cloudresourcemanager", below, [Binding(STARTS_MACHINES, [master])]),
+        Grant("cloudresourcemanager", below, whole),
         Grant("iam", account, [Binding(USES_ACCOUNT, [master])]),
         Grant("storage", f"b/{bucket}", objects),
         Grant("secretmanager", secret, [Binding(READS_SECRET, [master])]),
@@ -75,15 +85,26 @@ class Rights:
                 path = self._calls.in_project("serviceAccounts")
                 self._calls.call("iam", "POST", path, body)
 
-    def grant(self) -> None:
-        """Give master and agents their rights. Raises CliError."""
+    def grant(self, *, sends_logs: bool) -> None:
+        """Give master and agents their rights, and take those away that only logs need.
+
+        Args:
+            sends_logs: whether the machines send logs and metrics.
+
+        Raises:
+            CliError: GCP refuses a call.
+        """
+        if not sends_logs:
+            members = self._members()
+            self._change(self._of_project, lambda policy: without(policy, members, SENDS_LOGS))
         policies = {
             "cloudresourcemanager": self._of_project,
             "iam": self._of_account,
             "storage": self._of_bucket,
             "secretmanager": self._of_secret,
         }
-        for one in grants(self._cluster_id, self._calls.project):
+        project = self._calls.project
+        for one in grants(self._cluster_id, project, sends_logs=sends_logs):
             self._bind(policies[one.service], one.bindings)
 
     def revoke(self) -> None:

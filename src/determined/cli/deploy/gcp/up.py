@@ -54,7 +54,7 @@ def up(args: argparse.Namespace) -> None:
         access = rights.Rights(calls, wanted.cluster_id)
         access.make_accounts()
         members = _write_secret(calls, wanted, args.initial_user_password)
-        access.grant()
+        access.grant(sends_logs=wanted.cloud_logging)
         grew = cluster.make_disk()
         store.put_wheel(wheel, key)
         place = Place(calls.project, found.subnetwork, address, key)
@@ -81,7 +81,7 @@ def requests(wanted: GcpOptions, project: str) -> List[Dict[str, Any]]:
         found.append(_post("iam", f"projects/{project}/serviceAccounts", body))
     path = f"projects/{project}/secrets?secretId={names.of_cluster(wanted.cluster_id)}"
     found.append(_post("secretmanager", path, secret.body(wanted)))
-    for one in rights.grants(wanted.cluster_id, project):
+    for one in rights.grants(wanted.cluster_id, project, sends_logs=wanted.cloud_logging):
         bindings = [binding.body() for binding in one.bindings]
         found.append({"grant": url_of(one.service, one.resource), "bindings": bindings})
     return [*found, *(_insert(one, project) for one in last)]

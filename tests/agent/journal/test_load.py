@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from determined_agent.cloudwatch.load import CpuTimes, Load, Metric, cpu_percent, memory_percent
+from determined_agent.journal.load import CpuTimes, Load, Metric, cpu_percent, memory_percent
 
 STAT = "cpu  {busy} 0 0 {idle} 0 0 0 0 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n"
 MEMINFO = "MemTotal:  1000 kB\nMemFree:  100 kB\nMemAvailable:  250 kB\n"

@@ -3,45 +3,30 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import os
-import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
+from tests.agent.journal.conftest import Host
 from tests.backends.cloud.ec2_server import ACCOUNT_VARIABLES, application
 from tests.backends.cloud.http_servers import stopped_at_the_end
 from tests.e2e.cluster_api import until
 from werkzeug.serving import make_server
 
 from determined_agent.clock import now
-from determined_agent.cloudwatch import sender
-from determined_agent.cloudwatch.batches import Entry
-from determined_agent.cloudwatch.load import Metric
-from determined_agent.cloudwatch.sender import CloudWatch
+from determined_agent.journal.batches import Entry
+from determined_agent.journal.cloudwatch import NAMESPACE, CloudWatch
+from determined_agent.journal.load import Metric
+from determined_agent.journal.target import CannotStart
 
 pytestmark = pytest.mark.slow
 
 REGION, GROUP = "us-west-2", "/determined/lab/journald"
-JOURNALCTL = """#!/bin/bash
-# A journal of the lines in a file, which grows; a cursor is the number of a line.
-printf '%s\\n' "$*" >>{root}/asked
-skip=0
-for word in "$@"; do
-  case "$word" in
-    --after-cursor=*[!0-9]*) echo "Failed to seek to cursor: Invalid argument" >&2; exit 1 ;;
-    --after-cursor=*) skip=${{word#*=}} ;;
-  esac
-done
-exec tail -n +$((skip + 1)) -f {root}/journal
-"""
+TARGET = ("cloudwatch", "--group", GROUP, "--stream", "i-1", "--region", REGION)
 
 
 class Cloud:
@@ -95,74 +80,17 @@ def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
         yield made
 
 
-class Host:
-    """A machine with a journal, whose service is started and stopped."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self._lines = 0
-        (root / "bin").mkdir()
-        program = root / "bin" / "journalctl"
-        program.write_text(JOURNALCTL.format(root=root))
-        program.chmod(0o755)
-        (root / "journal").touch()
-
-    def write(self, *messages: str) -> None:
-        """Entries of the agent."""
-        at = int(now().timestamp() * 1_000_000)
-        with (self.root / "journal").open("a") as journal:
-            for message in messages:
-                self._lines += 1
-                fields = {
-                    "__CURSOR": str(self._lines),
-                    "__REALTIME_TIMESTAMP": str(at + self._lines),
-                    "_SYSTEMD_UNIT": "determined-agent.service",
-                    "MESSAGE": message,
-                }
-                journal.write(json.dumps(fields) + "\n")
-
-    @contextlib.contextmanager
-    def service(self, stream: str = "i-1") -> Iterator[subprocess.Popen[bytes]]:
-        """Running, stopped at the end as systemd stops it."""
-        command = [sys.executable, "-m", "determined_agent.cloudwatch", "--region", REGION]
-        more = [
-            "--group",
-            GROUP,
-            "--stream",
-            stream,
-            "--state",
-            str(self.root / "state"),
-            "--every",
-            "0.5",
-        ]
-        path = f"{self.root / 'bin'}{os.pathsep}{os.environ['PATH']}"
-        with (self.root / "log").open("ab") as log:
-            process = subprocess.Popen(
-                [*command, *more], env={**os.environ, "PATH": path}, stdout=log, stderr=log
-            )
-        try:
-            yield process
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(60)
-
-
-@pytest.fixture
-def host(tmp_path: Path) -> Host:
-    return Host(tmp_path)
-
-
 def test_the_journal_arrives_and_a_restart_neither_repeats_nor_loses_it(
     cloud: Cloud, host: Host
 ) -> None:
     host.write("one", "two")
-    with host.service() as process:
+    with host.service(*TARGET) as process:
         until(lambda: len(cloud.messages("i-1")) == 2, what="the first entries")
         host.write("three")
     assert process.returncode == 0
     # The last entry is sent at the end, if journalctl has already read it.
     host.write("four")
-    with host.service():
+    with host.service(*TARGET):
         until(lambda: len(cloud.messages("i-1")) >= 4, what="the entries after the restart")
     assert cloud.messages("i-1") == [
         f"determined-agent: {word}" for word in ("one", "two", "three", "four")
@@ -177,11 +105,11 @@ def test_a_refused_batch_is_repeated_and_the_reason_is_logged_once(
 ) -> None:
     cloud.is_away = True
     host.write("one")
-    with host.service():
+    with host.service(*TARGET):
         until(lambda: cloud.calls.count("Logs_20140328.PutLogEvents") >= 2, what="a second try")
         cloud.is_away = False
         until(lambda: cloud.messages("i-1") == ["determined-agent: one"], what="the entry")
-    log = (host.root / "log").read_text()
+    log = host.log
     assert log.count("the journal is not sent, and is repeated:") == 1
     assert "You may not." in log
 
@@ -191,10 +119,10 @@ def test_a_service_ends_while_cloudwatch_is_away_and_sends_it_next_time(
 ) -> None:
     cloud.is_away = True
     host.write("one")
-    with host.service():
+    with host.service(*TARGET):
         until(lambda: "Logs_20140328.PutLogEvents" in cloud.calls, what="a try")
     cloud.is_away = False
-    with host.service():
+    with host.service(*TARGET):
         until(lambda: cloud.messages("i-1") == ["determined-agent: one"], what="the entry")
 
 
@@ -203,18 +131,18 @@ def test_a_cursor_that_journalctl_refuses_is_forgotten(cloud: Cloud, host: Host)
     cursor = host.root / "state" / "cursor"
     cursor.write_text("torn")
     host.write("one")
-    with host.service() as process:
+    with host.service(*TARGET) as process:
         assert process.wait(60) == 1
     assert not cursor.exists()
-    assert "does not take the cursor 'torn'" in (host.root / "log").read_text()
-    with host.service():
+    assert "does not take the cursor 'torn'" in host.log
+    with host.service(*TARGET):
         until(lambda: cloud.messages("i-1") == ["determined-agent: one"], what="the entry")
 
 
 def test_metrics_have_the_machine_and_the_gpu(cloud: Cloud) -> None:
     made = CloudWatch(GROUP, "i-7", REGION, threading.Event())
     made.put([Metric("CPUUtilization", 12.5), Metric("GPUUtilization", 80.0, "1")])
-    found = cloud.client("cloudwatch").list_metrics(Namespace=sender.NAMESPACE)["Metrics"]
+    found = cloud.client("cloudwatch").list_metrics(Namespace=NAMESPACE)["Metrics"]
     assert {
         (one["MetricName"], *sorted((d["Name"], d["Value"]) for d in one["Dimensions"]))
         for one in found
@@ -233,10 +161,10 @@ def test_metrics_that_are_refused_are_dropped(
 
 
 def test_machines_share_a_stream(cloud: Cloud) -> None:
-    at_ms = int(now().timestamp() * 1000)
+    at_us = int(now().timestamp() * 1_000_000)
     for name in ("a", "b"):
         made = CloudWatch(GROUP, "all", REGION, threading.Event())
-        assert made.send([Entry("c", at_ms, name)])
+        assert made.send([Entry("c", at_us, name)])
     assert sorted(cloud.messages("all")) == ["a", "b"]
 
 
@@ -244,5 +172,5 @@ def test_without_boto3_the_package_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "boto3", None)
-    with pytest.raises(sender.MissingPackage, match=r"pip install 'determined\[aws\]'"):
+    with pytest.raises(CannotStart, match=r"pip install 'determined\[aws\]'"):
         CloudWatch(GROUP, "i-7", REGION, threading.Event())

@@ -1,1 +1,0 @@
-"""A service beside agent or master that sends the machine's journal and metrics to CloudWatch."""
