@@ -22,6 +22,8 @@ from tests.backends.cloud.ec2_server import (
     error_of_ec2,
 )
 from tests.backends.cloud.http_servers import stopped_at_the_end
+from tests.cli.deploy.aws.simulation import Simulation
+from tests.cli.deploy.aws.simulation import refusal as refusal_of_iam
 from tests.cli.deploy.wheel_once import copy_wheel
 from werkzeug.serving import make_server
 
@@ -43,6 +45,7 @@ class Aws:
         """By action of EC2: code and message of the error that it is answered with."""
         self.price_list: dict[tuple[str, str], list[dict[str, Any]]] = {}
         """By instance type and region: the products of the price list, which moto has not."""
+        self.simulation = Simulation()
         self.calls: list[dict[str, str]] = []
         """Parameters of all calls of EC2, in their order."""
         self._clients: dict[str, Any] = {}
@@ -91,6 +94,14 @@ def _front(account: Aws) -> Any:
         environ["wsgi.input"] = BytesIO(body)
         call = dict(parse_qsl(body.decode(), keep_blank_values=True))
         account.calls.append(call)
+        try:
+            answer = account.simulation.answer(call)
+        except PermissionError as error:
+            start("403 Forbidden", [("Content-Type", "text/xml")])
+            return [refusal_of_iam(error)]
+        if answer is not None:
+            start("200 OK", [("Content-Type", "text/xml")])
+            return [answer]
         refusal = account.refusals.get(call.get("Action", ""))
         if refusal is None:
             return whole(environ, start)

@@ -113,3 +113,103 @@ def test_the_checks_create_nothing(det: Det, aws: Aws) -> None:
     assert ec2.describe_addresses()["Addresses"] == []
     refused(det, aws, "vpc", "--keypair", "nobody")
     assert ec2.describe_internet_gateways()["InternetGateways"] == []
+
+
+DENIES = "<EvalDecision>implicitDeny</EvalDecision>"
+PREFIX = "arn:aws:{}:us-west-2:123456789012:{}"
+
+
+def test_missing_permissions_of_other_services_are_named_together(det: Det, aws: Aws) -> None:
+    explicit = "<EvalDecision>explicitDeny</EvalDecision>"
+    aws.simulation.decisions = {"iam:Create*": DENIES, "rds:DeleteDBInstance": explicit}
+    role, profile, database = refused(det, aws, "simple-rds")
+    assert role == (
+        "  - these credentials may not iam:CreateRole on arn:aws:iam::123456789012:role/"
+        "lab-AgentRole-0A1B2C3D4E5F: add these actions to the policies of "
+        "arn:aws:iam::123456789012:user/ops"
+    )
+    assert "may not iam:CreateInstanceProfile on" in profile
+    assert "may not rds:DeleteDBInstance on arn:aws:rds:us-west-2" in database
+    assert aws.simulation.sources == {"arn:aws:iam::123456789012:user/ops"}
+
+
+def test_an_organization_that_denies_is_believed(det: Det, aws: Aws) -> None:
+    denied = "<AllowedByOrganizations>false</AllowedByOrganizations>"
+    aws.simulation.decisions = {
+        "s3:CreateBucket": f"{DENIES}<MissingContextValues><member>aws:x</member>"
+        "</MissingContextValues><OrganizationsDecisionDetail>"
+        f"{denied}</OrganizationsDecisionDetail>"
+    }
+    [problem] = refused(det, aws, "simple")
+    assert "may not s3:CreateBucket on arn:aws:s3:::lab-checkpointbucket-" in problem
+
+
+@pytest.mark.parametrize(
+    ("words", "services"),
+    [
+        (("simple",), set()),
+        (("simple", "--log-group-prefix", "lab"), {"logs"}),
+        (("simple-rds",), {"rds"}),
+        (("efs",), {"rds", "elasticfilesystem"}),
+    ],
+)
+def test_only_what_the_stack_has_is_checked(
+    det: Det, aws: Aws, words: tuple[str, ...], services: set[str]
+) -> None:
+    refused(det, aws, *words, "--keypair", "nobody")
+    asked = aws.simulation.asked
+    always = {"cloudformation", "iam", "s3", "secretsmanager"}
+    assert {action.partition(":")[0] for action in asked} == always | services
+    assert asked["s3:PutObject"].startswith("arn:aws:s3:::lab-checkpointbucket-")
+    assert asked["s3:PutObject"].endswith("/deploy/determined.whl")
+    assert asked["cloudformation:CreateStack"].startswith(
+        PREFIX.format("cloudformation", "stack/lab/")
+    )
+    assert asked["secretsmanager:CreateSecret"].startswith(
+        PREFIX.format("secretsmanager", "secret:determined/lab-")
+    )
+
+
+def test_a_simulator_that_may_not_be_used_stops_nothing(det: Det, aws: Aws) -> None:
+    aws.simulation.is_permitted = False
+    done = det(*UP, "simple")
+    assert done.status == 0, done.err
+    assert "Permissions of IAM, S3, RDS and others are not checked: these credentials" in done.out
+    assert "SimulatePrincipalPolicy: not authorized to perform" in done.out
+
+
+def test_a_condition_that_the_simulator_cannot_decide_stops_nothing(det: Det, aws: Aws) -> None:
+    missing = "<MissingContextValues><member>aws:CalledVia</member></MissingContextValues>"
+    aws.simulation.decisions = {"iam:PassRole": f"{DENIES}{missing}"}
+    done = det(*UP, "simple")
+    assert done.status == 0, done.err
+    assert "are not checked: conditions of policies decide iam:PassRole." in done.out
+
+
+def test_the_policies_of_a_role_are_those_of_the_role_with_its_path(det: Det, aws: Aws) -> None:
+    aws.client("iam").create_role(RoleName="Ops", Path="/teams/", AssumeRolePolicyDocument="{}")
+    aws.simulation.caller = "arn:aws:sts::123456789012:assumed-role/Ops/ann"
+    refused(det, aws, "simple", "--keypair", "nobody")
+    assert aws.simulation.sources == {"arn:aws:iam::123456789012:role/teams/Ops"}
+
+
+@pytest.mark.parametrize(
+    ("caller", "text"),
+    [
+        ("arn:aws:iam::123456789012:root", ""),
+        (
+            "arn:aws:sts::123456789012:federated-user/ann",
+            "are not checked: IAM's simulator takes users and roles alone.",
+        ),
+        ("arn:aws:sts::123456789012:assumed-role/Gone/ann", "AWS refused GetRole (NoSuchEntity)"),
+    ],
+)
+def test_a_caller_whose_policies_cannot_be_read_stops_nothing(
+    det: Det, aws: Aws, caller: str, text: str
+) -> None:
+    aws.simulation.caller = caller
+    done = det(*UP, "simple")
+    assert done.status == 0, done.err
+    assert aws.simulation.asked == {}
+    assert text in done.out
+    assert ("not checked" in done.out) is bool(text)

@@ -1,6 +1,7 @@
 """Checks of an account, before anything is paid for.
 
-Each check only reads, or asks with `DryRun`. Quotas that cannot be read are not checked.
+Each check only reads, or asks with `DryRun` or IAM's simulator. Quotas that cannot be read are not
+checked.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import functools
 from typing import Any, Callable, Dict, List, Optional
 
-from determined.cli.deploy.aws import account
+from determined.cli.deploy.aws import account, permissions
 from determined.cli.deploy.aws.account import Account
 from determined.cli.deploy.aws.options import Options
 from determined.cli.deploy.aws.template import Images
@@ -48,6 +49,7 @@ class Preflight:
         if images is not None:
             for call, values in self._calls(images).items():
                 self._check(functools.partial(self._may_call, call, values))
+        self.problems += permissions.problems(self._options, self._access)
         return None if self.problems else images
 
     def _check(self, check: Callable[[], Any], must_be_read: bool = True) -> Any:
