@@ -45,4 +45,5 @@ export DET_TEST_KUBECONFIG="$1" DET_TEST_KUBERNETES_ADDRESS="$2" DET_TEST_KUBERN
 cd "$(dirname "$0")/.."
 "${PYTHON:-python3}" -m pytest -q -p no:cacheprovider \
   tests/backends/kubernetes tests/e2e/test_kubernetes.py tests/e2e/test_remote_kubernetes.py \
+  tests/e2e/test_gateway.py \
   tests/deploy/helm/test_on_cluster.py -k "real or on_cluster"

@@ -109,6 +109,8 @@ class PodTerms(msgspec.Struct, frozen=True, kw_only=True):
     """Number of Secrets of one pod."""
     topology: TopologyConfig | None = None
     """The domain that all pods of the task share."""
+    proxy_ports: tuple[int, ...] = ()
+    """The task's ports that users reach through the master, in the container of rank 0."""
     pod_spec: Mapping[str, Any] | None = None
     """The users' pod spec, all layers merged."""
     username: str = ""
@@ -287,7 +289,10 @@ class KubernetesCluster(ClusterBackend, Namespaces, Protocol):
         """The answer to the request for nodes of a waiting task; None without a request."""
 
     def waits_for(self, allocation_id: str) -> str:
-        """Why pods of an allocation wait in the cluster's own queue; empty when none does."""
+        """Why pods of an allocation wait in the cluster's own queue, or for a port of its Gateway.
+
+        Empty when none does.
+        """
 
     @property
     def is_forwarded(self) -> bool:

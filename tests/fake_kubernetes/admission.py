@@ -8,6 +8,8 @@ import re
 from tests.fake_kubernetes.store import Json, Store
 
 MAX_SECRET_BYTES = 1 << 20
+MOST_LISTENERS = 64
+_SERVICE = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _LABEL = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
 
@@ -21,11 +23,28 @@ def invalid(kind: str, item: Json) -> str:
     for key, value in (meta.get("labels") or {}).items():
         if len(value) > 63 or not _LABEL.fullmatch(value):
             return f'{kind} "{name}" is invalid: metadata.labels: Invalid value: "{value}" ({key})'
+    if kind == "services" and (len(name) > 63 or not _SERVICE.fullmatch(name)):
+        return f'{kind} "{name}" is invalid: metadata.name: a DNS-1035 label must start with a-z'
+    if kind == "gateways":
+        return _invalid_listeners(item)
     if kind == "secrets":
         size = sum(len(base64.b64decode(v)) for v in (item.get("data") or {}).values())
         if size > MAX_SECRET_BYTES:
             most = MAX_SECRET_BYTES
             return f'{kind} "{name}" is invalid: data: Too long: must have at most {most} bytes'
+    return ""
+
+
+def _invalid_listeners(item: Json) -> str:
+    """As the schema of the Gateway API."""
+    listeners = (item.get("spec") or {}).get("listeners") or []
+    where = f'Gateway "{item["metadata"]["name"]}" is invalid: spec.listeners:'
+    if not 0 < len(listeners) <= MOST_LISTENERS:
+        return f"{where} must have 1 to {MOST_LISTENERS} items, not {len(listeners)}"
+    if len({one["name"] for one in listeners}) < len(listeners):
+        return f"{where} Listener name must be unique within the Gateway"
+    if len({(one["protocol"], one["port"]) for one in listeners}) < len(listeners):
+        return f"{where} Combination of port, protocol and hostname must be unique"
     return ""
 
 

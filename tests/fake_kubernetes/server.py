@@ -46,8 +46,12 @@ class FakeServer:
             "/apis/autoscaling.x-k8s.io/v1",
             "/apis/kueue.x-k8s.io/v1beta1",
             "/apis/scheduling.x-k8s.io/v1alpha1",
+            "/apis/gateway.networking.k8s.io/v1",
+            "/apis/gateway.networking.k8s.io/v1alpha2",
         )
         """Groups and versions of custom resources, at the start of the server."""
+        self.unknown_kinds: set[str] = set()
+        """Kinds that the server does not have."""
         self.webhooks: list[Callable[[Json], None]] = []
         """Each changes a pod before it is stored."""
         self._runner: web.AppRunner | None = None
@@ -57,11 +61,13 @@ class FakeServer:
     async def start(self) -> None:
         app = web.Application(middlewares=[self._guard])
         for prefix in ("/api/v1", "/apis/scheduling.k8s.io/v1", *self.crds):
+            app.router.add_get(prefix, self._discover)
             for where in ("", "/namespaces/{namespace}"):
                 base = f"{prefix}{where}/{{kind}}"
                 app.router.add_get(base, self._list)
                 app.router.add_post(base, self._create)
                 app.router.add_get(f"{base}/{{name}}", self._get)
+                app.router.add_put(f"{base}/{{name}}", self._replace)
                 app.router.add_patch(f"{base}/{{name}}", self._patch)
                 app.router.add_patch(f"{base}/{{name}}/status", self._patch)
                 app.router.add_delete(f"{base}/{{name}}", self._delete)
@@ -110,6 +116,8 @@ class FakeServer:
             return _status(503, "ServiceUnavailable", "the server is broken")
         if self.hides_pods_of_others and "!=" in request.query.get("labelSelector", ""):
             return _status(503, "ServiceUnavailable", "too many pods")
+        if request.match_info.get("kind") in self.unknown_kinds:
+            return _status(404, "NotFound", "the server could not find the requested resource")
         failure = self._failure(request)
         if failure is not None:
             return failure
@@ -266,6 +274,30 @@ class FakeServer:
             return _status(404, "NotFound", f'{kind} "{name}" not found')
         _merge(item, await request.json())
         return web.json_response(await self.store.put(kind, item))
+
+    async def _replace(self, request: web.Request) -> web.Response:
+        """Store a changed object, unless others have changed it since it was read."""
+        kind, namespace, name, item = self._found(request)
+        if item is None:
+            return _status(404, "NotFound", f'{kind} "{name}" not found')
+        given: Json = await request.json()
+        version = given["metadata"].get("resourceVersion")
+        if version not in (None, item["metadata"]["resourceVersion"]):
+            text = f'Operation cannot be fulfilled on {kind} "{name}": it has been modified'
+            return _status(409, "Conflict", text)
+        wrong = admission.invalid(kind, given)
+        if wrong:
+            return _status(422, "Invalid", wrong)
+        given["metadata"].update(namespace=namespace, uid=item["metadata"]["uid"])
+        return web.json_response(await self.store.put(kind, given))
+
+    async def _discover(self, request: web.Request) -> web.Response:
+        """The kinds of a group; without those that a test has taken away."""
+        known = {"v1alpha2": ["tcproutes"], "v1": ["gateways"]}
+        version = request.path.rpartition("/")[2]
+        kinds = [kind for kind in known.get(version, ()) if kind not in self.unknown_kinds]
+        resources = [{"name": kind, "namespaced": True} for kind in kinds]
+        return web.json_response({"kind": "APIResourceList", "resources": resources})
 
     async def _delete(self, request: web.Request) -> web.Response:
         kind, namespace, name, item = self._found(request)

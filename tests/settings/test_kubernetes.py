@@ -113,6 +113,7 @@ def test_preemption_by_the_planner_has_no_effect_where_the_cluster_decides(tmp_p
 
 M = "root.resource_manager"
 GATEWAY = "gateway_name: g, gateway_namespace: n, gateway_ip: 10.0.0.1"
+NO_ADDRESS = GATEWAY.replace("10.0.0.1", "''")
 MISTAKES = {
     "no bound": ("type: kubernetes", f"{M}.max_slots_per_pod: must say how many"),
     "a bound below 0": ("type: kubernetes, max_slots_per_pod: -1", f"{M}.max_slots_per_pod: must"),
@@ -161,12 +162,38 @@ MISTAKES = {
         f"{SIMPLE}, slot_type: cpu, gpu_resource: nvidia.com/mig-1g.10gb",
         f"{M}.gpu_resource: must be empty: slot_type is cpu",
     ),
-    "a gateway": (
-        f"{SIMPLE}, internal_task_gateway: {{{GATEWAY}}}",
-        f"{M}.internal_task_gateway: is not in this version: remove it, and set reach_tasks to",
+    "a gateway's name": (
+        f"{SIMPLE}, internal_task_gateway: {{{GATEWAY.replace(': g,', ': G_1,')}}}",
+        f"{M}.internal_task_gateway.gateway_name: must be a DNS label",
+    ),
+    "a gateway's address": (
+        f"{SIMPLE}, internal_task_gateway: {{{GATEWAY.replace('10.', 'tcp://10.')}}}",
+        f"{M}.internal_task_gateway.gateway_ip: must be an IP address or a host name",
+    ),
+    "an empty address of a gateway": (
+        f"{SIMPLE}, internal_task_gateway: {{{NO_ADDRESS}}}",
+        f"{M}.internal_task_gateway.gateway_ip: must be an IP address or a host name",
+    ),
+    "a gateway and port_forward": (
+        f"{SIMPLE}, reach_tasks: port_forward, internal_task_gateway: {{{GATEWAY}}}",
+        f"{M}.internal_task_gateway: must not be set with reach_tasks: port_forward",
     ),
     "of agents": (f"{SIMPLE}, require_authentication: true", f"{M}.require_authentication: unkn"),
 }
+
+
+@covers("helm-and-kubernetes 4.gateway")
+@pytest.mark.parametrize("address", ["10.0.0.1", "fd00::2", "tasks.example.org", "gw"])
+def test_a_gateway_is_read_with_the_ports_that_it_had_before(tmp_path: Path, address: str) -> None:
+    given = GATEWAY.replace("10.0.0.1", f"'{address}'")
+    section = f"resource_manager: {{{SIMPLE}, internal_task_gateway: {{{given}}}}}"
+    manager = read(tmp_path, section).resource_manager
+    assert isinstance(manager, KubernetesManager)
+    gateway = manager.internal_task_gateway
+    assert gateway is not None
+    assert (gateway.gateway_name, gateway.gateway_namespace) == ("g", "n")
+    assert gateway.gateway_ip == address
+    assert (gateway.gateway_port_range_start, gateway.gateway_port_range_end) == (32768, 65535)
 
 
 @covers("helm-and-kubernetes 4.address 4.removed 4.gateway")

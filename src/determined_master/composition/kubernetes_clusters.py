@@ -9,17 +9,20 @@ from determined_master.backends.kubernetes.backend import KubernetesBackend
 from determined_master.backends.kubernetes.options import (
     Autoscaling,
     ClusterOptions,
+    Gateway,
     Handover,
     MasterAddress,
     PoolPods,
     SlotType,
 )
+from determined_master.domain.pods.gateway_ports import PortRange
 from determined_master.pools.pod_placement import PodPlacement
 from determined_master.pools.pod_specs import PodSpecs
 from determined_master.services.containers.pod_terms import PodTermsReader
 from determined_master.settings.kubernetes import (
     AutoscalingSettings,
     KubernetesManager,
+    TaskGateway,
     handover_kind,
 )
 from determined_wire.settings_reader import SettingsError
@@ -76,7 +79,7 @@ def pool_trouble(settings: Settings, backends: MasterBackends, pool: str) -> Clu
 
 
 def forwarding_cluster(backends: MasterBackends, agent_id: str) -> KubernetesCluster | None:
-    """The cluster of a node whose pods are reached through its API server; None for others."""
+    """The cluster of a node whose pods' addresses are not reached; None for other nodes."""
     clusters = (c for c in backends.every.clusters.values() if c.is_forwarded)
     return next((cluster for cluster in clusters if cluster.has(agent_id)), None)
 
@@ -92,7 +95,7 @@ def nodes_asked(
 def waits_in_cluster(
     settings: Settings, backends: MasterBackends, pool: str, allocation_id: str
 ) -> str:
-    """Why pods of an allocation wait in the own queue of a pool's cluster; empty for none."""
+    """Why pods of an allocation wait in a pool's cluster; empty for none."""
     cluster = backends.every.clusters.get(settings.manager_of(pool).name)
     return "" if cluster is None else cluster.waits_for(allocation_id)
 
@@ -117,8 +120,20 @@ def cluster_options(settings: Settings, manager: Manager, facts: MasterFacts) ->
         gpu_resource=config.gpu_resource,
         rack_label=config.rack_label,
         forwards_ports=config.reach_tasks == "port_forward",
+        gateway=_gateway(config.internal_task_gateway),
         autoscaling=_autoscaling(config.autoscaling),
         own_account="" if config.kubeconfig_path else own_account(),
+    )
+
+
+def _gateway(settings: TaskGateway | None) -> Gateway | None:
+    if settings is None:
+        return None
+    return Gateway(
+        name=settings.gateway_name,
+        namespace=settings.gateway_namespace,
+        host=settings.gateway_ip,
+        ports=PortRange(settings.gateway_port_range_start, settings.gateway_port_range_end),
     )
 
 

@@ -265,13 +265,6 @@ def _not_in_this_version(settings: Settings) -> Iterator[tuple[str, object, str]
     text = "works only with Kubernetes: name the default pools"
     is_without = settings.agents.no_default_resource_pools
     yield "resource_manager.no_default_resource_pools", is_without, text
-    for manager in settings.managers:
-        is_asked_for = getattr(manager.config, "internal_task_gateway", None) is not None
-        text = (
-            "is not in this version: remove it, and set reach_tasks to port_forward, which goes "
-            "through the API server"
-        )
-        yield f"{manager.at}.resource_manager.internal_task_gateway"[5:], is_asked_for, text
     kind = settings.logging.type
     text = f'"{kind}" is not in this version: logs are kept in the database'
     yield "logging.type", kind != "default", text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -52,6 +53,20 @@ class _Given(ValueType):
         return value
 
 
+class _Host(ValueType):
+    """An IP address or the name of a host."""
+
+    noun = "string"
+
+    def read(self, value: Any, at: str, report: ProblemReport) -> str | None:
+        if not isinstance(value, str) or not _is_host(value):
+            report.problem(
+                at, f'must be an IP address or a host name, without scheme and port, not "{value}"'
+            )
+            return None
+        return value
+
+
 class _ObjectName(ValueType):
     """A name that Kubernetes accepts for most objects."""
 
@@ -77,6 +92,14 @@ def is_dns_label(name: str) -> bool:
     return len(name) <= MAX_LABEL and _LABEL.fullmatch(name) is not None
 
 
+def _is_host(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return len(text) <= MAX_NAME and all(map(_LABEL.fullmatch, text.lower().split(".")))
+    return True
+
+
 class SlotRequests(Struct, frozen=True, kw_only=True):
     cpu: Annotated[
         float | None,
@@ -88,13 +111,16 @@ class SlotRequests(Struct, frozen=True, kw_only=True):
 
 
 class TaskGateway(Struct, frozen=True, kw_only=True):
-    """A gateway (Gateway API) through which the master reaches tasks of another cluster."""
+    """A Gateway (Gateway API) through which the master reaches tasks of another cluster."""
 
     gateway_name: Annotated[Label, Meta(description="Name of the Gateway.")]
     gateway_namespace: Annotated[Label, Meta(description="Namespace of the Gateway.")]
     gateway_ip: Annotated[
         str,
-        Meta(description="Where the master reaches the gateway.", extra={"kind": _Given()}),
+        Meta(
+            description="IP address or host name at which the master reaches the Gateway.",
+            extra={"kind": _Host()},
+        ),
     ]
     gateway_port_range_start: Annotated[
         int, _PORTS, Meta(description="First port for tasks, 1025 to 65535.")
@@ -287,7 +313,7 @@ def check_kubernetes(
     for number, name in enumerate(manager.namespaces):
         if not is_dns_label(name):
             report.problem(f"{at}.namespaces[{number}]", f"{name!r} is no name of a namespace")
-    _check_gateway(manager.internal_task_gateway, f"{at}.internal_task_gateway", report)
+    _check_gateway(manager, f"{at}.internal_task_gateway", report)
     if manager.leave_kubernetes_resources:
         report.warn(f"{at}.leave_kubernetes_resources", "has no effect any more: remove it")
     if manager.fluent is not None:
@@ -309,9 +335,13 @@ def _check_pods(
         report.problem(at, text)
 
 
-def _check_gateway(gateway: TaskGateway | None, at: str, report: ProblemReport) -> None:
+def _check_gateway(manager: KubernetesManager, at: str, report: ProblemReport) -> None:
+    gateway = manager.internal_task_gateway
     if gateway is None:
         return
+    if manager.reach_tasks != "direct":
+        text = f"must not be set with reach_tasks: {manager.reach_tasks}: remove one of them"
+        report.problem(at, text)
     first, last = gateway.gateway_port_range_start, gateway.gateway_port_range_end
     if first >= last:
         text = f"must be < gateway_port_range_end ({last}) but found {first}"

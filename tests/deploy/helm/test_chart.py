@@ -118,14 +118,46 @@ KUEUE = [{"pool_name": "default", "scheduler": {"type": "kueue", "queue_name": "
         ({"resourcePools": KUEUE}, "### For kueue"),
         ({"masterConfig": {"resource_pools": KUEUE}}, "### For kueue"),
         ({"defaultScheduler": "coscheduler"}, "### For coscheduler"),
+        (
+            {"masterConfig": {"resource_manager": {"reach_tasks": "port_forward"}}},
+            "### For port forwarding",
+        ),
     ],
 )
-def test_rights_for_a_scheduler_of_the_cluster_come_with_the_setting(
+def test_rights_for_a_part_of_the_cluster_come_with_the_setting(
     more: dict[str, Any], heading: str, tmp_path: Path
 ) -> None:
     found = rights(render({**VALUES["smallest"], **more}, tmp_path)[ROLE])
     added = {key: verbs for key, verbs in found.items() if documented().get(key) != verbs}
     assert added == documented(heading)
+
+
+TASK_GATEWAY = {"gateway_name": "tasks", "gateway_namespace": "edge", "gateway_ip": "10.0.0.9"}
+
+
+def test_rights_for_a_gateway_come_with_the_setting_and_end_at_its_name(tmp_path: Path) -> None:
+    manager = {"resource_manager": {"internal_task_gateway": TASK_GATEWAY}}
+    objects = render({**VALUES["smallest"], "masterConfig": manager}, tmp_path)
+    [role] = [one for (kind, _), one in objects.items() if kind == "Role"]
+    assert role["metadata"]["namespace"] == "edge"
+    assert [rule["resourceNames"] for rule in role["rules"]] == [["tasks"]]
+    found = {**rights(objects[ROLE]), **rights(role)}
+    added = {key: verbs for key, verbs in found.items() if documented().get(key) != verbs}
+    assert added == documented("### For a Gateway")
+    [bound] = [one for (kind, _), one in objects.items() if kind == "RoleBinding"]
+    assert bound["roleRef"]["name"] == role["metadata"]["name"]
+    assert bound["metadata"]["namespace"] == "edge"
+
+
+def test_rights_on_routes_end_at_the_given_namespaces(tmp_path: Path) -> None:
+    manager = {"resource_manager": {"internal_task_gateway": TASK_GATEWAY}}
+    rbac = {"taskNamespaces": ["ns1"]}
+    given = {**VALUES["smallest"], "masterConfig": manager, "rbac": rbac}
+    objects = render(given, tmp_path)
+    assert not {"/services", "gateway.networking.k8s.io/tcproutes"} & rights(objects[ROLE]).keys()
+    tasks = objects["Role", "determined-master-r1"]
+    assert tasks["metadata"]["namespace"] == "ns1"
+    assert rights(tasks)["/services"] == {"create", "delete"}
 
 
 def test_rights_on_requests_for_nodes_end_at_the_given_namespaces(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import logging
 import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from msgspec.structs import replace
 
@@ -22,6 +23,8 @@ from determined_master.backends.kubernetes.client import (
     KubernetesUnreachable,
 )
 from determined_master.backends.kubernetes.demand.nodes import node_demand
+from determined_master.backends.kubernetes.gateway.errors import GatewayWaits
+from determined_master.backends.kubernetes.gateway.ports import GatewayPorts
 from determined_master.backends.kubernetes.handover.gangs import Gangs, check_managed
 from determined_master.backends.kubernetes.handover.waits import QueueWaits
 from determined_master.backends.kubernetes.log.start_notes import StartNotes
@@ -96,6 +99,7 @@ class KubernetesBackend(NamespaceCalls):
         self._demand = node_demand(options, self._api)
         self._gangs = Gangs(self._api)
         self._waits = QueueWaits(options, self._api, self._pods)
+        self._gateway = GatewayPorts(options, self._api, self._pods)
         self._forward = PortForward(self._api)
         self._presence = Presence(
             options,
@@ -109,11 +113,10 @@ class KubernetesBackend(NamespaceCalls):
                 self._demand,
                 self._labels,
                 self._waits,
+                self._gateway,
             ),
             Upkeep(
-                f"Kubernetes cluster {options.name!r}"
-                if options.name
-                else "the Kubernetes cluster",
+                options.title,
                 self._api,
                 options.default_namespace,
                 self._classes,
@@ -175,8 +178,8 @@ class KubernetesBackend(NamespaceCalls):
         return self._demand.asked(allocation_id)
 
     def waits_for(self, allocation_id: str) -> str:
-        """Why pods of an allocation wait in the cluster's own queue; empty when none does."""
-        return self._waits.text(allocation_id)
+        """Why pods of an allocation wait in the cluster; empty when none does."""
+        return self._waits.text(allocation_id) or self._gateway.text(allocation_id)
 
     @property
     def most_placeholders(self) -> int:
@@ -187,7 +190,7 @@ class KubernetesBackend(NamespaceCalls):
     @property
     def is_forwarded(self) -> bool:
         """Whether ports of pods are reached by `connect` alone."""
-        return self._options.forwards_ports
+        return self._options.forwards_ports or self._options.gateway is not None
 
     async def connect(self, container_id: str, port: int) -> socket.socket:
         """A socket that leads to a port of a container; the caller closes it.
@@ -198,6 +201,8 @@ class KubernetesBackend(NamespaceCalls):
         pod = self._pods.find(container_id)
         if pod is None:
             raise ConnectionError(f"container {container_id} has no pod")
+        if self._options.gateway is not None:
+            return await self._gateway.connect(pod, port)
         return await self._forward.connect(pod.namespace, pod.name, port)
 
     def set_switches(self, switches: Mapping[str, Switches]) -> None:
@@ -221,16 +226,21 @@ class KubernetesBackend(NamespaceCalls):
         try:
             priority = order.pod.priority if order.pod is not None else None
             name = await self._classes.ensure(priority)
-            extras = Extras(self._prepare, name, self._times.grace_s)
+            leased = await self._gateway.lease(order)
+            extras = Extras(self._prepare, name, self._times.grace_s, leased)
             parts = build(order, self._options, extras)
         except ValueError as error:
             await self._refuse(order, str(error))
             return
+        except GatewayWaits as error:
+            await self._await_gateway(order, error)
         except KubernetesUnreachable as error:
             raise NotConnected(f"Kubernetes: {error}") from error
         try:
             await self._demand.release(order.allocation_id)
             changed = await self._create_all(order.container_id, parts)
+        except GatewayWaits as error:
+            await self._await_gateway(order, error)
         except KubernetesUnreachable as error:
             await self._notes.note(order, "server", delay(str(error)))
             raise NotConnected(f"Kubernetes: {error}") from error
@@ -257,6 +267,7 @@ class KubernetesBackend(NamespaceCalls):
             return
         pod = self._pods.find(container_id)
         if pod is None:
+            self._gateway.forget(container_id)
             if allocation_id:
                 await self._report_aborted(agent_id, container_id, allocation_id)
             return
@@ -272,6 +283,7 @@ class KubernetesBackend(NamespaceCalls):
     async def forget_container(self, agent_id: str, container_id: str) -> None:
         self._pods.forget(container_id)
         self._notes.forget(container_id)
+        self._gateway.forget(container_id)
 
     def pod_of(self, container_id: str) -> Observed | None:
         return self._pods.find(container_id)
@@ -284,6 +296,12 @@ class KubernetesBackend(NamespaceCalls):
         elif not (error.status == 409 or self._classes.is_missing(text)):
             return
         raise NotConnected(f"Kubernetes: {text}") from error
+
+    async def _await_gateway(self, order: StartOrder, error: GatewayWaits) -> NoReturn:
+        """Have an order repeated that waits for ports of the Gateway. Raises NotConnected."""
+        self._gateway.note_wait(order, error)
+        await self._notes.note(order, "gateway", str(error))
+        raise NotConnected(f"Kubernetes: {error}") from error
 
     async def _give_up(self, order: StartOrder, reason: str) -> None:
         """End a container that can never start, and remove what was created for it."""
@@ -319,6 +337,7 @@ class KubernetesBackend(NamespaceCalls):
                 self._pods.note(found, made)
             check_managed(parts, made)
         await self._gangs.create_group(parts, uid)
+        await self._gateway.expose(container_id, parts, uid)
         for secret in parts.secrets_of(uid):
             await self._create(f"{base}/secrets", secret)
         return ""

@@ -6,6 +6,7 @@ Source: helm-and-kubernetes 7.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 ALLOCATION = "determined"
 """Label of every object of an allocation; its value is the allocation's id."""
@@ -19,17 +20,21 @@ SLOT_IDS = f"{PREFIX}slot_ids"
 """Annotation: numbers of the node's slots, separated by commas."""
 NODE = f"{PREFIX}node"
 """Annotation: the node that the pod was planned for."""
+GATEWAY_PORTS = f"{PREFIX}gateway_ports"
+"""Annotation: ports of the task, and the ports of the Gateway that lead to them."""
 MAIN = "determined-container"
 INIT = "determined-init-container"
 
 _MAX_LABEL = 63
 _MAX_NAME = 63
 """A pod's name is also its host name."""
+_NAME_TAIL = 12
+"""Characters of a container's id at the end of a pod's name, by which it differs from others."""
 
 
 def object_name(cluster_id: str, description: str, container_id: str) -> str:
     """The name of a container's pod and of its Secret; always the same for the same container."""
-    tail = container_id.replace("-", "")[:12]
+    tail = container_id.replace("-", "")[:_NAME_TAIL]
     head = f"det-{cluster_id[:8]}-{description}".lower()
     head = re.sub(r"[^a-z0-9-]+", "-", head)[: _MAX_NAME - len(tail) - 1].strip("-")
     return f"{head}-{tail}"
@@ -38,6 +43,15 @@ def object_name(cluster_id: str, description: str, container_id: str) -> str:
 def pull_secret_name(name: str) -> str:
     """The name of the Secret with the password of a registry, of a pod's name."""
     return f"{name}-pull"
+
+
+def route_names(name: str, ports: Iterable[int]) -> dict[int, str]:
+    """The names of the Service and the TCPRoute of each port of a pod, of the pod's name."""
+    found = {}
+    for number, port in enumerate(sorted(ports)):
+        tail = f"{name[-_NAME_TAIL:]}-{number}"
+        found[port] = f"{name[:-_NAME_TAIL][: _MAX_NAME - len(tail)]}{tail}"
+    return found
 
 
 def label_value(text: str) -> str:

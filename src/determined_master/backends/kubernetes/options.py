@@ -7,12 +7,14 @@ from typing import Any, Literal
 
 import msgspec
 
+from determined_master.domain.pods.gateway_ports import PortRange
 from determined_master.domain.pods.queues import is_queue, queue_name
 
 SlotType = Literal["cuda", "rocm", "cpu"]
 
 RESOURCE_OF: Mapping[str, str] = {"cuda": "nvidia.com/gpu", "rocm": "amd.com/gpu"}
 """By slot type: the resource of nodes and pods. CPUs are counted separately."""
+GATEWAYS = "/apis/gateway.networking.k8s.io/v1"
 
 
 class Handover(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,6 +67,22 @@ class Autoscaling(msgspec.Struct, frozen=True, kw_only=True):
     """Whether autoscalers leave nodes alone on which tasks run."""
 
 
+class Gateway(msgspec.Struct, frozen=True, kw_only=True):
+    """A Gateway through which the master reaches services of tasks."""
+
+    name: str
+    namespace: str
+    host: str
+    """Where the master reaches it."""
+    ports: PortRange
+    """For tasks."""
+
+    @property
+    def path(self) -> str:
+        """Of its object."""
+        return f"{GATEWAYS}/namespaces/{self.namespace}/gateways/{self.name}"
+
+
 class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     cluster_id: str
     """Of the master: marks all of its objects."""
@@ -89,12 +107,19 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     default_scheduler: str = ""
     forwards_ports: bool = False
     """Whether the master reaches ports of pods through the API server."""
+    gateway: Gateway | None = None
+    """By which the master reaches ports of pods; None where it needs none."""
     autoscaling: Autoscaling | None = None
     """None: the nodes are those that are there."""
     rack_label: str = ""
     """Of nodes; empty where racks are not known."""
     own_account: str = ""
     """NAMESPACE/NAME of the master's service account, which tasks may not use; empty outside."""
+
+    @property
+    def title(self) -> str:
+        """The cluster, in messages."""
+        return f"Kubernetes cluster {self.name!r}" if self.name else "the Kubernetes cluster"
 
     @property
     def queues(self) -> dict[str, PoolPods]:

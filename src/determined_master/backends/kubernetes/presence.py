@@ -20,6 +20,7 @@ from determined_master.backends.kubernetes.client import (
 )
 from determined_master.backends.kubernetes.demand.nodes import NodeDemand
 from determined_master.backends.kubernetes.foreign_pods import PodUsage, usage_of
+from determined_master.backends.kubernetes.gateway.ports import GatewayPorts
 from determined_master.backends.kubernetes.handover.waits import REFRESH_S, QueueWaits
 from determined_master.backends.kubernetes.log.pod_events import PodEventNotes
 from determined_master.backends.kubernetes.node_board import NodeBoard
@@ -58,6 +59,7 @@ class Boards:
     demand: NodeDemand
     labels: NodeLabels
     waits: QueueWaits
+    gateway: GatewayPorts
 
 
 class Presence:
@@ -80,6 +82,7 @@ class Presence:
         self._demand = boards.demand
         self._labels = boards.labels
         self._waits = boards.waits
+        self._gateway = boards.gateway
         self._handed: dict[str, PodUsage] = {}
         """By uid: what handed-over pods use on nodes, where other pools are planned around it."""
         self._nodes = boards.nodes
@@ -123,6 +126,7 @@ class Presence:
         self._joined.clear()
         self._evicted.clear()
         self._demand.forget()
+        self._gateway.reset()
         self._note_outage("it has not answered yet")
         self._nodes.set_reachable(is_reachable=False)
         self._away = dict.fromkeys(expected, self._node_wait_s)
@@ -145,6 +149,7 @@ class Presence:
                 lambda: self._every(TICK_S, self._demand.reconcile),
                 lambda: self._every(TICK_S, self._labels.reconcile),
                 lambda: self._every(REFRESH_S, self._waits.refresh),
+                lambda: self._every(TICK_S, self._gateway.reconcile),
             ):
                 group.create_task(_forever(work, self._times))
 

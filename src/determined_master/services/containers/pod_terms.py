@@ -63,6 +63,7 @@ class PodTermsReader:
             pods=len(state.containers),
             secrets=secrets_of_pod(task.containers, config.slot_type if request.slots else "cpu"),
             topology=task.topology,
+            proxy_ports=tuple(port.port for port in request.proxy_ports),
             pod_spec=self._pod_spec(state, task.pod_spec),
             username=task.username,
             workspace=task.workspace,

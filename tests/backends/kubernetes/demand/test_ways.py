@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.backends.kubernetes.objects import KUBECONFIG, cluster_options
+from tests.backends.kubernetes.resources import definition, resources_installed
 from tests.backends.kubernetes.test_backend import ADDRESS, IMAGE
 from tests.contracts.demand_contract import (
     PODS,
@@ -26,7 +25,6 @@ from tests.fake_kubernetes.autoscaler import FakeAutoscaler
 from tests.fake_kubernetes.kubelet import IMAGES_THAT_ARE_NOT_THERE, FakeKubelet
 from tests.fake_kubernetes.server import FakeServer
 
-from determined_master.backends.kubernetes.client import KubernetesApi, KubernetesRefused
 from determined_master.backends.kubernetes.options import Autoscaling
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("kubernetes")]
@@ -45,48 +43,16 @@ async def in_memory(fake: FakeKubelet, tmp_path: Path) -> AsyncIterator[World]:
 
 @pytest.fixture
 async def real() -> AsyncIterator[World]:
-    async with provisioning_requests_installed():
+    async with resources_installed(KUBECONFIG, provisioning_requests()):
         made = World(cluster_options(KUBECONFIG, ADDRESS, 1), IMAGE, 240.0, "nowhere.invalid/x:1")
         await made.open()
         yield made
         await made.close()
 
 
-@contextlib.asynccontextmanager
-async def provisioning_requests_installed() -> AsyncIterator[None]:
-    """The resource on the real cluster, removed at the end where the test has made it."""
-    api = KubernetesApi(KUBECONFIG)
-    path, name = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", RESOURCE
-    is_own = True
-    try:
-        await api.call("POST", path, body=definition())
-    except KubernetesRefused as error:
-        if error.reason != "AlreadyExists":
-            raise
-        is_own = False
-    try:
-        async with asyncio.timeout(60):
-            while not await is_served(api):  # noqa: ASYNC110
-                await asyncio.sleep(0.2)
-        yield
-    finally:
-        if is_own:
-            await api.call("DELETE", f"{path}/{name}")
-            async with asyncio.timeout(60):
-                while await is_served(api):  # noqa: ASYNC110
-                    await asyncio.sleep(0.2)
-        await api.close()
-
-
-RESOURCE = "provisioningrequests.autoscaling.x-k8s.io"
-
-
-def definition() -> dict[str, Any]:
+def provisioning_requests() -> dict[str, Any]:
     """The parts of Cluster Autoscaler's definition that the master and the tests use."""
-    text, whole = (
-        {"type": "string"},
-        {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
-    )
+    text = {"type": "string"}
     reference = {"type": "object", "required": ["name"], "properties": {"name": text}}
     pods = {"podTemplateRef": reference, "count": {"type": "integer", "minimum": 1}}
     pod_set = {"type": "object", "required": ["podTemplateRef", "count"], "properties": pods}
@@ -98,35 +64,7 @@ def definition() -> dict[str, Any]:
             "podSets": {"type": "array", "minItems": 1, "maxItems": 32, "items": pod_set},
         },
     }
-    schema = {"type": "object", "properties": {"spec": spec, "status": whole}}
-    version = {
-        "name": "v1",
-        "served": True,
-        "storage": True,
-        "schema": {"openAPIV3Schema": schema},
-        "subresources": {"status": {}},
-    }
-    plural, _, group = RESOURCE.partition(".")
-    names = {"kind": "ProvisioningRequest", "plural": plural, "singular": "provisioningrequest"}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {
-            "name": RESOURCE,
-            "annotations": {"api-approved.kubernetes.io": "unapproved, for tests"},
-        },
-        "spec": {"group": group, "scope": "Namespaced", "names": names, "versions": [version]},
-    }
-
-
-async def is_served(api: KubernetesApi) -> bool:
-    try:
-        await api.call("GET", "/apis/autoscaling.x-k8s.io/v1/provisioningrequests")
-    except KubernetesRefused as error:
-        if error.status != 404:
-            raise
-        return False
-    return True
+    return definition("autoscaling.x-k8s.io", "v1", "ProvisioningRequest", spec)
 
 
 @WAYS

@@ -15,6 +15,7 @@ import msgspec
 
 from determined_master.backends.kubernetes import names
 from determined_master.backends.kubernetes.manifest.files import root_files
+from determined_master.backends.kubernetes.manifest.gateway import ports_note, routes_of
 from determined_master.backends.kubernetes.manifest.handover import hand_over, pod_group
 from determined_master.backends.kubernetes.manifest.layers import UserPod, split_user_pod
 from determined_master.backends.kubernetes.manifest.limits import check_size
@@ -44,6 +45,8 @@ class Objects(msgspec.Struct, frozen=True):
     """Of the image's registry."""
     group: Json | None = None
     """The PodGroup of all pods of the allocation."""
+    routes: tuple[Json, ...] = ()
+    """The Services and TCPRoutes by which a Gateway leads to its ports."""
 
     def secrets_of(self, uid: str) -> list[Json]:
         """The Secrets as parts of the pod, in the order in which they are created.
@@ -96,13 +99,12 @@ def build(order: StartOrder, options: ClusterOptions, extras: Extras) -> Objects
         names.SLOT_IDS: names.slot_ids_text(order.slot_ids),
         names.NODE: order.agent_id,
     }
-    stays = options.autoscaling is not None and options.autoscaling.protects_tasks
     pod: Json = {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {
             **metadata,
-            "annotations": {**(MUST_STAY if stays else {}), **own.annotations, **annotations},
+            "annotations": _annotations(own, extras, options) | annotations,
         },
         "spec": pod_spec(order, options, own, name, list(variables), owned_by_root, extras),
     }
@@ -118,7 +120,15 @@ def build(order: StartOrder, options: ClusterOptions, extras: Extras) -> Objects
         secret,
         _with_pull_secret(pod["spec"], spec, of_secret),
         pod_group(order, namespace, options),
+        routes_of(of_secret, extras.gateway_ports, options.gateway),
     )
+
+
+def _annotations(own: UserPod, extras: Extras, options: ClusterOptions) -> dict[str, str]:
+    """The user's annotations and those of the cluster's parts."""
+    stays = options.autoscaling is not None and options.autoscaling.protects_tasks
+    ports = ports_note(extras.gateway_ports, options.gateway)
+    return {**(MUST_STAY if stays else {}), **own.annotations, **ports}
 
 
 def _with_pull_secret(pod_spec: Json, spec: ContainerSpec, metadata: Json) -> Json | None:
@@ -200,6 +210,8 @@ def environment(order: StartOrder, options: ClusterOptions) -> dict[str, str]:
         variables["DET_SLOT_TYPE"] = options.slot_type
     if not order.slot_ids or options.slot_type == "cpu":
         variables["NVIDIA_VISIBLE_DEVICES"] = "void"
+    if options.gateway is not None:
+        variables["DET_PROXY_THROUGH_GATEWAY"] = "true"
     if master.cert_name:
         variables["DET_MASTER_CERT_NAME"] = master.cert_name
     return variables

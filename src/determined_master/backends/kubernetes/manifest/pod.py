@@ -40,6 +40,8 @@ class Extras(msgspec.Struct, frozen=True):
     priority_class: str = ""
     grace_s: int = 15
     """Between the termination signal and the kill."""
+    gateway_ports: Mapping[int, int] = {}
+    """By port of the task: the port of the Gateway that leads to it."""
 
 
 def pod_spec(

@@ -68,6 +68,11 @@ class PodBoard:
         specs = (e.raw.get("spec") or {} for e in self._entries.values())
         return {str(spec.get("priorityClassName") or "") for spec in specs} - {""}
 
+    def with_gateway_ports(self) -> list[Observed]:
+        """The existing pods to which ports of the Gateway lead."""
+        seen = (e.seen for e in self._entries.values() if not e.is_gone)
+        return [one for one in seen if one.gateway_ports]
+
     def reports_on(self, node: str) -> tuple[ContainerReport, ...]:
         """The known containers that were planned for a node."""
         return tuple(e.report for e in self._entries.values() if e.seen.node == node)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 
 import msgspec
@@ -18,6 +19,7 @@ from determined_master.backends.kubernetes.pods.status import (
     main_state,
     placed_at,
 )
+from determined_master.domain.pods.gateway_ports import ports_of
 from determined_master.domain.pods.queues import is_queue
 from determined_wire.agent_link import Address, ContainerReport, Failure
 
@@ -59,6 +61,8 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     placed_at: datetime | None = None
     """When it got its node, as far as that is reported."""
     scheduler: str = ""
+    gateway_ports: Mapping[int, int] = {}
+    """By port of the task: the port of the Gateway that leads to it."""
 
 
 def observe(pod: Json, now: datetime) -> Observed | None:
@@ -106,6 +110,7 @@ def observe(pod: Json, now: datetime) -> Observed | None:
         runs_on=runs_on,
         placed_at=placed_at(status) if is_scheduled else None,
         scheduler=str(spec.get("schedulerName") or "default-scheduler"),
+        gateway_ports=ports_of(str(notes.get(names.GATEWAY_PORTS) or "")),
     )
 
 

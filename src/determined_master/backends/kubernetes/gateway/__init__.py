@@ -1,0 +1,1 @@
+"""Ports of a Gateway that lead to services of tasks."""
