@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from tests.e2e.cluster_api import until
+from tests.e2e.hollow_node import hollow_node
 from tests.e2e.pods import HOLLOW, KUBECONFIG
-from tests.free_ports import free_port
 
 from determined_master.backends.kubernetes.client import (
     MERGE_PATCH,
@@ -77,7 +76,7 @@ def hollow_nodes(count: int, directory: Path) -> Iterator[Api]:
         stack.callback(api.close)
         try:
             for name in names:
-                stack.enter_context(_started(name, directory))
+                stack.enter_context(hollow_node(HOLLOW, name, KUBECONFIG, directory))
             for name in names:
                 _wait_for(api, name)
             yield api
@@ -85,18 +84,6 @@ def hollow_nodes(count: int, directory: Path) -> Iterator[Api]:
             for name in names:
                 with contextlib.suppress(KubernetesRefused):
                     api.call("DELETE", f"/api/v1/nodes/{name}")
-
-
-@contextlib.contextmanager
-def _started(name: str, directory: Path) -> Iterator[None]:
-    command = [HOLLOW, "--morph=kubelet", f"--name={name}", f"--kubeconfig={KUBECONFIG}"]
-    ports = [f"--kubelet-port={free_port()}", "--kubelet-read-only-port=0"]
-    output = (directory / f"{name}.log").open("wb")
-    with output, subprocess.Popen([*command, *ports], stdout=output, stderr=output) as process:
-        try:
-            yield
-        finally:
-            process.terminate()
 
 
 def _wait_for(api: Api, name: str) -> None:

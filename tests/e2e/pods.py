@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -14,8 +13,8 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from tests.e2e.cluster_api import LAUNCH_RETRY_S, until
+from tests.e2e.hollow_node import hollow_node
 from tests.fake_kubernetes.running import RunningCluster
-from tests.free_ports import free_port
 
 from determined_master.backends.kubernetes.client import MERGE_PATCH, KubernetesApi
 from determined_master.entropy import new_uuid
@@ -155,16 +154,11 @@ class RealPods:
     @contextmanager
     def add_node(self, name: str) -> Iterator[None]:
         """A hollow node: it says that pods run, and runs nothing."""
-        command = [HOLLOW, "--morph=kubelet", f"--name={name}", f"--kubeconfig={KUBECONFIG}"]
-        ports = [f"--kubelet-port={free_port()}", "--kubelet-read-only-port=0"]
-        output = (self.shared / f"{name}.log").open("wb")
-        with output, subprocess.Popen([*command, *ports], stdout=output, stderr=output) as node:
-            try:
+        try:
+            with hollow_node(HOLLOW, name, KUBECONFIG, self.shared):
                 yield
-            finally:
-                node.terminate()
-                node.wait()
-                self._call("DELETE", f"/api/v1/nodes/{name}")
+        finally:
+            self._call("DELETE", f"/api/v1/nodes/{name}")
 
     def remove(self) -> None:
         """Leave nothing behind."""

@@ -242,6 +242,8 @@ def test_each_pool_belongs_to_a_manager(tmp_path: Path) -> None:
     assert (rules["gpus"].type, rules["gpus"].max_slots_per_pod) == ("kubernetes", 8)
     assert (rules["fair"].type, rules["fair"].max_slots_per_pod) == ("fair_share", 8)
     assert rules["lab"].type == "priority"
+    assert {name for name, found in rules.items() if not found.spreads_aux} == {"default", "lab"}
+
     layers = config_layers(settings, None)
     defaults = {name: pool.default_priority for name, pool in layers.pools.items()}
     assert (defaults["gpus"], defaults["lab"]) == (50, 42)
@@ -302,3 +304,10 @@ def test_with_several_managers_each_says_how_many_slots_a_pod_has(tmp_path: Path
     found = errors(tmp_path, shared + TWO.replace("max_slots_per_pod: 8, ", ""))
     at = "root.additional_resource_managers[0].resource_manager.max_slots_per_pod"
     assert found == [f"{at}: must say how many slots one pod may have; 0 for none"]
+
+
+def test_tasks_without_slots_are_packed_where_idle_nodes_are_removed(tmp_path: Path) -> None:
+    for demand, spreads in (("none", True), ("pods", False)):
+        text = f"resource_manager: {{{SIMPLE}, autoscaling: {{demand: {demand}}}}}"
+        [config] = pool_configs(read(tmp_path, text))
+        assert config.rules.spreads_aux is spreads

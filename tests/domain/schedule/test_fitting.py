@@ -1,6 +1,9 @@
 """Which agents hold one request."""
 
+from collections import Counter
+
 import pytest
+from msgspec.structs import replace
 from tests.covers import covers
 from tests.domain.builders import agent
 
@@ -140,6 +143,27 @@ def test_worst_spreads_tasks_without_slots_by_free_slots_of_used_agents_else_by_
     places = [agent("a", zero_slot_tasks=40), agent("b", zero_slot_tasks=60)]
     assert where(demand(0), places, WORST) == {"a": 1}
     assert where(demand(0), [*used, places[0]], WORST) == {"a": 1}
+
+
+def test_tasks_without_slots_are_spread_over_pods_nodes_whatever_their_slots_do() -> None:
+    spread = replace(BEST, spreads_aux=True)
+    agents = [agent("busy", free=1, zero_slot_tasks=2), agent("idle", zero_slot_tasks=1)]
+    assert where(demand(0), agents, spread) == {"idle": 1}
+    assert where(demand(0), [agents[0], agent("no", 0, zero_slot_tasks=3)], spread) == {"busy": 1}
+    half = [agent("half", free=1), agent("idle")]
+    assert where(demand(1), half, spread) == {"half": 1}  # slots are packed as before
+
+
+def test_many_tasks_without_slots_at_once_share_the_nodes_equally() -> None:
+    agents = [agent(name) for name in "abc"]
+    capacity = Capacity(agents, (), replace(BEST, spreads_aux=True), "aux")
+    counts = Counter[str]()
+    for n in range(30):
+        parts = fit(demand(0), f"t{n}", capacity)
+        assert parts is not None
+        capacity.take(parts)
+        counts.update(agent_id for agent_id, _ in parts)
+    assert counts == {"a": 10, "b": 10, "c": 10}
 
 
 @covers("scheduling-and-provisioning b.5.aux_place b.5.aux_zero")

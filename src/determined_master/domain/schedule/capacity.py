@@ -14,6 +14,7 @@ from operator import attrgetter
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from determined_master.domain.schedule.hash_ring import HashRing, member_of
 from determined_master.domain.schedule.view import AgentView, Rules, RunningView
@@ -115,6 +116,8 @@ class Capacity:
         kind: SlotKind,
     ) -> None:
         self.kind = kind
+        if kind == "aux" and rules.spreads_aux:
+            rules = replace(rules, fitting="worst")
         self.rules = rules
         self._shut = {(a.id, holder): count for a in agents for holder, count in a.shut}
         leaving: dict[str, int] = {}
@@ -221,7 +224,7 @@ def _seat(agent: AgentView, kind: SlotKind, rules: Rules, leaving: int) -> Agent
     total = agent.max_zero_slot_tasks
     places = max(0, total - agent.zero_slot_tasks)
     fixed = None
-    if len(agent.free_slots) < agent.slots or agent.shut:
+    if not rules.spreads_aux and (len(agent.free_slots) < agent.slots or agent.shut):
         # Its slots decide, so that agents with idle slots stay idle.
         fixed = score(len(agent.free_slots), agent.slots, rules)
     return AgentCapacity(agent.id, member, total, list(range(places)), places + leaving, fixed)

@@ -39,6 +39,9 @@ class Rules(msgspec.Struct, frozen=True, omit_defaults=True):
 
     type: Literal["priority", "fair_share", "kubernetes"] = "priority"
     fitting: Literal["best", "worst"] = "best"
+    spreads_aux: bool = False
+    """Whether a task without slots gets the agent with the most free aux places, whatever
+    `fitting` says and whether its slots are idle."""
     is_heterogeneous: bool = False
     """Whether one request may use agents of different sizes."""
     preemption: bool = False

@@ -105,7 +105,9 @@ def pool_rules(settings: Settings, pool: ResourcePool) -> Rules:
         kind = "fair_share" if own.type == "fair_share" and not handed else "kubernetes"
         queue = queue_name(pool.pool_name) if handed else ""
         most = config.max_slots_per_pod
-        return replace(own, type=kind, max_slots_per_pod=most, queue=queue)
+        # A kubelet starts few pods a second. Nodes that can be removed are worth more than that.
+        spreads = config.autoscaling.demand == "none"
+        return replace(own, type=kind, max_slots_per_pod=most, queue=queue, spreads_aux=spreads)
     return rules_of(settings.scheduler_of(pool))
 
 
