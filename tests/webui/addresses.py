@@ -200,7 +200,7 @@ def pages(of: Things) -> dict[str, dict[str, tuple[str, ...]]]:
             **_tabs(
                 "resourcepool/:poolName",
                 (f"/resourcepool/{of.pool}",),
-                ("queue", "agents", "stats", "what-if", "configuration"),
+                ("queue", "agents", "machines", "stats", "what-if", "configuration"),
             ),
         },
         "workspaces": {

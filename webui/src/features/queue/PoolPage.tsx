@@ -1,5 +1,6 @@
 import { Outlet, useParams } from "react-router";
 
+import { isOnDemand } from "@/data/cluster/machines";
 import { enumWord, usePools, type Pool } from "@/data/cluster/queries";
 import { Page } from "@/ui/layout/Page";
 import { MissingPage, PageQuery } from "@/ui/layout/PageQuery";
@@ -32,6 +33,7 @@ export default function PoolPage() {
             tabs={[
               { label: "Queue", to: `${base}/queue` },
               { label: "Agents", to: `${base}/agents` },
+              ...(isOnDemand(pool) ? [{ label: "Machines", to: `${base}/machines` }] : []),
               { label: "Statistics", to: `${base}/stats` },
               { label: "What if", to: `${base}/what-if` },
               { label: "Configuration", to: `${base}/configuration` },

@@ -16,6 +16,7 @@ export const routes: RouteObject[] = [
       { path: "bindings", element: <Navigate to="../configuration" replace /> },
       tab("queue", () => import("./QueueTab")),
       tab("agents", () => import("./AgentsTab")),
+      tab("machines", () => import("./MachinesTab")),
       tab("stats", () => import("./StatsTab")),
       tab("what-if", () => import("./WhatIfTab")),
       tab("configuration", () => import("./ConfigurationTab")),
