@@ -39,9 +39,12 @@ def cluster() -> Iterator[Cluster]:
     missing = reason_to_skip()
     if missing:
         pytest.skip(missing)
-    with pytest.MonkeyPatch.context() as patch, account_of_aws(patch):
-        with running(settings=SETTINGS) as made:
-            yield made
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        account_of_aws(patch),
+        running(settings=SETTINGS) as made,
+    ):
+        yield made
 
 
 def test_a_pool_shows_its_machines_prices_budget_and_offers(cluster: Cluster, visit: Any) -> None:
