@@ -63,12 +63,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     What a module shares (a database, a master, a cluster) is then made once, and its tests
     meet the same past in every run. Long groups come first: with a long one at the end a worker
-    would be alone.
+    would be alone. Groups of several files, which have a name, are long.
     """
+    long = set()
     for item in items:
-        if item.get_closest_marker("xdist_group") is None:
+        if item.get_closest_marker("xdist_group") is not None:
+            long.add(_group_of(item))
+        else:
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
-    long = {_group_of(i) for i in items if any(i.get_closest_marker(name) for name in _LONG)}
+    long |= {_group_of(i) for i in items if any(i.get_closest_marker(name) for name in _LONG)}
     items.sort(key=lambda item: _group_of(item) not in long)
 
 
