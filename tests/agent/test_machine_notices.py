@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Callable, Iterator
 
 import pytest
 from tests.metadata_service import AT, MetadataService, metadata_service
 
+from determined_agent import machine_notices
 from determined_agent.machine_notices import MachineCloud, notice_of, watch
 
 pytestmark = pytest.mark.slow
@@ -96,3 +98,23 @@ async def test_a_missing_service_is_asked_again_until_the_watch_ends() -> None:
     async with asyncio.timeout(30):
         await watch(find, said.append, 0.001)
     assert (said, tries) == (["taken back"], 3)
+
+
+@pytest.mark.parametrize("cloud", ["aws", "gcp"])
+async def test_a_service_that_hangs_is_asked_again(
+    cloud: MachineCloud, service: MetadataService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine_notices, "TIMEOUT_S", 0.05)
+    service.is_taken_back = True
+    said: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # it takes calls and answers none
+        place = f"127.0.0.1:{silent.getsockname()[1]}"
+        finders = [finder(cloud, MetadataService(place)), finder(cloud, service)]
+
+        def find() -> str:
+            return (finders.pop(0) if len(finders) > 1 else finders[0])()
+
+        async with asyncio.timeout(30):
+            await watch(find, said.append, 0.01)
+    assert len(said) == 1
+    assert len(finders) == 1

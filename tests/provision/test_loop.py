@@ -106,6 +106,25 @@ async def test_work_that_cannot_leave_gets_no_second_machine(
     assert world.machines == ["default-1"]
 
 
+async def test_a_machine_that_runs_nothing_is_taken_back_without_a_replacement(
+    pool: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch, max_idle=10 * MINUTE)
+    task = world.submit(slots=2)
+    await world.tick()
+    world.join()
+    await world.tick()
+    world.end(task)
+    await world.tick()
+    world.agents = [replace(a, is_draining=True, is_ending=True) for a in world.agents]
+    for _ in range(3):
+        await world.tick()
+    assert world.machines in (["default-1"], [])
+    world.submit(slots=2)
+    await world.tick()
+    assert "default-2" in world.machines
+
+
 async def test_a_free_machine_replaces_one_that_is_taken_back(
     pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

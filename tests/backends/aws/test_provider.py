@@ -245,7 +245,10 @@ async def test_a_refusal_has_its_code_and_remedy(place: AwsPlace, code: str, rem
 
 
 @covers("scheduling-and-provisioning c.7.errors")
-@pytest.mark.parametrize("code", ["RequestLimitExceeded", "IdempotentParameterMismatch"])
+@pytest.mark.parametrize(
+    "code",
+    ["RequestLimitExceeded", "Throttling", "IdempotentParameterMismatch", "RequestExpired"],
+)
 async def test_an_ambiguous_answer_of_aws_stays_open(place: AwsPlace, code: str) -> None:
     await place.provider.open()
     place.server.refusals["RunInstances"] = (code, "slow down")

@@ -23,7 +23,7 @@ class GcpPlace(CloudPlace):
     def __init__(self, server: GcpServer, metadata_url: str, **changes: Any) -> None:
         self.server = server
         self._metadata_url = metadata_url
-        self._settings = GcpProvider(
+        self.settings = GcpProvider(
             type="gcp",
             **{
                 "master_url": "http://det.example:8080",
@@ -38,7 +38,7 @@ class GcpPlace(CloudPlace):
     def make(self, pool: str, **options: Any) -> GcpMachines:
         """A provider of a pool of this test's master."""
         return GcpMachines(
-            self._settings,
+            self.settings,
             site(pool),
             metadata=GcpMetadata(self._metadata_url),
             make_client=lambda project, zone, token: Compute(

@@ -51,11 +51,15 @@ class GcpServer:
         """By zone and machine type: the code with which operations end that start nothing."""
         self.unreachable: list[str] = []
         """Zones that a list of the whole project lacks."""
+        self.fault: Fault | None = None
+        """The answer to every call."""
         self.refusal: Fault | None = None
         """What bulk inserts are answered with."""
         self.delete_refusal: Fault | None = None
         self.polls_until_done = 1
         """How often an operation must be asked about."""
+        self.lost_answers = 0
+        """So many next bulk inserts have their effect, and no answer."""
         self.problems: list[dict[str, str]] = []
         self.warnings: list[dict[str, str]] = []
         """What operations say in the end."""
@@ -102,6 +106,8 @@ class GcpServer:
                 try:
                     if self.headers.get("Authorization") != f"Bearer {server.token}":
                         raise Fault(401, "Request had invalid authentication credentials.")
+                    if server.fault is not None:
+                        raise server.fault
                     with server._lock:
                         found = server._act(self.command, self.path, body)
                     self.reply(
@@ -138,7 +144,11 @@ class GcpServer:
             case ("GET", "instances"):
                 return self._list(query, at[2])
             case ("POST", "instances", "bulkInsert"):
-                return self._insert(body, query["requestId"], at[2])
+                operation = self._insert(body, query["requestId"], at[2])
+                if self.lost_answers:
+                    self.lost_answers -= 1
+                    raise Fault(502, "The server encountered a temporary error.", "badGateway")
+                return operation
             case ("DELETE", "instances", name):
                 return self._delete(unquote(name), at[2])
             case ("GET", "operations", name):

@@ -211,6 +211,19 @@ def test_the_journal_of_the_machine_is_sent_by_a_service(
     assert ran == ["-m", "determined_agent.journal", *words, *region]
 
 
+def test_a_machine_that_boots_twice_has_one_agent(machine: Machine, wheels: int) -> None:
+    machine.stub("determined-agent")
+    units = with_systemd(machine)
+    told = boot(image="", master_host="127.0.0.1", master_port=wheels, journal=CLOUD_LOGGING)
+    for _ in range(2):
+        done = machine.run(start_script(told))
+        assert done.returncode == 0, done.stderr
+    names = ["determined-agent.service", "determined-journal.service"]
+    assert sorted(path.name for path in units.iterdir()) == names
+    restarts = [call[1] for call in machine.calls("systemctl") if call[0] == "restart"]
+    assert restarts == names * 2
+
+
 def test_a_journal_that_cannot_be_sent_keeps_no_agent_from_starting(
     machine: Machine, wheels: int
 ) -> None:

@@ -25,13 +25,17 @@ REFUSALS: Mapping[str, Refusal] = {
     "SpotMaxPriceTooLow": "price",
 }
 """Answers that concern one type, subnet and market."""
+_EXPIRED = ("ExpiredToken", "ExpiredTokenException", "RequestExpired")
+_THROTTLED = ("RequestLimitExceeded", "RequestThrottled", "Throttling", "ThrottlingException")
 _UNDECIDED = (
+    # The first request with the token may have been accepted, and its answer lost.
+    *_EXPIRED,
+    *_THROTTLED,
     # The token's first request was accepted and its answer lost. This request differs from it
     # because the settings have changed. The machines of the first will be listed.
     "IdempotentParameterMismatch",
     "InternalError",
     "InternalFailure",
-    "RequestLimitExceeded",
     "ServiceUnavailable",
     "Unavailable",
 )
