@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
 import zipfile
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -61,3 +63,24 @@ def test_an_image_takes_no_file_with_another_hash_than_the_locked_one(tmp_path: 
     assert done.returncode == 1
     assert "THESE PACKAGES DO NOT MATCH THE HASHES" in done.stderr
     assert not (target / "tiny.py").exists()
+
+
+def test_an_image_has_all_that_boto3_and_google_auth_need() -> None:
+    """The installer names them; what a part has locked besides is not named again."""
+    script = (ROOT / "deploy" / "install-packages").read_text()
+    found = re.search(r'names="([^"]+)"', script)
+    assert found is not None
+    named = set(found[1].replace("\\\n", " ").split())
+    for part in ("agent", "master"):
+        has = named | set(re.findall(r"^([\w.-]+)==", path_of(part).read_text(), re.M))
+        assert _needed("boto3") | _needed("google-auth") <= has
+    assert named <= set(re.findall(r"^([\w.-]+)==", path_of("all").read_text(), re.M))
+
+
+def _needed(name: str) -> set[str]:
+    """A package and what it needs, without its extras."""
+    found = {name}
+    for requirement in metadata.requires(name) or ():
+        if "extra ==" not in requirement:
+            found |= _needed(re.split(r"[^\w.-]", requirement, maxsplit=1)[0].lower())
+    return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -12,21 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.e2e.pages import blocks
 from tests.free_ports import free_port
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("local_cluster")]
-PAGES = Path(__file__).parents[2] / "docs"
 DOWN = "det deploy local cluster-down"
-BLOCK = re.compile(
-    r'^```(?P<kind>\w+)(?: title="(?P<file>[^"]+)")?\n(?P<text>.*?)^```', re.M | re.S
-)
 LIMIT_S = 240
-
-
-def blocks(page: str) -> list[tuple[str, str | None, str]]:
-    """Kind, file name and text of the blocks that name a kind."""
-    text = (PAGES / page).read_text()
-    return [(m["kind"], m["file"], m["text"]) for m in BLOCK.finditer(text)]
 
 
 @pytest.fixture
@@ -75,6 +65,8 @@ def follow(env: dict[str, str], page: str) -> dict[str, str]:
     """Do what a page says, but stopping the cluster; what each command printed."""
     said: dict[str, str] = {}
     for kind, file, text in blocks(page):
+        if not kind:
+            continue  # output
         if file is not None:
             target = Path(env["HOME"], file)
             target.parent.mkdir(exist_ok=True)
