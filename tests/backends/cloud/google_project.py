@@ -26,6 +26,7 @@ _TYPES = {
     "n1-standard-4": 4,
     "n1-standard-32": 32,
     "e2-standard-2": 2,
+    "e2-standard-4": 4,
     "g2-standard-8": 8,
 }
 
