@@ -133,10 +133,13 @@ class KubernetesApi:
             async with asyncio.timeout(_STREAM_CONNECT_S):
                 response = await self._open("GET", path, query, None, "application/json")
             async with response:
-                if response.status >= 300:
-                    _raise_for(response.status, await response.read(), f"GET {path}")
-                while piece := await _next_piece(response, idle_s):
-                    yield piece
+                try:
+                    if response.status >= 300:
+                        _raise_for(response.status, await response.read(), f"GET {path}")
+                    while piece := await _next_piece(response, idle_s):
+                        yield piece
+                finally:
+                    _abort(response)
         except (OSError, TimeoutError) as error:
             raise KubernetesUnreachable(f"GET {path}: {error or type(error).__name__}") from error
         except self._errors() as error:
@@ -261,6 +264,16 @@ async def _next_piece(response: Any, idle_s: float) -> bytes:
     async with asyncio.timeout(idle_s):
         found: bytes = await response.content.readany()
         return found
+
+
+def _abort(response: Any) -> None:
+    """Close the connection of an answer that is not read to its end.
+
+    Closing TLS otherwise waits for the server, which first sends what it still has to send.
+    """
+    connection = response.connection
+    if connection is not None and connection.transport is not None:
+        connection.transport.abort()
 
 
 def _without_total() -> Any:
