@@ -491,6 +491,48 @@ class KubernetesContract:
         assert world.events.text(made.container_id) == ["before"]
         assert not [n.text for n in world.events.notes if "could not be read" in n.text]
 
+    async def test_a_cordon_ends_nothing_and_keeps_the_nodes_place(self, world: World) -> None:
+        made = world.order("echo up; sleep 3; exit 3")
+        await world.backend.start_container(made)
+        await world.until(lambda: world.events.text(made.container_id), "its output")
+        node = f"/api/v1/nodes/{made.agent_id}"
+
+        async def cordon(is_on: bool | None) -> None:
+            body = {"spec": {"unschedulable": is_on}}
+            await world.api.call("PATCH", node, body=body, content_type=MERGE_PATCH)
+
+        def is_draining() -> bool:
+            return next(a.is_draining for a in world.backend.agents() if a.id == made.agent_id)
+
+        await cordon(True)
+        try:
+            await world.until(is_draining, "a drain")
+            await world.state(made.container_id, "TERMINATED")
+            assert world.events.reports[made.container_id].exit_code == 3
+        finally:
+            await cordon(None)
+        await world.until(lambda: not is_draining(), "the end of the drain")
+        assert world.events.lost == []
+
+    async def test_names_are_as_long_as_kubernetes_allows(self, world: World) -> None:
+        namespace = f"det-test-{new_uuid().hex}".ljust(63, "n")
+        body = {"metadata": {"name": namespace}}
+        await world.api.call("POST", "/api/v1/namespaces", body=body)
+        try:
+            terms = PodTerms(
+                pool="p" * 90,
+                namespace=namespace,
+                username="u" * 90,
+                workspace="ö" * 40 + "w" * 90,
+            )
+            made = world.order("exit 6", pod=terms)
+            long = replace(made.spec, description="d" * 90)
+            await world.backend.start_container(replace(made, spec=long))
+            await world.state(made.container_id, "TERMINATED")
+            assert world.events.reports[made.container_id].exit_code == 6
+        finally:
+            await world.api.call("DELETE", f"/api/v1/namespaces/{namespace}")
+
     async def test_a_pod_of_somebody_else_takes_slots_while_it_is_there(
         self, world: World
     ) -> None:

@@ -7,8 +7,6 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
-from tests.backends.kubernetes.objects import spec
 from tests.contracts.kubernetes_contract import World
 from tests.fake_kubernetes import store
 from tests.fake_kubernetes.kubelet import FakeKubelet
@@ -255,21 +253,6 @@ async def test_a_namespace_that_goes_ends_its_tasks_and_takes_no_new_ones(
     assert (failure.type, "pod lab/det-" in failure.message) == ("agent_failed", True)
     await world.backend.start_container(late)
     assert "the namespace lab " in failure_of(world, late)
-
-
-async def test_names_are_as_long_as_kubernetes_allows(world: World, fake: FakeKubelet) -> None:
-    namespace = "n" * 63
-    await fake.server.store.put("namespaces", {"metadata": {"name": namespace}})
-    terms = PodTerms(
-        pool="p" * 90, namespace=namespace, username="u" * 90, workspace="ö" * 40 + "w" * 90
-    )
-    made = world.order("exit 6", pod=terms)
-    long = spec(
-        description="d" * 90, entrypoint=("sh", "-c", "exit 6"), image=world.image, environment={}
-    )
-    await world.backend.start_container(replace(made, spec=long))
-    await world.state(made.container_id, "TERMINATED")
-    assert world.events.reports[made.container_id].exit_code == 6
 
 
 async def waits(world: World, made: StartOrder) -> None:
