@@ -23,6 +23,7 @@ if [ $# -eq 2 ] && [ "$1" = --bed ]; then
   bed="$(realpath "$2")"
   shared="$(mktemp -d)"
   trap '"$bed" down; rm -rf "$shared"' EXIT
+  trap 'exit 143' TERM INT
   kubeconfig="$("$bed" up | tail -n 1)"
   "$bed" image det-test:local
   ip='{.items[0].status.addresses[?(@.type=="InternalIP")].address}'
@@ -43,7 +44,8 @@ fi
 export DET_TEST_KUBERNETES_SHARED="${4:-}"
 export DET_TEST_KUBECONFIG="$1" DET_TEST_KUBERNETES_ADDRESS="$2" DET_TEST_KUBERNETES_IMAGE="$3"
 cd "$(dirname "$0")/.."
-"${PYTHON:-python3}" -m pytest -q -p no:cacheprovider \
-  tests/backends/kubernetes tests/e2e/test_kubernetes.py tests/e2e/test_remote_kubernetes.py \
-  tests/e2e/test_gateway.py \
-  tests/deploy/helm/test_on_cluster.py -k "real or on_cluster"
+# The chart mostly waits for old kubelets, so it runs beside everything else.
+"${PYTHON:-python3}" -m pytest -q -p no:cacheprovider --durations 20 \
+  -n 2 --dist loadgroup --no-loadscope-reorder \
+  tests/deploy/helm/test_on_cluster.py tests/backends/kubernetes tests/e2e/test_kubernetes.py \
+  tests/e2e/test_remote_kubernetes.py tests/e2e/test_gateway.py -k "real or on_cluster"
