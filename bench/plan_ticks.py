@@ -35,7 +35,7 @@ from determined_master.domain.schedule.view import Rules
 from determined_master.pools.live import LiveAllocations
 from determined_master.pools.loop import PoolDecision
 from determined_master.pools.recorder import Recorder
-from determined_master.ports import AgentSnapshot
+from determined_master.ports.agents import AgentSnapshot
 from determined_master.store.db import Database, embedded_address, open_database
 from determined_master.store.embedded.files import Layout
 from determined_master.store.embedded.server import EmbeddedServer

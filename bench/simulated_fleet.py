@@ -21,7 +21,7 @@ from tests.provision.machine_world import World
 
 from determined_master.domain.machines.scaling import Machine, MachineType
 from determined_master.domain.schedule.view import Size
-from determined_master.ports import ProviderFailed
+from determined_master.ports.machines import ProviderFailed
 from determined_master.store.db import Database
 
 SLOTS = 8

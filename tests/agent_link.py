@@ -19,7 +19,8 @@ import uvicorn
 from determined_agent.runtimes.process.cgroups import remove_cgroup
 from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
 from determined_master.backends.agents.session import LinkTimes
-from determined_master.ports import AgentSnapshot, StartOrder
+from determined_master.ports.agents import AgentSnapshot
+from determined_master.ports.orders import StartOrder
 from determined_wire.agent_link import ContainerReport, ContainerSpec, Hello, LogBatch
 
 ROOT = Path(__file__).parent.parent

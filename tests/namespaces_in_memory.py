@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from determined_master.domain.errors import PermissionDenied, Unavailable
 from determined_master.domain.machines.agent_switches import Switches
 from determined_master.domain.pods.placement import ClusterLoads
-from determined_master.ports import AgentSnapshot, ClusterTrouble, NotConnected, Quota, StartOrder
+from determined_master.ports.agents import AgentSnapshot, NotConnected
+from determined_master.ports.kubernetes import ClusterTrouble, Quota
+from determined_master.ports.orders import StartOrder
 
 
 class ClusterInMemory:

@@ -22,7 +22,9 @@ from determined_master.composition.backends import TestBackends
 from determined_master.domain.access.rules import Caller
 from determined_master.domain.machines.agent_switches import Switches
 from determined_master.engine import Engine
-from determined_master.ports import AgentSnapshot, ClusterBackend, KubernetesCluster, StartOrder
+from determined_master.ports.agents import AgentSnapshot, ClusterBackend
+from determined_master.ports.kubernetes import KubernetesCluster
+from determined_master.ports.orders import StartOrder
 from determined_master.services.access.passwords import Passwords
 from determined_master.services.catalog import Services
 from determined_master.services.cluster import web_ui

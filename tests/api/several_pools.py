@@ -13,7 +13,7 @@ from determined_master import clock
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
 from determined_master.domain.machines.agent_switches import Switches
-from determined_master.ports import AgentSnapshot
+from determined_master.ports.agents import AgentSnapshot
 from determined_master.services.access.auth import Auth
 from determined_master.services.access.identities import Identities
 from determined_master.services.access.passwords import Passwords

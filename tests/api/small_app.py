@@ -17,7 +17,7 @@ from determined_master.api.table import all_routes
 from determined_master.domain.access.rules import Caller, TaskScope
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument
 from determined_master.pools.live import LiveAllocations
-from determined_master.ports import WebSocket
+from determined_master.ports.agents import WebSocket
 from determined_master.services.access.task_tokens import TaskTokens
 from determined_master.services.catalog import Services
 from determined_master.services.containers.cluster_authority import ClusterAuthority

@@ -22,7 +22,7 @@ from determined_master import entropy
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
 from determined_master.domain.allocation import messages as alloc
-from determined_master.ports import PodTerms
+from determined_master.ports.orders import PodTerms
 from determined_master.services.access.auth import Auth
 from determined_master.services.access.identities import Identities
 from determined_master.services.access.passwords import Passwords

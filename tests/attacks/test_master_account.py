@@ -15,7 +15,7 @@ from tests.fake_kubernetes.server import FakeServer
 from tests.fake_kubernetes.store import Json
 
 from determined_master.backends.kubernetes import names
-from determined_master.ports import NotConnected
+from determined_master.ports.agents import NotConnected
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("kubernetes")]
 FORBIDDEN = (

@@ -9,7 +9,7 @@ from tests.attacks.test_machine_parts import LIMITS, STORAGE, layers
 from tests.backends.kubernetes.objects import built, main_of, spec
 from tests.domain.config.builders import ConfigErrors, build
 
-from determined_master.ports import PodTerms
+from determined_master.ports.orders import PodTerms
 from determined_wire.agent_link import Mount, TaskUser
 
 SLOTS: dict[str, Any] = {"slots_per_trial": 0}

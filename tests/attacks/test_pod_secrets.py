@@ -12,7 +12,7 @@ from tests.backends.kubernetes.objects import built, options
 from tests.domain.config.builders import ConfigErrors, build
 
 from determined_master.backends.kubernetes.account import own_account
-from determined_master.ports import PodTerms
+from determined_master.ports.orders import PodTerms
 
 THEIRS = "det-01234567-exp-7-trial-8-attempt-1-c0ffee001111"
 MAIN = "determined-container"

@@ -18,7 +18,7 @@ from determined_master.backends.kubernetes.demand import provisioning_requests
 from determined_master.backends.kubernetes.manifest.placeholder import DEMAND
 from determined_master.backends.kubernetes.manifest.provisioning import GROUP
 from determined_master.backends.kubernetes.options import Autoscaling
-from determined_master.ports import NodeRequest
+from determined_master.ports.kubernetes import NodeRequest
 
 Json = dict[str, Any]
 PODS = Autoscaling(image="pause:local", max_pods=9)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from determined_master import clock
 from determined_master.domain.machines.places import Choice, Offer, OfferReport
 from determined_master.domain.machines.scaling import Machine, MachineState, MachineType
-from determined_master.ports import LaunchFailed, ProviderFailed
+from determined_master.ports.machines import LaunchFailed, ProviderFailed
 
 QUOTA = "the quota of machines is used up"
 

@@ -17,7 +17,8 @@ from tests.free_ports import free_port
 
 from determined_master.backends.kubernetes.options import ClusterOptions
 from determined_master.domain.pods.gateway_listeners import leases_of
-from determined_master.ports import NotConnected, PodTerms, StartOrder
+from determined_master.ports.agents import NotConnected
+from determined_master.ports.orders import PodTerms, StartOrder
 
 Json = dict[str, Any]
 

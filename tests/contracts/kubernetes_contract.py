@@ -25,7 +25,8 @@ from determined_master.backends.kubernetes.options import ClusterOptions, Times
 from determined_master.domain.errors import DetError, Unavailable
 from determined_master.domain.machines.agent_switches import Switches
 from determined_master.entropy import new_uuid
-from determined_master.ports import NotConnected, PodTerms, StartOrder
+from determined_master.ports.agents import NotConnected
+from determined_master.ports.orders import PodTerms, StartOrder
 from determined_wire.agent_link import File, TaskUser
 
 

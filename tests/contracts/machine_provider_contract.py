@@ -14,7 +14,7 @@ import pytest
 
 from determined_master import clock
 from determined_master.domain.machines.scaling import Machine
-from determined_master.ports import LaunchFailed, MachineProvider, ProviderFailed
+from determined_master.ports.machines import LaunchFailed, MachineProvider, ProviderFailed
 
 SECONDS = 20.0
 GONE = frozenset(("stopping", "stopped", "terminating"))

@@ -11,7 +11,7 @@ import pytest
 
 from determined_master.domain.errors import PermissionDenied, Unavailable
 from determined_master.entropy import new_uuid
-from determined_master.ports import Namespaces
+from determined_master.ports.kubernetes import Namespaces
 
 
 class Namespaced:

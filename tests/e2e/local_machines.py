@@ -22,7 +22,7 @@ from determined_master import clock
 from determined_master.composition import machine_providers
 from determined_master.domain.machines.places import Choice, Offer, OfferReport
 from determined_master.domain.machines.scaling import Machine, MachineType
-from determined_master.ports import MachineSite
+from determined_master.ports.machines import MachineSite
 from determined_master.provision.loop import MachineLoop
 from determined_master.settings import providers as settings_providers
 from determined_master.settings.provider import Provider

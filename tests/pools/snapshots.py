@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.domain.builders import T0
 
-from determined_master.ports import AgentSnapshot
+from determined_master.ports.agents import AgentSnapshot
 from determined_wire.agent_link import Device
 
 

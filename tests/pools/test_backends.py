@@ -9,7 +9,8 @@ from tests.api.master import OneAgent, snapshot
 from tests.namespaces_in_memory import ClusterInMemory
 
 from determined_master.pools.backends import Backends
-from determined_master.ports import NotConnected, StartOrder
+from determined_master.ports.agents import NotConnected
+from determined_master.ports.orders import StartOrder
 from determined_wire.agent_link import ContainerSpec
 
 MANAGERS = {"default": "here", "gpus": "east", "cpus": "west"}

@@ -24,7 +24,8 @@ from determined_master.pools.live import LiveAllocations
 from determined_master.pools.loop import PoolConfig, PoolLoop
 from determined_master.pools.pod_placement import PodPlacement
 from determined_master.pools.pod_specs import PodSpecs
-from determined_master.ports import NodeRequest, NodesAsked, PodTerms
+from determined_master.ports.kubernetes import NodeRequest, NodesAsked
+from determined_master.ports.orders import PodTerms
 
 H100 = {"gpu-type": "h100"}
 ON_A = (alloc.Placed(container_id="c-a", agent_id="a", slot_ids=(0,)),)

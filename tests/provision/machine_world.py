@@ -19,7 +19,7 @@ from determined_master.domain.machines.scaling import Limits, MachineType
 from determined_master.domain.schedule.view import Rules, Size
 from determined_master.pools.live import LiveAllocations
 from determined_master.pools.loop import PoolConfig, PoolLoop
-from determined_master.ports import AgentSnapshot
+from determined_master.ports.agents import AgentSnapshot
 from determined_master.provision.fleet import Fleet
 from determined_master.provision.loop import MachineLoop
 from determined_master.provision.records import MachineRecords

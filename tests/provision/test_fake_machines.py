@@ -7,7 +7,7 @@ from tests.contracts.fake_machines import FakeCloud, FakeMachines
 from tests.contracts.machine_provider_contract import MachineProviderContract
 
 from determined_master.domain.machines.scaling import MachineType
-from determined_master.ports import MachineProvider
+from determined_master.ports.machines import MachineProvider
 
 TYPE = MachineType(slots=4, device_type="cuda")
 

@@ -12,7 +12,7 @@ from tests.covers import covers
 from tests.pools.snapshots import snapshot
 from tests.provision.machine_world import World, started
 
-from determined_master.ports import ProviderFailed
+from determined_master.ports.machines import ProviderFailed
 from determined_master.provision import loop as subject
 from determined_master.provision.scheduling import Scheduling
 from determined_master.store.db import Database

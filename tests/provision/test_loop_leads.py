@@ -11,7 +11,7 @@ from tests.agent_link import until
 from tests.provision.machine_world import World, count_launches, started
 
 from determined_master.engine.errors import NotLeader
-from determined_master.ports import ProviderFailed
+from determined_master.ports.machines import ProviderFailed
 from determined_master.provision.scheduling import Scheduling
 from determined_master.store.db import Database
 

@@ -9,7 +9,7 @@ import pytest
 from tests.agent_link import until
 from tests.provision.machine_world import World, started
 
-from determined_master.ports import ProviderFailed
+from determined_master.ports.machines import ProviderFailed
 from determined_master.store.db import Database
 
 SECOND = timedelta(seconds=1)

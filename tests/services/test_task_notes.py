@@ -8,7 +8,7 @@ from typing import Any
 from tests.log_searches import searches_in
 from tests.store.rows import STARTED, add_allocation, add_experiment, add_project
 
-from determined_master.ports import TaskNote
+from determined_master.ports.orders import TaskNote
 from determined_master.services.logs.task_logs import TaskLogs
 from determined_master.store.db import Database
 

@@ -45,7 +45,8 @@ from determined_master.domain.errors import (
     Unauthenticated,
     Unimplemented,
 )
-from determined_master.ports import Authenticator, WebSocket
+from determined_master.ports.agents import WebSocket
+from determined_master.ports.authentication import Authenticator
 from determined_master.server.proxied_http import ClientGone
 from determined_master.services.access.guard import Guard
 from determined_master.services.catalog import Services

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from determined_master.composition.foundation import Foundation
-    from determined_master.ports import ClusterBackend, KubernetesCluster
+    from determined_master.ports.agents import ClusterBackend
+    from determined_master.ports.kubernetes import KubernetesCluster
     from determined_master.settings.master import Settings
 
 

@@ -16,7 +16,7 @@ from determined_master.services.tasks.interactive_effects import InteractiveEffe
 
 if TYPE_CHECKING:
     from determined_master.composition.foundation import Foundation
-    from determined_master.ports import ClusterBackend
+    from determined_master.ports.agents import ClusterBackend
     from determined_master.services.checkpoints.gc import CheckpointGc
     from determined_master.services.cluster.pools import Pools
     from determined_master.settings.master import Settings

@@ -30,7 +30,12 @@ from determined_wire.settings_reader import SettingsError
 if TYPE_CHECKING:
     from determined_master.composition.backends import MasterBackends
     from determined_master.composition.foundation import Foundation
-    from determined_master.ports import ClusterTrouble, KubernetesCluster, NodesAsked, PodEvents
+    from determined_master.ports.kubernetes import (
+        ClusterTrouble,
+        KubernetesCluster,
+        NodesAsked,
+        PodEvents,
+    )
     from determined_master.services.cluster.master import MasterFacts
     from determined_master.settings.managers import Manager
     from determined_master.settings.master import Settings

@@ -17,7 +17,7 @@ from determined_master.store.connection_errors import DATABASE_ERRORS
 if TYPE_CHECKING:
     from determined_master.engine import Engine
     from determined_master.pools.live import LiveAllocations
-    from determined_master.ports import AgentAdmission
+    from determined_master.ports.agents import AgentAdmission
     from determined_master.services.cluster.agent_switches import AgentSwitches
     from determined_master.services.queue.job_terms import JobTermsSync
     from determined_master.store.db import Database

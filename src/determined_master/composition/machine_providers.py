@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from determined_master.backends.aws.provider import AwsMachines
 from determined_master.backends.gcp.provider import GcpMachines
-from determined_master.ports import MachineSite
+from determined_master.ports.machines import MachineSite
 
 if TYPE_CHECKING:
-    from determined_master.ports import MachineProvider
+    from determined_master.ports.machines import MachineProvider
     from determined_master.settings.master import Settings
     from determined_master.store.cluster.bootstrap import Cluster
 

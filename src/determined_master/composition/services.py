@@ -8,7 +8,7 @@ import msgspec
 
 from determined_master.api.updates.live_views import Views
 from determined_master.backends.buckets.object_storage import ObjectStorage
-from determined_master.ports import AgentSockets
+from determined_master.ports.agents import AgentSockets
 from determined_master.services.access.access_tokens import AccessTokens, Lives
 from determined_master.services.access.auth import Auth
 from determined_master.services.access.groups import Groups

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from determined_master.ports import ClusterBackend
+from determined_master.ports.agents import ClusterBackend
 
 if TYPE_CHECKING:
     from determined_master.domain.machines.agent_switches import Switches
-    from determined_master.ports import (
-        AgentAdmission,
-        AgentSnapshot,
-        KubernetesCluster,
-        StartOrder,
-    )
+    from determined_master.ports.agents import AgentAdmission, AgentSnapshot
+    from determined_master.ports.kubernetes import KubernetesCluster
+    from determined_master.ports.orders import StartOrder
 
 
 class Backends:

@@ -27,7 +27,7 @@ from determined_master.pools.view import gone_view, request_view, running_view
 if TYPE_CHECKING:
     from determined_master.domain.allocation.messages import Allocation, Container
     from determined_master.domain.pods.placement import Misfit
-    from determined_master.ports import AgentSnapshot
+    from determined_master.ports.agents import AgentSnapshot
 
 _K = TypeVar("_K")
 RETURN_S = 5.0

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from determined_master.engine import Engine
     from determined_master.pools.live import LiveAllocations
     from determined_master.pools.pod_placement import PodPlacement
-    from determined_master.ports import AgentSnapshot
+    from determined_master.ports.agents import AgentSnapshot
 
 log = logging.getLogger(__name__)
 

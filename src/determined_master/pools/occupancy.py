@@ -10,7 +10,7 @@ from determined_master.domain.schedule.view import AgentView
 
 if TYPE_CHECKING:
     from determined_master.domain.allocation.messages import Allocation, Container
-    from determined_master.ports import AgentSnapshot
+    from determined_master.ports.agents import AgentSnapshot
 
 
 class Occupancy:

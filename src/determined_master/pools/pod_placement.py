@@ -20,7 +20,7 @@ from determined_master.domain.schedule.pods import (
     with_slots,
 )
 from determined_master.pools.occupancy import held
-from determined_master.ports import NodeRequest
+from determined_master.ports.kubernetes import NodeRequest
 
 if TYPE_CHECKING:
     from determined_master.domain.allocation.messages import Allocation
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from determined_master.domain.schedule.view import PoolView
     from determined_master.pools.live import LiveAllocations
     from determined_master.pools.pod_specs import PodSpecs
-    from determined_master.ports import KubernetesCluster
+    from determined_master.ports.kubernetes import KubernetesCluster
 
 
 COUNTED_AFTER = timedelta(seconds=5)

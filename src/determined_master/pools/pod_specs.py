@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from determined_master.domain.allocation.messages import Allocation
     from determined_master.domain.pods.limit_ranges import ResourceDefaults
     from determined_master.pools.live import LiveAllocations
-    from determined_master.ports import PodTerms
+    from determined_master.ports.orders import PodTerms
 
 MOST_READS = 100
 """At a time, so that planning continues while a long queue is read."""

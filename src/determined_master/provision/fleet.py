@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec.structs import replace
 
 from determined_master import clock, entropy
-from determined_master.ports import LaunchFailed, ProviderFailed
+from determined_master.ports.machines import LaunchFailed, ProviderFailed
 from determined_master.store.cluster.machines import LaunchOrder
 
 if TYPE_CHECKING:
     from determined_master.domain.machines.scaling import Machine
     from determined_master.domain.machines.starts import MachineStart
-    from determined_master.ports import MachineProvider
+    from determined_master.ports.machines import MachineProvider
     from determined_master.provision.records import MachineRecords
 
 log = logging.getLogger(__name__)

@@ -23,7 +23,7 @@ from determined_master.domain.machines.demand import demand
 from determined_master.domain.machines.listing import ListingIntervals, is_listing_due
 from determined_master.engine.causes import Occurrence
 from determined_master.engine.errors import NotLeader
-from determined_master.ports import ProviderFailed
+from determined_master.ports.machines import ProviderFailed
 from determined_master.provision.observation import held_of, returning_of, see, waiting_of
 from determined_master.store.connection_errors import DATABASE_ERRORS
 

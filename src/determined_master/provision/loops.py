@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from determined_master.engine import Engine
     from determined_master.pools.live import LiveAllocations
     from determined_master.pools.loops import PoolLoops
-    from determined_master.ports import AgentSnapshot, MachineProvider
+    from determined_master.ports.agents import AgentSnapshot
+    from determined_master.ports.machines import MachineProvider
     from determined_master.settings.pools import ResourcePool
     from determined_master.settings.provider import Provider
     from determined_master.store.db import Database

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from determined_master.domain.machines.starts import MachineStart
     from determined_master.domain.schedule.view import Size
     from determined_master.pools.loop import PoolDecision
-    from determined_master.ports import AgentSnapshot
+    from determined_master.ports.agents import AgentSnapshot
 
 
 def waiting_of(decision: PoolDecision) -> list[RequestView]:

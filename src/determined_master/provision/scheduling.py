@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from determined_master.engine import Engine
     from determined_master.pools.live import LiveAllocations
     from determined_master.pools.loop import PoolDecision
-    from determined_master.ports import AgentSnapshot
+    from determined_master.ports.agents import AgentSnapshot
 
 
 async def _none(waiting: Sequence[RequestView]) -> Mapping[str, str]:

@@ -22,7 +22,7 @@ from determined_master.api.table import all_routes
 from determined_master.composition.machine_providers import MACHINE_PROVIDERS
 from determined_master.domain.machines.scaling import Machine
 from determined_master.domain.machines.starts import MachineStart
-from determined_master.ports import MachineSite
+from determined_master.ports.machines import MachineSite
 from determined_master.services.access.auth import Auth
 from determined_master.services.access.identities import Identities
 from determined_master.store.cluster import machines as rows

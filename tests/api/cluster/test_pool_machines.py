@@ -20,7 +20,7 @@ from determined_master.composition.machine_providers import MACHINE_PROVIDERS
 from determined_master.domain.machines.places import Choice, LeftOut, Offer, OfferReport
 from determined_master.domain.machines.scaling import MachineType
 from determined_master.domain.machines.status import MachineStatus
-from determined_master.ports import MachineSite
+from determined_master.ports.machines import MachineSite
 from determined_master.provision.loops import MachineLoops
 from determined_master.services.access.auth import Auth
 from determined_master.services.access.identities import Identities

@@ -14,7 +14,7 @@ from tests.api.client import Client
 from tests.api.samples import World
 
 from determined_master.domain.access.rules import Caller
-from determined_master.ports import AgentSnapshot
+from determined_master.ports.agents import AgentSnapshot
 from determined_master.services.access.guard import Guard
 from determined_master.services.cluster.agents import Agents
 from determined_master.services.cluster.master import Master

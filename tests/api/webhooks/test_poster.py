@@ -10,7 +10,7 @@ from tests.api.receiver import receiver
 
 from determined_master.backends.webhooks.poster import HttpPoster
 from determined_master.domain.webhooks.retries import GIVEN_UP_AFTER, is_final, pause_after
-from determined_master.ports import PostFailed
+from determined_master.ports.posts import PostFailed
 
 HERE = (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1/128"))
 

@@ -18,7 +18,7 @@ from tests.domain.builders import requested, run
 from determined_master.aggregates.allocations import ALLOCATION
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.config.sections.resources import TopologyConfig
-from determined_master.ports import PodTerms
+from determined_master.ports.orders import PodTerms
 from determined_master.services.access.passwords import Passwords
 from determined_master.services.containers.pod_terms import PodTermsReader
 from determined_master.store.db import Address, Database

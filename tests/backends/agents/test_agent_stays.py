@@ -23,7 +23,7 @@ from tests.backends.agents.real_agents import backend_of, connected, counting
 from tests.covers import covers
 
 from determined_master.backends.agents.backend import AgentBackend
-from determined_master.ports import NotConnected
+from determined_master.ports.agents import NotConnected
 
 pytestmark = [pytest.mark.slow, pytest.mark.e2e]
 

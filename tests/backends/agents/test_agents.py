@@ -21,7 +21,7 @@ from tests.backends.agents.real_agents import backend_of, connected, counting, u
 from tests.covers import covers
 
 from determined_agent.container.directory import ContainerDirectory
-from determined_master.ports import NotConnected
+from determined_master.ports.agents import NotConnected
 
 pytestmark = [pytest.mark.slow, pytest.mark.e2e]
 

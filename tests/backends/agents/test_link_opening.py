@@ -11,7 +11,7 @@ from tests.agent_link import Listener, Recorder, identity, until
 from tests.backends.agents.hand_driven import Agent, dial, hello, led_listener
 from tests.covers import covers
 
-from determined_master.ports import AgentSnapshot
+from determined_master.ports.agents import AgentSnapshot
 from determined_wire.agent_link import (
     PROTOCOL,
     AgentAck,

@@ -11,7 +11,7 @@ from tests.backends.cloud.ec2_server import Ec2Server
 from tests.contracts.machine_provider_contract import listed
 from tests.provision.machine_world import World
 
-from determined_master.ports import ProviderFailed
+from determined_master.ports.machines import ProviderFailed
 from determined_master.store.db import Database
 
 pytestmark = pytest.mark.slow

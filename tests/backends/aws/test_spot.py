@@ -17,7 +17,7 @@ from tests.contracts.machine_provider_contract import (
 from tests.covers import covers
 
 from determined_master.backends.aws.ec2 import ROOM
-from determined_master.ports import LaunchFailed
+from determined_master.ports.machines import LaunchFailed
 from determined_master.settings.aws import AwsTag
 
 pytestmark = pytest.mark.slow

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from typing import Any, Protocol
 
-from determined_master.ports import MachineProvider, MachineSite
+from determined_master.ports.machines import MachineProvider, MachineSite
 
 
 class Server(Protocol):

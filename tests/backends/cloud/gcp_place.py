@@ -11,7 +11,7 @@ from tests.contracts.machine_provider_contract import token
 from determined_master.backends.cloud.metadata import GcpMetadata
 from determined_master.backends.gcp.compute import Compute
 from determined_master.backends.gcp.provider import GcpMachines
-from determined_master.ports import MachineProvider
+from determined_master.ports.machines import MachineProvider
 from determined_master.settings.gcp import GcpInstanceType, GcpProvider
 
 IMAGE = "projects/lab/global/images/docker"

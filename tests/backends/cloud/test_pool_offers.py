@@ -9,7 +9,7 @@ from tests.domain.builders import T0
 
 from determined_master.backends.cloud.pool_offers import PoolOffers
 from determined_master.domain.machines.places import Offer, tried_sentence
-from determined_master.ports import LaunchFailed
+from determined_master.ports.machines import LaunchFailed
 
 FIRST, SECOND = Offer(machine_type="first"), Offer(machine_type="second")
 MINUTE = timedelta(minutes=1)

@@ -24,7 +24,7 @@ from tests.covers import covers
 from determined_master.backends.cloud.metadata import GcpMetadata
 from determined_master.backends.gcp import account as google_account
 from determined_master.backends.gcp.account import GoogleAccount
-from determined_master.ports import ProviderFailed
+from determined_master.ports.machines import ProviderFailed
 
 pytestmark = [pytest.mark.slow, covers("scheduling-and-provisioning c.9.credentials")]
 

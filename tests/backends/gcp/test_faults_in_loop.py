@@ -13,7 +13,7 @@ from tests.backends.gcp.test_offers import FIRST, SECOND, ZonesPlace, inserts
 from tests.contracts.machine_provider_contract import listed
 from tests.provision.machine_world import World
 
-from determined_master.ports import ProviderFailed
+from determined_master.ports.machines import ProviderFailed
 from determined_master.settings.gcp import GcpInstanceType
 from determined_master.store.db import Database
 

@@ -20,7 +20,7 @@ from tests.contracts.machine_provider_contract import (
 from tests.covers import covers
 
 from determined_master.backends.gcp import launches as gcp_module
-from determined_master.ports import LaunchFailed, ProviderFailed
+from determined_master.ports.machines import LaunchFailed, ProviderFailed
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("fast_gcp")]
 

@@ -15,7 +15,7 @@ from determined_master.backends.kubernetes.options import (
     PoolPods,
 )
 from determined_master.entropy import new_uuid
-from determined_master.ports import PodTerms, StartOrder
+from determined_master.ports.orders import PodTerms, StartOrder
 from determined_wire.agent_link import ContainerSpec
 
 KUBECONFIG = os.environ.get("DET_TEST_KUBECONFIG", "")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from determined_master.ports import AgentSnapshot, StoredOutput, TaskNote
+from determined_master.ports.agents import AgentSnapshot
+from determined_master.ports.orders import StoredOutput, TaskNote
 from determined_wire.agent_link import ContainerReport, LogBatch
 
 ORDER = {"ASSIGNED": 0, "PULLING": 1, "STARTING": 2, "RUNNING": 3, "TERMINATED": 4}

@@ -19,7 +19,7 @@ from tests.fake_kubernetes.kubelet import (
 from determined_master import clock
 from determined_master.backends.kubernetes import presence
 from determined_master.backends.kubernetes.priority_classes import PriorityClasses
-from determined_master.ports import NotConnected
+from determined_master.ports.agents import NotConnected
 from determined_wire.agent_link import TaskUser
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("kubernetes")]
@@ -263,7 +263,7 @@ class TestOnAFakeCluster(KubernetesContract):
     async def test_priorities_become_classes_where_these_may_be_made(
         self, world: World, fake: FakeKubelet
     ) -> None:
-        from determined_master.ports import PodTerms
+        from determined_master.ports.orders import PodTerms
 
         made = world.order("true", pod=PodTerms(pool="default", priority=70))
         await world.backend.start_container(made)

@@ -13,7 +13,8 @@ from tests.fake_kubernetes.kubelet import FakeKubelet
 from tests.fake_kubernetes.store import Json
 
 from determined_master.backends.kubernetes import names
-from determined_master.ports import NotConnected, PodTerms, StartOrder
+from determined_master.ports.agents import NotConnected
+from determined_master.ports.orders import PodTerms, StartOrder
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("kubernetes")]
 LATER = "the server has received too many requests and has asked us to try again later"

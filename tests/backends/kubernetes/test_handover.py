@@ -24,7 +24,8 @@ from determined_master.backends.kubernetes import presence
 from determined_master.backends.kubernetes.backend import KubernetesBackend
 from determined_master.backends.kubernetes.manifest.handover import group_name
 from determined_master.backends.kubernetes.options import Handover, PoolPods, Times
-from determined_master.ports import NotConnected, PodTerms, StartOrder
+from determined_master.ports.agents import NotConnected
+from determined_master.ports.orders import PodTerms, StartOrder
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("kubernetes")]
 QUEUE = "queue:default"

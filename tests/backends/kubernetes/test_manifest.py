@@ -22,7 +22,8 @@ from determined_master.domain.pods.needs import needs_of
 from determined_master.domain.pods.placement import ClusterLoads
 from determined_master.domain.schedule.pods import uses_of
 from determined_master.domain.task.containers import typed_containers
-from determined_master.ports import NodeRequest, PodTerms
+from determined_master.ports.kubernetes import NodeRequest
+from determined_master.ports.orders import PodTerms
 from determined_master.services.containers.pod_terms import secrets_of_pod
 from determined_wire.agent_link import File, Mount, RegistryAuth, TaskUser
 

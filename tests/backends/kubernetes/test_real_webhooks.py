@@ -21,7 +21,7 @@ from tests.contracts.kubernetes_contract import World
 from determined_master.backends.kubernetes import names
 from determined_master.backends.kubernetes.client import KubernetesRefused
 from determined_master.entropy import new_uuid
-from determined_master.ports import StartOrder
+from determined_master.ports.orders import StartOrder
 
 pytestmark = [
     pytest.mark.slow,

@@ -24,7 +24,7 @@ from determined_master.backends.kubernetes.manifest.objects import build
 from determined_master.backends.kubernetes.manifest.pod import Extras
 from determined_master.backends.kubernetes.options import MasterAddress
 from determined_master.domain.task.containers import SHARED_FS_DIR, typed_containers
-from determined_master.ports import PodTerms
+from determined_master.ports.orders import PodTerms
 from determined_master.services.containers.options import mounts
 from determined_wire.agent_link import TaskUser
 

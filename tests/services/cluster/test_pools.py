@@ -13,7 +13,7 @@ from determined_master import clock
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.machines.scaling import MachineType
 from determined_master.pools.live import LiveAllocations
-from determined_master.ports import AgentSnapshot
+from determined_master.ports.agents import AgentSnapshot
 from determined_master.services.cluster.pools import Pools
 from determined_master.settings.master import Settings
 from determined_master.settings.pools import ResourcePool

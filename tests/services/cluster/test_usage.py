@@ -14,7 +14,7 @@ from tests.store.rows import STARTED, add_allocation, add_experiment, add_projec
 
 from determined_master.domain.machines.scaling import Machine, MachineState
 from determined_master.domain.usage import CostKey, Window
-from determined_master.ports import AgentSnapshot
+from determined_master.ports.agents import AgentSnapshot
 from determined_master.provision.records import MachineRecords, forget_other_pools
 from determined_master.services.cluster.agent_stays import AgentStays
 from determined_master.services.cluster.usage import Usage

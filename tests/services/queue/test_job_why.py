@@ -8,7 +8,7 @@ from tests.domain.builders import T0
 from tests.provision.machine_world import World, started
 
 from determined_master.domain.access.rules import Caller
-from determined_master.ports import ClusterTrouble, NodesAsked
+from determined_master.ports.kubernetes import ClusterTrouble, NodesAsked
 from determined_master.services.queue.job_why import JobWhy
 from determined_master.store.db import Database
 

@@ -18,7 +18,7 @@ from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.errors import NotFound
 from determined_master.pools.agent_backoff import Backoff
 from determined_master.pools.live import LiveAllocations
-from determined_master.ports import AgentSnapshot, AgentSockets
+from determined_master.ports.agents import AgentSnapshot, AgentSockets
 from determined_master.services.access.guard import Guard
 from determined_master.services.cluster.agent_switches import AgentSwitches
 from determined_master.services.cluster.agents import Agents

@@ -19,7 +19,7 @@ from determined_master.api.http.routes import Call, Reply, plain_route
 from determined_master.domain.allocation.messages import Allocation
 from determined_master.domain.errors import NotFound
 from determined_master.pools.live import LiveAllocations
-from determined_master.ports import AgentSnapshot
+from determined_master.ports.agents import AgentSnapshot
 from determined_master.services.access.guard import Guard
 from determined_master.services.cluster.agents import Agents
 from determined_master.services.cluster.master import Master

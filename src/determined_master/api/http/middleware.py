@@ -12,7 +12,7 @@ from determined_master.api.http.prefix import path_prefix
 from determined_master.api.http.reauthorization import Visit
 from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import PermissionDenied, Unauthenticated
-from determined_master.ports import Authenticator
+from determined_master.ports.authentication import Authenticator
 
 BEARER = b"Bearer "
 COOKIE = "auth"

@@ -12,7 +12,7 @@ from determined_master.api.proxy.heads import query_token
 from determined_master.api.proxy.own_origin import ServiceOrigin
 from determined_master.api.proxy.routes import find_service
 from determined_master.domain.errors import Unauthenticated
-from determined_master.ports import Authenticator
+from determined_master.ports.authentication import Authenticator
 from determined_master.services.tasks.proxies import Proxies
 
 

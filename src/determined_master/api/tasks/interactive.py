@@ -13,7 +13,7 @@ from determined_master.domain.config.shown_task import shown_task_config
 from determined_master.domain.experiment.model_definition import ModelFile
 from determined_master.domain.task.kinds import InteractiveKind
 from determined_master.pools.live import LiveAllocations
-from determined_master.ports import AgentSnapshot
+from determined_master.ports.agents import AgentSnapshot
 from determined_master.records.tasks import InteractiveRow, ListedTask, TaskQuery
 from determined_master.services.cluster.agents import Agents
 from determined_master.services.containers.interactive_specs import PROGRAM

@@ -22,7 +22,7 @@ from determined_master.domain.updates.live import (
     Unsubscribe,
     read_request,
 )
-from determined_master.ports import WebSocket
+from determined_master.ports.agents import WebSocket
 from determined_master.server.framed_socket import FRAMES
 from determined_master.services.access.identities import Identities
 from determined_master.services.failures import UNANSWERED

@@ -17,7 +17,7 @@ from determined_master.api.logs.task_logs import task_line
 from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import DetError, NotFound
 from determined_master.pools.live import LiveAllocations
-from determined_master.ports import AgentSnapshot
+from determined_master.ports.agents import AgentSnapshot
 from determined_master.records.live import LiveRun, LiveTask
 from determined_master.records.logs import LogRow
 from determined_master.services.cluster.agents import Agents

@@ -16,7 +16,7 @@ from determined_master.api.http.routes import Call, socket_route
 from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import DetError, NotFound, ResourceExhausted
 from determined_master.domain.updates.subscription import read_message
-from determined_master.ports import WebSocket
+from determined_master.ports.agents import WebSocket
 from determined_master.services.access.identities import Identities
 from determined_master.services.updates.streams import EntityStream, EntityStreams
 

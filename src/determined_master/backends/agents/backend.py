@@ -30,14 +30,14 @@ from determined_master.backends.agents.frames import (
 from determined_master.backends.agents.registry import KnownAgent, Registry, clock_ahead_us
 from determined_master.backends.agents.session import LinkTimes, Session
 from determined_master.domain.machines.agent_switches import Switches
-from determined_master.ports import (
+from determined_master.ports.agents import (
     AgentEvents,
     AgentSnapshot,
     JoinPolicy,
     NotConnected,
-    StartOrder,
     WebSocket,
 )
+from determined_master.ports.orders import StartOrder
 from determined_wire.agent_link import (
     PROTOCOL,
     ForgetContainer,

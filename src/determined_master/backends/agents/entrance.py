@@ -8,7 +8,7 @@ import msgspec
 
 from determined_master.backends.agents.addresses import find_problem
 from determined_master.backends.agents.frames import Frames, Malformed
-from determined_master.ports import AgentEvents, JoinPolicy
+from determined_master.ports.agents import AgentEvents, JoinPolicy
 from determined_wire.agent_link import PROTOCOL, Hello
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from determined_master.backends.agents.frames import Malformed
 from determined_master.domain.errors import NotFound
-from determined_master.ports import AgentEvents
+from determined_master.ports.agents import AgentEvents
 from determined_wire.agent_link import LogBatch, LogStored
 
 log = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import msgspec
 from msgspec.structs import replace
 
-from determined_master.ports import NotConnected
+from determined_master.ports.agents import NotConnected
 from determined_wire.agent_link import Order, StartContainer
 
 _DECODER = msgspec.json.Decoder(Order)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from determined_master.backends.agents.orders import OrderStream
 from determined_master.domain.machines.agent_switches import ALL_ON, Switches
-from determined_master.ports import AgentSnapshot, NotConnected
+from determined_master.ports.agents import AgentSnapshot, NotConnected
 from determined_wire.agent_link import Hello
 
 CLOCK_TOLERANCE_US = 5_000_000

@@ -14,7 +14,7 @@ from determined_master.backends.agents.addresses import with_own_addresses
 from determined_master.backends.agents.frames import Closed, Frames, Malformed
 from determined_master.backends.agents.log_intake import LogIntake, by_our_clock
 from determined_master.backends.agents.registry import KnownAgent
-from determined_master.ports import AgentEvents
+from determined_master.ports.agents import AgentEvents
 from determined_wire.agent_link import (
     AgentAck,
     ContainerChanged,

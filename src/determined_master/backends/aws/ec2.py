@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from determined_master.domain.machines.places import Refusal
-from determined_master.ports import LaunchFailed, ProviderFailed
+from determined_master.ports.machines import LaunchFailed, ProviderFailed
 
 ROOM = "InsufficientInstanceCapacity"
 REFUSALS: Mapping[str, Refusal] = {

@@ -21,7 +21,7 @@ from determined_master.backends.aws.requests import Ec2Terms
 from determined_master.backends.cloud.pool_offers import PoolOffers
 from determined_master.domain.machines.places import Market, Offer
 from determined_master.domain.machines.scaling import Machine
-from determined_master.ports import LaunchFailed
+from determined_master.ports.machines import LaunchFailed
 
 log = logging.getLogger(__name__)
 _EXISTS = "InvalidLaunchTemplateName.AlreadyExistsException"

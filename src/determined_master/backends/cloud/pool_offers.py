@@ -20,7 +20,7 @@ from determined_master.domain.machines.places import (
     left_out_sentence,
     refuse,
 )
-from determined_master.ports import LaunchFailed
+from determined_master.ports.machines import LaunchFailed
 
 OTHER = "refused, for a reason that the master's log has"
 

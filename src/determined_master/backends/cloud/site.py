@@ -8,7 +8,7 @@ import msgspec
 
 from determined_master.backends.cloud.machine_proxies import proxies_of
 from determined_master.backends.cloud.start_script import Boot
-from determined_master.ports import MachineSite, ProviderFailed
+from determined_master.ports.machines import MachineSite, ProviderFailed
 from determined_master.settings.provider import Provider, split_master_url
 
 

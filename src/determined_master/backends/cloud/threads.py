@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from determined_master.ports import ProviderFailed
+from determined_master.ports.machines import ProviderFailed
 
 T = TypeVar("T")
 THREADS = 2

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from determined_master import clock
 from determined_master.backends.cloud.metadata import GcpMetadata
-from determined_master.ports import ProviderFailed
+from determined_master.ports.machines import ProviderFailed
 
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 TOKEN_URL = "https://oauth2.googleapis.com/token"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from determined_master.domain.machines.places import Refusal
-from determined_master.ports import ProviderFailed
+from determined_master.ports.machines import ProviderFailed
 
 BASE_URL = "https://compute.googleapis.com/compute/v1"
 TIMEOUT_S = 20.0

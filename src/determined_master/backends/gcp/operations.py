@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from determined_master.backends.gcp.compute import Compute, ComputeRefused, problems, warnings
-from determined_master.ports import ProviderFailed
+from determined_master.ports.machines import ProviderFailed
 
 log = logging.getLogger(__name__)
 MAX_A_ROUND = 50

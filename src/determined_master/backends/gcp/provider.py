@@ -24,7 +24,7 @@ from determined_master.backends.gcp.operations import Operations
 from determined_master.backends.gcp.requests import ComputeTerms
 from determined_master.domain.machines.places import OfferReport
 from determined_master.domain.machines.scaling import Machine, MachineType
-from determined_master.ports import MachineSite, ProviderFailed
+from determined_master.ports.machines import MachineSite, ProviderFailed
 from determined_master.settings.gcp import GcpProvider
 
 log = logging.getLogger(__name__)

@@ -46,15 +46,9 @@ from determined_master.domain.pods.limit_ranges import LimitRangeBoard
 from determined_master.domain.pods.placement import ClusterLoads
 from determined_master.domain.pods.quota_board import QuotaBoard
 from determined_master.domain.pods.rejections import delay, is_over_quota, lost_marks, refusal
-from determined_master.ports import (
-    AgentSnapshot,
-    ClusterTrouble,
-    NodeRequest,
-    NodesAsked,
-    NotConnected,
-    PodEvents,
-    StartOrder,
-)
+from determined_master.ports.agents import AgentSnapshot, NotConnected
+from determined_master.ports.kubernetes import ClusterTrouble, NodeRequest, NodesAsked, PodEvents
+from determined_master.ports.orders import StartOrder
 from determined_wire.agent_link import ContainerReport, Failure
 
 log = logging.getLogger(__name__)

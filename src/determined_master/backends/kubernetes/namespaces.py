@@ -20,7 +20,7 @@ from determined_master.backends.kubernetes.client import (
 )
 from determined_master.domain.errors import PermissionDenied, Unavailable
 from determined_master.domain.pods.quantities import quantity
-from determined_master.ports import Quota
+from determined_master.ports.kubernetes import Quota
 
 GPU_REQUESTS = "requests.nvidia.com/gpu"
 _T = TypeVar("_T")

@@ -16,7 +16,7 @@ from determined_master.backends.kubernetes.options import ClusterOptions
 from determined_master.backends.kubernetes.pods.status import instant
 from determined_master.domain.machines.agent_switches import ALL_ON, Switches
 from determined_master.domain.pods.placement import ClusterLoads, NodeFacts, NodeLoad, facts_of
-from determined_master.ports import AgentSnapshot
+from determined_master.ports.agents import AgentSnapshot
 from determined_wire.agent_link import Device
 
 NO_SLOTS: Mapping[str, set[int]] = {}

@@ -38,7 +38,7 @@ from determined_master.backends.kubernetes.watch import (
 )
 from determined_master.domain.pods.limit_ranges import LimitRangeBoard
 from determined_master.domain.pods.quota_board import QuotaBoard
-from determined_master.ports import ClusterTrouble, PodEvents
+from determined_master.ports.kubernetes import ClusterTrouble, PodEvents
 
 log = logging.getLogger(__name__)
 

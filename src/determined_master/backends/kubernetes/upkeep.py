@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from determined_master import clock
 from determined_master.backends.kubernetes.client import KubernetesApi, KubernetesRefused
 from determined_master.backends.kubernetes.priority_classes import PriorityClasses
-from determined_master.ports import ClusterTrouble
+from determined_master.ports.kubernetes import ClusterTrouble
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ import httptools
 
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.webhooks.definitions import check_address
-from determined_master.ports import PostFailed
+from determined_master.ports.posts import PostFailed
 
 if TYPE_CHECKING:
     from determined_master.domain.addresses import IPNetwork

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from determined_master.domain.access.rules import Caller
     from determined_master.domain.checkpoints.access import StorageAccess
-    from determined_master.ports import Buckets
+    from determined_master.ports.buckets import Buckets
     from determined_master.services.checkpoints.service import Checkpoints
 
 THREADS = 2

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.engine import Engine
-    from determined_master.ports import ClusterBackend
+    from determined_master.ports.agents import ClusterBackend
 
 PATIENCE = timedelta(seconds=30)
 """A task that waits for less is only next in line."""

@@ -22,7 +22,7 @@ from determined_master.store.tasks.held_slots import HeldSlots, list_held
 
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
-    from determined_master.ports import AgentSnapshot
+    from determined_master.ports.agents import AgentSnapshot
     from determined_master.services.access.guard import Guard
     from determined_master.store.cluster.agent_stays import AgentStay
     from determined_master.store.db import Database

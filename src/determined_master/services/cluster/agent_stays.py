@@ -9,7 +9,7 @@ from determined_master.domain.pods.queues import is_queue
 from determined_master.store.cluster import agent_stays as rows
 
 if TYPE_CHECKING:
-    from determined_master.ports import ClusterBackend
+    from determined_master.ports.agents import ClusterBackend
     from determined_master.store.db import Database
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
     from determined_master.engine import Engine
     from determined_master.pools.live import LiveAllocations
-    from determined_master.ports import AgentSnapshot, ClusterBackend
+    from determined_master.ports.agents import AgentSnapshot, ClusterBackend
     from determined_master.store.db import Database
 
 

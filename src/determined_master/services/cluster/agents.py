@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from determined_master.engine import Engine
     from determined_master.pools.agent_backoff import Backoff
     from determined_master.pools.live import LiveAllocations
-    from determined_master.ports import AgentSnapshot, ClusterBackend, StoredOutput, TaskNote
+    from determined_master.ports.agents import AgentSnapshot, ClusterBackend
+    from determined_master.ports.orders import StoredOutput, TaskNote
     from determined_master.services.access.guard import Guard
     from determined_master.services.logs.task_logs import TaskLogs
     from determined_wire.agent_link import ContainerReport, Hello, LogBatch

@@ -24,12 +24,9 @@ if TYPE_CHECKING:
     from determined_master.domain.machines.scaling import MachineType
     from determined_master.domain.machines.status import MachineStatus
     from determined_master.pools.live import LiveAllocations
-    from determined_master.ports import (
-        AgentSnapshot,
-        ClusterBackend,
-        ClusterTrouble,
-        MachineProvider,
-    )
+    from determined_master.ports.agents import AgentSnapshot, ClusterBackend
+    from determined_master.ports.kubernetes import ClusterTrouble
+    from determined_master.ports.machines import MachineProvider
     from determined_master.settings.master import Settings
     from determined_master.settings.pools import ResourcePool, Scheduler
     from determined_master.settings.provider import Provider

@@ -15,7 +15,7 @@ from determined_master import clock
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.log_lines import LEVEL_NUMBERS, split_prefix, storable
-from determined_master.ports import StoredOutput, TaskNote
+from determined_master.ports.orders import StoredOutput, TaskNote
 from determined_master.records.logs import LogFilter, LogRow
 from determined_master.services.logs.following import LOOK_BACK_S, PAGE, Follower, LinesAsked
 from determined_master.services.logs.times import LogTimes

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from determined_master.domain.machines.status import MachineStatus
     from determined_master.pools.live import LiveAllocations
     from determined_master.pools.loop import PoolDecision
-    from determined_master.ports import ClusterTrouble, NodesAsked
+    from determined_master.ports.kubernetes import ClusterTrouble, NodesAsked
     from determined_master.store.db import Database
 
 MIN_PROGRESS = 0.02

@@ -28,13 +28,15 @@ from determined_master.domain.task.spec import device_type_of
 from determined_master.domain.trial.messages import AllocationEnded
 from determined_master.engine import Deferred
 from determined_master.engine.kind import tag_of
-from determined_master.ports import NotConnected, StartOrder
+from determined_master.ports.agents import NotConnected
+from determined_master.ports.orders import StartOrder
 from determined_master.services.containers.pod_terms import terms_of
 from determined_master.store.checkpoints import gc as collections
 
 if TYPE_CHECKING:
     from determined_master.engine import EffectContext, Engine
-    from determined_master.ports import AgentSnapshot, ClusterBackend, PodTerms
+    from determined_master.ports.agents import AgentSnapshot, ClusterBackend
+    from determined_master.ports.orders import PodTerms
     from determined_master.services.containers.pod_terms import PodTermsReader
     from determined_master.services.containers.specs import ContainerSpecs
     from determined_master.services.logs.policies import LogPolicyMatcher

@@ -16,7 +16,7 @@ import msgspec
 from determined_master import clock
 from determined_master.domain.webhooks.events import WebhookEvent, body_of, signature
 from determined_master.domain.webhooks.retries import GIVEN_UP_AFTER, is_final, pause_after
-from determined_master.ports import PostFailed
+from determined_master.ports.posts import PostFailed
 from determined_master.store.connection_errors import DATABASE_ERRORS
 from determined_master.store.webhooks import deliveries as rows
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.domain.webhooks.events import WebhookType
-    from determined_master.ports import HttpPosts
+    from determined_master.ports.posts import HttpPosts
     from determined_master.records.webhooks import DeliveryRow
 
 log = logging.getLogger(__name__)

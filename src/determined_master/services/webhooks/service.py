@@ -17,7 +17,7 @@ from determined_master.domain.errors import (
 )
 from determined_master.domain.webhooks.definitions import check_url, check_webhook
 from determined_master.domain.webhooks.events import Alert, WebhookEvent
-from determined_master.ports import PostFailed
+from determined_master.ports.posts import PostFailed
 from determined_master.store.experiments import trials
 from determined_master.store.webhooks import deliveries, webhooks
 from determined_master.store.workspaces.places import find_workspaces

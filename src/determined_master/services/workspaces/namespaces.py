@@ -22,7 +22,7 @@ from determined_master.store.workspaces import workspaces
 
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
-    from determined_master.ports import Namespaces
+    from determined_master.ports.kubernetes import Namespaces
     from determined_master.store.db import Database
 
 log = logging.getLogger(__name__)

@@ -17,7 +17,7 @@ from determined_master.backends.kubernetes.demand.placeholders import (
 )
 from determined_master.backends.kubernetes.manifest.placeholder import DEMAND
 from determined_master.backends.kubernetes.options import Autoscaling
-from determined_master.ports import NodeRequest
+from determined_master.ports.kubernetes import NodeRequest
 
 REQUEST = NodeRequest(allocation_id="7.x.1", slots=(1, 1))
 

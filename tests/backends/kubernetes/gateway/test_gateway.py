@@ -20,7 +20,7 @@ from tests.free_ports import free_port
 from determined_master.backends.kubernetes.options import ClusterOptions, Gateway
 from determined_master.domain.pods.gateway_ports import PortRange
 from determined_master.entropy import new_uuid
-from determined_master.ports import NotConnected
+from determined_master.ports.agents import NotConnected
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("kubernetes")]
 REAL = pytest.mark.skipif(not KUBECONFIG, reason="DET_TEST_KUBECONFIG names no cluster")

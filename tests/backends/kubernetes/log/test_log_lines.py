@@ -18,7 +18,7 @@ from determined_master.backends.kubernetes.log.log_lines import (
     spans_of,
     text_of,
 )
-from determined_master.ports import StoredOutput
+from determined_master.ports.orders import StoredOutput
 
 STAMP = b"2026-01-01T00:00:00.%09dZ "
 T0 = 1_767_225_600_000_000

@@ -10,7 +10,7 @@ from determined_master.backends.kubernetes.demand.provisioning_requests import (
     ProvisioningRequests,
 )
 from determined_master.backends.kubernetes.options import ClusterOptions
-from determined_master.ports import NodeRequest, NodesAsked
+from determined_master.ports.kubernetes import NodeRequest, NodesAsked
 
 
 class NodeDemand(Protocol):

@@ -26,7 +26,7 @@ from determined_master.backends.kubernetes.manifest.placeholder import (
     placeholder,
 )
 from determined_master.backends.kubernetes.options import ClusterOptions
-from determined_master.ports import NodeRequest, NodesAsked
+from determined_master.ports.kubernetes import NodeRequest, NodesAsked
 
 log = logging.getLogger(__name__)
 

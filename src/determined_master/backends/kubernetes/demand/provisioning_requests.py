@@ -32,7 +32,7 @@ from determined_master.backends.kubernetes.manifest.provisioning import (
 from determined_master.backends.kubernetes.options import ClusterOptions
 from determined_master.backends.kubernetes.pods.status import instant
 from determined_master.domain.pods.provisioning import Answer, answer_of, pause_after, sentence
-from determined_master.ports import NodeRequest, NodesAsked
+from determined_master.ports.kubernetes import NodeRequest, NodesAsked
 
 log = logging.getLogger(__name__)
 

@@ -40,7 +40,7 @@ from determined_master.domain.pods.gateway_ports import (
     lease_ports,
     settle,
 )
-from determined_master.ports import StartOrder
+from determined_master.ports.orders import StartOrder
 
 log = logging.getLogger(__name__)
 

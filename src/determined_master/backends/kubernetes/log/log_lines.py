@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from determined_master.ports import StoredOutput
+from determined_master.ports.orders import StoredOutput
 from determined_wire.agent_link import LogSpan
 
 MAX_LINE_BYTES = 64 * 1024

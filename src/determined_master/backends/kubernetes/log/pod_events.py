@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from determined_master.backends.kubernetes.log import event_lines
 from determined_master.backends.kubernetes.watch import ObjectChanged, ObjectsListed
-from determined_master.ports import TaskNote
+from determined_master.ports.orders import TaskNote
 
 if TYPE_CHECKING:
     from determined_master.backends.kubernetes.client import Json
     from determined_master.backends.kubernetes.pods.board import PodBoard
-    from determined_master.ports import PodEvents
+    from determined_master.ports.kubernetes import PodEvents
 
 MAX_UNMATCHED = 1000
 

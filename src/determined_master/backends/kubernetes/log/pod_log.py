@@ -27,7 +27,8 @@ from determined_master.backends.kubernetes.log.log_lines import (
 )
 from determined_master.backends.kubernetes.options import Times
 from determined_master.domain.errors import NotFound
-from determined_master.ports import PodEvents, TaskNote
+from determined_master.ports.kubernetes import PodEvents
+from determined_master.ports.orders import TaskNote
 from determined_wire.agent_link import LogBatch
 
 log = logging.getLogger(__name__)

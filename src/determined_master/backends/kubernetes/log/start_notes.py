@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from determined_master.ports import PodEvents, StartOrder, TaskNote
+from determined_master.ports.kubernetes import PodEvents
+from determined_master.ports.orders import StartOrder, TaskNote
 
 
 class StartNotes:

@@ -13,7 +13,7 @@ from typing import Any
 from determined_master.backends.kubernetes import names
 from determined_master.backends.kubernetes.manifest.layers import UserPod
 from determined_master.backends.kubernetes.options import ClusterOptions, Handover
-from determined_master.ports import PodTerms, StartOrder
+from determined_master.ports.orders import PodTerms, StartOrder
 
 Json = dict[str, Any]
 

@@ -25,7 +25,7 @@ from determined_master.backends.kubernetes.manifest.secrets import pull_secret_d
 from determined_master.backends.kubernetes.manifest.volumes import HARNESS_DIR
 from determined_master.backends.kubernetes.options import ClusterOptions
 from determined_master.domain.config.sections.pod_spec import secret_of_a_task
-from determined_master.ports import PodTerms, StartOrder
+from determined_master.ports.orders import PodTerms, StartOrder
 from determined_wire.agent_link import ContainerSpec
 
 Json = dict[str, Any]

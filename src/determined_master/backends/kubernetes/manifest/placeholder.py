@@ -12,7 +12,7 @@ from determined_master.backends.kubernetes.manifest.pod import (
     resources_of,
 )
 from determined_master.backends.kubernetes.options import ClusterOptions
-from determined_master.ports import NodeRequest
+from determined_master.ports.kubernetes import NodeRequest
 
 Json = dict[str, Any]
 

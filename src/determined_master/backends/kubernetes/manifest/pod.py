@@ -21,7 +21,7 @@ from determined_master.backends.kubernetes.manifest.volumes import (
     volumes_of,
 )
 from determined_master.backends.kubernetes.options import ClusterOptions
-from determined_master.ports import StartOrder
+from determined_master.ports.orders import StartOrder
 from determined_wire.agent_link import ContainerSpec
 
 Json = dict[str, Any]

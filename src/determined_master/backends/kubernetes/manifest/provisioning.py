@@ -15,7 +15,7 @@ import msgspec
 from determined_master.backends.kubernetes import names
 from determined_master.backends.kubernetes.manifest.placeholder import DEMAND, MAY_GO, shape
 from determined_master.backends.kubernetes.options import ClusterOptions
-from determined_master.ports import NodeRequest
+from determined_master.ports.kubernetes import NodeRequest
 
 Json = dict[str, Any]
 

@@ -24,7 +24,7 @@ from determined_master.backends.kubernetes.pods.state import (
 )
 from determined_master.backends.kubernetes.pods.status import Json
 from determined_master.backends.kubernetes.pods.steps import ORDER, PodEntry, PodSteps
-from determined_master.ports import PodEvents
+from determined_master.ports.kubernetes import PodEvents
 from determined_wire.agent_link import ContainerReport, Failure
 
 log = logging.getLogger(__name__)

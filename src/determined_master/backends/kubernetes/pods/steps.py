@@ -18,7 +18,7 @@ from determined_master.backends.kubernetes.log.pod_log import PodLog, Source
 from determined_master.backends.kubernetes.options import Times
 from determined_master.backends.kubernetes.pods.state import Observed
 from determined_master.backends.kubernetes.pods.status import Json
-from determined_master.ports import PodEvents
+from determined_master.ports.kubernetes import PodEvents
 from determined_wire.agent_link import ContainerReport, LogBatch
 
 log = logging.getLogger(__name__)

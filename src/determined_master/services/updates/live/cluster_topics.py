@@ -13,7 +13,7 @@ from determined_master import clock
 from determined_master.store.updates import live as rows
 
 if TYPE_CHECKING:
-    from determined_master.ports import AgentSnapshot
+    from determined_master.ports.agents import AgentSnapshot
     from determined_master.records.live import LiveTask
     from determined_master.services.updates.live.channel import Channel
     from determined_master.services.updates.live.channels import Channels

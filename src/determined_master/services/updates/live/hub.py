@@ -35,7 +35,7 @@ from determined_master.store.connection_errors import DATABASE_ERRORS
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
     from determined_master.pools.live import LiveAllocations
-    from determined_master.ports import AgentSnapshot
+    from determined_master.ports.agents import AgentSnapshot
     from determined_master.services.access.guard import Guard
     from determined_master.services.updates.changes import EntityChanges
     from determined_master.services.updates.live.log_channel import LineSource

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from determined_master.domain.errors import DetError
-from determined_master.ports import AgentSnapshot
+from determined_master.ports.agents import AgentSnapshot
 from determined_master.records.live import LiveRun, LiveTask
 from determined_master.records.logs import LogRow
 

@@ -1,0 +1,1 @@
+"""Protocols of the outside world: backends, and the events that they report."""
