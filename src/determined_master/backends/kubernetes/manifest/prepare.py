@@ -21,12 +21,14 @@ import signal
 import socket
 import sys
 import tarfile
+import threading
 import time
 from urllib.parse import urlsplit
 
 PATIENCE_S = 600.0
 LONGEST_PAUSE_S = 15.0
 CALL_S = 60.0
+WAKE_S = 0.5
 MARK = "files of the task: "
 """Begins a note of this program: the task's own program may write notes too."""
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
@@ -49,7 +51,7 @@ def main(words: list[str]) -> None:
     try:
         with open(os.path.join(order, "files.tar.gz"), "rb") as file:
             unpack(file.read(), run)
-        unpack(fetch(order), harness)
+        unpack(fetch_beside(order), harness)
         program = rest[1:]
         if rest:
             os.chdir(rest[0])
@@ -100,6 +102,32 @@ def _write(path: str, content: bytes, mode: int) -> None:
         file.write(content)
     if os.stat(path).st_mode & 0o777 != mode & 0o777:  # the file of an earlier try
         os.chmod(path, mode)
+
+
+def fetch_beside(order: str) -> bytes:
+    """Download the harness in a thread, so that a signal ends this one at any instant.
+
+    A handler does not run if its signal comes just before a call that waits for the master.
+
+    Raises:
+        Failed: the harness cannot be had.
+    """
+    found: list[bytes] = []
+    failures: list[Exception] = []
+
+    def work() -> None:
+        try:
+            found.append(fetch(order))
+        except Exception as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(WAKE_S)
+    if failures:
+        raise failures[0]
+    return found[0]
 
 
 def fetch(order: str) -> bytes:
