@@ -10,6 +10,7 @@ import importlib.machinery
 import os
 import struct
 import sys
+import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -103,9 +104,13 @@ def _in_a_child(root: Path, sources: Sequence[Path]) -> int:
 
 def _keep_constants(name: str, source: Path) -> None:
     """Hypothesis draws examples from the constants of all sources, and keeps them in files."""
+    from hypothesis.errors import HypothesisSideeffectWarning
     from hypothesis.internal.constants_ast import constants_from_module, is_local_module_file
 
     if is_local_module_file(str(source)):
         module = ModuleType(name)
         module.__file__ = str(source)
-        constants_from_module(module)
+        with warnings.catch_warnings():
+            # It warns of work before the tests begin, which is what is wanted here.
+            warnings.simplefilter("ignore", HypothesisSideeffectWarning)
+            constants_from_module(module)

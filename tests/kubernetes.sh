@@ -44,8 +44,21 @@ fi
 export DET_TEST_KUBERNETES_SHARED="${4:-}"
 export DET_TEST_KUBECONFIG="$1" DET_TEST_KUBERNETES_ADDRESS="$2" DET_TEST_KUBERNETES_IMAGE="$3"
 cd "$(dirname "$0")/.."
-# The chart mostly waits for old kubelets, so it runs beside everything else.
-"${PYTHON:-python3}" -m pytest -q -p no:cacheprovider --durations 20 \
-  -n 2 --dist loadgroup --no-loadscope-reorder \
-  tests/deploy/helm/test_on_cluster.py tests/backends/kubernetes tests/e2e/test_kubernetes.py \
-  tests/e2e/test_remote_kubernetes.py tests/e2e/test_gateway.py -k "real or on_cluster"
+# The chart mostly waits for old kubelets, so it runs beside everything else. With AGAIN, tests that
+# fail run once more, one at a time, as in the Makefile.
+cache="$(mktemp -d)"
+suites() {
+  "${PYTHON:-python3}" -m pytest -q -o cache_dir="$cache" --durations 20 \
+    --dist loadgroup --no-loadscope-reorder "$@" \
+    tests/deploy/helm/test_on_cluster.py tests/backends/kubernetes tests/e2e/test_kubernetes.py \
+    tests/e2e/test_remote_kubernetes.py tests/e2e/test_gateway.py -k "real or on_cluster"
+}
+status=0
+suites -n 2 || status=$?
+if [ "$status" = 1 ] && [ -n "${AGAIN:-}" ]; then
+  echo "once more: what failed"
+  status=0
+  suites -n 1 --last-failed --last-failed-no-failures none || status=$?
+fi
+rm -rf "$cache"
+exit "$status"
