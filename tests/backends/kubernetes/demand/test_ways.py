@@ -74,7 +74,7 @@ class TestInMemory(DemandContract):
     def world(self, in_memory: World) -> World:
         return in_memory
 
-    async def test_what_is_asked_for_holds_no_slots(self, world: World) -> None:
+    async def test_requests_for_nodes_hold_no_slots(self, world: World) -> None:
         """Pods of others come and go on a real cluster, which more suites use."""
         slots = [a.foreign_slots for a in world.backend.agents()]
         world.backend.request_nodes("default", (request(),))
