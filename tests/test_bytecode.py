@@ -1,4 +1,4 @@
-"""What is compiled before the workers start is what they load, and runs nothing."""
+"""Workers load the bytecode that is compiled before they start; the compilation runs nothing."""
 
 from __future__ import annotations
 

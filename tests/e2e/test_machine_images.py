@@ -93,6 +93,7 @@ def images(directory: Path) -> Files:
         with booted(roots[1]) as machine:
             _copy_checkout(roots[1] / "root/determined", source)
             for command in commands_on(PAGE, "the machine of the master"):
+                _check_question(machine, command.removeprefix("sudo "))
                 said = machine.run("sh", "-c", f"cd; {_as_root(command)}")
                 assert "/ is an image of the master" in said
             machine.run("rm", "-r", "/root/determined")
@@ -100,6 +101,20 @@ def images(directory: Path) -> Files:
         pytest.skip(f"no machine image here: {error}")
     shutil.rmtree(source)
     return Files(*roots, packed)
+
+
+def _check_question(machine: BootedMachine, command: str) -> None:
+    """Without a yes, or on a machine in use, nothing is removed."""
+    key, data = machine.root / "root/.ssh/id", machine.root / "var/lib/determined/data"
+    for path in (key, data):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    used = machine.try_to_run("sh", "-c", f"cd; echo y | {command}")
+    assert (used.returncode, "begin with a new machine" in used.stderr) == (1, True)
+    shutil.rmtree(data.parent)
+    refused = machine.try_to_run("sh", "-c", f"cd; {command} </dev/null")
+    assert (refused.returncode, "nothing was changed" in refused.stderr) == (1, True)
+    assert key.exists()
 
 
 def _copy_checkout(target: Path, source: Path) -> None:
@@ -111,7 +126,7 @@ def _copy_checkout(target: Path, source: Path) -> None:
 def _as_root(command: str) -> str:
     """Without sudo, which a minimal root does not have; with the packages beside the checkout."""
     assert command.startswith("sudo ")
-    return f"PACKAGES=/root/determined/packages {command.removeprefix('sudo ')}"
+    return f"echo y | PACKAGES=/root/determined/packages {command.removeprefix('sudo ')}"
 
 
 def test_an_image_has_no_identity_of_a_machine_and_enables_nothing(images: Files) -> None:

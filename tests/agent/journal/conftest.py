@@ -76,7 +76,7 @@ class Host:
 
     @property
     def log(self) -> str:
-        """What the service has logged."""
+        """The service's log."""
         return (self.root / "log").read_text()
 
 

@@ -30,7 +30,7 @@ AT_US = 1_700_000_000_123_456
 
 @pytest.fixture
 def items() -> dict[str, str]:
-    """What the metadata service has; a test may change it."""
+    """The answers of the metadata service; a test may change them."""
     return {**ON_GCP, "instance/name": "det-agent-1", "instance/id": "8675309"}
 
 

@@ -16,7 +16,7 @@ class Watching:
 
     def __init__(self) -> None:
         self.refusal: Fault | None = None
-        """What every call is answered with."""
+        """The status of every answer."""
         self.tries = 0
 
     def answer(self, method: str, path: str, query: Query, body: Any) -> Any:

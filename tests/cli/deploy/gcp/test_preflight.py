@@ -171,7 +171,7 @@ def test_apis_of_logs_and_metrics_must_be_enabled_if_they_are_sent(
     assert f"{text} Or: gcloud services enable --project {PROJECT}" in done.err
     assert f"{name}.googleapis.com" in done.err
     assert gcp.instances == {}
-    # Who may not read logs may still have machines write them.
+    # An account that may not read logs may start machines that write them.
     service.refusal = Fault(403, "Permission denied", "forbidden")
     up(det, "--cloud-logging")
     service.refusal = Fault(403, text, "accessNotConfigured")

@@ -27,6 +27,6 @@ def key_of(wheel: pathlib.Path) -> str:
     """Where a wheel lies below `deploy/` in the bucket.
 
     Another content has another place, so a changed wheel changes the machine's script. The hash
-    in it is checked before the installation, because agents and their tasks may write there.
+    in it is checked before the installation, as the wheel then runs as root.
     """
     return f"{hashlib.sha256(wheel.read_bytes()).hexdigest()}/{wheel.name}"
