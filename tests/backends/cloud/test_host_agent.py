@@ -120,7 +120,7 @@ async def test_an_agent_of_the_image_is_used_as_it_is(machine: Machine, wheels: 
     assert done.returncode == 0, done.stderr
     place = machine.root / PLACE.lstrip("/")
     assert not (place / "environment").exists()
-    await until(ran.exists, what="the agent of the image")
+    await until(lambda: ran.exists() and ran.read_text(), what="the agent of the image")
     assert ran.read_text() == "gpu pool run\n"
     assert (place / "run_agent").stat().st_mode & 0o077 == 0
 
