@@ -56,3 +56,28 @@ it("gives the focus back to the button of the menu whose entry opened it", async
   fireEvent.keyDown(document.activeElement as Element, { key: "Escape" });
   await waitFor(() => expect(document.activeElement).toBe(button));
 });
+
+it("leaves the focus where a person has put it since the dialog closed", async () => {
+  render(
+    <>
+      <Opened from="button" />
+      <button>Next</button>
+    </>,
+  );
+  const [button, next] = [screen.getByText("Acts"), screen.getByText("Next")];
+  button.focus();
+  fireEvent.click(button);
+  const dialog = await screen.findByRole("dialog");
+  await waitFor(() => expect(dialog.contains(document.activeElement)).toBe(true));
+  const focused: (EventTarget | null)[] = [];
+  const note = ({ target }: FocusEvent) => void focused.push(target);
+  fireEvent.keyDown(document.activeElement as Element, { key: "Escape" });
+  expect(dialog.isConnected).toBe(false);
+  next.focus();
+  document.addEventListener("focusin", note);
+  // Radix gives the focus back in a timer of its own, which was set before this one.
+  await new Promise((done) => setTimeout(done));
+  document.removeEventListener("focusin", note);
+  expect(focused).toEqual([]);
+  expect(document.activeElement).toBe(next);
+});

@@ -15,8 +15,13 @@ export function recentFocus(): readonly HTMLElement[] {
   return recent;
 }
 
-/** Focuses the first that is still in the page, else the content of the page. */
+/**
+ * Focuses the first that is still in the page, else the content of the page. A dialog gives the
+ * focus back a moment after it is gone: what a person has opened meanwhile keeps it, since a menu
+ * that loses the focus closes.
+ */
 export function giveFocusTo(candidates: readonly HTMLElement[]): void {
+  if (document.activeElement && document.activeElement !== document.body) return;
   const target = candidates.find((each) => each.isConnected && !each.closest("[role=menu]"));
   (target ?? document.getElementById("main"))?.focus({ preventScroll: true });
 }
