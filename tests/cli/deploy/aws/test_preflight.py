@@ -122,7 +122,7 @@ PREFIX = "arn:aws:{}:us-west-2:123456789012:{}"
 def test_missing_permissions_of_other_services_are_named_together(det: Det, aws: Aws) -> None:
     explicit = "<EvalDecision>explicitDeny</EvalDecision>"
     aws.simulation.decisions = {"iam:Create*": DENIES, "rds:DeleteDBInstance": explicit}
-    role, profile, database = refused(det, aws, "simple-rds")
+    role, profile, database, remedy = refused(det, aws, "simple-rds")
     assert role == (
         "  - these credentials may not iam:CreateRole on arn:aws:iam::123456789012:role/"
         "lab-AgentRole-0A1B2C3D4E5F: add these actions to the policies of "
@@ -130,6 +130,7 @@ def test_missing_permissions_of_other_services_are_named_together(det: Det, aws:
     )
     assert "may not iam:CreateInstanceProfile on" in profile
     assert "may not rds:DeleteDBInstance on arn:aws:rds:us-west-2" in database
+    assert "give --skip-permission-check" in remedy
     assert aws.simulation.sources == {"arn:aws:iam::123456789012:user/ops"}
 
 
@@ -140,7 +141,7 @@ def test_an_organization_that_denies_is_believed(det: Det, aws: Aws) -> None:
         "</MissingContextValues><OrganizationsDecisionDetail>"
         f"{denied}</OrganizationsDecisionDetail>"
     }
-    [problem] = refused(det, aws, "simple")
+    problem, _ = refused(det, aws, "simple")
     assert "may not s3:CreateBucket on arn:aws:s3:::lab-checkpointbucket-" in problem
 
 
@@ -168,6 +169,14 @@ def test_only_what_the_stack_has_is_checked(
     assert asked["secretsmanager:CreateSecret"].startswith(
         PREFIX.format("secretsmanager", "secret:determined/lab-")
     )
+
+
+def test_a_simulator_that_is_wrong_can_be_skipped(det: Det, aws: Aws) -> None:
+    aws.simulation.decisions = {"iam:Create*": DENIES}
+    done = det(*UP, "simple", "--skip-permission-check")
+    assert done.status == 0, done.err
+    assert "are not checked: --skip-permission-check is given. CloudFormation names" in done.out
+    assert aws.simulation.asked == {}
 
 
 def test_a_simulator_that_may_not_be_used_stops_nothing(det: Det, aws: Aws) -> None:

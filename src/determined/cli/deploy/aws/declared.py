@@ -50,6 +50,10 @@ _MASTER = (
         "and metrics of their load to the namespace Determined (default: neither)",
     ),
     flag("--retain-log-group", help="down leaves the group of the journals"),
+    flag(
+        "--skip-permission-check",
+        help="do not ask IAM's simulator: CloudFormation names a missing permission in its events",
+    ),
 )
 _DATA = (
     arg("--db-password", help="of the database (default: random)"),

@@ -36,6 +36,8 @@ class Options(ClusterOptions):
     log_group: str
     """Of CloudWatch Logs; empty for none."""
     keeps_logs: bool
+    asks_simulator: bool
+    """Whether IAM's simulator checks permissions first."""
 
     @property
     def stack(self) -> str:
@@ -76,6 +78,7 @@ def read(args: argparse.Namespace) -> Options:
         efs_id=args.efs_id or "",
         log_group=_log_group(args.log_group_prefix, args.cluster_id),
         keeps_logs=args.retain_log_group,
+        asks_simulator=not args.skip_permission_check,
     )
 
 

@@ -82,6 +82,9 @@ def problems(options: Options, access: Account) -> List[str]:
     """Missing permissions, each resource's in words. Prints that some cannot be checked."""
     from botocore.exceptions import BotoCoreError, ClientError
 
+    if not options.asks_simulator:
+        _say_unchecked("--skip-permission-check is given")
+        return []
     lacking: List[str] = []
     undecided: List[str] = []
     try:
@@ -99,6 +102,11 @@ def problems(options: Options, access: Account) -> List[str]:
                     f"these credentials may not {', '.join(denied)} on {need.resource}: add these "
                     f"actions to the policies of {caller.arn}"
                 )
+        if lacking:
+            lacking.append(
+                "if these permissions exist for resources of other names, which IAM's simulator "
+                "was not asked about, give --skip-permission-check"
+            )
     except ClientError as error:
         _say_unchecked(account.in_words(error))
     except BotoCoreError as error:
