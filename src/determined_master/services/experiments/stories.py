@@ -145,7 +145,7 @@ class Stories:
             return [*own, *(("allocation", allocation_id) for allocation_id in found)]
         aggregates: list[tuple[str, str]] = [(kind, id)]
         if kind == "trial":
-            found = await allocations.list_ids_of_trial(conn, id)
+            found = await allocations.list_ids_of_trial(conn, int(id))
             aggregates += [("allocation", allocation_id) for allocation_id in found]
         return aggregates
 

@@ -60,7 +60,7 @@ SORTS = {
 }
 """Sort keys of lists."""
 _METRIC = """
-    CASE WHEN jsonb_typeof(v.metrics -> $4) = 'number' THEN (v.metrics ->> $4)::float8 END
+    CASE WHEN jsonb_typeof(v.metrics -> $3) = 'number' THEN (v.metrics ->> $3)::float8 END
 """
 
 
@@ -133,15 +133,16 @@ async def list_uuids(
     """
     direction = "DESC" if newest_first else "ASC"
     order = SORTS[sort] if metric is None else _METRIC
+    owner = "experiment_id" if trial_id is None else "trial_id"
+    owner_id = experiment_id if trial_id is None else trial_id
     query = f"""
         SELECT c.uuid::text FROM checkpoints c {_VALIDATION if "v." in order else ""}
-         WHERE ($1::int IS NULL OR c.trial_id = $1)
-           AND ($2::int IS NULL OR c.experiment_id = $2)
-           AND (cardinality($3::text[]) = 0 OR c.state = ANY ($3))
-           AND ($4::text IS NULL OR true)
+         WHERE c.{owner} = $1
+           AND (cardinality($2::text[]) = 0 OR c.state = ANY ($2))
+           AND ($3::text IS NULL OR true)
          ORDER BY {order} {direction} NULLS LAST, c.uuid
     """
-    rows = await conn.fetch(query, trial_id, experiment_id, list(states), metric)
+    rows = await conn.fetch(query, owner_id, list(states), metric)
     return [row[0] for row in rows]
 
 

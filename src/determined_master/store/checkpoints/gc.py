@@ -175,7 +175,8 @@ async def list_stored(
     query = """
         SELECT c.uuid::text, c.experiment_id, c.storage_id, c.state, e.user_id
           FROM checkpoints c LEFT JOIN experiments e ON e.id = c.experiment_id
-         WHERE (c.uuid = ANY ($1::uuid[]) OR c.experiment_id = $2)
+         WHERE c.uuid IN (SELECT unnest($1::uuid[])
+                           UNION SELECT uuid FROM checkpoints WHERE experiment_id = $2)
          ORDER BY c.storage_id, c.uuid
     """
     return [Stored(**row) for row in await conn.fetch(query, list(uuids), experiment_id)]

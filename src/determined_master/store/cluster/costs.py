@@ -42,7 +42,7 @@ async def list_costs(
                    a.pool, a.slots, greatest(a.started_at, $1) AS since,
                    least(coalesce(a.ended_at, $3), $2) AS until
               FROM used_allocations a JOIN users u ON u.id = a.user_id
-             WHERE a.started_at < least($2, $3) AND (a.ended_at IS NULL OR a.ended_at > $1)
+             WHERE a.started_at < least($2, $3) AND coalesce(a.ended_at, 'infinity') > $1
         ), priced AS (
             SELECT a.key, a.slots * extract(epoch FROM a.until - a.since) / 3600 AS slot_hours,
                    m.slot_hour

@@ -49,7 +49,7 @@ async def list_allocations(
                (a.slots * extract(epoch FROM least(coalesce(a.ended_at, $3), $2)
                                              - greatest(a.started_at, $1)))::float8 AS slot_s
           FROM used_allocations a JOIN users u ON u.id = a.user_id
-         WHERE a.started_at < least($2, $3) AND (a.ended_at IS NULL OR a.ended_at > $1)
+         WHERE a.started_at < least($2, $3) AND coalesce(a.ended_at, 'infinity') > $1
          ORDER BY a.started_at, a.id
     """
     await _hand_out(conn, query, (*window, now), lambda r: UsedAllocation(**r), take)
@@ -143,7 +143,7 @@ async def upsert_day(conn: Conn, day: date, begin: datetime, end: datetime) -> N
                    (a.slots * extract(epoch FROM least(coalesce(a.ended_at, $3), $3)
                                                  - greatest(a.started_at, $2)))::float8 AS s
               FROM used_allocations a JOIN users u ON u.id = a.user_id
-             WHERE a.started_at < $3 AND (a.ended_at IS NULL OR a.ended_at > $2)
+             WHERE a.started_at < $3 AND coalesce(a.ended_at, 'infinity') > $2
         )
         INSERT INTO usage_days (day, type, key, seconds)
         SELECT $1::date, 'username', username, sum(s) FROM used GROUP BY username

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from determined_master.records.stories import ThingWithStory
 from determined_master.store.db import Conn
 
+_NUMBER = "CASE WHEN $1 ~ '^[1-9][0-9]{0,17}$' THEN $1::bigint END"
+"""The number that a text is, for an index; null for other texts, which are the id of nothing."""
 _EXISTS: dict[ThingWithStory, str] = {
-    "experiment": "SELECT EXISTS (SELECT FROM experiments WHERE id::text = $1)",
-    "trial": "SELECT EXISTS (SELECT FROM trials WHERE id::text = $1)",
+    "experiment": f"SELECT EXISTS (SELECT FROM experiments WHERE id = {_NUMBER})",
+    "trial": f"SELECT EXISTS (SELECT FROM trials WHERE id = {_NUMBER})",
     "allocation": "SELECT EXISTS (SELECT FROM allocations WHERE id = $1)",
     "task": "SELECT EXISTS (SELECT FROM tasks WHERE id = $1)",
 }
@@ -29,12 +31,12 @@ _REASONS: dict[ThingWithStory, str] = {
                   AND e.state = 'ERROR' AND (e.reason = '' OR e.reason ~ 'trials failed')
                 ORDER BY t.id LIMIT 1),
                {_SILENT.format(row="e", who="its trial")})
-          FROM experiments e WHERE e.id::text = $1
+          FROM experiments e WHERE e.id = {_NUMBER}
     """,
     "trial": f"""
         SELECT concat_ws('; ', nullif(t.reason, ''),
                {_SILENT.format(row="t", who="it")})
-          FROM trials t JOIN experiments e ON e.id = t.experiment_id WHERE t.id::text = $1
+          FROM trials t JOIN experiments e ON e.id = t.experiment_id WHERE t.id = {_NUMBER}
     """,
     "allocation": "SELECT exit_reason FROM allocations WHERE id = $1",
     "task": """SELECT exit_reason FROM allocations WHERE task_id = $1 AND ended_at IS NOT NULL
@@ -49,7 +51,7 @@ async def find_reason(conn: Conn, kind: ThingWithStory, id: str) -> str:
 
 async def is_greater_better(conn: Conn, experiment_id: str) -> bool:
     """Whether a search wants a great metric: events then have its negative."""
-    query = "SELECT NOT smaller_is_better FROM experiments WHERE id::text = $1"
+    query = f"SELECT NOT smaller_is_better FROM experiments WHERE id = {_NUMBER}"
     return bool(await conn.fetchval(query, experiment_id))
 
 

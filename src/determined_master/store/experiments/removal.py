@@ -25,11 +25,13 @@ _CHECKPOINTS_OF_TRIALS = (
 )
 _OF_TASKS = (
     """INSERT INTO past_allocations
-       SELECT id, task_type, user_id, workspace_name, experiment_id, labels, pool, slots,
-              requested_at, started_at, ended_at, pulling_at, pulled_at
-         FROM used_allocations
-        WHERE id IN (SELECT id FROM allocations WHERE task_id = ANY ($1))
-          AND started_at IS NOT NULL
+       SELECT a.id, k.type, k.user_id, a.workspace_name, k.experiment_id,
+              coalesce(e.labels, '{}'), a.pool, a.slots, a.requested_at, a.started_at, a.ended_at,
+              a.pulling_at, a.pulled_at
+         FROM allocations a
+         JOIN tasks k ON k.id = a.task_id
+         LEFT JOIN experiments e ON e.id = k.experiment_id
+        WHERE a.task_id = ANY ($1) AND a.started_at IS NOT NULL
        ON CONFLICT DO NOTHING""",
     "DELETE FROM task_logs WHERE task_id = ANY ($1)",
     "DELETE FROM log_cursors WHERE task_id = ANY ($1)",

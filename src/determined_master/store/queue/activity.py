@@ -118,7 +118,7 @@ async def list_used(
                   FROM generate_series($4::date::timestamp, $5 AT TIME ZONE 'UTC', '1 day') day) d
           JOIN used_allocations a
             ON a.user_id = $1 AND a.started_at < least(d.ends, $5)
-               AND (a.ended_at IS NULL OR a.ended_at > d.begins)
+               AND coalesce(a.ended_at, 'infinity') > d.begins
          GROUP BY d.day
     """
     found = await conn.fetch(query, user_id, username, first, fresh, now)

@@ -53,8 +53,7 @@ async def list_jobs(conn: Conn, job_ids: Iterable[str]) -> list[JobRow]:
           FROM tasks k JOIN users u ON u.id = k.user_id
           LEFT JOIN generic_tasks g ON g.task_id = k.id
           LEFT JOIN interactive_tasks i ON i.task_id = k.id
-         WHERE k.job_id = ANY ($1::uuid[])
-           AND NOT EXISTS (SELECT FROM experiments e WHERE e.job_id = k.job_id)
+         WHERE k.experiment_id IS NULL AND k.job_id = ANY ($1::uuid[])
     """
     return [JobRow(**row) for row in await conn.fetch(query, list(job_ids))]
 
@@ -96,12 +95,14 @@ async def update_task_terms(
             UPDATE interactive_tasks i
                SET config = jsonb_set(i.config, '{resources}', i.config -> 'resources' || $2),
                    queue_position = $3
-              FROM tasks k WHERE k.id = i.task_id AND k.job_id = $1::uuid
+              FROM tasks k
+             WHERE k.id = i.task_id AND k.experiment_id IS NULL AND k.job_id = $1::uuid
         )
         UPDATE generic_tasks g
            SET config = jsonb_set(g.config, '{resources}', g.config -> 'resources' || $2),
                queue_position = $3
-          FROM tasks k WHERE k.id = g.task_id AND k.job_id = $1::uuid
+          FROM tasks k
+         WHERE k.id = g.task_id AND k.experiment_id IS NULL AND k.job_id = $1::uuid
     """
     terms = {"priority": priority, "weight": weight}
     await conn.execute(query, job_id, terms, position)

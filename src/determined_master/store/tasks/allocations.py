@@ -191,10 +191,10 @@ async def list_ids_of_task(conn: Conn, task_id: str) -> list[str]:
     return [row["id"] for row in await conn.fetch(query, task_id)]
 
 
-async def list_ids_of_trial(conn: Conn, trial_id: str) -> list[str]:
+async def list_ids_of_trial(conn: Conn, trial_id: int) -> list[str]:
     """Ids of a trial's allocations in the order of their requests."""
     query = """
         SELECT a.id FROM allocations a JOIN tasks k ON k.id = a.task_id
-         WHERE k.trial_id::text = $1 ORDER BY a.requested_at, a.id
+         WHERE k.trial_id = $1 ORDER BY a.requested_at, a.id
     """
     return [row["id"] for row in await conn.fetch(query, trial_id)]

@@ -61,7 +61,7 @@ _FROM = """
 """
 _MATCHING = """
      WHERE k.type = $1 AND k.trial_id IS NULL AND k.experiment_id IS NULL
-       AND (k.ended_at IS NULL OR k.ended_at >= $2)
+       AND coalesce(k.ended_at, 'infinity') >= $2
        AND (cardinality($3::text[]) = 0 AND cardinality($4::int[]) = 0
             OR u.username = ANY ($3) OR k.user_id = ANY ($4))
        AND ($5 = 0 OR i.workspace_id = $5)

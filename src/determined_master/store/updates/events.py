@@ -31,6 +31,7 @@ _THING = """
       LEFT JOIN projects p ON p.id = g.project_id
      WHERE k.id = CASE WHEN j.kind IN ('interactive', 'task') THEN j.id
                        WHEN j.kind = 'allocation' THEN regexp_replace(j.id, '[.][^.]*$', '') END
+           COLLATE "default"
 """
 """The thing of the line `j` of the journal; no row after its deletion."""
 _SEEN = f"""

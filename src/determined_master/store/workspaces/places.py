@@ -107,8 +107,9 @@ _SEARCHES: Mapping[Thing, _Search] = {
         "SELECT id AS key, workspace_id FROM webhooks WHERE id = ANY ($1::int[])", _number
     ),
     "model": _Search(
-        "SELECT k.key, m.workspace_id FROM unnest($1::text[]) AS k (key)"
-        " JOIN models m ON m.name = k.key OR m.id::text = k.key",
+        "SELECT name AS key, workspace_id FROM models WHERE name = ANY ($1::text[])"
+        " UNION SELECT id::text, workspace_id FROM models WHERE id IN ("
+        " SELECT CASE WHEN k ~ '^[1-9][0-9]{0,17}$' THEN k::bigint END FROM unnest($1::text[]) k)",
         _text,
     ),
 }
