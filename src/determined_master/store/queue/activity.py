@@ -119,6 +119,8 @@ async def list_used(
           JOIN used_allocations a
             ON a.user_id = $1 AND a.started_at < least(d.ends, $5)
                AND coalesce(a.ended_at, 'infinity') > d.begins
+               -- Follows from the line before, and an index finds it.
+               AND coalesce(a.ended_at, 'infinity') > $4::date::timestamp AT TIME ZONE 'UTC'
          GROUP BY d.day
     """
     found = await conn.fetch(query, user_id, username, first, fresh, now)

@@ -69,17 +69,19 @@ async def list_projects(
         SELECT p.id, p.workspace_id, w.name AS workspace_name, w.user_id AS workspace_user_id,
                p.name, p.key, p.description, p.notes, p.user_id, u.username,
                p.archived OR w.archived AS archived, w.archived AS is_workspace_archived,
-               p.immutable, p.state, p.error_message, s.*
+               p.immutable, p.state, p.error_message,
+               (SELECT e.started_at FROM experiments e WHERE e.project_id = p.id
+                 ORDER BY e.id DESC LIMIT 1) AS last_experiment_started_at,
+               (SELECT count(*) FROM experiments e WHERE e.project_id = p.id) AS num_experiments,
+               coalesce(o.active, 0) AS num_active_experiments,
+               coalesce(n.listed, 0) AS num_runs
           FROM projects p
           JOIN workspaces w ON w.id = p.workspace_id
           JOIN users u ON u.id = p.user_id
-          JOIN LATERAL (
-               SELECT max(e.started_at) AS last_experiment_started_at,
-                      count(*) AS num_experiments,
-                      count(*) FILTER (WHERE e.ended_at IS NULL AND e.state <> 'PAUSED')
-                          AS num_active_experiments,
-                      coalesce(sum(e.num_trials), 0)::int AS num_runs
-                 FROM experiments e WHERE e.project_id = p.id) s ON true
+          LEFT JOIN run_numbers n ON n.project_id = p.id
+          LEFT JOIN (SELECT project_id, count(*) AS active FROM experiments
+                      WHERE ended_at IS NULL AND state <> 'PAUSED' GROUP BY project_id) o
+            ON o.project_id = p.id
          WHERE ($1::int IS NULL OR p.workspace_id = $1) AND ($2::int IS NULL OR p.id = $2)
            AND ($3::text IS NULL OR p.key = $3) AND ($4::int[] IS NULL OR p.id = ANY ($4))
          ORDER BY p.id
