@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from determined_master.api.http.access import FILTERED, IN_SERVICE, SIGNED_IN
 from determined_master.api.http.protojson import encode, ready
 from determined_master.api.http.routes import Call, route
-from determined_master.api.shapes import cut
+from determined_master.api.shapes import pagination
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.schedule.why import Why
 from determined_master.services.queue.job_changes import JobChange, JobChanges
-from determined_master.services.queue.job_queue import JobFacts, JobQueue
+from determined_master.services.queue.job_facts import JobFacts
+from determined_master.services.queue.job_queue import JobQuery, JobQueue
 from determined_master.services.queue.job_why import JobWhy
 from determined_wire import own
 from determined_wire.rest import job_queues as wire
@@ -114,13 +115,14 @@ async def _jobs(
         raise InvalidArgument(
             f"offset {request.offset}, limit {request.limit}: neither may be negative"
         )
-    jobs = await job_queue.list_jobs(
-        call.caller,
-        request.resource_pool,
-        {state.name.removeprefix("STATE_") for state in request.states},
+    wanted = JobQuery(
+        states={state.name.removeprefix("STATE_") for state in request.states},
         descending=request.order_by is OrderBy.ORDER_BY_DESC,
+        offset=request.offset,
+        limit=request.limit or PAGE,
     )
-    return cut(jobs, request.offset, request.limit or PAGE)
+    jobs, page = await job_queue.list_jobs(call.caller, request.resource_pool, wanted)
+    return jobs, pagination(page)
 
 
 def _job(job: JobFacts) -> Job:

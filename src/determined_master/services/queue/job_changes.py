@@ -21,7 +21,8 @@ from determined_master.domain.errors import (
 from determined_master.domain.schedule.ordering import between
 from determined_master.domain.states import TERMINAL
 from determined_master.services.configs.policies import policies_of
-from determined_master.services.queue.job_queue import JobFacts, JobQueue
+from determined_master.services.queue.job_facts import JobFacts
+from determined_master.services.queue.job_queue import JobQueue
 from determined_master.store.experiments import experiments
 from determined_master.store.queue import job_queue as rows
 
@@ -187,9 +188,8 @@ class JobChanges:
             )
         if anchor == job.job_id:
             raise InvalidArgument(f"job {anchor} cannot be moved ahead of or behind itself")
-        others = [
-            j for j in await self._queue.list_jobs(caller, job.pool) if j.job_id != job.job_id
-        ]
+        queue, _ = await self._queue.list_jobs(caller, job.pool)
+        others = [j for j in queue if j.job_id != job.job_id]
         found = next((n for n, j in enumerate(others) if j.job_id == anchor), None)
         if found is None:
             raise NotFound(f"job {anchor} not found in resource pool {job.pool}")

@@ -10,7 +10,7 @@ import msgspec
 
 from determined_master import clock
 from determined_master.domain.access import rules as access
-from determined_master.services.queue.job_queue import NO_ORDER, JobFacts
+from determined_master.services.queue.job_facts import NO_ORDER, JobFacts
 from determined_master.store.queue import overview as rows
 
 if TYPE_CHECKING:
