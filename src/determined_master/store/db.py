@@ -13,6 +13,7 @@ import msgspec
 from asyncpg.pool import PoolConnectionProxy
 
 from determined_master import entropy
+from determined_master.store.array_types import register_array_types
 from determined_master.store.connections import Connection, ConnectionPool
 from determined_master.store.errors import DatabaseError, PooledConnection, Unreachable
 
@@ -123,7 +124,7 @@ async def connect(address: Address, *, timeout_s: float = 20) -> asyncpg.Connect
 
 
 async def set_codecs(conn: Conn) -> None:
-    """Let `json` and `jsonb` columns carry Python values."""
+    """Let `json` and `jsonb` columns carry Python values, and register the types of arrays."""
     await conn.set_type_codec(
         "jsonb",
         schema="pg_catalog",
@@ -138,6 +139,7 @@ async def set_codecs(conn: Conn) -> None:
         encoder=msgspec.json.encode,
         decoder=msgspec.json.decode,
     )
+    register_array_types(conn)
 
 
 async def _keep_session(conn: Conn) -> None:
