@@ -19,6 +19,15 @@ from tests.warm import Warm
 
 MODEL = Path(__file__).with_name("model")
 VERSION = "0.38.1"
+NEEDED = (
+    *("analytics-python", "appdirs", "argcomplete", "certifi", "filelock", "gitpython", "lomond"),
+    *("numpy", "packaging", "pathspec", "psutil", "pyOpenSSL", "python-dateutil"),
+    *("requests<2.32", "ruamel.yaml", "tabulate", "termcolor", "tqdm"),
+)
+"""Of its dependencies those that its commands and its SDK load.
+
+The others (clients of clouds, Matplotlib) are two thirds of all that pip would install.
+"""
 COMMAND_LIMIT_S = 90
 WARNING = "is less than master version"
 
@@ -30,7 +39,7 @@ def install() -> Path:
         NotInstalled: the registry does not answer, or the package does not run here.
     """
     probe = ["-m", "determined.cli", "version", "--help"]
-    return environment("compat", [f"determined=={VERSION}"], probe)
+    return environment("compat", NEEDED, probe, alone=[f"determined=={VERSION}"])
 
 
 @dataclass(frozen=True)

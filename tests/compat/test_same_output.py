@@ -6,16 +6,18 @@ import csv
 import io
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from itertools import zip_longest
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.compat.client import COMMAND_LIMIT_S, MODEL, Client
 from tests.compat.conftest import Finished, created
-from tests.e2e.cluster import PASSWORD, ROOT, Cluster, until
+from tests.e2e.cluster import Cluster, until
+from tests.warm import Warm
 
 pytestmark = [pytest.mark.compat, pytest.mark.slow, pytest.mark.xdist_group("compat")]
 
@@ -132,17 +134,20 @@ def ours(cluster: Cluster, *words: str) -> str:
     """What our own command line prints."""
     home = {"HOME": str(cluster.root), "XDG_CONFIG_HOME": str(cluster.root / "ours")}
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("DET_", "XDG_"))}
-    login = {"DET_MASTER": cluster.address, "DET_USER": "admin", "DET_PASS": PASSWORD}
-    done = subprocess.run(
-        [sys.executable, "-m", "determined.cli", *words],
-        env={**kept, **home, **login, "PYTHONPATH": str(ROOT / "src")},
-        capture_output=True,
-        text=True,
-        timeout=COMMAND_LIMIT_S,
-        check=False,
-    )
+    # With a password each command would log in, which costs the master more than all else.
+    login = {"DET_MASTER": cluster.address, "DET_USER_TOKEN": cluster.session().token}
+    command = ["determined.cli", *words]
+    done = _warm().run(command, {**kept, **home, **login}, cluster.root, "", COMMAND_LIMIT_S)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+@cache
+def _warm() -> Warm:
+    later = ("agent.commands", "experiment.commands", "trial.commands", "workspace.commands")
+    return Warm(
+        Path(sys.executable), "determined.cli.main", [f"determined.cli.{n}" for n in later]
+    )
 
 
 def missing(theirs: Any, own: Any, path: str = "") -> Iterator[str]:

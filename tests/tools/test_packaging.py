@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 import tarfile
 import tomllib
 import zipfile
@@ -11,7 +12,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.environments import NotInstalled, environment
 from tests.web_ui_files import write_web_ui
 
 pytestmark = [pytest.mark.slow, pytest.mark.e2e]
@@ -25,15 +25,6 @@ FILES = (
     "assets/index-1a2b3c4d.js.br",
     "assets/index-1a2b3c4d.js.gz",
 )
-
-
-@pytest.fixture(scope="module")
-def builder() -> Path:
-    """The interpreter of an environment with the build backend."""
-    try:
-        return environment("packaging", ["hatchling>=1.27"], ["-c", "import hatchling"])
-    except NotInstalled as error:
-        pytest.skip(f"the build backend cannot be installed: {error}")
 
 
 @pytest.fixture(scope="module")
@@ -59,9 +50,9 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def built(builder: Path, tree: Path, target: str, out: Path) -> Path:
+def built(tree: Path, target: str, out: Path) -> Path:
     command: Sequence[str] = (
-        str(builder),
+        sys.executable,
         "-m",
         "hatchling",
         "build",
@@ -76,8 +67,8 @@ def built(builder: Path, tree: Path, target: str, out: Path) -> Path:
     return found
 
 
-def test_a_wheel_carries_it(builder: Path, tree: Path, tmp_path: Path) -> None:
-    with zipfile.ZipFile(built(builder, tree, "wheel", tmp_path)) as wheel:
+def test_a_wheel_carries_it(tree: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(built(tree, "wheel", tmp_path)) as wheel:
         names = set(wheel.namelist())
     assert {f"{INSIDE}/{name}" for name in FILES} <= names
     assert "determined_master/api/webui/pages.py" in names
@@ -85,15 +76,13 @@ def test_a_wheel_carries_it(builder: Path, tree: Path, tmp_path: Path) -> None:
     assert not [name for name in names if "node_modules" in name]
 
 
-def test_an_sdist_carries_it_and_so_does_a_wheel_of_the_sdist(
-    builder: Path, tree: Path, tmp_path: Path
-) -> None:
-    with tarfile.open(built(builder, tree, "sdist", tmp_path / "sdist")) as sdist:
+def test_an_sdist_carries_it_and_so_does_a_wheel_of_the_sdist(tree: Path, tmp_path: Path) -> None:
+    with tarfile.open(built(tree, "sdist", tmp_path / "sdist")) as sdist:
         sdist.extractall(tmp_path / "unpacked", filter="data")
     (unpacked,) = (tmp_path / "unpacked").iterdir()
     for name in FILES:
         assert (unpacked / "src" / INSIDE / name).is_file(), name
     assert (unpacked / "webui" / "package.json").is_file()
     assert not (unpacked / "webui" / "node_modules").exists()
-    with zipfile.ZipFile(built(builder, unpacked, "wheel", tmp_path / "wheel")) as wheel:
+    with zipfile.ZipFile(built(unpacked, "wheel", tmp_path / "wheel")) as wheel:
         assert {f"{INSIDE}/{name}" for name in FILES} <= set(wheel.namelist())
