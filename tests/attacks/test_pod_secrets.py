@@ -50,6 +50,18 @@ def test_a_pod_of_an_older_configuration_is_refused(way: str) -> None:
         built(pod=PodTerms(pool="default", pod_spec={"spec": WAYS[way]}))
 
 
+@pytest.mark.parametrize("key", ["resourceClaimName", "resourceClaimTemplateName"])
+def test_the_devices_of_another_task_are_not_shared(key: str) -> None:
+    """A pod that names the claim of another would use its GPUs."""
+    own = {"resourceClaims": [{"name": "mine", key: f"{THEIRS}-slots"}]}
+    with pytest.raises(ConfigErrors, match="holds the devices of another task"):
+        build(environment={"pod_spec": {"spec": own}})
+    with pytest.raises(ValueError, match="holds the devices of another task"):
+        built(pod=PodTerms(pool="default", pod_spec={"spec": own}))
+    team = {"resourceClaims": [{"name": "mine", key: "team-gpus"}]}
+    assert build(environment={"pod_spec": {"spec": team}})
+
+
 def test_other_secrets_can_be_named() -> None:
     own = {"spec": {"volumes": [{"name": "v", "secret": {"secretName": "team-data"}}]}}
     made = built(pod=PodTerms(pool="default", pod_spec=own))

@@ -58,6 +58,14 @@ def test_the_service_of_the_master_is_looked_for_in_its_own_namespace(
     assert found == MasterAddress(host="master-service.tasks.svc.cluster.local", port=9999)
 
 
+def test_slots_can_be_devices_of_a_class(tmp_path: Path) -> None:
+    text = "type: kubernetes, max_slots_per_pod: 1, master_service_name: m"
+    more = "device_class: gpu.nvidia.com, device_selector: 'true'"
+    settings = read(tmp_path, f"resource_manager: {{{text}, {more}}}")
+    found = cluster_options(settings, settings.managers[0], FACTS)
+    assert (found.device_class, found.device_selector) == ("gpu.nvidia.com", "true")
+
+
 def test_a_master_that_pods_cannot_reach_is_refused_with_the_keys(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"determined_master_host: must .*master_service_name"):
         address(tmp_path, "default_namespace: tasks")

@@ -25,6 +25,8 @@ def invalid(kind: str, item: Json) -> str:
             return f'{kind} "{name}" is invalid: metadata.labels: Invalid value: "{value}" ({key})'
     if kind == "services" and (len(name) > 63 or not _SERVICE.fullmatch(name)):
         return f'{kind} "{name}" is invalid: metadata.name: a DNS-1035 label must start with a-z'
+    if kind == "resourceclaims":
+        return _invalid_requests(item)
     if kind == "gateways":
         return _invalid_listeners(item)
     if kind == "secrets":
@@ -32,6 +34,17 @@ def invalid(kind: str, item: Json) -> str:
         if size > MAX_SECRET_BYTES:
             most = MAX_SECRET_BYTES
             return f'{kind} "{name}" is invalid: data: Too long: must have at most {most} bytes'
+    return ""
+
+
+def _invalid_requests(item: Json) -> str:
+    """As the validation of `resource.k8s.io`, whose first beta version has no `exactly`."""
+    name, version = item["metadata"]["name"], item.get("apiVersion", "resource.k8s.io/v1")
+    for request in item["spec"]["devices"]["requests"]:
+        exact = request if version == "resource.k8s.io/v1beta1" else request.get("exactly")
+        if not exact or not exact.get("deviceClassName"):
+            where = "spec.devices.requests[0]"
+            return f'ResourceClaim "{name}" is invalid: {where}: Required value: exactly one of'
     return ""
 
 

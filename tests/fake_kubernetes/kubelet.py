@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fake_kubernetes import quotas
+from tests.fake_kubernetes.devices import FakeDevices
 from tests.fake_kubernetes.server import FakeServer
 from tests.fake_kubernetes.store import Json, now, now_text
 
@@ -48,6 +49,8 @@ class FakeKubelet:
         self._processes: dict[str, asyncio.subprocess.Process] = {}
         self._signalled: set[tuple[str, int]] = set()
         self._cut_off: set[str] = set()
+        self.devices: FakeDevices | None = None
+        """Allocates the claims of pods; None where the cluster has none."""
         server.store.listeners.append(self._heard)
 
     async def add_node(self, name: str, cpu: int = 4, **spec: Any) -> None:
@@ -148,6 +151,8 @@ class FakeKubelet:
             await self._set(pod, conditions=[unplaced])
             await self._event(pod, "FailedScheduling", text, "Warning")
             return
+        if not await self._allocated(pod, str(node)):
+            return
         pod["spec"]["nodeName"] = node
         placed = {"type": "PodScheduled", "status": "True"}
         await self._set(pod, conditions=[placed], startTime=now_text())
@@ -203,6 +208,23 @@ class FakeKubelet:
             async with store.news:
                 await store.news.wait_for(lambda: store.version > seen)  # noqa: B023
         return ""
+
+    async def _allocated(self, pod: Json, node: str) -> bool:
+        """Wait until all claims of a pod have their devices; false if it is to end before."""
+        store, meta = self.server.store, pod["metadata"]
+        if self.devices is None or not pod["spec"].get("resourceClaims"):
+            return True
+        while not _is_to_end(pod) and store.find("pods", meta["namespace"], meta["name"]):
+            if await self.devices.allocate(pod, node):
+                return True
+            said = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+            text = "0/1 nodes are available: 1 cannot allocate all claims."
+            if not (pod.get("status") or {}).get("conditions"):
+                await self._set(pod, conditions=[{**said, "message": text}])
+            seen = store.version
+            async with store.news:
+                await store.news.wait_for(lambda: store.version > seen)  # noqa: B023
+        return False
 
     def _free_node(self, pod: Json) -> str:
         store = self.server.store

@@ -14,6 +14,7 @@ from tests.fake_kubernetes import admission, quotas
 from tests.fake_kubernetes.store import Json, Store, now, now_text
 
 TOKEN = "fake"
+DEVICES = "/apis/resource.k8s.io"
 GRACE_S = 30
 """Of a pod that is deleted, where nothing says otherwise."""
 
@@ -50,6 +51,8 @@ class FakeServer:
             "/apis/gateway.networking.k8s.io/v1alpha2",
         )
         """Groups and versions of custom resources, at the start of the server."""
+        self.device_versions: tuple[str, ...] = ("v1",)
+        """Served versions of `resource.k8s.io`; the group is not served without any."""
         self.unknown_kinds: set[str] = set()
         """Kinds that the server does not have."""
         self.webhooks: list[Callable[[Json], None]] = []
@@ -60,7 +63,9 @@ class FakeServer:
 
     async def start(self) -> None:
         app = web.Application(middlewares=[self._guard])
-        for prefix in ("/api/v1", "/apis/scheduling.k8s.io/v1", *self.crds):
+        devices = tuple(f"{DEVICES}/{version}" for version in ("v1", "v1beta2", "v1beta1"))
+        app.router.add_get(DEVICES, self._discover_devices)
+        for prefix in ("/api/v1", "/apis/scheduling.k8s.io/v1", *devices, *self.crds):
             app.router.add_get(prefix, self._discover)
             for where in ("", "/namespaces/{namespace}"):
                 base = f"{prefix}{where}/{{kind}}"
@@ -116,7 +121,10 @@ class FakeServer:
             return _status(503, "ServiceUnavailable", "the server is broken")
         if self.hides_pods_of_others and "!=" in request.query.get("labelSelector", ""):
             return _status(503, "ServiceUnavailable", "too many pods")
-        if request.match_info.get("kind") in self.unknown_kinds:
+        is_hidden = request.path.startswith(f"{DEVICES}/") and (
+            request.path.split("/")[3] not in self.device_versions
+        )
+        if is_hidden or request.match_info.get("kind") in self.unknown_kinds:
             return _status(404, "NotFound", "the server could not find the requested resource")
         failure = self._failure(request)
         if failure is not None:
@@ -298,6 +306,17 @@ class FakeServer:
         kinds = [kind for kind in known.get(version, ()) if kind not in self.unknown_kinds]
         resources = [{"name": kind, "namespaced": True} for kind in kinds]
         return web.json_response({"kind": "APIResourceList", "resources": resources})
+
+    async def _discover_devices(self, request: web.Request) -> web.Response:
+        """The served versions of `resource.k8s.io`."""
+        if not self.device_versions:
+            return _status(404, "NotFound", "the server could not find the requested resource")
+        versions = [
+            {"groupVersion": f"resource.k8s.io/{version}", "version": version}
+            for version in self.device_versions
+        ]
+        found = {"kind": "APIGroup", "name": "resource.k8s.io", "versions": versions}
+        return web.json_response(found)
 
     async def _delete(self, request: web.Request) -> web.Response:
         kind, namespace, name, item = self._found(request)

@@ -85,6 +85,11 @@ def test_a_pool_of_kueue_has_a_queue_of_its_own_and_larger_priorities_first(
 
 S = "root.resource_pools[0].scheduler"
 QUEUES = {
+    "devices": (
+        f"{SIMPLE}, device_class: gpu.nvidia.com",
+        "type: kueue, queue_name: lab",
+        f'{S}.type: "kueue" and resource_manager.device_class exclude',
+    ),
     "no queue": (SIMPLE, "type: kueue", f"{S}.queue_name: must name kueue's LocalQueue"),
     "a bad name": (SIMPLE, "type: kueue, queue_name: A_b", f"{S}.queue_name: must be a DNS"),
     "no kueue": (SIMPLE, "queue_name: lab", f'{S}.queue_name: needs type "kueue": found'),
@@ -161,6 +166,38 @@ MISTAKES = {
     "a resource of CPUs": (
         f"{SIMPLE}, slot_type: cpu, gpu_resource: nvidia.com/mig-1g.10gb",
         f"{M}.gpu_resource: must be empty: slot_type is cpu",
+    ),
+    "the name of a device class": (
+        f"{SIMPLE}, device_class: GPU",
+        f"{M}.device_class: must be the name of a DeviceClass, but found 'GPU'",
+    ),
+    "a device class and a resource": (
+        f"{SIMPLE}, device_class: gpu.nvidia.com, gpu_resource: nvidia.com/gpu",
+        f"{M}.device_class: must be empty with gpu_resource 'nvidia.com/gpu': remove one",
+    ),
+    "a device class of CPUs": (
+        f"{SIMPLE}, device_class: gpu, slot_type: cpu, slot_resource_requests: {{cpu: 1}}",
+        f"{M}.device_class: must be empty with slot_type 'cpu': remove one",
+    ),
+    "a device class of a growing cluster": (
+        f"{SIMPLE}, device_class: gpu, autoscaling: {{demand: pods}}",
+        f"{M}.device_class: must be empty with autoscaling.demand 'pods': remove one",
+    ),
+    "a device class and another scheduler": (
+        f"{SIMPLE}, device_class: gpu, default_scheduler: coscheduler",
+        f"{M}.device_class: must be empty with default_scheduler 'coscheduler': remove one",
+    ),
+    "more devices than a claim has": (
+        "type: kubernetes, max_slots_per_pod: 33, device_class: gpu",
+        f"{M}.max_slots_per_pod: must be at most 32 with device_class",
+    ),
+    "a selector without a class": (
+        f"{SIMPLE}, device_selector: 'true'",
+        f"{M}.device_selector: needs device_class",
+    ),
+    "a selector that is not evaluated": (
+        f"{SIMPLE}, device_class: gpu, device_selector: device.driver.matches('g')",
+        f"{M}.device_selector: the function matches is not evaluated by the master; docs/kube",
     ),
     "a gateway's name": (
         f"{SIMPLE}, internal_task_gateway: {{{GATEWAY.replace(': g,', ': G_1,')}}}",

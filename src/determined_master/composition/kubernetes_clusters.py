@@ -105,6 +105,12 @@ def waits_in_cluster(
     return "" if cluster is None else cluster.waits_for(allocation_id)
 
 
+def device_note(settings: Settings, backends: MasterBackends, pool: str) -> str:
+    """Why devices of a pool's class are no free slots; empty when all are, or for none."""
+    cluster = backends.every.clusters.get(settings.manager_of(pool).name)
+    return "" if cluster is None else cluster.device_note()
+
+
 def cluster_options(settings: Settings, manager: Manager, facts: MasterFacts) -> ClusterOptions:
     config = manager.config
     assert isinstance(config, KubernetesManager)
@@ -123,6 +129,8 @@ def cluster_options(settings: Settings, manager: Manager, facts: MasterFacts) ->
         cpu_per_slot=config.slot_resource_requests.cpu or 1.0,
         default_scheduler=config.default_scheduler,
         gpu_resource=config.gpu_resource,
+        device_class=config.device_class,
+        device_selector=config.device_selector,
         rack_label=config.rack_label,
         forwards_ports=config.reach_tasks == "port_forward",
         gateway=_gateway(config.internal_task_gateway),

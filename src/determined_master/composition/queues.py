@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from determined_master.composition.kubernetes_clusters import (
+    device_note,
     nodes_asked,
     pod_placements,
     pool_trouble,
@@ -21,7 +22,7 @@ from determined_master.services.cluster.pools import Pools
 from determined_master.services.configs.defaults import pool_configs
 from determined_master.services.queue.job_queue import JobQueue
 from determined_master.services.queue.job_terms import JobTermsSync
-from determined_master.services.queue.job_why import JobWhy
+from determined_master.services.queue.job_why import ClusterWaits, JobWhy
 from determined_master.services.queue.wait_lines import WaitLines
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ def build_queues(base: Foundation, backends: MasterBackends) -> Queues:
     pools = Pools(settings, backends.runner, live, providers, machines.status, troubles)
     asked = partial(nodes_asked, settings, backends)
     held = partial(waits_in_cluster, settings, backends)
-    job_why = JobWhy(db, live, loops.decision, machines.status, troubles, asked, held)
+    clusters = ClusterWaits(troubles, asked, held, partial(device_note, settings, backends))
+    job_why = JobWhy(db, live, loops.decision, machines.status, clusters)
     return Queues(
         pools=pools,
         bindings=PoolBindings(db, pools),

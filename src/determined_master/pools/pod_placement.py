@@ -111,7 +111,8 @@ class PodPlacement:
         spec = self._specs.find(allocation)
         if spec is None:
             return None
-        without = frozenset(loads.per_slot) if allocation.request.slots else frozenset()
+        by_platform = loads.replaced | frozenset(loads.per_slot)
+        without = by_platform if allocation.request.slots else frozenset()
         avoided = self._live.avoided_by(allocation.request.job_id)
         defaults = loads.defaults.get(spec.namespace, NO_DEFAULTS)
         needs = self._specs.needs(spec, without, defaults)

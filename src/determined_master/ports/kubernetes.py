@@ -130,6 +130,9 @@ class KubernetesCluster(ClusterBackend, Namespaces, Protocol):
         Empty when none does.
         """
 
+    def device_note(self) -> str:
+        """Why devices of the class of its slots are not free; empty when all are, or for none."""
+
     @property
     def is_forwarded(self) -> bool:
         """Whether ports of its pods are reached by `connect` alone."""

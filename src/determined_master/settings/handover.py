@@ -30,14 +30,14 @@ def check_handover(
         report.problem(f"{at}.type", '"kueue" is for pools of a Kubernetes manager: use priority')
         return
     else:
-        _check_kueue(scheduler, at, report, is_cosched=is_cosched)
+        _check_kueue(scheduler, manager, at, report)
     if scheduler.preemption and (is_cosched or scheduler.type == "kueue"):
         text = "has no effect: the cluster's own scheduler decides; remove it"
         report.warn(f"{at}.preemption", text)
 
 
 def _check_kueue(
-    scheduler: Scheduler, at: str, report: ProblemReport, *, is_cosched: bool
+    scheduler: Scheduler, manager: KubernetesManager, at: str, report: ProblemReport
 ) -> None:
     if not scheduler.queue_name:
         text = "must name kueue's LocalQueue in the namespace of the tasks: type is kueue"
@@ -50,7 +50,10 @@ def _check_kueue(
                 f'letter or digit at both ends, but found "{value}"'
             )
             report.problem(f"{at}.{key}", text)
-    if is_cosched:
+    if manager.device_class:
+        text = '"kueue" and resource_manager.device_class exclude each other: use another type'
+        report.problem(f"{at}.type", text)
+    if manager.default_scheduler:
         text = (
             '"kueue" and resource_manager.default_scheduler exclude each other: leave that empty, '
             "or use another type"

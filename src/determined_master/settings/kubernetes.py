@@ -12,6 +12,8 @@ from msgspec import Meta
 
 from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.schema.values import Integer, Number, ValueType
+from determined_master.domain.pods.devices.cel import NotUnderstood, selector
+from determined_master.domain.pods.devices.claims import MAX_SLOTS
 from determined_master.settings.pools import AnyResourceManager, ResourcePool
 
 Struct = msgspec.Struct
@@ -73,15 +75,14 @@ class _ObjectName(ValueType):
     noun = "string"
 
     def read(self, value: Any, at: str, report: ProblemReport) -> str | None:
-        parts = value.split(".") if isinstance(value, str) else ()
-        if not parts or len(value) > MAX_NAME or not all(map(_LABEL.fullmatch, parts)):
+        if not isinstance(value, str) or not _is_object_name(value):
             report.problem(
                 at,
                 f"must be a DNS name: at most {MAX_NAME} lower-case letters, digits, dashes and "
                 f'dots, with a letter or digit at both ends of each part, but found "{value}"',
             )
             return None
-        return str(value)
+        return value
 
 
 Label = Annotated[str, Meta(extra={"kind": _Label()})]
@@ -90,6 +91,10 @@ Label = Annotated[str, Meta(extra={"kind": _Label()})]
 def is_dns_label(name: str) -> bool:
     """Whether Kubernetes accepts it as the name of a namespace."""
     return len(name) <= MAX_LABEL and _LABEL.fullmatch(name) is not None
+
+
+def _is_object_name(text: str) -> bool:
+    return len(text) <= MAX_NAME and all(map(_LABEL.fullmatch, text.split(".")))
 
 
 def _is_host(text: str) -> bool:
@@ -209,6 +214,20 @@ class KubernetesManager(AnyResourceManager, frozen=True, kw_only=True):
             "nvidia.com/mig-1g.10gb; empty for nvidia.com/gpu or amd.com/gpu by slot_type."
         ),
     ] = ""
+    device_class: Annotated[
+        str,
+        Meta(
+            description="DeviceClass of Dynamic Resource Allocation whose devices are the slots, "
+            "such as gpu.nvidia.com; empty for a resource of nodes."
+        ),
+    ] = ""
+    device_selector: Annotated[
+        str,
+        Meta(
+            description="CEL expression that a device of device_class must meet to be a slot; "
+            "empty for all."
+        ),
+    ] = ""
     autoscaling: AutoscalingSettings = AutoscalingSettings()
     rack_label: Annotated[
         str,
@@ -306,6 +325,7 @@ def check_kubernetes(
     elif manager.gpu_resource and not _RESOURCE.fullmatch(manager.gpu_resource):
         text = f"must be DOMAIN/NAME of a resource of nodes, but found {manager.gpu_resource!r}"
         report.problem(f"{at}.gpu_resource", text)
+    _check_devices(manager, at, report)
     if bool(manager.determined_master_host) != bool(manager.determined_master_port):
         missing = "port" if manager.determined_master_host else "host"
         text = "host and port must both be set, or neither"
@@ -318,6 +338,39 @@ def check_kubernetes(
         report.warn(f"{at}.leave_kubernetes_resources", "has no effect any more: remove it")
     if manager.fluent is not None:
         report.warn(f"{at}.fluent", "has no effect any more: remove it")
+
+
+def _check_devices(manager: KubernetesManager, at: str, report: ProblemReport) -> None:
+    if not manager.device_class:
+        if manager.device_selector:
+            report.problem(f"{at}.device_selector", "needs device_class: set it, or remove this")
+        return
+    where = f"{at}.device_class"
+    if not _is_object_name(manager.device_class):
+        text = f"must be the name of a DeviceClass, but found {manager.device_class!r}"
+        report.problem(where, text)
+    excluded = {
+        "slot_type": manager.slot_type == "cpu" and "cpu",
+        "gpu_resource": manager.gpu_resource,
+        "autoscaling.demand": manager.autoscaling.demand != "none" and manager.autoscaling.demand,
+        "default_scheduler": manager.default_scheduler,
+    }
+    for key, value in excluded.items():
+        if value:
+            text = f"must be empty with {key} {value!r}: remove one of them"
+            report.problem(where, text)
+    if (manager.max_slots_per_pod or 0) > MAX_SLOTS:
+        text = (
+            f"must be at most {MAX_SLOTS} with device_class, as Kubernetes allocates no more "
+            f"devices to a pod's claim, but found {manager.max_slots_per_pod}"
+        )
+        report.problem(f"{at}.max_slots_per_pod", text)
+    if manager.device_selector:
+        try:
+            selector(manager.device_selector)
+        except NotUnderstood as error:
+            text = f"{error}; docs/kubernetes.md lists the part of CEL that the master evaluates"
+            report.problem(f"{at}.device_selector", text)
 
 
 def _check_pods(

@@ -122,6 +122,10 @@ KUEUE = [{"pool_name": "default", "scheduler": {"type": "kueue", "queue_name": "
             {"masterConfig": {"resource_manager": {"reach_tasks": "port_forward"}}},
             "### For port forwarding",
         ),
+        (
+            {"masterConfig": {"resource_manager": {"device_class": "gpu.nvidia.com"}}},
+            "### For devices",
+        ),
     ],
 )
 def test_rights_for_a_part_of_the_cluster_come_with_the_setting(
@@ -167,6 +171,17 @@ def test_rights_on_requests_for_nodes_end_at_the_given_namespaces(tmp_path: Path
     assert key not in rights(objects[ROLE])
     [role] = [one for (kind, _), one in objects.items() if kind == "Role"]
     assert rights(role)[key] == {"create", "list", "delete"}
+
+
+def test_rights_on_claims_end_at_the_given_namespaces(tmp_path: Path) -> None:
+    rbac = {"taskNamespaces": ["ns1"], "watchTaskNamespacesOnly": True}
+    more = {"masterConfig": {"resource_manager": {"device_class": "gpu.nvidia.com"}}}
+    objects = render({**VALUES["smallest"], **more, "rbac": rbac}, tmp_path)
+    claims = "resource.k8s.io/resourceclaims"
+    assert claims not in rights(objects[ROLE])
+    assert rights(objects[ROLE])["resource.k8s.io/resourceslices"] == {"list", "watch"}
+    [role] = [one for (kind, _), one in objects.items() if kind == "Role"]
+    assert rights(role)[claims] == {"create", "list", "watch"}
 
 
 @covers("helm-and-kubernetes 3.namespaces")

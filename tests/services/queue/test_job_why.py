@@ -9,7 +9,7 @@ from tests.provision.machine_world import World, started
 
 from determined_master.domain.access.rules import Caller
 from determined_master.ports.kubernetes import ClusterTrouble, NodesAsked
-from determined_master.services.queue.job_why import JobWhy
+from determined_master.services.queue.job_why import ClusterWaits, JobWhy
 from determined_master.store.db import Database
 
 ADMIN = Caller(user_id=1, username="admin", is_admin=True)
@@ -46,9 +46,8 @@ async def test_an_api_server_that_is_away_comes_first_and_since_when(
     await world.pool.tick()
     away = ClusterTrouble("the API server of Kubernetes does not answer", T0, "10.0.0.1 refused")
     for decision in (None, world.pool.decision):
-        why = JobWhy(
-            pool, world.live, lambda name, d=decision: d, lambda name: None, lambda name: away
-        )
+        clusters = ClusterWaits(troubles=lambda name: away)
+        why = JobWhy(pool, world.live, lambda name, d=decision: d, clusters=clusters)
         shown = (await why.why(USER, task)).text
         assert shown.startswith("the API server of Kubernetes does not answer since 00:00:00 UTC")
         assert "10.0.0.1" not in shown
@@ -66,11 +65,24 @@ async def test_the_answer_to_a_request_for_nodes_is_shown(
         pool,
         world.live,
         lambda name: world.pool.decision,
-        nodes_asked=lambda name, allocation_id: asked,
+        clusters=ClusterWaits(nodes_asked=lambda name, allocation_id: asked),
     )
     when = "; the cluster was asked for nodes for it at 00:00:00 UTC; it could not"
     assert (await why.why(USER, task)).text.endswith(when)
     assert (await why.why(ADMIN, task)).text.endswith(f"{when}: no GPUs")
+
+
+async def test_devices_that_others_hold_are_named_for_tasks_with_slots_alone(
+    pool: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch)
+    held = "of 4 devices of DeviceClass gpu.nvidia.com, others hold 3"
+    for slots in (1, 0):
+        task = world.submit(slots=slots)
+        await world.pool.tick()
+        clusters = ClusterWaits(device_note=lambda name: held)
+        why = JobWhy(pool, world.live, lambda name: world.pool.decision, clusters=clusters)
+        assert (held in (await why.why(USER, task)).text) is bool(slots)
 
 
 async def test_a_task_that_has_its_slots_and_does_not_start_is_named(
@@ -98,7 +110,7 @@ async def test_a_task_whose_pods_wait_in_the_cluster_has_the_reason_of_its_queue
         asked.append((name, allocation_id))
         return "waits in kueue's LocalQueue 'lab'"
 
-    why = JobWhy(pool, world.live, lambda name: None, waits_for=waits_for)
+    why = JobWhy(pool, world.live, lambda name: None, clusters=ClusterWaits(waits_for=waits_for))
     task = await started(world)
     shown = await why.why(USER, task)
     assert shown.text.endswith(" waits in kueue's LocalQueue 'lab'")

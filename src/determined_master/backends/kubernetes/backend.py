@@ -23,6 +23,8 @@ from determined_master.backends.kubernetes.client import (
     KubernetesUnreachable,
 )
 from determined_master.backends.kubernetes.demand.nodes import node_demand
+from determined_master.backends.kubernetes.devices.claims import create_claim
+from determined_master.backends.kubernetes.devices.follow import DeviceFollower
 from determined_master.backends.kubernetes.gateway.errors import GatewayWaits
 from determined_master.backends.kubernetes.gateway.ports import GatewayPorts
 from determined_master.backends.kubernetes.handover.gangs import Gangs, check_managed
@@ -62,6 +64,8 @@ _OTHER_SIGNALS = "Kubernetes can only end pods"
 class KubernetesBackend(NamespaceCalls):
     """One Kubernetes cluster; implements `ports.KubernetesCluster`."""
 
+    _task: asyncio.Task[None] | None = None
+
     def __init__(
         self,
         options: ClusterOptions,
@@ -95,6 +99,7 @@ class KubernetesBackend(NamespaceCalls):
         self._waits = QueueWaits(options, self._api, self._pods)
         self._gateway = GatewayPorts(options, self._api, self._pods)
         self._forward = PortForward(self._api)
+        self._dra = DeviceFollower(options, self._api, self._nodes, self._pods, self._times)
         self._presence = Presence(
             options,
             self._api,
@@ -108,6 +113,7 @@ class KubernetesBackend(NamespaceCalls):
                 self._labels,
                 self._waits,
                 self._gateway,
+                self._dra,
             ),
             Upkeep(
                 options.title,
@@ -119,7 +125,6 @@ class KubernetesBackend(NamespaceCalls):
             self._times,
             node_wait_s,
         )
-        self._task: asyncio.Task[None] | None = None
         self._notes = StartNotes(events)
 
     def has(self, agent_id: str) -> bool:
@@ -175,6 +180,10 @@ class KubernetesBackend(NamespaceCalls):
         """Why pods of an allocation wait in the cluster; empty when none does."""
         return self._waits.text(allocation_id) or self._gateway.text(allocation_id)
 
+    def device_note(self) -> str:
+        """Why devices of the class of its slots are not free; empty when all are, or for none."""
+        return self._dra.note()
+
     @property
     def most_placeholders(self) -> int:
         """For how many pods of a pool nodes are asked at most; 0 where none are asked for."""
@@ -217,11 +226,13 @@ class KubernetesBackend(NamespaceCalls):
             await self._report_left(order)
             return
         self._check_ready(order.agent_id)
+        self._check_devices(order)
         try:
             priority = order.pod.priority if order.pod is not None else None
             name = await self._classes.ensure(priority)
             leased = await self._gateway.lease(order)
-            extras = Extras(self._prepare, name, self._times.grace_s, leased)
+            api = self._dra.version if order.slot_ids else ""
+            extras = Extras(self._prepare, name, self._times.grace_s, leased, api)
             parts = build(order, self._options, extras)
         except ValueError as error:
             await self._refuse(order, str(error))
@@ -330,6 +341,7 @@ class KubernetesBackend(NamespaceCalls):
             if found is not None:
                 self._pods.note(found, made)
             check_managed(parts, made)
+        await create_claim(self._api, parts, uid)
         await self._gangs.create_group(parts, uid)
         await self._gateway.expose(container_id, parts, uid)
         for secret in parts.secrets_of(uid):
@@ -398,6 +410,10 @@ class KubernetesBackend(NamespaceCalls):
     def _check_reachable(self) -> None:
         if not self._presence.is_reachable:
             raise NotConnected("Kubernetes' API server is not reached")
+
+    def _check_devices(self, order: StartOrder) -> None:
+        if self._dra.is_on and order.slot_ids and not self._dra.version:
+            raise NotConnected("Kubernetes serves no devices (resource.k8s.io)")
 
     def _check_ready(self, node: str) -> None:
         if not self._nodes.is_ready(node):

@@ -45,6 +45,11 @@ def pull_secret_name(name: str) -> str:
     return f"{name}-pull"
 
 
+def slots_claim_name(name: str) -> str:
+    """The name of the claim for the devices of a pod's slots, of the pod's name."""
+    return f"{name}-slots"
+
+
 def route_names(name: str, ports: Iterable[int]) -> dict[int, str]:
     """The names of the Service and the TCPRoute of each port of a pod, of the pod's name."""
     found = {}

@@ -10,11 +10,13 @@ from msgspec.structs import replace
 
 from determined_master import clock
 from determined_master.backends.kubernetes import nodes
+from determined_master.backends.kubernetes.devices.board import DeviceBoard
 from determined_master.backends.kubernetes.foreign_pods import ForeignPods, PodUsage
 from determined_master.backends.kubernetes.nodes import Json, NodeView
 from determined_master.backends.kubernetes.options import ClusterOptions
 from determined_master.backends.kubernetes.pods.status import instant
 from determined_master.domain.machines.agent_switches import ALL_ON, Switches
+from determined_master.domain.pods.devices.counts import NodeCount
 from determined_master.domain.pods.placement import ClusterLoads, NodeFacts, NodeLoad, facts_of
 from determined_master.ports.agents import AgentSnapshot
 from determined_wire.agent_link import Device
@@ -29,11 +31,13 @@ class NodeBoard:
 
     def __init__(self, options: ClusterOptions) -> None:
         self._options = options
+        self.devices = DeviceBoard()
+        """Of the class whose devices are slots; `refresh` applies its changes."""
         self._raw: dict[str, Json] = {}
         self._switches: Mapping[str, Switches] = {}
         self._foreign = ForeignPods(options)
         self._facts: dict[str, tuple[Json, NodeFacts]] = {}
-        self._views: dict[str, tuple[Json, Decimal, NodeView]] = {}
+        self._views: dict[str, tuple[Json, Decimal, NodeCount, NodeView]] = {}
         self._loads: ClusterLoads | None = None
         self._own_slots: dict[str, set[int]] = {}
         self._leftover: dict[str, set[int]] = {}
@@ -146,8 +150,26 @@ class NodeBoard:
                 )
                 for name, raw in self._raw.items()
             }
-            self._loads = ClusterLoads(found, nodes.slot_requests(self._options))
+            self._loads = ClusterLoads(
+                found,
+                nodes.slot_requests(self._options),
+                replaced=nodes.replaced_resources(self._options),
+            )
         return self._loads
+
+    def refresh(self, names: Iterable[str]) -> None:
+        """The devices of these nodes have changed."""
+        for name in names:
+            self._refresh(name)
+
+    def by_preference(self) -> list[NodeFacts]:
+        """All nodes by name, those that take pods now before the others."""
+        found = (
+            (self._view_of(name, raw), self._facts_of(name, raw))
+            for name, raw in self._raw.items()
+        )
+        ordered = sorted(found, key=lambda one: (not _takes_pods(one[0]), one[0].name))
+        return [facts for _, facts in ordered]
 
     def find(self, name: str) -> AgentSnapshot | None:
         return self._snapshots.get(name)
@@ -168,10 +190,17 @@ class NodeBoard:
 
     def _view_of(self, name: str, raw: Json) -> NodeView:
         cpu = self._foreign.system_cpu(name)
-        known = self._views.get(name)
-        if known is None or known[0] is not raw or known[1] != cpu:
-            known = self._views[name] = raw, cpu, nodes.view(raw, cpu, self._options)
-        return known[2]
+        devices, known = self.devices.of(name), self._views.get(name)
+        if known is None or known[0] is not raw or known[1:3] != (cpu, devices):
+            seen = nodes.view(raw, cpu, self._options, devices)
+            known = self._views[name] = raw, cpu, devices, seen
+        return known[3]
+
+    def _taken(self, name: str) -> Decimal:
+        """Slots of a node that no pod of this master can get."""
+        if self._options.device_class:
+            return Decimal(self.devices.of(name).taken)
+        return self._foreign.slots(name)
 
     def _renew(self) -> None:
         for name in self._raw:
@@ -210,7 +239,7 @@ class NodeBoard:
         taken = nodes.taken_slots(
             len(node.devices),
             tuple(self._own_slots.get(agent_id, ())),
-            self._foreign.slots(node.name),
+            self._taken(node.name),
         )
         return AgentSnapshot(
             id=agent_id,
@@ -228,6 +257,10 @@ class NodeBoard:
             draining_slots=own.draining_slots,
             foreign_slots=taken | self._leftover.get(agent_id, set()),
         )
+
+
+def _takes_pods(node: NodeView) -> bool:
+    return node.is_ready and not node.is_cordoned
 
 
 def _queue(id: str, pool: str, options: ClusterOptions) -> AgentSnapshot:

@@ -16,6 +16,7 @@ from determined_master.backends.kubernetes.options import (
     ClusterOptions,
     PoolPods,
 )
+from determined_master.domain.pods.devices.counts import NONE, NodeCount
 from determined_master.domain.pods.quantities import Amounts, quantity
 from determined_master.domain.pods.selection import matches, tolerates
 from determined_master.domain.task.pod_keys import camel
@@ -39,18 +40,23 @@ class NodeView(msgspec.Struct, frozen=True, kw_only=True):
     created_at: str
 
 
-def view(node: Json, system_cpu: Decimal, options: ClusterOptions) -> NodeView:
+def view(
+    node: Json, system_cpu: Decimal, options: ClusterOptions, devices: NodeCount = NONE
+) -> NodeView:
     """A node as the API server describes it.
 
     Args:
         node: the object.
         system_cpu: CPUs that pods of the platform itself ask for there.
         options: the definition of a slot, and the pools.
+        devices: there, of the class whose devices are slots.
     """
     meta, status = node.get("metadata") or {}, node.get("status") or {}
     name = str(meta.get("name"))
-    slots = slots_of(node, system_cpu, options)
+    slots = devices.slots if options.device_class else slots_of(node, system_cpu, options)
     brand = {"cpu": "CPU", "cuda": "NVIDIA GPU", "rocm": "AMD GPU"}[options.slot_type]
+    if len(devices.products) == 1:
+        brand = next(iter(devices.products)) or brand
     has_gpus = slots > 0 and options.slot_type != "cpu"
     return NodeView(
         name=name,
@@ -87,10 +93,17 @@ def slots_of(node: Json, system_cpu: Decimal, options: ClusterOptions) -> int:
 
 
 def slot_requests(options: ClusterOptions) -> Amounts:
-    """The amount of its resource that one slot takes."""
+    """The amount of its resource that one slot takes; nothing where a claim brings it."""
+    if options.device_class:
+        return {}
     if options.slot_type == "cpu":
         return {"cpu": Decimal(str(options.cpu_per_slot))}
     return {options.device_resource: Decimal(1)}
+
+
+def replaced_resources(options: ClusterOptions) -> frozenset[str]:
+    """The resources of a device plugin that a claim replaces in the task's container."""
+    return frozenset((options.device_resource,)) if options.device_class else frozenset()
 
 
 def taken_slots(devices: int, own: Sequence[int], foreign: Decimal) -> frozenset[int]:

@@ -104,6 +104,10 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     """CPUs of one slot, where slots are CPUs."""
     gpu_resource: str = ""
     """Resource of one slot where that is no whole GPU, such as a MIG profile."""
+    device_class: str = ""
+    """DeviceClass whose devices are the slots; empty where a resource of nodes is."""
+    device_selector: str = ""
+    """Of the devices of the class that are slots; empty for all."""
     default_scheduler: str = ""
     forwards_ports: bool = False
     """Whether the master reaches ports of pods through the API server."""

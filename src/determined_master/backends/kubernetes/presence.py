@@ -19,6 +19,7 @@ from determined_master.backends.kubernetes.client import (
     KubernetesUnusable,
 )
 from determined_master.backends.kubernetes.demand.nodes import NodeDemand
+from determined_master.backends.kubernetes.devices.follow import DeviceFollower
 from determined_master.backends.kubernetes.foreign_pods import PodUsage, usage_of
 from determined_master.backends.kubernetes.gateway.ports import GatewayPorts
 from determined_master.backends.kubernetes.handover.waits import REFRESH_S, QueueWaits
@@ -60,6 +61,7 @@ class Boards:
     labels: NodeLabels
     waits: QueueWaits
     gateway: GatewayPorts
+    devices: DeviceFollower
 
 
 class Presence:
@@ -83,6 +85,7 @@ class Presence:
         self._labels = boards.labels
         self._waits = boards.waits
         self._gateway = boards.gateway
+        self._devices = boards.devices
         self._handed: dict[str, PodUsage] = {}
         """By uid: what handed-over pods use on nodes, where other pools are planned around it."""
         self._nodes = boards.nodes
@@ -109,12 +112,12 @@ class Presence:
     @property
     def is_reachable(self) -> bool:
         """Whether the cluster is followed now."""
-        return self._listed == NEEDED
+        return self._listed == NEEDED and self._devices.is_known
 
     @property
     def trouble(self) -> ClusterTrouble | None:
         """What keeps every pod from starting at present."""
-        return self._outage or self._upkeep.trouble
+        return self._outage or self._devices.trouble or self._upkeep.trouble
 
     async def run(self, expected: Mapping[str, str]) -> None:
         """Follow the cluster until cancelled.
@@ -150,6 +153,7 @@ class Presence:
                 lambda: self._every(TICK_S, self._labels.reconcile),
                 lambda: self._every(REFRESH_S, self._waits.refresh),
                 lambda: self._every(TICK_S, self._gateway.reconcile),
+                *self._devices.works(self._update_nodes),
             ):
                 group.create_task(_forever(work, self._times))
 
@@ -259,6 +263,7 @@ class Presence:
 
     def _note_slots(self) -> None:
         self._nodes.set_own_slots(self._pods.own_slots(), self._pods.leftover_slots())
+        self._devices.note_pods()
 
     async def _note_eviction(self, seen: Observed) -> None:
         """Let a task save its work: its program gets its time from now on."""

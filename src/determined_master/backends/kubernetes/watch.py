@@ -40,6 +40,8 @@ class WatchLost(msgspec.Struct, frozen=True):
     reason: str
     is_forbidden: bool = False
     """The account of the master lacks the right."""
+    is_missing: bool = False
+    """The server does not have objects of that kind."""
 
 
 def whole(item: Json) -> Json:
@@ -71,8 +73,8 @@ async def follow(
             if isinstance(error, KubernetesRefused) and error.status == 410:
                 await asyncio.sleep(times.pause_s)
                 continue  # too long ago for the server to list the changes
-            is_forbidden = isinstance(error, KubernetesRefused) and error.status == 403
-            yield WatchLost(str(error), is_forbidden)
+            status = error.status if isinstance(error, KubernetesRefused) else 0
+            yield WatchLost(str(error), status == 403, status == 404)
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, times.longest_pause_s)
 

@@ -55,6 +55,8 @@ class ClusterLoads(msgspec.Struct, frozen=True):
     """Of containers without resources, by namespace."""
     domain_labels: Mapping[str, str] = {}
     """By kind of domain (`rack`, `zone`): the label of nodes with the domain's name."""
+    replaced: frozenset[str] = frozenset()
+    """Resources of slots that a claim of devices replaces: the task's container requests none."""
 
 
 class Misfit(msgspec.Struct, frozen=True):

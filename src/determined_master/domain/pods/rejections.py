@@ -70,6 +70,11 @@ def refusal(status: int, causes: Set[str], text: str, namespace: str) -> str:
             f"a LimitRange of namespace {namespace} does not admit the task's pod: change the "
             f"resources in environment.pod_spec, or let an admin change the LimitRange ({text})"
         )
+    if "cannot create resource" in text and "resourceclaims" in text:
+        return (
+            f"the master may not create resourceclaims in namespace {namespace}: give its account "
+            f"the rights for devices of docs/kubernetes.md ({text})"
+        )
     if "cannot create resource" in text:
         return (
             f"the master may not create pods and secrets in namespace {namespace}: give its "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,23 @@ class JobExplanation(msgspec.Struct, frozen=True, kw_only=True):
     why: Why | None = None
 
 
+@dataclass(frozen=True)
+class ClusterWaits:
+    """What pools of Kubernetes clusters say of waits; each function takes the name of a pool."""
+
+    troubles: Callable[[str], ClusterTrouble | None] = lambda pool: None
+    """What keeps all pods of a pool from starting; None for nothing."""
+    nodes_asked: Callable[[str, str], NodesAsked | None] = lambda pool, allocation_id: None
+    """The answer to a pool's request for nodes for an allocation."""
+    waits_for: Callable[[str, str], str] = lambda pool, allocation_id: ""
+    """Why pods of an allocation wait in the own queue of a pool's cluster; empty for none."""
+    device_note: Callable[[str], str] = lambda pool: ""
+    """Why devices of a pool's class are no free slots; empty when all are, or for no class."""
+
+
+NO_CLUSTERS = ClusterWaits()
+
+
 class JobWhy:
     """Explains why jobs wait."""
 
@@ -54,9 +72,7 @@ class JobWhy:
         live: LiveAllocations,
         decision: Callable[[str], PoolDecision | None],
         machines: Callable[[str], MachineStatus | None] = lambda pool: None,
-        troubles: Callable[[str], ClusterTrouble | None] = lambda pool: None,
-        nodes_asked: Callable[[str, str], NodesAsked | None] = lambda pool, allocation_id: None,
-        waits_for: Callable[[str, str], str] = lambda pool, allocation_id: "",
+        clusters: ClusterWaits = NO_CLUSTERS,
     ) -> None:
         """
         Args:
@@ -64,18 +80,13 @@ class JobWhy:
             live: what waits and runs.
             decision: the last one of a pool.
             machines: the state of a pool's machines; None for a pool without.
-            troubles: what keeps all pods of a pool from starting; None for nothing.
-            nodes_asked: the answer to a pool's request for nodes for an allocation.
-            waits_for: why pods of an allocation wait in the own queue of a pool's cluster; empty
-                when none does.
+            clusters: what Kubernetes clusters say.
         """
         self._db = db
         self._live = live
         self._decision = decision
         self._machines = machines
-        self._troubles = troubles
-        self._nodes_asked = nodes_asked
-        self._waits_for = waits_for
+        self._clusters = clusters
 
     async def why(self, caller: Caller, id: str) -> JobExplanation:
         """What holds a job.
@@ -114,7 +125,7 @@ class JobWhy:
                 f"no decision has been made for pool {request.pool!r}: the master has only just "
                 "begun to lead, or the pool is not in its settings any more"
             )
-            trouble = self._troubles(request.pool)
+            trouble = self._clusters.troubles(request.pool)
             if trouble is not None:
                 text = trouble.sentence(for_admin=for_admin)
             return _state(request.job_id, request.pool, found, text)
@@ -124,7 +135,7 @@ class JobWhy:
                 explain, decision.view, decision.plan, allocation.id, ends
             )
             if why is not None:
-                text = self._with_machines(sentence(why), request.pool, allocation.id, for_admin)
+                text = self._with_machines(why, for_admin=for_admin)
                 return _state(request.job_id, request.pool, found, text, why)
         text = "its requests are newer than the last decision: ask again in a second"
         return _state(request.job_id, request.pool, found, text)
@@ -140,16 +151,17 @@ class JobWhy:
             ends,
             with_smaller=len(decision.view.pending) <= MANY,
         )
-        pool = decision.view.pool
-        return None if why is None else self._with_machines(sentence(why), pool, allocation_id)
+        return None if why is None else self._with_machines(why)
 
-    def _with_machines(
-        self, text: str, pool: str, allocation_id: str, for_admin: bool = False
-    ) -> str:
-        asked = self._nodes_asked(pool, allocation_id)
+    def _with_machines(self, why: Why, *, for_admin: bool = False) -> str:
+        text, pool, allocation_id = sentence(why), why.pool, why.allocation_id
+        devices = self._clusters.device_note(pool) if why.needs_slots else ""
+        if devices:
+            text = f"{text}; {devices}"
+        asked = self._clusters.nodes_asked(pool, allocation_id)
         if asked is not None:
             text = f"{text}; {asked.sentence(for_admin=for_admin)}"
-        trouble = self._troubles(pool)
+        trouble = self._clusters.troubles(pool)
         if trouble is not None:
             return f"{trouble.sentence(for_admin=for_admin)}; {text}"
         status = self._machines(pool)
@@ -161,7 +173,7 @@ class JobWhy:
     def _in_the_cluster(self, found: Sequence[Allocation]) -> list[str]:
         """The reason of each task whose pods wait in the cluster's own queue."""
         assigned = (a for a in found if a.state == "ASSIGNED")
-        held = ((a, self._waits_for(a.request.pool, a.id)) for a in assigned)
+        held = ((a, self._clusters.waits_for(a.request.pool, a.id)) for a in assigned)
         return [f"{a.request.name} {text}" for a, text in held if text]
 
     async def _check_seen(self, caller: Caller, id: str, found: Sequence[Allocation]) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from determined_master.backends.kubernetes import names
+from determined_master.backends.kubernetes.manifest.devices import slots_claim
 from determined_master.backends.kubernetes.manifest.files import root_files
 from determined_master.backends.kubernetes.manifest.gateway import ports_note, routes_of
 from determined_master.backends.kubernetes.manifest.handover import hand_over, pod_group
@@ -24,7 +25,10 @@ from determined_master.backends.kubernetes.manifest.pod import Extras, grace_of,
 from determined_master.backends.kubernetes.manifest.secrets import pull_secret_data, secret_data
 from determined_master.backends.kubernetes.manifest.volumes import HARNESS_DIR
 from determined_master.backends.kubernetes.options import ClusterOptions
-from determined_master.domain.config.sections.pod_spec import secret_of_a_task
+from determined_master.domain.config.sections.pod_spec import (
+    claim_of_a_task,
+    secret_of_a_task,
+)
 from determined_master.ports.orders import PodTerms, StartOrder
 from determined_wire.agent_link import ContainerSpec
 
@@ -43,6 +47,8 @@ class Objects(msgspec.Struct, frozen=True):
     secret: Json
     pull_secret: Json | None = None
     """Of the image's registry."""
+    claim: Json | None = None
+    """Of the devices of its slots."""
     group: Json | None = None
     """The PodGroup of all pods of the allocation."""
     routes: tuple[Json, ...] = ()
@@ -119,6 +125,7 @@ def build(order: StartOrder, options: ClusterOptions, extras: Extras) -> Objects
         pod,
         secret,
         _with_pull_secret(pod["spec"], spec, of_secret),
+        slots_claim(len(order.slot_ids), of_secret, options, extras.device_api),
         pod_group(order, namespace, options),
         routes_of(of_secret, extras.gateway_ports, options.gateway),
     )
@@ -170,7 +177,7 @@ def _check_spec(spec: ContainerSpec) -> None:
 
 
 def _check_own(own: UserPod, namespace: str, options: ClusterOptions) -> None:
-    """Check that a user's pod names none of the platform's Secrets, and not its account.
+    """Check that a user's pod names no Secret, claim or account of the platform.
 
     Raises:
         ValueError: it does; the text has the name.
@@ -178,6 +185,9 @@ def _check_own(own: UserPod, namespace: str, options: ClusterOptions) -> None:
     name = secret_of_a_task(msgspec.to_builtins(own))
     if name:
         raise ValueError(f"the pod spec names {name}, which holds the secrets of another task")
+    claim = claim_of_a_task(msgspec.to_builtins(own))
+    if claim:
+        raise ValueError(f"the pod spec names {claim}, which holds the devices of another task")
     account = own.spec.get("serviceAccountName") or own.spec.get("serviceAccount")
     if account and f"{namespace}/{account}" == options.own_account:
         raise ValueError(f"the pod spec names the master's own service account {account}")

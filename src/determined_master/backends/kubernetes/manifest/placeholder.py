@@ -83,6 +83,7 @@ def shape(request: NodeRequest, slots: int, options: ClusterOptions) -> Json:
     own = split_user_pod(request.pod_spec)
     asked = [resources_of(slots, options, own.main.get("resources") or {})]
     asked += [sidecar["resources"] for sidecar in own.sidecars if sidecar.get("resources")]
+    asked = [{k: v for k, v in one.items() if k != "claims"} for one in asked]
     containers = [
         {
             "name": f"placeholder-{n}",

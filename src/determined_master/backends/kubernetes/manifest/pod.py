@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from determined_master.backends.kubernetes import names
+from determined_master.backends.kubernetes.manifest.devices import name_claim
 from determined_master.backends.kubernetes.manifest.files import RUN_DIR, RootFile
 from determined_master.backends.kubernetes.manifest.layers import UserPod, with_node, without_root
 from determined_master.backends.kubernetes.manifest.secrets import secret_variable
@@ -42,6 +43,8 @@ class Extras(msgspec.Struct, frozen=True):
     """Between the termination signal and the kill."""
     gateway_ports: Mapping[int, int] = {}
     """By port of the task: the port of the Gateway that leads to it."""
+    device_api: str = ""
+    """Version of `resource.k8s.io` that the cluster serves; empty where slots are no devices."""
 
 
 def pod_spec(
@@ -86,6 +89,7 @@ def pod_spec(
         "containers": [*own.sidecars, main],
         "volumes": [*own.volumes, *volumes_of(spec, secret, owned_by_root, has_init=has_init)],
     }
+    name_claim(found, main, len(order.slot_ids), secret, options)
     if not spec.allow_root:
         without_root(found, spec.user)
     found.setdefault("enableServiceLinks", False)
@@ -208,17 +212,24 @@ def _literal(text: str) -> str:
 def resources_of(slots: int, options: ClusterOptions, given: Mapping[str, Any]) -> Json:
     """The devices of its slots; they override the user's."""
     ours: dict[str, str] = {}
+    claims = list(given.get("claims") or [])
     if slots and options.slot_type == "cpu":
         ours["cpu"] = f"{round(slots * options.cpu_per_slot * 1000)}m"
+    elif slots and options.device_class:
+        given = _without_devices(dict(given), options)
     elif slots:
         ours[options.device_resource] = str(slots)
-    asked = {part: {**(given.get(part) or {}), **ours} for part in ("requests", "limits")}
+    asked: Json = {part: {**(given.get(part) or {}), **ours} for part in ("requests", "limits")}
+    asked["claims"] = claims
     return {part: amounts for part, amounts in asked.items() if amounts}
 
 
 def _without_devices(resources: Json, options: ClusterOptions) -> Json:
     """For the init container: only the task uses the slots' devices."""
     return {
-        part: {k: v for k, v in amounts.items() if k != options.device_resource}
-        for part, amounts in resources.items()
+        part: {
+            k: v for k, v in (resources.get(part) or {}).items() if k != options.device_resource
+        }
+        for part in ("requests", "limits")
+        if part in resources
     }

@@ -85,6 +85,11 @@ class PodBoard:
                 found.setdefault(entry.seen.node, set()).update(entry.seen.slot_ids)
         return found
 
+    def holding_slots(self) -> list[Observed]:
+        """The pods with slots that have not ended."""
+        seen = (e.seen for e in self._entries.values() if e.report.state != "TERMINATED")
+        return [one for one in seen if one.slot_ids]
+
     def leftover_slots(self) -> dict[str, set[int]]:
         """The slots of pods that nobody waits for and that may still run, by node."""
         found: dict[str, set[int]] = {}

@@ -17,6 +17,8 @@ from determined_master.domain.task.pod_keys import (
 
 _OBJECT = re.compile(r"det-[0-9a-f]{8}-(.*-)?[0-9a-f]{12}(-pull)?")
 """Names of the pods and Secrets of tasks."""
+_CLAIM = re.compile(r"det-[0-9a-f]{8}-(.*-)?[0-9a-f]{12}-slots")
+"""Names of the claims for the devices of tasks."""
 _OURS = frozenset(
     (
         "image",
@@ -55,6 +57,9 @@ class PodSpec(ValueType):
         name = secret_of_a_task(value)
         if name:
             report.problem(at, f"names {name}, which holds the secrets of another task")
+        claim = claim_of_a_task(value)
+        if claim:
+            report.problem(at, f"names {claim}, which holds the devices of another task")
         for key, spec in value.items():
             if camel_key(str(key)) == "spec" and isinstance(spec, Mapping):
                 self._check(spec, f"{at}.spec", report)
@@ -86,6 +91,11 @@ def secret_of_a_task(value: Any) -> str | None:
     Pods can name Secrets in many ways: variables, volumes, projections, drivers.
     """
     return next((text for text in _texts(value) if _OBJECT.fullmatch(text)), None)
+
+
+def claim_of_a_task(value: Any) -> str | None:
+    """The same of a task's claim for devices, which a pod of another task could share."""
+    return next((text for text in _texts(value) if _CLAIM.fullmatch(text)), None)
 
 
 def _texts(value: Any) -> Iterator[str]:

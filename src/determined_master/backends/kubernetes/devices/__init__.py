@@ -1,0 +1,1 @@
+"""Slots that are devices of Dynamic Resource Allocation."""

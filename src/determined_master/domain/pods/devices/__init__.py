@@ -1,0 +1,1 @@
+"""Devices of Dynamic Resource Allocation: which of them are slots, and which are free."""
