@@ -7,6 +7,7 @@ connection takes. PostgreSQL never changes the numbers of its own types.
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 _SCALARS = {
@@ -46,4 +47,6 @@ def register_array_types(conn: Any) -> None:
     Codecs of elements come first: each change of one forgets all arrays. Other types still work,
     and cost the question.
     """
-    conn._protocol.get_settings().register_data_types(_TYPES)
+    # This part of the library is not public: a release without it asks, as for other types.
+    with contextlib.suppress(AttributeError, KeyError, TypeError):
+        conn._protocol.get_settings().register_data_types(_TYPES)
