@@ -73,13 +73,13 @@ def postgres() -> Address:
 
 
 @asynccontextmanager
-async def new_database(postgres: Address) -> AsyncIterator[Address]:
-    """A fresh database with the schema of this release; for fixtures of a wider scope."""
+async def new_database(postgres: Address, template: str = _TEMPLATE) -> AsyncIterator[Address]:
+    """A copy of a template, with the schema of this release; for fixtures of a wider scope."""
     name = f"t{os.getpid()}_{next(_numbers)}"
     admin = await connect(postgres)
     try:
         # Its files are copied: the usual way writes all of them to the log once more.
-        await admin.execute(f"CREATE DATABASE {name} TEMPLATE {_TEMPLATE} STRATEGY FILE_COPY")
+        await admin.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")
         yield replace(postgres, database=name)
         await admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
     finally:
@@ -126,7 +126,7 @@ async def pool(database: Address) -> AsyncIterator[Database]:
 
 async def _shared_server(root: Path) -> Address:
     layout = Layout(root / "postgres")
-    with _one_at_a_time(root):
+    with one_at_a_time():
         if find_running(layout) is None:
             await ensure_data(layout, is_durable=False)
             _started.append(await launch(layout, is_durable=False))
@@ -140,14 +140,17 @@ async def _make_template(address: Address) -> None:
         await admin.execute(f"CREATE DATABASE {_TEMPLATE}")
         conn = await asyncpg.connect(**replace(address, database=_TEMPLATE).options())
         await migrate(conn)
+        # Without free space maps it has a tenth fewer files, and each test copies all of them.
+        await conn.execute("VACUUM FULL")
         await conn.close()
     finally:
         await admin.close()
 
 
 @contextmanager
-def _one_at_a_time(root: Path) -> Iterator[None]:
-    with (root / "starting").open("w") as file:
+def one_at_a_time() -> Iterator[None]:
+    """Among the workers of a run: what all share is made once."""
+    with (Path(os.environ[_ENV]) / "starting").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 

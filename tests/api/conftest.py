@@ -6,14 +6,14 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 from tests.api.client import Client
-from tests.api.master import PASSWORD, running_services
+from tests.api.master import PASSWORD, running_app
 from tests.api.samples import World
 from tests.api.several_pools import several_pools
+from tests.ready_database import ready_database
 
-from determined_master.api.app import Api
-from determined_master.api.table import all_routes
+from determined_master.api.http.exchange import Asgi
+from determined_master.app import App
 from determined_master.services.access.auth import Auth
-from determined_master.services.access.identities import Identities
 from determined_master.services.access.passwords import Passwords
 from determined_master.services.catalog import Services
 from determined_master.store.db import Address, Database
@@ -28,32 +28,40 @@ def passwords() -> Iterator[Passwords]:
 
 
 @pytest.fixture
-async def services(
-    database: Address, pool: Database, passwords: Passwords
-) -> AsyncIterator[Services]:
-    async with running_services(database, pool, passwords) as (made, _):
+async def database(postgres: Address) -> AsyncIterator[Address]:
+    """A fresh database that a master has started on before."""
+    async with ready_database(postgres) as made:
         yield made
 
 
 @pytest.fixture
-async def api(services: Services) -> AsyncIterator[Api]:
-    made = Api(all_routes(), services, services[Identities])
-    yield made
-    made.close()
+async def app(database: Address, pool: Database, passwords: Passwords) -> AsyncIterator[App]:
+    async with running_app(database, pool, passwords) as made:
+        yield made
 
 
 @pytest.fixture
-def anonymous(api: Api) -> Client:
+def services(app: App) -> Services:
+    return app.services
+
+
+@pytest.fixture
+def api(app: App) -> Asgi:
+    return app.asgi
+
+
+@pytest.fixture
+def anonymous(api: Asgi) -> Client:
     return Client(api)
 
 
 @pytest.fixture
-async def admin(api: Api, services: Services) -> Client:
+async def admin(api: Asgi, services: Services) -> Client:
     return Client(api, await token_of(services, "admin"))
 
 
 @pytest.fixture
-async def user(api: Api, services: Services) -> Client:
+async def user(api: Asgi, services: Services) -> Client:
     return Client(api, await token_of(services, "determined"))
 
 
@@ -63,13 +71,9 @@ async def token_of(services: Services, username: str) -> str:
 
 
 @pytest.fixture
-async def world(database: Address, pool: Database, passwords: Passwords) -> AsyncIterator[World]:
+async def world(app: App, admin: Client) -> World:
     """A master whose engine a test may tell what an agent would."""
-    async with running_services(database, pool, passwords) as (services, engine):
-        api = Api(all_routes(), services, services[Identities])
-        opened = await services[Auth].login("admin", PASSWORD, is_hashed=False)
-        yield World(services, engine, {}, {"admin": Client(api, opened.token)})
-        api.close()
+    return World(app.services, app.engine, {}, {"admin": admin})
 
 
 @pytest.fixture

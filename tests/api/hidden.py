@@ -15,7 +15,7 @@ from tests.api import cases_experiments as scene
 from tests.api.client import Client
 from tests.api.master import PASSWORD, SETTINGS, running_services
 from tests.api.samples import World
-from tests.postgres import new_database
+from tests.ready_database import ready_database
 
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
@@ -38,7 +38,7 @@ async def hidden_world(
     """Clients `admin` and `user`; the user has no role. Settings by name are taken over."""
     settings = msgspec.structs.replace(SETTINGS, security=RBAC, **changes)
     async with (
-        new_database(postgres) as address,
+        ready_database(postgres) as address,
         await open_database(address, min_size=1) as pool,
         running_services(address, pool, passwords, settings) as (services, engine),
     ):

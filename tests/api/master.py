@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import msgspec
+from tests.prepared_data import ROOT_OF_RUN
 
 from determined_master import clock
 from determined_master.app import App
@@ -30,7 +32,7 @@ from determined_master.services.catalog import Services
 from determined_master.services.cluster import web_ui
 from determined_master.services.cluster.bootstrap import bootstrap
 from determined_master.settings.master import Settings
-from determined_master.settings.sections import WebhookSettings
+from determined_master.settings.sections import Cache, WebhookSettings
 from determined_master.store.db import Address, Database
 from determined_master.store.logs import task_logs
 from determined_wire.agent_link import Device
@@ -90,7 +92,7 @@ class OneAgent:
 
 
 @contextlib.asynccontextmanager
-async def running_services(
+async def running_app(
     address: Address,
     pool: Database,
     passwords: Passwords,
@@ -98,12 +100,13 @@ async def running_services(
     backend: ClusterBackend | None = None,
     clusters: Mapping[str, KubernetesCluster] | None = None,
     **overrides: Any,
-) -> AsyncIterator[tuple[Services, Engine]]:
-    """All services and the engine, which leads while this lasts; metrics are flushed.
+) -> AsyncIterator[App]:
+    """A master whose engine leads while this lasts; metrics are flushed.
 
     Settings of the master by name are taken over. Without `root` there is no web UI.
     """
-    settings = msgspec.structs.replace(settings, **overrides)
+    cache = Cache(cache_dir=os.environ[ROOT_OF_RUN])
+    settings = msgspec.structs.replace(settings, **{"cache": cache, **overrides})
     cluster = await bootstrap(pool, passwords, PASSWORD, None)
     stand_ins = TestBackends(backend or OneAgent(), clusters)
     with patch.object(web_ui, "PACKAGED", NO_WEB_UI):  # it may have been built, or not
@@ -119,7 +122,16 @@ async def running_services(
         )
         running = [group.create_task(loop) for loop in loops]
         await app.engine.wait_until_leading()
-        yield app.services, app.engine
+        yield app
         app.close()
         for task in running:
             task.cancel()
+
+
+@contextlib.asynccontextmanager
+async def running_services(
+    *arguments: Any, **named: Any
+) -> AsyncIterator[tuple[Services, Engine]]:
+    """All services and the engine of that master."""
+    async with running_app(*arguments, **named) as app:
+        yield app.services, app.engine

@@ -6,16 +6,13 @@ import contextlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 
 from tests.api.client import Client
-from tests.api.master import PASSWORD, SETTINGS, OneAgent, running_services
+from tests.api.master import PASSWORD, SETTINGS, OneAgent, running_app
 from tests.api.samples import World
 
 from determined_master import clock
-from determined_master.api.app import Api
-from determined_master.api.table import all_routes
 from determined_master.domain.machines.agent_switches import Switches
 from determined_master.ports.agents import AgentSnapshot
 from determined_master.services.access.auth import Auth
-from determined_master.services.access.identities import Identities
 from determined_master.services.access.passwords import Passwords
 from determined_master.settings.master import Settings
 from determined_master.settings.pools import ResourceManager, ResourcePool, Scheduler
@@ -75,12 +72,9 @@ async def several_pools(
     database: Address, pool: Database, passwords: Passwords
 ) -> AsyncIterator[World]:
     """That master, with clients `admin` and `user`."""
-    async with running_services(database, pool, passwords, POOLS, SomeAgents()) as running:
-        services, engine = running
-        api = Api(all_routes(), services, services[Identities])
+    async with running_app(database, pool, passwords, POOLS, SomeAgents()) as app:
         clients = {}
         for name, username in (("admin", "admin"), ("user", "determined")):
-            opened = await services[Auth].login(username, PASSWORD, is_hashed=False)
-            clients[name] = Client(api, opened.token)
-        yield World(services, engine, {}, clients)
-        api.close()
+            opened = await app.services[Auth].login(username, PASSWORD, is_hashed=False)
+            clients[name] = Client(app.asgi, opened.token)
+        yield World(app.services, app.engine, {}, clients)

@@ -31,7 +31,7 @@ from tests.api import (
 from tests.api.client import Client
 from tests.api.master import PASSWORD, running_services
 from tests.api.samples import PLACEHOLDER, Case, World, check, load, send
-from tests.postgres import new_database
+from tests.ready_database import ready_database
 
 from determined_master.api.app import Api, build_table
 from determined_master.api.http.cors import Cors
@@ -84,7 +84,7 @@ def served(sample: dict[str, Any]) -> bool:
 async def master(postgres: Address, passwords: Passwords) -> AsyncIterator[tuple[Api, World]]:
     """One master for all samples: to start one for each would take minutes."""
     async with (
-        new_database(postgres) as address,
+        ready_database(postgres) as address,
         await open_database(address, min_size=1) as pool,
         running_services(address, pool, passwords) as (services, engine),
     ):

@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 from tests.api.master import PASSWORD, running_services
 from tests.api.proxy.proxied import Backend, Reply, ask, listening, run_task, serving
-from tests.postgres import new_database
+from tests.ready_database import ready_database
 
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
@@ -46,7 +46,7 @@ async def place(
     request: pytest.FixtureRequest, postgres: Address, passwords: Passwords
 ) -> AsyncIterator[Place]:
     async with (
-        new_database(postgres) as address,
+        ready_database(postgres) as address,
         await open_database(address, min_size=1) as pool,
         running_services(address, pool, passwords) as (services, _),
         listening() as backend,

@@ -9,7 +9,7 @@ import pytest_asyncio
 from tests.api.client import Client
 from tests.api.master import PASSWORD, running_services
 from tests.api.proxy.proxied import ask, listening, run_task, serving
-from tests.postgres import new_database
+from tests.ready_database import ready_database
 
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
@@ -31,7 +31,7 @@ async def master(
     postgres: Address, passwords: Passwords
 ) -> AsyncIterator[tuple[Services, int, Api]]:
     async with (
-        new_database(postgres) as address,
+        ready_database(postgres) as address,
         await open_database(address, min_size=1) as pool,
         running_services(address, pool, passwords) as (services, _),
     ):

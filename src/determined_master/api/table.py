@@ -220,13 +220,15 @@ async def swagger(call: Call, master: Master) -> Reply:
     return _document(master)
 
 
-def all_routes() -> list[Route]:
+@cache
+def all_routes() -> tuple[Route, ...]:
     """The route table."""
-    routes = [
+    return (
         *routes_of(*(module for module in MODULES if module not in AUDITED)),
         *map(_audited, routes_of(*AUDITED)),
-    ]
-    return [*routes, openapi, swagger]
+        openapi,
+        swagger,
+    )
 
 
 def _audited(route: Route) -> Route:

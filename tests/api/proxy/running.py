@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 from tests.api.master import PASSWORD, running_services
 from tests.api.proxy.proxied import Master, serving
-from tests.postgres import new_database
+from tests.ready_database import ready_database
 
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
@@ -21,7 +21,7 @@ from determined_master.store.db import Address, open_database
 async def running_master(postgres: Address, passwords: Passwords) -> AsyncIterator[Master]:
     """A master, and a token of the user `determined`."""
     async with (
-        new_database(postgres) as address,
+        ready_database(postgres) as address,
         await open_database(address, min_size=1) as pool,
         running_services(address, pool, passwords) as (services, _),
     ):

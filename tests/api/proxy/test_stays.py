@@ -10,7 +10,7 @@ import pytest_asyncio
 from tests.api.master import PASSWORD, running_services
 from tests.api.proxy.proxied import DEADLINE_S, Backend, Master, serving
 from tests.api.proxy.test_sockets import shout, tunnel, upgrade_request, upgraded
-from tests.postgres import new_database
+from tests.ready_database import ready_database
 from websockets.exceptions import ConnectionClosed
 
 from determined_master.api.app import Api
@@ -65,7 +65,7 @@ class Watched(Master):
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def master(postgres: Address, passwords: Passwords) -> AsyncIterator[Watched]:
     async with (
-        new_database(postgres) as address,
+        ready_database(postgres) as address,
         await open_database(address, min_size=1) as pool,
         running_services(address, pool, passwords) as (services, _),
     ):

@@ -19,7 +19,7 @@ from tests.api.hidden import (
 from tests.api.master import PASSWORD, SETTINGS, running_services
 from tests.api.roles.asked import SUMMARY, WORKSPACES, assign, group
 from tests.api.samples import World
-from tests.postgres import new_database
+from tests.ready_database import ready_database
 
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
@@ -240,7 +240,7 @@ async def test_a_strict_queue_is_changed_by_who_may_and_by_nobody_else(
     ):
         settings = msgspec.structs.replace(SETTINGS, security=Security(authz=authz))
         async with (
-            new_database(postgres) as address,
+            ready_database(postgres) as address,
             await open_database(address, min_size=1) as pool,
             running_services(address, pool, passwords, settings) as (services, _),
         ):

@@ -12,12 +12,11 @@ import pytest
 from tests.api.client import Client
 from tests.api.conftest import token_of
 from tests.api.hidden import VIEWER, give, hidden_world, ok, take
-from tests.api.master import SETTINGS, running_services
+from tests.api.master import running_app
 from tests.api.samples import World
 
 from determined_master.api.app import Api
-from determined_master.api.table import all_routes
-from determined_master.services.access.identities import Identities
+from determined_master.app import App
 from determined_master.services.catalog import Services
 
 ALL = {
@@ -96,11 +95,9 @@ async def opened(api: Api, token: str) -> AsyncIterator[Socket]:
 
 
 @pytest.fixture
-async def services(database, pool, passwords) -> AsyncIterator[Services]:
+async def app(database, pool, passwords) -> AsyncIterator[App]:
     switches = ("streaming_updates",)
-    async with running_services(
-        database, pool, passwords, SETTINGS, feature_switches=switches
-    ) as (made, _):
+    async with running_app(database, pool, passwords, feature_switches=switches) as made:
         yield made
 
 
@@ -216,11 +213,9 @@ async def test_a_stream_needs_a_token(api: Api) -> None:
 
 
 async def test_without_the_switch_there_is_no_stream(database, pool, passwords) -> None:
-    async with running_services(database, pool, passwords) as (services, _):
-        api = Api(all_routes(), services, services[Identities])
-        socket = Socket(api, await token_of(services, "admin"))
+    async with running_app(database, pool, passwords) as app:
+        socket = Socket(app.asgi, await token_of(app.services, "admin"))
         assert (await socket.event())["status"] == 404
-        api.close()
 
 
 async def test_roles_decide_which_entities_are_sent(postgres, passwords) -> None:
