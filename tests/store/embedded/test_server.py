@@ -13,6 +13,7 @@ from pathlib import Path
 import asyncpg
 import psutil
 import pytest
+from tests.prepared_data import copy_prepared_data
 
 from determined_master.store.embedded import files as embedded_files
 from determined_master.store.embedded.answers import connection_options
@@ -30,6 +31,9 @@ from determined_master.store.errors import (
 
 pytestmark = pytest.mark.slow
 
+RANDOM_LETTERS = 43
+"""Of 256 bits in base64."""
+
 
 @pytest.fixture
 def layout() -> Iterator[Layout]:
@@ -41,15 +45,22 @@ def layout() -> Iterator[Layout]:
         asyncio.run(stop(made))
 
 
+@pytest.fixture
+def used(layout: Layout) -> Layout:
+    """The same after a first start, which takes longer than all later ones."""
+    copy_prepared_data(layout.root)
+    return layout
+
+
 def processes_of(layout: Layout) -> list[psutil.Process]:
     """The server and its children."""
     return [process for process in all_processes() if serves(process, layout.data)]
 
 
-async def ask(layout: Layout, query: str):
+async def ask(layout: Layout, query: str, *values: str):
     conn = await asyncpg.connect(**connection_options(layout), ssl=False)
     try:
-        return await conn.fetchval(query)
+        return await conn.fetchval(query, *values)
     finally:
         await conn.close()
 
@@ -61,6 +72,7 @@ async def test_the_server_is_durable_and_listens_on_its_socket_alone(layout: Lay
         assert await ask(layout, "SELECT current_setting('fsync')") == "on"
         assert await ask(layout, "SELECT current_setting('synchronous_commit')") == "on"
         assert await ask(layout, "SELECT current_setting('listen_addresses')") == ""
+        assert await ask(layout, "SELECT current_setting('scram_iterations')") == "4096"
         assert psutil.Process(server.pid).net_connections(kind="inet") == []
     finally:
         await server.stop()
@@ -83,6 +95,11 @@ async def test_only_the_owner_can_reach_the_data_and_only_with_the_password(
         wrong = {**server.connection_options, "password": "guess"}
         with pytest.raises(asyncpg.InvalidPasswordError):
             await asyncpg.connect(**wrong, ssl=False)
+        stored = "SELECT rolpassword FROM pg_authid WHERE rolname = $1"
+        assert (await ask(layout, stored, server.connection_options["user"])).startswith(
+            "SCRAM-SHA-256$1:"
+        )
+        assert len(layout.password.read_text().strip()) >= RANDOM_LETTERS
     finally:
         await server.stop()
 
@@ -114,13 +131,13 @@ async def test_a_second_start_finds_the_stored_data_and_creates_nothing(
     assert (again.st_ino, again.st_mtime_ns) == (made.st_ino, made.st_mtime_ns)
 
 
-async def test_a_second_master_reports_the_owner_of_the_data_directory(layout: Layout) -> None:
-    server = EmbeddedServer(layout)
+async def test_a_second_master_reports_the_owner_of_the_data_directory(used: Layout) -> None:
+    server = EmbeddedServer(used)
     await server.start()
     try:
         with pytest.raises(DataDirInUse, match=f"in use by process {os.getpid()}.*db.data_dir"):
-            await EmbeddedServer(layout).start()
-        assert await ask(layout, "SELECT 1") == 1
+            await EmbeddedServer(used).start()
+        assert await ask(used, "SELECT 1") == 1
     finally:
         await server.stop()
 
@@ -135,13 +152,13 @@ async def exit_code_of(server: EmbeddedServer) -> int:
     return await asyncio.to_thread(server._server.process.wait, 30)
 
 
-async def test_a_server_that_a_dead_master_left_is_taken_over(layout: Layout) -> None:
-    first = EmbeddedServer(layout)
+async def test_a_server_that_a_dead_master_left_is_taken_over(used: Layout) -> None:
+    first = EmbeddedServer(used)
     await first.start()
     pid = first.pid
     first._release()  # what the kernel does when a master is killed
 
-    second = EmbeddedServer(layout)
+    second = EmbeddedServer(used)
     await second.start()
     try:
         assert second.pid == pid
@@ -151,15 +168,15 @@ async def test_a_server_that_a_dead_master_left_is_taken_over(layout: Layout) ->
 
 
 async def test_a_server_that_does_not_answer_is_replaced(
-    layout: Layout, monkeypatch: pytest.MonkeyPatch
+    used: Layout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = EmbeddedServer(layout)
+    first = EmbeddedServer(used)
     await first.start()
     assert first.pid is not None
     pid = first.pid
     first._release()
     os.kill(pid, signal.SIGSTOP)
-    second = EmbeddedServer(layout)
+    second = EmbeddedServer(used)
     with monkeypatch.context() as impatient:
         impatient.setattr("determined_master.store.embedded.server.ADOPT_DEADLINE_S", 0.2)
         impatient.setattr("determined_master.store.embedded.start.STOP_DEADLINE_S", 0.3)
@@ -168,15 +185,15 @@ async def test_a_server_that_does_not_answer_is_replaced(
         await second.start()
     try:
         assert second.pid != pid
-        assert await ask(layout, "SELECT 1") == 1
+        assert await ask(used, "SELECT 1") == 1
     finally:
         await second.stop()
     await exit_code_of(first)
 
 
-async def test_processes_of_a_killed_server_are_ended(layout: Layout) -> None:
+async def test_processes_of_a_killed_server_are_ended(used: Layout) -> None:
     """PostgreSQL would refuse to start while it lives; here the killed one is a zombie, too."""
-    first = EmbeddedServer(layout)
+    first = EmbeddedServer(used)
     await first.start()
     left = []
     for child in psutil.Process(first.pid).children():
@@ -186,10 +203,10 @@ async def test_processes_of_a_killed_server_are_ended(layout: Layout) -> None:
     assert left
     first._release()
     os.kill(first.pid, signal.SIGKILL)
-    second = EmbeddedServer(layout)
+    second = EmbeddedServer(used)
     try:
         await second.start()
-        assert await ask(layout, "SELECT 1") == 1
+        assert await ask(used, "SELECT 1") == 1
         assert not any(lives(child) for child in left)
     finally:
         for child in filter(lives, left):
@@ -198,67 +215,60 @@ async def test_processes_of_a_killed_server_are_ended(layout: Layout) -> None:
         await exit_code_of(first)
 
 
-async def test_a_start_that_is_called_off_leaves_no_server(layout: Layout) -> None:
+async def test_a_start_that_is_called_off_leaves_no_server(used: Layout) -> None:
     """Nobody would stop it: the master that ends does not know it yet."""
-    server = EmbeddedServer(layout)
-    await server.start()
-    await server.stop()
+    server = EmbeddedServer(used)
     starting = asyncio.ensure_future(server.start())
-    while not (begun := processes_of(layout)):
+    while not (begun := processes_of(used)):
         await asyncio.sleep(0)
         assert not starting.done(), "it was up before anybody looked"
     starting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await starting
     assert not any(lives(process) for process in begun)
-    assert not processes_of(layout)
+    assert not processes_of(used)
 
 
-async def test_the_server_of_a_dead_master_can_be_stopped(layout: Layout) -> None:
-    server = EmbeddedServer(layout)
+async def test_the_server_of_a_dead_master_can_be_stopped(used: Layout) -> None:
+    server = EmbeddedServer(used)
     await server.start()
     server._release()
 
-    assert await stop(layout)
-    assert find_running(layout) is None
-    assert not await stop(layout)
+    assert await stop(used)
+    assert find_running(used) is None
+    assert not await stop(used)
     assert await exit_code_of(server) == 0
 
 
-async def test_another_process_under_a_noted_pid_is_left_alone(layout: Layout) -> None:
-    server = EmbeddedServer(layout)
-    await server.start()
-    await server.stop()
-    (layout.data / "postmaster.pid").write_text(f"{os.getpid()}\n{layout.data}\n")
+async def test_another_process_under_a_noted_pid_is_left_alone(used: Layout) -> None:
+    (used.data / "postmaster.pid").write_text(f"{os.getpid()}\n{used.data}\n")
 
-    assert find_running(layout) is None
-    assert not await stop(layout)
+    assert find_running(used) is None
+    assert not await stop(used)
 
 
-async def test_a_killed_server_is_started_again(layout: Layout) -> None:
-    server = EmbeddedServer(layout)
+async def test_a_killed_server_is_started_again(used: Layout) -> None:
+    server = EmbeddedServer(used)
     await server.start()
     supervisor = asyncio.ensure_future(server.supervise())
     try:
-        await ask(layout, "CREATE TABLE kept AS SELECT 7 AS n")
+        await ask(used, "CREATE TABLE kept AS SELECT 7 AS n")
         killed = server.pid
         assert killed is not None
         os.kill(killed, signal.SIGKILL)
         async with asyncio.timeout(60):
             while server.pid == killed:  # noqa: ASYNC110 - until the supervisor acts
                 await asyncio.sleep(0.01)
-        assert await ask(layout, "SELECT n FROM kept") == 7
+        assert await ask(used, "SELECT n FROM kept") == 7
     finally:
         supervisor.cancel()
         await asyncio.gather(supervisor, return_exceptions=True)
         await server.stop()
 
 
-async def test_data_of_another_major_version_names_both_and_the_remedy(layout: Layout) -> None:
-    server = EmbeddedServer(layout)
-    await server.start()
-    await server.stop()
-    (layout.data / "PG_VERSION").write_text("15\n")
+async def test_data_of_another_major_version_names_both_and_the_remedy(used: Layout) -> None:
+    server = EmbeddedServer(used)
+    (used.data / "PG_VERSION").write_text("15\n")
 
     with pytest.raises(OtherServerVersion, match=r"PostgreSQL 15, .* PostgreSQL 18; .*restore"):
         await server.start()
@@ -309,14 +319,11 @@ async def test_processes_of_a_killed_first_start_are_ended(layout: Layout) -> No
             orphan.kill()
 
 
-async def test_a_server_that_cannot_start_says_why(layout: Layout) -> None:
-    server = EmbeddedServer(layout)
-    await server.start()
-    await server.stop()
-    (layout.data / "postgresql.conf").write_text("shared_buffers = 'nonsense'\n")
+async def test_a_server_that_cannot_start_says_why(used: Layout) -> None:
+    (used.data / "postgresql.conf").write_text("shared_buffers = 'nonsense'\n")
 
     with pytest.raises(ServerFailed, match="nonsense"):
-        await launch(layout)
+        await launch(used)
 
 
 async def test_a_socket_path_over_the_limit_is_refused_with_the_limit(layout: Layout) -> None:
@@ -344,8 +351,8 @@ def test_an_unprivileged_user_keeps_the_data_in_the_users_data_home(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can run it as another user")
-async def test_root_runs_the_server_as_the_system_user(layout: Layout) -> None:
-    server = EmbeddedServer(layout)
+async def test_root_runs_the_server_as_the_system_user(used: Layout) -> None:
+    server = EmbeddedServer(used)
     await server.start()
     try:
         process = psutil.Process(server.pid)
