@@ -1,11 +1,11 @@
 import asyncio
 import contextlib
 import os
+import shutil
 import signal
 import stat
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +14,7 @@ import asyncpg
 import psutil
 import pytest
 from tests.prepared_data import copy_prepared_data
+from tests.quick_disk import quick_directory
 
 from determined_master.store.embedded import files as embedded_files
 from determined_master.store.embedded.answers import connection_options
@@ -38,11 +39,13 @@ RANDOM_LETTERS = 43
 @pytest.fixture
 def layout() -> Iterator[Layout]:
     """A data directory on a short path that the server's account can reach."""
-    with tempfile.TemporaryDirectory(prefix="det-", dir="/tmp") as directory:
-        Path(directory).chmod(0o711)
-        made = Layout(Path(directory) / "postgres")
+    directory = quick_directory("det-")
+    made = Layout(directory / "postgres")
+    try:
         yield made
         asyncio.run(stop(made))
+    finally:
+        shutil.rmtree(directory)
 
 
 @pytest.fixture
