@@ -25,24 +25,34 @@ from determined_master.store.embedded.files import (
     Layout, account, ensure_password, make_directories
 )
 
-owner, last = account(), int(sys.argv[2])
-calls = 0
+def prepare(root, last):
+    calls = 0
 
-def counted(real):
-    def call(*arguments, **more):
-        global calls
-        calls += 1
-        if calls == last:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return real(*arguments, **more)
-    return call
+    def counted(real):
+        def call(*arguments, **more):
+            nonlocal calls
+            calls += 1
+            if calls == last:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return real(*arguments, **more)
+        return call
 
-for name in ("chmod", "chown", "fdopen", "fsync", "mkdir", "open", "rename"):
-    setattr(os, name, counted(getattr(os, name)))
-layout = Layout(Path(sys.argv[1]))
-make_directories(layout, owner)
-ensure_password(layout, owner)
+    owner = account()
+    for name in ("chmod", "chown", "fdopen", "fsync", "mkdir", "open", "rename"):
+        setattr(os, name, counted(getattr(os, name)))
+    layout = Layout(Path(root))
+    make_directories(layout, owner)
+    ensure_password(layout, owner)
+
+for line in sys.stdin:
+    root, last = line.split()
+    child = os.fork()
+    if not child:
+        prepare(root, int(last))
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
+"""Each preparation has a process of its own, which imports nothing again."""
 NEVER = 0
 
 
@@ -54,20 +64,35 @@ def place() -> Iterator[Path]:
         yield Path(made)
 
 
-def prepare(layout: Layout, last_call: int) -> int:
+@pytest.fixture
+def preparing() -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen(
+        [sys.executable, "-c", PREPARES], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        yield process
+        assert process.stdin is not None
+        process.stdin.close()
+
+
+def prepare(preparing: subprocess.Popen[str], layout: Layout, last_call: int) -> int:
     """Prepare a first start, killed at one of its calls of the system; how it ended."""
-    command = [sys.executable, "-c", PREPARES, str(layout.root), str(last_call)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode in (0, -signal.SIGKILL), done.stderr
-    return done.returncode
+    assert preparing.stdin is not None
+    assert preparing.stdout is not None
+    preparing.stdin.write(f"{layout.root} {last_call}\n")
+    preparing.stdin.flush()
+    ended = int(preparing.stdout.readline())
+    assert ended in (0, -signal.SIGKILL)
+    return ended
 
 
-def test_a_first_start_may_be_killed_between_any_two_of_its_steps(place: Path) -> None:
+def test_a_first_start_may_be_killed_between_any_two_of_its_steps(
+    place: Path, preparing: subprocess.Popen[str]
+) -> None:
     owner = account()
     for last_call in itertools.count(1):
         layout = Layout(place / str(last_call) / "postgres")
-        was_killed = prepare(layout, last_call) != 0
-        assert prepare(layout, NEVER) == 0
+        was_killed = prepare(preparing, layout, last_call) != 0
+        assert prepare(preparing, layout, NEVER) == 0
         check(layout, owner)
         if not was_killed:
             break
