@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from tests.master_settings import read
+from tests.quick_disk import quick_directory
 
 from determined_master.composition import database as module
 from determined_master.composition.database import database, layout_of
@@ -24,9 +25,11 @@ from determined_master.store.errors import DataDirNotMade, NoDataDir, Unreachabl
 @pytest.fixture
 def data_dir() -> Iterator[Path]:
     """On a short path that the server's account can reach; nothing is there yet."""
-    with tempfile.TemporaryDirectory(prefix="det-", dir="/tmp") as directory:
-        Path(directory).chmod(0o711)
-        yield Path(directory) / "pg"
+    directory = quick_directory("det-")
+    try:
+        yield directory / "pg"
+    finally:
+        shutil.rmtree(directory)
 
 
 def is_there(path: Path) -> bool:
