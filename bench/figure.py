@@ -68,5 +68,6 @@ class Figure:
     measure_alone: Callable[[Load], Measured] | None = None
     """Instead of `measure` for a figure that needs no cluster."""
     in_smoke: bool = True
-    """False for times of frames, which say nothing on a machine that others use, and for a figure
-    whose known miss stands in docs/performance.md."""
+    """False for times of frames, which say nothing on a machine that others use, for a figure
+    whose known miss stands in docs/performance.md, and for `mlflow_ratio`: what would miss its
+    target misses that of `metric_points` first, and MLflow takes minutes to install."""

@@ -5,6 +5,7 @@ The root is kept where BARE_CACHE names a directory.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import platform
 import shutil
@@ -31,10 +32,15 @@ def packed_root(directory: Path) -> Path:
     release = platform.freedesktop_os_release().get("VERSION_CODENAME", "bookworm")
     cache = Path(os.environ.get("BARE_CACHE") or directory)
     packed = cache / f"machine-{release}.tar"
-    if packed.exists():
-        return packed
     cache.mkdir(parents=True, exist_ok=True)
-    root = directory / "root"
+    with (cache / f"machine-{release}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # suites of several workers need the same one
+        if not packed.exists():
+            _make(packed, release, directory / "root")
+    return packed
+
+
+def _make(packed: Path, release: str, root: Path) -> None:
     made = subprocess.run(
         ["debootstrap", "--variant=minbase", f"--include={_PACKAGES}", release, str(root)],
         capture_output=True,
@@ -45,9 +51,10 @@ def packed_root(directory: Path) -> Path:
     if made.returncode:
         raise CannotBoot(f"debootstrap could not make a root: {made.stdout[-300:]}")
     subprocess.run(["chroot", str(root), "apt-get", "clean"], check=True)
-    subprocess.run(["tar", "-C", str(root), "-cf", str(packed), "."], check=True)
+    part = packed.with_suffix(".part")
+    subprocess.run(["tar", "-C", str(root), "-cf", str(part), "."], check=True)
+    part.rename(packed)
     shutil.rmtree(root)
-    return packed
 
 
 def unpacked(packed: Path, root: Path) -> Path:

@@ -137,4 +137,5 @@ FIGURE = Figure(
     measure=measure,
     full=Load(runs=3, seconds=5.0),
     smoke=Load(runs=1, seconds=5.0),
+    in_smoke=False,
 )
