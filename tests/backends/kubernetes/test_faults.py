@@ -8,95 +8,28 @@ from typing import Any
 
 import pytest
 from tests.contracts.kubernetes_contract import World
+from tests.contracts.kubernetes_faults_contract import (
+    LATER,
+    FailingServer,
+    FaultsContract,
+    failure_of,
+    started,
+    warnings,
+)
 from tests.fake_kubernetes import store
 from tests.fake_kubernetes.kubelet import FakeKubelet
 from tests.fake_kubernetes.store import Json
 
 from determined_master.backends.kubernetes import names
-from determined_master.ports.agents import NotConnected
 from determined_master.ports.orders import PodTerms, StartOrder
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("kubernetes")]
-LATER = "the server has received too many requests and has asked us to try again later"
-CHANGED = "Operation cannot be fulfilled on resourcequotas: the object has been modified"
-FAULTS: dict[str, tuple[int, str, str, dict[str, str]]] = {
-    "429 for a moment": (429, "TooManyRequests", LATER, {"Retry_After": "0"}),
-    "429": (429, "TooManyRequests", LATER, {}),
-    "409": (409, "Conflict", CHANGED, {}),
-    "500": (500, "InternalError", "an error on the server has prevented the request", {}),
-    "503": (503, "ServiceUnavailable", "apiserver is shutting down", {}),
-    "etcd": (500, "InternalError", "etcdserver: mvcc: database space exceeded", {}),
-}
-CALLS = (
-    *(("GET", kind) for kind in ("nodes", "pods", "events", "resourcequotas", "limitranges")),
-    *(("POST", kind) for kind in ("priorityclasses", "pods", "secrets")),
-    *(("GET", "log"), ("PATCH", "pods"), ("DELETE", "pods")),
-)
 
 
-async def repeated(work: Callable[[], Awaitable[None]]) -> list[str]:
-    """Do it until the cluster takes it, as the master repeats an order; why it was not taken."""
-    refused: list[str] = []
-    async with asyncio.timeout(60):
-        while True:
-            try:
-                await work()
-                return refused
-            except NotConnected as error:
-                refused.append(str(error))
-                await asyncio.sleep(0.05)
-
-
-async def started(world: World, made: StartOrder) -> list[str]:
-    return await repeated(lambda: world.backend.start_container(made))
-
-
-def warnings(world: World) -> list[str]:
-    return [n.text for n in world.events.notes if n.level == "WARNING"]
-
-
-def failure_of(world: World, made: StartOrder) -> str:
-    failure = world.events.reports[made.container_id].failure
-    assert failure is not None
-    return failure.message
-
-
-@pytest.mark.parametrize("name", FAULTS)
-async def test_a_failure_of_every_call_loses_and_doubles_nothing(
-    world: World, fake: FakeKubelet, name: str
-) -> None:
-    code, reason, text, headers = FAULTS[name]
-    for method, kind in CALLS:
-        for _ in range(2):
-            fake.server.fail_once(method, kind, code, reason, text, **headers)
-    fake.server.break_streams()
-    terms = PodTerms(pool="default", priority=61)
-    made = world.order("echo up; exec sleep 600", pod=terms)
-    await started(world, made)
-    await world.until(lambda: world.events.text(made.container_id), "its output")
-    assert (await world.count("pods"), await world.count("secrets")) == (1, 1)
-    await repeated(
-        lambda: world.backend.signal_container(made.agent_id, made.container_id, 9, "a")
-    )
-    await world.state(made.container_id, "TERMINATED")
-    await world.until(lambda: made.container_id in world.events.closed, "the last line")
-    assert world.events.text(made.container_id) == ["up"]
-    await world.backend.forget_container(made.agent_id, made.container_id)
-    await world.is_clean()
-    assert (world.events.lost, len(warnings(world)) <= 1) == ([], True)
-    left = [(method, kind) for method, kind, _ in fake.server.failures]
-    assert [call for call in left if call[0] != "GET"] == []
-
-
-async def test_a_request_is_repeated_when_the_server_asks_for_it(
-    world: World, fake: FakeKubelet
-) -> None:
-    for _ in range(3):
-        fake.server.fail_once("POST", "pods", 429, "TooManyRequests", LATER, Retry_After="0")
-    made = world.order("true")
-    await world.backend.start_container(made)
-    await world.state(made.container_id, "TERMINATED")
-    assert warnings(world) == []
+class TestFaultsOfAFakeServer(FaultsContract):
+    @pytest.fixture
+    def server(self, fake: FakeKubelet) -> FailingServer:
+        return fake.server
 
 
 @pytest.mark.parametrize(
@@ -166,6 +99,20 @@ async def test_a_kubelet_that_restarts_loses_no_task(world: World, fake: FakeKub
     await world.state(made.container_id, "TERMINATED")
     assert world.events.reports[made.container_id].exit_code == 5
     assert world.events.lost == []
+
+
+async def test_a_kubelet_that_does_not_know_its_pods_yet_loses_no_output(
+    world: World, fake: FakeKubelet
+) -> None:
+    made = world.order("echo one; sleep 1; echo two; exit 3")
+    await world.backend.start_container(made)
+    await world.until(lambda: world.events.text(made.container_id), "its output")
+    for _ in range(2):
+        fake.server.fail_once("GET", "log", 404, "NotFound", 'pod "x" does not exist')
+    fake.server.break_streams()
+    await world.until(lambda: made.container_id in world.events.closed, "the last line")
+    assert world.events.text(made.container_id) == ["one", "two"]
+    assert warnings(world) == []
 
 
 async def test_changes_of_a_webhook_that_leave_the_pods_marks_are_accepted(

@@ -68,6 +68,14 @@ def test_other_refusals_name_their_remedy() -> None:
             FORBIDDEN + 'violates PodSecurity "restricted:latest": runAsNonRoot != true',
             'PodSecurity "restricted:latest"',
         ),
+        (
+            FORBIDDEN + "PodSecurityPolicy: unable to admit pod: [privileged: Invalid value]",
+            "PodSecurityPolicy",
+        ),
+        (
+            FORBIDDEN + "unable to validate against any security context constraint: [x]",
+            "any security context constraint",
+        ),
     ],
 )
 @pytest.mark.parametrize("status", [400, 403, 422])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import io
 import json
 from collections.abc import AsyncGenerator, Mapping
 from datetime import datetime, timedelta
@@ -29,6 +30,7 @@ Json = dict[str, Any]
 
 _STREAM_CONNECT_S = 20.0
 _HEARTBEAT_S = 30.0
+_LARGE_BYTES = 2**20
 _decoder = msgspec.json.Decoder()
 
 
@@ -201,7 +203,7 @@ class KubernetesApi:
                 method,
                 f"{kubernetes.host}{path}",
                 params=dict(query or {}),
-                data=None if body is None else json.dumps(body).encode(),
+                data=_encoded(body),
                 headers=headers,
                 timeout=_without_total(),
                 **options,
@@ -264,6 +266,14 @@ async def _next_piece(response: Any, idle_s: float) -> bytes:
     async with asyncio.timeout(idle_s):
         found: bytes = await response.content.readany()
         return found
+
+
+def _encoded(body: Any) -> bytes | io.BytesIO | None:
+    """A body as JSON. A large one, such as a full Secret's, is sent in pieces."""
+    if body is None:
+        return None
+    data = json.dumps(body).encode()
+    return data if len(data) < _LARGE_BYTES else io.BytesIO(data)
 
 
 def _abort(response: Any) -> None:

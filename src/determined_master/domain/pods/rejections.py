@@ -19,6 +19,7 @@ _RANGE = re.compile(
 
 _POLICY = re.compile(
     r'admission webhook "[^"]*"|ValidatingAdmissionPolicy \S+|PodSecurity "[^"]*"'
+    r"|PodSecurityPolicy|any security context constraint"
 )
 _REPAIRS = (
     ("failed calling webhook", "; let an admin repair that webhook of the cluster"),

@@ -117,7 +117,8 @@ class PodLog:
                     return await self._finish(place, "")
                 failing_since_s = None
             except KubernetesRefused as error:
-                if error.status == 404 or (was_stopped and error.status == 400):
+                # A kubelet that has just started does not know its pods yet, and answers 404.
+                if was_stopped and error.status in (400, 404):
                     return await self._finish(place, str(error))
                 reason = str(error)
             except KubernetesUnreachable as error:
