@@ -16,6 +16,8 @@ HELM = """#!/bin/sh
 echo "$@" >> "$HELM_CALLS"
 case "$1" in
 upgrade) echo "Error: context deadline exceeded" >&2; exit "$HELM_UPGRADE" ;;
+uninstall) echo "Error: uninstall: Release not loaded" >&2; exit "$HELM_UNINSTALL" ;;
+list) printf '%s' "$HELM_LIST" ;;
 status)
     [ -n "$HELM_STATUS" ] || exit 1
     printf '%s' "$HELM_STATUS" ;;
@@ -51,7 +53,9 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("HELM_CALLS", str(tmp_path / "calls"))
     monkeypatch.setenv("HELM_UPGRADE", "0")
+    monkeypatch.setenv("HELM_UNINSTALL", "0")
     monkeypatch.setenv("HELM_STATUS", "")
+    monkeypatch.setenv("HELM_LIST", "")
     return tmp_path / "calls"
 
 
@@ -121,3 +125,28 @@ def test_down_with_the_database_releases_it_first(det: Det, calls: Path) -> None
     first, second = calls.read_text().splitlines()
     assert first.endswith("--reset-then-reuse-values --set db.keepVolume=false")
     assert second.startswith("uninstall r1 ")
+
+
+@pytest.mark.parametrize("more", [(), ("--delete-db",)])
+def test_a_down_of_a_release_that_does_not_exist_names_it_and_the_remedy(
+    det: Det, calls: Path, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
+) -> None:
+    for step in ("HELM_UPGRADE", "HELM_UNINSTALL"):
+        monkeypatch.setenv(step, "1")
+    monkeypatch.setenv("HELM_LIST", "NAME NAMESPACE REVISION\n")
+    done = det("deploy", "kubernetes", "down", "--release", "r1", "--yes", *more)
+    assert done.status == 1
+    assert "there is no release 'r1' in namespace 'default'" in done.err
+    assert "`det deploy kubernetes up` and then `down --delete-db`" in done.err
+
+
+@pytest.mark.parametrize("listed", ["", "NAME NAMESPACE\nr1 default\n"])
+def test_a_down_that_fails_otherwise_has_helms_own_error_alone(
+    det: Det, calls: Path, monkeypatch: pytest.MonkeyPatch, listed: str
+) -> None:
+    monkeypatch.setenv("HELM_UNINSTALL", "1")
+    monkeypatch.setenv("HELM_LIST", listed)
+    done = det("deploy", "kubernetes", "down", "--release", "r1", "--yes")
+    assert done.status == 1
+    assert "helm uninstall ended with status 1: its own message is above" in done.err
+    assert "no release" not in done.err

@@ -44,6 +44,25 @@ def down(args: argparse.Namespace) -> None:
     if args.delete_db:
         question += " and delete its database"
     arguments.confirm(args, f"{question}?")
+    try:
+        _uninstall(args)
+    except errors.CliError:
+        if not _is_missing(args):
+            raise
+        raise errors.CliError(
+            f"there is no release '{args.release}' in namespace '{args.namespace}': look at `helm "
+            "list --all-namespaces`, and give --release and --namespace. A database that an "
+            "earlier `down` has left is removed by `det deploy kubernetes up` and then "
+            "`down --delete-db`"
+        ) from None
+    if not args.delete_db:
+        print(
+            "The database's volume and passwords stay, for the next `det deploy kubernetes up`. "
+            "To remove them, run `up` and then `down --delete-db`."
+        )
+
+
+def _uninstall(args: argparse.Namespace) -> None:
     if args.delete_db:
         # Helm deletes what the last manifest of the release does not ask to keep.
         directory = str(chart.chart_directory())
@@ -51,11 +70,12 @@ def down(args: argparse.Namespace) -> None:
         helm.run(["upgrade", args.release, directory, *_cluster(args), *kept])
     # Pods too are gone then: a database that still stops must not meet the next one.
     helm.run(["uninstall", args.release, *_cluster(args), "--wait", "--cascade", "foreground"])
-    if not args.delete_db:
-        print(
-            "The database's volume and passwords stay, for the next `det deploy kubernetes up`; "
-            "a later one with `down --delete-db` removes them."
-        )
+
+
+def _is_missing(args: argparse.Namespace) -> bool:
+    """Whether the cluster answers, and has no such release."""
+    told = helm.read(["list", "--all", "--filter", f"^{args.release}$", *_cluster(args)])
+    return told.startswith("NAME") and len(told.splitlines()) == 1
 
 
 def _unfinished(args: argparse.Namespace) -> str:
