@@ -12,8 +12,11 @@ from typing import Any
 
 import pytest
 from tests.e2e.cluster import Account, Cluster
+from tests.e2e.pods import KUBECONFIG, SHARED, WHY_NOT, Pods, pods_of
 from tests.prepared_data import copy_prepared_data
 from tests.quick_disk import quick_directory
+
+REAL = pytest.mark.skipif(not (KUBECONFIG and SHARED), reason=WHY_NOT)
 
 
 @contextmanager
@@ -61,4 +64,13 @@ def cluster() -> Iterator[Cluster]:
 def pair() -> Iterator[Cluster]:
     """Two agents of one slot each."""
     with running(agents=2, slots=1) as made:
+        yield made
+
+
+@pytest.fixture(scope="module", params=["in memory", pytest.param("real", marks=REAL)])
+def pods(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Pods]:
+    """A cluster of Kubernetes in memory, and a real one."""
+    with pods_of(request.param, tmp_path_factory.mktemp("kubernetes")) as made:
         yield made

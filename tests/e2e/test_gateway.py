@@ -19,7 +19,7 @@ from tests.backends.kubernetes.resources import resources_installed
 from tests.e2e.cluster import Cluster, Way
 from tests.e2e.cluster_api import until
 from tests.e2e.conftest import running
-from tests.e2e.pods import KUBECONFIG, SHARED, WHY_NOT, Pods, PodsInMemory, pods_of, with_pools
+from tests.e2e.pods import KUBECONFIG, Pods, PodsInMemory, with_pools
 from tests.e2e.test_remote_kubernetes import SERVES_A_PAGE, config
 from tests.fake_kubernetes.gateway import GatewayController, gateway_object
 from tests.free_ports import free_port
@@ -28,16 +28,7 @@ from determined.common.api.errors import APIException
 from determined_master.backends.kubernetes.client import KubernetesApi
 from determined_master.backends.kubernetes.options import Gateway
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow]
-REAL = pytest.mark.skipif(not (KUBECONFIG and SHARED), reason=WHY_NOT)
-
-
-@pytest.fixture(scope="module", params=["in memory", pytest.param("real", marks=REAL)])
-def pods(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Pods]:
-    with pods_of(request.param, tmp_path_factory.mktemp("kubernetes")) as made:
-        yield made
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("gateway")]
 
 
 @pytest.fixture(scope="module")

@@ -18,25 +18,9 @@ from tests.e2e.cluster import ROOT, Cluster, Way
 from tests.e2e.cluster_api import until as until_in
 from tests.e2e.command_line import det
 from tests.e2e.conftest import running
-from tests.e2e.pods import (
-    KUBECONFIG,
-    SHARED,
-    WHY_NOT,
-    Pods,
-    pods_of,
-    with_pools,
-)
+from tests.e2e.pods import Pods, with_pools
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
-REAL = pytest.mark.skipif(not (KUBECONFIG and SHARED), reason=WHY_NOT)
-
-
-@pytest.fixture(scope="module", params=["in memory", pytest.param("real", marks=REAL)])
-def pods(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Pods]:
-    with pods_of(request.param, tmp_path_factory.mktemp("kubernetes")) as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

@@ -230,7 +230,7 @@ def test_a_release_that_was_removed_comes_back_with_its_experiments(
     installed: Installation,
 ) -> None:
     before = [e["id"] for e in installed.listed("experiment", "list", "--all")]
-    assert "later one with `down --delete-db`" in installed.down()
+    assert "run `up` and then `down --delete-db`" in installed.down()
     assert installed.names("pods,deployments,services,serviceaccounts,configmaps") == []
     assert installed.names("pvc") == [f"persistentvolumeclaim/determined-db-pvc-{RELEASE}"]
     installed.up()
