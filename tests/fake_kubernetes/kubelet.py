@@ -286,8 +286,9 @@ class FakeKubelet:
             (home / directory).mkdir(parents=True)
         (home / "termination-log").touch()
         data = self._secret(pod)
-        for key in ("files.tar.gz", "prepare.py"):
-            (home / "order" / key).write_bytes(data[key])
+        volume = next(v for v in pod["spec"]["volumes"] if v["name"] == "det-order")
+        for item in volume["secret"]["items"]:
+            (home / "order" / item["path"]).write_bytes(data[item["key"]])
 
     async def _run_init(self, pod: Json) -> tuple[int, str]:
         """The last init container, if there is one of the platform."""

@@ -16,7 +16,7 @@ from tests.covers import covers
 from determined_master.backends.kubernetes import names
 from determined_master.backends.kubernetes.manifest.placeholder import placeholder
 from determined_master.backends.kubernetes.manifest.provisioning import provisioning
-from determined_master.backends.kubernetes.options import Autoscaling
+from determined_master.backends.kubernetes.options import Autoscaling, Handover, PoolPods
 from determined_master.domain.config.sections.pod_spec import secret_of_a_task
 from determined_master.domain.pods.needs import needs_of
 from determined_master.domain.pods.placement import ClusterLoads
@@ -31,6 +31,9 @@ from determined_wire.agent_link import File, Mount, RegistryAuth, TaskUser
 def variables(made: Any) -> dict[str, str]:
     """What the container will find, read back through the Secret."""
     found = {}
+    [order_volume] = [v for v in made.pod["spec"]["volumes"] if v["name"] == "det-order"]
+    if "variables.json" in {item["key"] for item in order_volume["secret"]["items"]}:
+        found.update(json.loads(base64.b64decode(made.secret["data"]["variables.json"])))
     for entry in main_of(made.pod)["env"]:
         source = (entry.get("valueFrom") or {}).get("secretKeyRef")
         if source:
@@ -48,6 +51,59 @@ def test_no_secret_can_be_read_in_the_pod() -> None:
     assert "s3cret" not in json.dumps(made.pod)
     assert variables(made)["DET_SESSION_TOKEN"] == "s3cret"
     assert made.pod["spec"]["automountServiceAccountToken"] is False
+
+
+def named(made: Any) -> set[str]:
+    """The variables that the pod names."""
+    return {entry["name"] for entry in main_of(made.pod)["env"]}
+
+
+def test_the_pod_names_only_variables_that_have_an_effect_before_the_harness_starts() -> None:
+    own = {"LD_LIBRARY_PATH": "/lib", "DET_SESSION_TOKEN": "s3cret", "DET_TRIAL_ID": "8"}
+    made = built(spec=spec(environment=own))
+    assert named(made) == {
+        *("PYTHONUNBUFFERED", "PYTHONPATH", "NVIDIA_VISIBLE_DEVICES", "LD_LIBRARY_PATH"),
+        *("DET_SESSION_TOKEN", "DET_KUBERNETES_POD_IP"),
+    }
+    assert {name: variables(made)[name] for name in own} == own
+
+
+def test_other_accounts_of_the_container_cannot_read_tokens() -> None:
+    names_ = ("DET_SESSION_TOKEN", "DET_USER_TOKEN", "DET_EXPERIMENT_CONFIG", "TOKEN_OF_THE_USER")
+    made = built(spec=spec(environment=dict.fromkeys(names_, "s3cret"), user=ANN))
+    assert "s3cret" not in base64.b64decode(made.secret["data"]["variables.json"]).decode()
+    assert named(made) >= set(names_)
+
+
+def test_the_file_does_not_replace_variables_that_kubernetes_fills_in() -> None:
+    given = spec(environment={"DET_KUBERNETES_POD_IP": "mine", "DET_AGENT_ID": "mine"})
+    pools = (PoolPods(name="default", handover=Handover(kind="kueue", queue_name="lab")),)
+    made = built(given=options(pools=pools), spec=given, agent_id="queue:default")
+    hidden = json.loads(base64.b64decode(made.secret["data"]["variables.json"]))
+    assert not {"DET_KUBERNETES_POD_IP", "DET_AGENT_ID"} & hidden.keys()
+    last = {entry["name"]: entry for entry in main_of(made.pod)["env"]}
+    for name, path in (
+        ("DET_KUBERNETES_POD_IP", "status.podIP"),
+        ("DET_AGENT_ID", "spec.nodeName"),
+    ):
+        assert last[name]["valueFrom"] == {"fieldRef": {"fieldPath": path}}
+
+
+def test_the_pod_names_the_variables_that_a_pod_spec_refers_to() -> None:
+    mount = {"name": "data", "mountPath": "/data", "subPathExpr": "t/$(DET_TRIAL_ID)"}
+    main = {"name": names.MAIN, "volumeMounts": [mount]}
+    terms = PodTerms(pod_spec={"spec": {"containers": [main]}})
+    given = spec(environment={"DET_TRIAL_ID": "8", "DET_TRIAL_SEED": "5"})
+    made = built(spec=given, pod=terms)
+    assert "DET_TRIAL_ID" in named(made)
+    assert "DET_TRIAL_SEED" not in named(made)
+
+
+def test_the_pod_names_all_variables_where_an_init_container_prepares_it() -> None:
+    made = built(spec=spec(user=ANN, files=(KEY,)))
+    assert {"DET_MASTER", "DET_SESSION_TOKEN", "DET_SLOT_IDS"} <= named(made)
+    [init] = made.pod["spec"]["initContainers"]
+    assert {entry["name"] for entry in init["env"]} >= {"DET_MASTER", "DET_SESSION_TOKEN"}
 
 
 def test_values_are_taken_as_they_are() -> None:

@@ -54,6 +54,7 @@ class Container:
 
     def __init__(self, root: Path, url: str, archive: bytes) -> None:
         self.root, self.url = root, url
+        self.variables: dict[str, str] = {}
         self.order, self.run_dir = root / "order", root / "run"
         self.note, self.harness = root / "note", root / "harness"
         self.order.mkdir()
@@ -64,7 +65,12 @@ class Container:
         where = (self.order, self.run_dir, self.harness, self.note, self.run_dir / "workdir")
         return subprocess.Popen(
             [sys.executable, prepare.__file__, *map(str, where), *program],
-            env={"DET_MASTER": self.url, "PYTHONPATH": str(self.harness), "PATH": os.defpath},
+            env={
+                "DET_MASTER": self.url,
+                "PYTHONPATH": str(self.harness),
+                "PATH": os.defpath,
+                **self.variables,
+            },
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -123,6 +129,23 @@ def test_a_module_of_the_harness_runs_in_the_process_that_prepared_it(
     assert stat.S_IMODE((container.run_dir / "info").stat().st_mode) == 0o755
     assert (container.run_dir / "info" / "a.txt").read_text() == "text"
     assert container.note.read_text() == ""
+
+
+@pytest.mark.parametrize("locale", ["C", "POSIX", "en_US.ISO-8859-1"])
+def test_variables_of_the_file_are_set_as_utf_8_before_the_program_starts(
+    container: Container, locale: str
+) -> None:
+    given = {"DET_TRIAL_ID": "8", "DET_HPARAMS": '{"a": "$(X) ü\U0001f600"}', "PATH": os.defpath}
+    (container.order / "variables.json").write_text(json.dumps(given))
+    container.variables["LC_ALL"] = locale
+    code, out, _ = container.run("sh", "-c", "echo $DET_TRIAL_ID; printenv DET_HPARAMS")
+    assert (code, out.splitlines()) == (0, ["8", given["DET_HPARAMS"]])
+
+
+def test_the_master_may_stand_in_the_file_of_variables(container: Container) -> None:
+    url, container.url = container.url, "http://127.0.0.1:1"
+    (container.order / "variables.json").write_text(json.dumps({"DET_MASTER": url}))
+    assert container.run("true")[0] == 0
 
 
 def test_another_program_replaces_the_one_that_prepared_it(container: Container) -> None:

@@ -1,13 +1,11 @@
 """The objects of one container: its pod, and the Secrets that belong to the pod. PURE.
 
-A container's variables and files are in a Secret of the pod's name. The pod refers to each
-variable's key there, so that the pod shows no token and Kubernetes expands no `$(NAME)` in a
-value. Source: helm-and-kubernetes 7 to 11, task-contract 2.
+A container's variables and files are in a Secret of the pod's name, so that the pod shows no
+token. Source: helm-and-kubernetes 7 to 11, task-contract 2.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,7 +21,7 @@ from determined_master.backends.kubernetes.manifest.limits import check_size
 from determined_master.backends.kubernetes.manifest.placeholder import MUST_STAY
 from determined_master.backends.kubernetes.manifest.pod import Extras, grace_of, pod_spec
 from determined_master.backends.kubernetes.manifest.secrets import pull_secret_data, secret_data
-from determined_master.backends.kubernetes.manifest.volumes import HARNESS_DIR
+from determined_master.backends.kubernetes.manifest.variables import environment, split
 from determined_master.backends.kubernetes.options import ClusterOptions
 from determined_master.domain.config.sections.pod_spec import (
     claim_of_a_task,
@@ -96,6 +94,7 @@ def build(order: StartOrder, options: ClusterOptions, extras: Extras) -> Objects
         grace_s = grace_of(order, own.spec, extras.grace_s)
         variables["DET_EVICTION_SAVE_S"] = str(max(0, grace_s - SAVE_MARGIN_S))
     owned_by_root = root_files(spec)
+    shown, hidden = split(variables, spec, own.main, owned_by_root)
     metadata = {
         "name": name,
         "namespace": namespace,
@@ -112,11 +111,11 @@ def build(order: StartOrder, options: ClusterOptions, extras: Extras) -> Objects
             **metadata,
             "annotations": _annotations(own, extras, options) | annotations,
         },
-        "spec": pod_spec(order, options, own, name, list(variables), owned_by_root, extras),
+        "spec": pod_spec(order, options, own, name, list(shown), owned_by_root, extras),
     }
     hand_over(pod, own, order, options)
     of_secret = {**metadata, "annotations": annotations}
-    data = secret_data(variables, spec, owned_by_root, extras.prepare)
+    data = secret_data(shown, hidden, spec, owned_by_root, extras.prepare)
     check_size(data, variables, spec, owned_by_root)
     secret = _secret("Opaque", of_secret, data)
     return Objects(
@@ -191,40 +190,6 @@ def _check_own(own: UserPod, namespace: str, options: ClusterOptions) -> None:
     account = own.spec.get("serviceAccountName") or own.spec.get("serviceAccount")
     if account and f"{namespace}/{account}" == options.own_account:
         raise ValueError(f"the pod spec names the master's own service account {account}")
-
-
-def environment(order: StartOrder, options: ClusterOptions) -> dict[str, str]:
-    """The container's variables, except those that Kubernetes fills in."""
-    given, master = order.spec.environment, options.master
-    terms = order.pod or PodTerms()
-    search = f"{HARNESS_DIR}:{given['PYTHONPATH']}" if given.get("PYTHONPATH") else HARNESS_DIR
-    variables = {
-        "PYTHONUNBUFFERED": "1",
-        **given,
-        "DET_CLUSTER_ID": options.cluster_id,
-        "DET_MASTER_ID": options.master_id,
-        "DET_MASTER": master.url,
-        "DET_MASTER_HOST": master.host,
-        "DET_MASTER_ADDR": master.host,
-        "DET_MASTER_PORT": str(master.port),
-        "DET_AGENT_ID": order.agent_id,
-        "DET_CONTAINER_ID": order.container_id,
-        "DET_SLOT_IDS": json.dumps(list(range(len(order.slot_ids))), separators=(",", ":")),
-        "DET_RESOURCES_TYPE": "k8s-job",
-        "DET_RENDEZVOUS": "master",
-        "DET_KUBERNETES_JOB_PARALLELISM": str(terms.pods),
-        "DET_K8S_RESOURCE_POOL": terms.pool,
-        "PYTHONPATH": search,
-    }
-    if order.slot_ids:
-        variables["DET_SLOT_TYPE"] = options.slot_type
-    if not order.slot_ids or options.slot_type == "cpu":
-        variables["NVIDIA_VISIBLE_DEVICES"] = "void"
-    if options.gateway is not None:
-        variables["DET_PROXY_THROUGH_GATEWAY"] = "true"
-    if master.cert_name:
-        variables["DET_MASTER_CERT_NAME"] = master.cert_name
-    return variables
 
 
 def _labels(order: StartOrder, terms: PodTerms, options: ClusterOptions) -> dict[str, str]:

@@ -63,7 +63,7 @@ def pod_spec(
         options: of the cluster.
         own: the user's pod.
         secret: name of the Secret with variables and files.
-        variables: their names, in the Secret's order.
+        variables: names of those that the pod names, in the Secret's order.
         owned_by_root: files of the Secret.
         extras: further parts of the pod.
     """

@@ -1,10 +1,10 @@
 """Writes the task's files in a container of the task's image, and starts the task's program.
 
-`python3 prepare.py ORDER RUN HARNESS NOTE [DIRECTORY PROGRAM [ARGUMENTS]]`. It unpacks
-`files.tar.gz` of the directory ORDER into RUN, and the harness, which it downloads from the
-master, into HARNESS. A program `-m MODULE` runs in this process, which saves the start of an
-interpreter; another one replaces it. Without a program it ends. A failure is written to NOTE,
-where Kubernetes reads the reason of a container's end.
+`python3 prepare.py ORDER RUN HARNESS NOTE [DIRECTORY PROGRAM [ARGUMENTS]]`. It sets the variables
+of `variables.json` in the directory ORDER, if that exists. It unpacks `files.tar.gz` of ORDER into
+RUN, and the harness, which it downloads from the master, into HARNESS. A program `-m MODULE` runs
+in this process, which saves the start of an interpreter; another one replaces it. Without one, it
+ends. A failure is written to NOTE, where Kubernetes reads the reason of a container's end.
 
 It uses only the standard library of Python 3.9, because the image contains nothing of ours yet.
 If the master is unavailable, it retries for up to ten minutes.
@@ -16,6 +16,7 @@ import contextlib
 import errno
 import http.client
 import io
+import json
 import os
 import signal
 import socket
@@ -49,6 +50,7 @@ def main(words: list[str]) -> None:
     # The first process of a container ignores signals that it does not handle.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(SIGNALLED))
     try:
+        set_variables(order)
         with open(os.path.join(order, "files.tar.gz"), "rb") as file:
             unpack(file.read(), run)
         unpack(fetch_beside(order), harness)
@@ -64,6 +66,15 @@ def main(words: list[str]) -> None:
         sys.exit(error.code if isinstance(error, Failed) else 1)
     if program:
         run_module(program[1], program[2:])
+
+
+def set_variables(order: str) -> None:
+    """Set the variables that the pod does not name. They are UTF-8 in every locale."""
+    path = os.path.join(order, "variables.json")
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            for name, value in json.load(file).items():
+                os.environb[name.encode()] = value.encode()
 
 
 def unpack(data: bytes, directory: str) -> None:

@@ -23,9 +23,23 @@ def secret_variable(secret: str, n: int, name: str) -> Json:
 
 
 def secret_data(
-    variables: Mapping[str, str], spec: ContainerSpec, owned_by_root: list[RootFile], prepare: str
+    shown: Mapping[str, str],
+    hidden: Mapping[str, str],
+    spec: ContainerSpec,
+    owned_by_root: list[RootFile],
+    prepare: str,
 ) -> dict[str, str]:
-    content = {f"env.{n}": value.encode() for n, value in enumerate(variables.values())}
+    """The data of the Secret of a container.
+
+    Args:
+        shown: the variables that the pod names, in its order.
+        hidden: those that the container reads from a file.
+        spec: has the user's files.
+        owned_by_root: the other files.
+        prepare: source of the program that prepares the container.
+    """
+    content = {f"env.{n}": value.encode() for n, value in enumerate(shown.values())}
+    content["variables.json"] = json.dumps(hidden).encode()
     content["files.tar.gz"] = user_archive(spec)
     content["prepare.py"] = prepare.encode()
     for file in owned_by_root:

@@ -53,7 +53,7 @@ def volumes_of(
     spec: ContainerSpec, secret: str, owned_by_root: list[RootFile], *, has_init: bool
 ) -> list[Json]:
     """The volumes; `has_init` as `needs_init` says."""
-    keys = ["files.tar.gz", "prepare.py"]
+    keys = ["files.tar.gz", "prepare.py", *(() if has_init else ("variables.json",))]
     keys += ["master.crt"] if any(f.path == TRUST for f in owned_by_root) else []
     items: list[Json] = [{"key": key, "path": key} for key in keys]
     alone = [f for f in owned_by_root if not f.is_in_etc]
