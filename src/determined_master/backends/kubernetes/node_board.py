@@ -122,13 +122,20 @@ class NodeBoard:
         self, own: Mapping[str, set[int]], leftover: Mapping[str, set[int]] = NO_SLOTS
     ) -> None:
         """The slots of this master's pods by node; `leftover`: of those that nobody waits for."""
-        before = self._own_slots, self._leftover
-        self._own_slots = {id: set(slots) for id, slots in own.items()}
-        self._leftover = {id: set(slots) for id, slots in leftover.items()}
-        now = self._own_slots, self._leftover
-        for agent_id in set().union(*before, *now):
-            if [b.get(agent_id) for b in before] != [n.get(agent_id) for n in now]:
-                self._refresh(agent_id.removeprefix(self._options.node_prefix))
+        for agent_id in {*self._own_slots, *self._leftover, *own, *leftover}:
+            self.put_own_slots(agent_id, own.get(agent_id), leftover.get(agent_id))
+
+    def put_own_slots(self, id: str, own: set[int] | None, leftover: set[int] | None) -> None:
+        """The same of one node; None where it has no such pod."""
+        before = self._own_slots.get(id), self._leftover.get(id)
+        if before == (own, leftover):
+            return
+        for kept, slots in ((self._own_slots, own), (self._leftover, leftover)):
+            if slots is None:
+                kept.pop(id, None)
+            else:
+                kept[id] = slots
+        self._refresh(id.removeprefix(self._options.node_prefix))
 
     def snapshots(self) -> Sequence[AgentSnapshot]:
         """Nodes that serve a pool, and queues; the same objects where nothing has changed."""

@@ -16,6 +16,7 @@ from determined_master.backends.kubernetes.client import (
     KubernetesUnreachable,
 )
 from determined_master.backends.kubernetes.options import Times
+from determined_master.backends.kubernetes.pods.by_node import PodsByNode
 from determined_master.backends.kubernetes.pods.state import (
     Observed,
     ended_by_deletion,
@@ -41,6 +42,7 @@ class PodBoard:
         self._times = times
         self._steps = PodSteps(api, events, times, self._drop)
         self._entries: dict[str, PodEntry] = {}
+        self.by_node = PodsByNode()
 
     def __contains__(self, container_id: str) -> bool:
         return container_id in self._entries
@@ -79,11 +81,8 @@ class PodBoard:
 
     def own_slots(self) -> dict[str, set[int]]:
         """The slots of pods that have not ended, by node."""
-        found: dict[str, set[int]] = {}
-        for entry in self._entries.values():
-            if entry.report.state != "TERMINATED":
-                found.setdefault(entry.seen.node, set()).update(entry.seen.slot_ids)
-        return found
+        found = {node: self.by_node.own_slots(node) for node in self.by_node.nodes()}
+        return {node: slots for node, slots in found.items() if slots is not None}
 
     def holding_slots(self) -> list[Observed]:
         """The pods with slots that have not ended."""
@@ -92,11 +91,8 @@ class PodBoard:
 
     def leftover_slots(self) -> dict[str, set[int]]:
         """The slots of pods that nobody waits for and that may still run, by node."""
-        found: dict[str, set[int]] = {}
-        for entry in self._entries.values():
-            if entry.is_forgotten and not entry.is_gone and entry.report.state != "TERMINATED":
-                found.setdefault(entry.seen.node, set()).update(entry.seen.slot_ids)
-        return found
+        found = {node: self.by_node.leftover_slots(node) for node in self.by_node.nodes()}
+        return {node: slots for node, slots in found.items() if slots is not None}
 
     def replace_all(self, items: Iterable[Json]) -> None:
         """All existing pods: others are deleted."""
@@ -119,7 +115,10 @@ class PodBoard:
             entry = self._entries[container_id] = PodEntry(seen, begun)
         if entry.seen.is_evicted:
             seen = ended_by_deletion(seen)
+        if entry.seen.node != seen.node:
+            self.by_node.remove(entry)
         entry.seen, entry.raw = seen, raw or entry.raw
+        self.by_node.put(entry)
         if seen.is_ending and not self._has_ended(entry):
             self._steps.go_on(entry)
             return
@@ -274,7 +273,7 @@ class PodBoard:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        self._entries = {}
+        self._entries, self.by_node = {}, PodsByNode()
 
     def _abandon(self, entry: PodEntry) -> None:
         entry.is_forgotten = entry.is_abandoned = True
@@ -283,7 +282,9 @@ class PodBoard:
         entry.is_gone = True
         entry.stopped.set()
         if last is not None and last.report.state == "TERMINATED":
+            self.by_node.remove(entry)
             entry.seen = last
+            self.by_node.put(entry)
             if entry.report.state != "TERMINATED":
                 entry.report = last.report
         elif entry.report.state != "TERMINATED":
@@ -294,6 +295,7 @@ class PodBoard:
         container_id = entry.report.container_id
         if self._entries.get(container_id) is entry:
             del self._entries[container_id]
+            self.by_node.remove(entry)
 
 
 def _observed(items: Iterable[Json], now: datetime) -> Iterable[tuple[Observed, Json]]:

@@ -86,7 +86,10 @@ class PodChanges:
             self._note_handed(seen, change.item)
             await self._note_eviction(seen)
             await self._notes.match({seen.uid})
-        self.note_slots()
+        pods = self._pods.by_node
+        self._nodes.put_own_slots(
+            seen.node, pods.own_slots(seen.node), pods.leftover_slots(seen.node)
+        )
 
     def note_slots(self) -> None:
         """Pods have begun or ended: other slots of nodes are in use."""
