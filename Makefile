@@ -13,9 +13,12 @@ TORCH_VENV := .venv-torch
 TORCH_DISK_GB := 15
 REQUESTS ?= 100000
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
-LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: -r requirements
+LOCKED := $(PIP_INSTALL) --no-compile --require-hashes --only-binary :all: -r requirements
 # From wheels of the locked versions where there are any; from sources of them elsewhere.
-LOCKED_DEV := $(PIP_INSTALL) --require-hashes -r requirements/dev.txt
+LOCKED_DEV := $(PIP_INSTALL) --no-compile --require-hashes -r requirements/dev.txt
+# Of these packages few modules are loaded, in few processes, which compile them then. All others are
+# compiled at once, on all cores: pip uses one, and several workers would compile the same modules.
+COMPILED_LATER := /(mypyc?|networkx|pip|scipy|setuptools|sklearn|sympy|tests?)/
 ADVISORIES ?=
 # Fails with a list of what needs a later Python than that: the interpreter at hand may be newer.
 NEWER_THAN = $(BIN)/vermin --quiet --no-tips --violations -t=$(1)-
@@ -29,6 +32,7 @@ $(STAMP): pyproject.toml requirements/dev.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing into $(VENV) (a minute or two the first time) ..."
 	@$(BIN)/python $(LOCKED_DEV)
+	@$(BIN)/python -m compileall -q -q -j 0 -x '$(COMPILED_LATER)' $(VENV)/lib || true
 	@$(BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation -e .
 	@touch $(STAMP)
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # The demo and tests on a machine that has Python, make and git, and nothing else: no sshd, no
-# Docker, no compiler, no Node, no wrk. Once as root and once as a user, in a root made by
-# debootstrap. Usage: tests/bare.sh [PATH_OF_TESTS ...] (those that depend on the machine, when none
-# is named). The made root is kept where BARE_CACHE names a directory.
+# Docker, no compiler, no Node, no wrk. Once as a user, who installs all packages, and once as root
+# with these packages, in a root made by debootstrap. Usage: tests/bare.sh [PATH_OF_TESTS ...] (those
+# that depend on the machine, when none is named). The made root is kept where BARE_CACHE names a
+# directory.
 set -euo pipefail
 source_root=$(cd "$(dirname "$0")/.." && pwd)
 default_tests=(tests/interactive tests/cli/interactive tests/agent/runtimes
@@ -48,8 +49,6 @@ if [ -f /etc/pip.conf ]; then cp /etc/pip.conf "$root/etc/pip.conf"; fi
 # A registry may be reached through a proxy whose certificate only this machine knows.
 cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/" 2>/dev/null || true
 chroot "$root" useradd --create-home reader
-cp -a "$root/determined" "$root/home/reader/determined"
-chroot "$root" chown -R reader /home/reader/determined
 
 # Packages come from where this machine's pip takes them: directories of it are shown in the root.
 mapfile -t pip_settings < <(env | grep -E '^(PIP_|SSL_CERT_|REQUESTS_CA_|https?_proxy=|no_proxy=)' || true)
@@ -77,15 +76,17 @@ inside() {
       mkdir -p "$root$path"
       mount --rbind -o ro "$path" "$root$path"
     done <<<"$shared"
-    exec chroot "$root" /sbin/runuser -u "$account" -- env -C "$home/determined" -i \
+    exec chroot "$root" /sbin/runuser -u "$account" -- env -C /determined -i \
       HOME="$home" USER="$account" LANG=C.UTF-8 PATH=/usr/local/bin:/usr/bin:/bin "$@"
   ' bash "$root" "$account" "$home" "$(printf '%s\n' "${shared[@]}")" \
     ${CI:+CI=$CI} "${pip_settings[@]}" "${npm_settings[@]}" "$@"
 }
-for account in root reader; do
+for account in reader root; do
   home=/home/reader
   if [ "$account" = root ]; then home=/; fi
   echo "bare.sh: as $account"
+  # Programs of an environment name its directory: both accounts use the same one.
+  chroot "$root" chown -R "$account" /determined
   inside "$account" "$home" sh -c 'make demo && .venv/bin/det deploy local cluster-down --cluster-name demo'
   inside "$account" "$home" make test TESTS="${tests[*]}" AGAIN="${AGAIN:-}"
 done
