@@ -90,6 +90,7 @@ class PodChanges:
         self._nodes.put_own_slots(
             seen.node, pods.own_slots(seen.node), pods.leftover_slots(seen.node)
         )
+        self._devices.note_pods()
 
     def note_slots(self) -> None:
         """Pods have begun or ended: other slots of nodes are in use."""
