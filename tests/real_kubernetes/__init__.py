@@ -1,0 +1,1 @@
+"""Parts of real Kubernetes clusters that tests start, end and disturb."""
