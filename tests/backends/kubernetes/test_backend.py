@@ -22,12 +22,13 @@ from determined_master.backends.kubernetes.priority_classes import PriorityClass
 from determined_master.ports.agents import NotConnected
 from determined_wire.agent_link import TaskUser
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("kubernetes")]
+pytestmark = pytest.mark.slow
 ADDRESS = os.environ.get("DET_TEST_KUBERNETES_ADDRESS", "127.0.0.1")
 """Of this machine, as pods of the real cluster reach it."""
 IMAGE = os.environ.get("DET_TEST_KUBERNETES_IMAGE", "det-test:local")
 
 
+@pytest.mark.xdist_group("kubernetes")
 class TestOnAFakeCluster(KubernetesContract):
     async def test_output_comes_once_though_streams_break(
         self, world: World, fake: FakeKubelet
@@ -272,6 +273,7 @@ class TestOnAFakeCluster(KubernetesContract):
         assert (found["value"], found["preemptionPolicy"]) == (70, "Never")
 
 
+@pytest.mark.xdist_group("pods of a real cluster")
 @pytest.mark.skipif(not KUBECONFIG, reason="DET_TEST_KUBECONFIG names no cluster")
 class TestOnARealCluster(KubernetesContract):
     @pytest.fixture

@@ -27,7 +27,7 @@ from tests.fake_kubernetes.server import FakeServer
 
 from determined_master.backends.kubernetes.options import Autoscaling
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("kubernetes")]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("demand")]
 REAL = pytest.mark.skipif(not KUBECONFIG, reason="DET_TEST_KUBECONFIG names no cluster")
 WAYS = pytest.mark.parametrize("scaling", [PODS, REQUESTS], ids=["pods", "requests"])
 

@@ -22,7 +22,7 @@ from determined_master.domain.pods.gateway_ports import PortRange
 from determined_master.entropy import new_uuid
 from determined_master.ports.agents import NotConnected
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("kubernetes")]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("gateway")]
 REAL = pytest.mark.skipif(not KUBECONFIG, reason="DET_TEST_KUBECONFIG names no cluster")
 Json = dict[str, Any]
 GROUP = "gateway.networking.k8s.io"

@@ -1,0 +1,33 @@
+#!/bin/sh
+# Remove the containers of deleted pods from the Docker daemon of a bed's node when they have ended.
+#
+#   tests/deploy/bed/sandboxes.sh KUBECONFIG DOCKER_HOST
+#
+# The kubelet of Kubernetes 1.20 removes the last of them, the sandbox, once a minute, which no
+# option of it changes, and reports a deleted pod as gone only afterwards. Runs until it is ended.
+set -u
+export KUBECONFIG="$1" DOCKER_HOST="$2"
+
+remove() { # the uid of a pod
+  of_pod="label=io.kubernetes.pod.uid=$1"
+  running="$(docker ps -q --filter "$of_pod")"
+  # shellcheck disable=SC2086
+  [ -z "$running" ] || docker wait $running
+  sleep 4 # the kubelet looks once a second, and the master copies the rest of the log
+  # A kubelet does not start where a container has lost its sandbox: that one comes last.
+  for type in container podsandbox; do
+    for id in $(docker ps -aq --no-trunc --filter status=exited --filter "$of_pod" \
+      --filter "label=io.kubernetes.docker.type=$type"); do
+      docker rm "$id" && rm -f "/var/lib/dockershim/sandbox/$id" # the kubelet's note of it
+    done
+  done
+}
+
+while :; do
+  kubectl get pods --all-namespaces --watch --no-headers \
+    -o custom-columns=UID:.metadata.uid,DELETED:.metadata.deletionTimestamp |
+    while read -r uid deleted; do
+      [ "$deleted" = "<none>" ] || remove "$uid" &
+    done
+  sleep 1 # the API server is away
+done
