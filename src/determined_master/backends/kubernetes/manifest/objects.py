@@ -82,11 +82,7 @@ def build(order: StartOrder, options: ClusterOptions, extras: Extras) -> Objects
     _check_spec(spec)
     name = names.object_name(options.cluster_id, spec.description, order.container_id)
     namespace = terms.namespace or options.default_namespace
-    if options.namespaces and namespace not in (options.default_namespace, *options.namespaces):
-        raise ValueError(
-            f"the master does not follow the namespace {namespace}: add it to "
-            "resource_manager.namespaces, or bind the workspace to another one"
-        )
+    _check_namespace(namespace, options)
     own = split_user_pod(terms.pod_spec)
     _check_own(own, namespace, options)
     variables = environment(order, options)
@@ -128,6 +124,14 @@ def build(order: StartOrder, options: ClusterOptions, extras: Extras) -> Objects
         pod_group(order, namespace, options),
         routes_of(of_secret, extras.gateway_ports, options.gateway),
     )
+
+
+def _check_namespace(namespace: str, options: ClusterOptions) -> None:
+    if options.namespaces and namespace not in (options.default_namespace, *options.namespaces):
+        raise ValueError(
+            f"the master does not follow the namespace {namespace}: add it to "
+            "resource_manager.namespaces, or bind the workspace to another one"
+        )
 
 
 def _annotations(own: UserPod, extras: Extras, options: ClusterOptions) -> dict[str, str]:
