@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[4]
-CONTRACT = "tests/contracts/kubernetes_contract.py::"
+CONTRACT = "tests/contracts/kubernetes::"
 FAULTS_CONTRACT = "tests/contracts/kubernetes_faults_contract.py::"
 HERE = "tests/backends/kubernetes/real_faults/"
 WEBHOOKS = "tests/backends/kubernetes/test_real_webhooks.py::"
 TASKS = "tests/e2e/test_kubernetes.py::"
 BEHIND = {
-    "tests/contracts/kubernetes_contract.py": "tests/backends/kubernetes/test_backend.py",
+    "tests/contracts/kubernetes": "tests/backends/kubernetes/test_backend.py",
     "tests/contracts/kubernetes_faults_contract.py": f"{HERE}test_overload.py",
 }
-"""Modules that have no tests of their own, by the module that runs them on a real cluster."""
+"""Modules and packages that have no tests of their own, by the module that runs them on a real cluster."""
 
 FAULTS = {
     "the API server is away and back": [
@@ -100,7 +100,9 @@ TESTS = sorted({test for tests in FAULTS.values() for test in tests})
 @pytest.mark.parametrize("test", TESTS)
 def test_a_test_of_the_table_exists(test: str) -> None:
     module, _, name = test.partition("::")
-    nodes = ast.walk(ast.parse((ROOT / module).read_text()))
+    path = ROOT / module
+    sources = sorted(path.glob("*.py")) if path.is_dir() else [path]
+    nodes = [node for each in sources for node in ast.walk(ast.parse(each.read_text()))]
     functions = (ast.FunctionDef, ast.AsyncFunctionDef)
     assert name in [node.name for node in nodes if isinstance(node, functions)]
 
