@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -93,6 +94,30 @@ def test_withdraw_stops_only_the_named_processes(cluster: layout.ClusterLayout) 
     assert not processes.is_alive(gone)
     assert kept is not None
     assert processes.is_alive(kept)
+
+
+def test_a_process_that_is_stopped_as_it_starts_ends_alone(cluster: layout.ClusterLayout) -> None:
+    started = spec(cluster, "a")
+    script = f"""
+import os, signal, pathlib
+from determined.cli.deploy import layout, specs, supervisor
+cluster = layout.ClusterLayout("c", pathlib.Path({str(cluster.root)!r}))
+wake = supervisor._watch_signals()
+new_session = os.setsid
+os.setsid = lambda: (os.kill(os.getpid(), signal.SIGTERM), new_session())
+process = supervisor._spawn(specs.ProcessSpec("a", {started.argv!r}, {started.log!r}), cluster)
+signal.alarm(20)  # it would sleep on
+_, status = os.waitpid(process.pid, 0)
+try:
+    told = os.read(wake, 100)
+except BlockingIOError:
+    told = b""
+print(-os.waitstatus_to_exitcode(status), signal.SIGTERM in told)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.stdout, done.stderr) == (f"{signal.SIGTERM:d} False\n", "")
 
 
 def test_the_supervisor_exits_when_no_process_is_left(cluster: layout.ClusterLayout) -> None:

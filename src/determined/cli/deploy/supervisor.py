@@ -180,14 +180,20 @@ class Supervisor:
 
 def _spawn(spec: specs.ProcessSpec, cluster: layout.ClusterLayout) -> processes.ProcessIdentity:
     """Start a process in its own session, with its output appended to its log."""
+    # A signal to the new process before it has its own handlers would reach ours: it would be lost
+    # there, and our pipe, which both have, would tell us to stop everything.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     pid = os.fork()
     if pid:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
         identity = processes.identify(pid)
         return identity or processes.ProcessIdentity(pid, "")
     try:
         os.setsid()
+        signal.set_wakeup_fd(-1)
         for number in (*_SIGNALS, signal.SIGPIPE):
             signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
         log = os.open(spec.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(log, 1)

@@ -17,7 +17,7 @@ BEHIND = {
     "tests/contracts/kubernetes": "tests/backends/kubernetes/test_backend.py",
     "tests/contracts/kubernetes_faults_contract.py": f"{HERE}test_overload.py",
 }
-"""Modules and packages that have no tests of their own, by the module that runs them on a real cluster."""
+"""Modules and packages without tests of their own, by the module that runs them on a real one."""
 
 FAULTS = {
     "the API server is away and back": [
