@@ -70,8 +70,9 @@ def clusters(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     yield get
     for cluster in made.values():
         supervisor = supervisor_client.find_supervisor(cluster)
-        known = specs.list_status(cluster.status).values()
-        left = [supervisor, *(status.process for status in known)]
+        processes.end([supervisor] if supervisor else [], grace_s=0.0)
+        # Only now: it starts again what has ended. Those of a killed one run on.
+        left = [status.process for status in specs.list_status(cluster.status).values()]
         processes.end([process for process in left if process], grace_s=0.0)
 
 
