@@ -89,6 +89,14 @@ FAULTS = {
         f"{CONTRACT}test_two_masters_on_one_cluster_leave_each_others_objects_alone"
     ],
     "names of 63 characters and more": [f"{CONTRACT}test_names_are_as_long_as_kubernetes_allows"],
+    "a trial that needs more nodes than there are": [
+        "tests/e2e/test_real_hollow_nodes.py::"
+        "test_on_three_nodes_of_four_gpus_a_trial_of_four_nodes_waits_and_holds_nothing"
+    ],
+    "two trials that need all nodes": [
+        "tests/e2e/test_real_hollow_nodes.py::"
+        "test_of_two_trials_of_twelve_gpus_on_twelve_one_runs_and_then_the_other"
+    ],
     "a Secret above 1 MiB": [
         f"{HERE}test_storage.py::"
         "test_a_secret_of_one_mib_is_taken_by_a_real_cluster_and_a_larger_one_is_named"
