@@ -56,13 +56,16 @@ cd "$(dirname "$0")/.."
 # fail run once more, one at a time, as in the Makefile.
 cache="$(mktemp -d)"
 alone="tests/e2e/test_remote_kubernetes.py tests/backends/kubernetes/real_faults/test_kubelet.py"
+# Devices need a cluster that has some, of the class that DET_TEST_DEVICE_CLASS names.
+left_out=
+[ -n "${DET_TEST_DEVICE_CLASS:-}" ] || left_out=tests/backends/kubernetes/devices
 suites() {
   "${PYTHON:-python3}" -m pytest -q -o cache_dir="$cache" --durations 20 \
     --dist loadgroup --no-loadscope-reorder "$@" -k "real or on_cluster"
 }
 together() {
   # shellcheck disable=SC2046
-  suites $(printf ' --ignore=%s' $alone) "$@" tests/deploy/helm/test_on_cluster.py \
+  suites $(printf ' --ignore=%s' $alone $left_out) "$@" tests/deploy/helm/test_on_cluster.py \
     tests/backends/kubernetes tests/e2e/test_kubernetes.py tests/e2e/test_gateway.py \
     tests/e2e/test_real_hollow_nodes.py
 }
