@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -288,7 +289,11 @@ class FakeKubelet:
         data = self._secret(pod)
         volume = next(v for v in pod["spec"]["volumes"] if v["name"] == "det-order")
         for item in volume["secret"]["items"]:
-            (home / "order" / item["path"]).write_bytes(data[item["key"]])
+            content = data[item["key"]]
+            if item["path"] == "variables.json":  # what a pod would have at paths of its own
+                values: dict[str, str] = json.loads(content)
+                content = json.dumps({k: self._placed(v, pod) for k, v in values.items()}).encode()
+            (home / "order" / item["path"]).write_bytes(content)
 
     async def _run_init(self, pod: Json) -> tuple[int, str]:
         """The last init container, if there is one of the platform."""
