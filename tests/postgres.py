@@ -149,7 +149,7 @@ async def _make_template(address: Address) -> None:
 
 @contextmanager
 def one_at_a_time() -> Iterator[None]:
-    """Among the workers of a run: what all share is made once."""
+    """Lock out the other workers of a run, so that they share one template."""
     with (Path(os.environ[_ENV]) / "starting").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

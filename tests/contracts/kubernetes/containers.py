@@ -34,7 +34,7 @@ class ContainerTests:
         await world.state(made.container_id, "TERMINATED")
         report = world.events.reports[made.container_id]
         assert (report.exit_code, report.failure) == (0, None)
-        assert made.container_id in world.events.closed, "its end was told before its last line"
+        assert made.container_id in world.events.closed, "its end came before its last line"
         assert sorted(world.events.text(made.container_id)) == ["one", "three", "two"]
         await world.backend.forget_container(made.agent_id, made.container_id)
         await world.is_clean()

@@ -37,7 +37,7 @@ class EndTests:
         assert failure is not None
         assert failure.type == "container_ended"
         await world.until(lambda: made.container_id in world.events.closed, "the last line")
-        said = world.events.text(made.container_id)  # the shell may tell of its own child's end
+        said = world.events.text(made.container_id)  # it may have a line of the shell
         assert (said[0], said[-1]) == ("before", "after")
 
     @covers("helm-and-kubernetes 12.killed 14.cancelled")

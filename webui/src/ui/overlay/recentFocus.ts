@@ -16,9 +16,9 @@ export function recentFocus(): readonly HTMLElement[] {
 }
 
 /**
- * Focuses the first that is still in the page, else the content of the page. A dialog gives the
- * focus back a moment after it is gone: what a person has opened meanwhile keeps it, since a menu
- * that loses the focus closes.
+ * Focuses the first that is still in the page, else the content of the page. A dialog calls this a
+ * moment after it has closed. An element that has the focus by then keeps it: a menu that loses the
+ * focus closes.
  */
 export function giveFocusTo(candidates: readonly HTMLElement[]): void {
   if (document.activeElement && document.activeElement !== document.body) return;

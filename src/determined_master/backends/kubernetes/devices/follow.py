@@ -111,7 +111,7 @@ class DeviceFollower:
                 await asyncio.sleep(self._times.pause_s)
 
     def note_pods(self) -> None:
-        """Pods of this master have come or gone: what they have is theirs."""
+        """Pods of this master have come or gone. Their claims hold the devices of these pods."""
         if not self.is_on:
             return
         own = {
