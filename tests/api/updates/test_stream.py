@@ -161,6 +161,18 @@ async def test_an_entity_leaves_the_filter_as_if_it_were_deleted(
     assert await socket.frame() == {"models_deleted": str(shown["model"]["id"])}
 
 
+async def test_late_news_of_what_the_client_has_sends_nothing(
+    socket: Socket, admin: Client, pool
+) -> None:
+    for name in ("a", "b"):
+        await ok(admin, "POST", "/api/v1/models", {"name": name})
+    socket.subscribe(models={"workspace_ids": [1]})
+    _, a, _ = await socket.synchronized()
+    await pool.execute("SELECT pg_notify('entity_updates', $1)", f"model {a['model']['id']}")
+    await ok(admin, "PATCH", "/api/v1/models/b", {"description": "new"})
+    assert (await socket.frame())["model"]["name"] == "b"
+
+
 async def test_known_entities_come_again_only_when_they_are_newer(
     socket: Socket, admin: Client
 ) -> None:

@@ -98,7 +98,8 @@ class EntityStream:
         self._caller = caller
         self._next: Subscription | None = None
         self._wanted: dict[EntityKind, EntityFilter] = {}
-        self._sent: dict[EntityKind, set[int]] = {kind: set() for kind in KINDS}
+        self._sent: dict[EntityKind, dict[int, int]] = {kind: {} for kind in KINDS}
+        """The number of the last change that the client has, by the id of the entity."""
         self._changed: dict[EntityKind, set[int]] = {kind: set() for kind in KINDS}
         self._is_behind = False
         """Whether changes were missed."""
@@ -146,17 +147,18 @@ class EntityStream:
         for kind in KINDS:
             self._changed[kind].clear()
             known = subscription.known[kind]
-            self._sent[kind] = set()
+            self._sent[kind] = {}
             wanted = subscription.wanted.get(kind)
             if wanted is None:
                 continue
             caller = await self._caller()
             numbers = await self._streams.numbers(kind, wanted, caller)
             yield {f"{kind}s_deleted": write_ids(known - numbers.keys())}
-            self._sent[kind] = set(numbers)
+            self._sent[kind] = numbers
             news = [i for i, seq in numbers.items() if seq > wanted.since or i not in known]
             for page in _pages(news):
                 for entity in await self._streams.entities(kind, wanted, page, caller):
+                    self._sent[kind][entity["id"]] = entity["seq"]
                     yield {kind: entity}
 
     async def _catch_up(self) -> AsyncGenerator[Frame]:
@@ -175,12 +177,17 @@ class EntityStream:
                 continue
             for page in _pages(sorted(changed)):
                 found = await self._streams.entities(kind, wanted, page, await self._caller())
-                ids = {entity["id"] for entity in found}
-                gone = self._sent[kind].intersection(page) - ids
-                self._sent[kind] = (self._sent[kind] | ids) - gone
+                sent = self._sent[kind]
+                gone = sent.keys() & set(page) - {entity["id"] for entity in found}
                 for entity in found:
-                    yield {kind: entity}
+                    # News of a change may come after the client has it: from a subscription, or
+                    # with a later one.
+                    if entity["seq"] > sent.get(entity["id"], -1):
+                        sent[entity["id"]] = entity["seq"]
+                        yield {kind: entity}
                 if gone:
+                    for id in gone:
+                        del sent[id]
                     yield {f"{kind}s_deleted": write_ids(gone)}
 
 
