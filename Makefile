@@ -14,6 +14,8 @@ TORCH_DISK_GB := 15
 REQUESTS ?= 100000
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 LOCKED := $(PIP_INSTALL) --no-compile --require-hashes --only-binary :all: -r requirements
+# The pip that a Python brings may need twice the time of a new one.
+NEW_PIP := $(LOCKED)/install.txt
 # From wheels of the locked versions where there are any; from sources of them elsewhere.
 LOCKED_DEV := $(PIP_INSTALL) --no-compile --require-hashes -r requirements/dev.txt
 # Of these packages few modules are loaded, in few processes, which compile them then. All others are
@@ -26,11 +28,12 @@ NEWER_THAN = $(BIN)/vermin --quiet --no-tips --violations -t=$(1)-
 .PHONY: demo webui web-ui-if-possible test test-e2e test-webui test-unprivileged check lint bench bench-smoke chaos \
   fuzz test-compat test-gpu docs clean lock lock-upgrade check-lock sbom audit mutants
 
-$(STAMP): pyproject.toml requirements/dev.txt
+$(STAMP): pyproject.toml requirements/install.txt requirements/dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or newer is needed, $(PYTHON) is older: try make PYTHON=python3.12"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing into $(VENV) (a minute or two the first time) ..."
+	@$(BIN)/python $(NEW_PIP)
 	@$(BIN)/python $(LOCKED_DEV)
 	@$(BIN)/python -m compileall -q -q -j 0 -x '$(COMPILED_LATER)' $(VENV)/lib || true
 	@$(BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation -e .
@@ -80,7 +83,7 @@ test-gpu: $(STAMP)  ## slots that are NVIDIA's GPUs; TORCH_PYTHON is a Python wi
 
 fuzz: $(STAMP)  ## generated requests to all routes of a running master: no 5xx
 	@test .venv-fuzz/bin/st -nt requirements/fuzz.txt || { $(PYTHON) -m venv --clear .venv-fuzz && \
-	  .venv-fuzz/bin/python $(LOCKED)/fuzz.txt && touch .venv-fuzz/bin/st; }
+	  .venv-fuzz/bin/python $(NEW_PIP) && .venv-fuzz/bin/python $(LOCKED)/fuzz.txt && touch .venv-fuzz/bin/st; }
 	@$(BIN)/python -m tests.fuzz $$PWD/.venv-fuzz/bin/st $(REQUESTS)
 
 check: lint  ## format, lint, types, imports, oldest Python, sizes, fast tests
@@ -123,7 +126,7 @@ audit: $(STAMP)  ## the locked versions against ADVISORIES, a file, directory or
 
 mutants: $(STAMP)  ## how many changes of the rules the tests notice, by package
 	@test .venv-mutants/bin/mutmut -nt requirements/mutants.txt || { \
-	  $(PYTHON) -m venv --clear .venv-mutants && .venv-mutants/bin/python $(LOCKED)/dev.txt && \
+	  $(PYTHON) -m venv --clear .venv-mutants && .venv-mutants/bin/python $(NEW_PIP) && .venv-mutants/bin/python $(LOCKED)/dev.txt && \
 	  .venv-mutants/bin/python $(LOCKED)/mutants.txt && touch .venv-mutants/bin/mutmut; }
 	@nice .venv-mutants/bin/python tools/mutants.py $(if $(SAMPLE),--sample $(SAMPLE)) $(PACKAGES)
 

@@ -44,15 +44,16 @@ def environment(
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not done.exists():
+            # The run's own pip takes a third of the time that the interpreter's takes.
             is_of_run = interpreter == Path(sys.executable)
             options = ["--without-pip"] if is_of_run else []
             _run_or_give_up([str(interpreter), "-m", "venv", *options, str(folder)])
+            pip = [str(python), "-m", "pip"]
             if is_of_run:
-                # The newest pip takes a third of the time that the interpreter's own takes.
-                _install([sys.executable, "-m", "pip", "--python", str(python)], ["pip"])
-            _install([str(python), "-m", "pip"], packages)
+                pip = [sys.executable, "-m", "pip", "--python", str(python)]
+            _install(pip, packages)
             if alone:
-                _install([str(python), "-m", "pip"], ["--no-deps", *alone])
+                _install(pip, ["--no-deps", *alone])
             _run_or_give_up([str(python), *probe])
             done.touch()
     return python

@@ -25,6 +25,7 @@ LOCKS: dict[str, tuple[str, ...]] = {
     "master": ("--extra", "master", "--extra", "storage", "--extra", "kubernetes"),
     "build": ("--only-group", "build"),
     "fuzz": ("--only-group", "fuzz"),
+    "install": ("--only-group", "install"),
     "lock": ("--only-group", "lock"),
     "mutants": ("--only-group", "mutants"),
 }

@@ -48,7 +48,7 @@ def test_an_image_takes_no_file_with_another_hash_than_the_locked_one(tmp_path: 
     shutil.copytree(ROOT / "deploy", tmp_path / "source" / "deploy")
     (tmp_path / "source" / "requirements").mkdir()
     right = wheel(tmp_path)
-    for name, digest in (("build", right), ("agent", "0" * 64)):
+    for name, digest in (("install", right), ("build", right), ("agent", "0" * 64)):
         path_of(name, tmp_path / "source").write_text(f"tiny==1.0 --hash=sha256:{digest}\n")
     environment = {key: text for key, text in os.environ.items() if not key.startswith("PIP_")}
     offline = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path), "PIP_CONFIG_FILE": os.devnull}

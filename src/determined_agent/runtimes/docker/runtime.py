@@ -91,12 +91,13 @@ class DockerRuntime:
 
     async def _warn_about_live_restore(self) -> None:
         """Log a warning if a restart of the daemon would end all tasks."""
+        if self.name != "docker":
+            return
         with contextlib.suppress(DockerApiError, DockerUnreachable):
             info = await self._api.call(
                 Request(method="GET", path="/info", within_s=self._check_s)
             )
-            is_docker = self.name == "docker" and isinstance(info, dict)
-            if is_docker and info.get("LiveRestoreEnabled") is False:
+            if isinstance(info, dict) and info.get("LiveRestoreEnabled") is False:
                 log.warning(
                     "Docker's live-restore is off: a restart of the daemon ends the tasks of this "
                     "agent; set it in /etc/docker/daemon.json"
