@@ -15,7 +15,7 @@ from determined_master.services.configs.defaults import (
     config_layers,
     pool_configs,
 )
-from determined_master.settings.kubernetes import KubernetesManager
+from determined_master.settings.kubernetes.resource_manager import KubernetesManager
 
 E = "scheduling-and-provisioning"
 SIMPLE = "type: kubernetes, max_slots_per_pod: 4"

@@ -10,7 +10,7 @@ from determined_master.composition.kubernetes_clusters import kubernetes_cluster
 from determined_master.pools.backends import Backends
 from determined_master.services.cluster.agents import Join
 from determined_master.services.workspaces.namespaces import NamespacesOf, WorkspaceNamespaces
-from determined_master.settings.kubernetes import KubernetesManager
+from determined_master.settings.kubernetes.resource_manager import KubernetesManager
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

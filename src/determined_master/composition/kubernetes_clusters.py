@@ -19,7 +19,7 @@ from determined_master.domain.pods.gateway_ports import PortRange
 from determined_master.pools.pod_placement import PodPlacement
 from determined_master.pools.pod_specs import PodSpecs
 from determined_master.services.containers.pod_terms import PodTermsReader
-from determined_master.settings.kubernetes import (
+from determined_master.settings.kubernetes.resource_manager import (
     AutoscalingSettings,
     KubernetesManager,
     TaskGateway,

@@ -12,7 +12,7 @@ from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.cron import parse_cron
 from determined_master.domain.task.limits import LIMITS
 from determined_master.server.tls import BadCertificate, server_context
-from determined_master.settings.handover import check_handover
+from determined_master.settings.kubernetes.handover import check_handover
 from determined_master.settings.managers import check_managers
 from determined_master.settings.pools import ResourceManager
 from determined_master.settings.reader import Duration

@@ -11,11 +11,10 @@ from msgspec.structs import replace
 
 from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.sections.resources import DEFAULT_PRIORITY
-from determined_master.settings.kubernetes import (
+from determined_master.settings.kubernetes.checks import check_kubernetes, resolve_kubernetes
+from determined_master.settings.kubernetes.resource_manager import (
     KUBERNETES_PRIORITY,
     KubernetesManager,
-    check_kubernetes,
-    resolve_kubernetes,
 )
 from determined_master.settings.pools import (
     POOLS,

@@ -28,7 +28,7 @@ from determined_master.services.access.identities import Identities
 from determined_master.services.access.passwords import Passwords
 from determined_master.services.queue.job_queue import JobQueue
 from determined_master.services.workspaces.namespaces import WorkspaceNamespaces
-from determined_master.settings.kubernetes import KubernetesManager
+from determined_master.settings.kubernetes.resource_manager import KubernetesManager
 from determined_master.settings.managers import AdditionalManager
 from determined_master.settings.master import Settings
 from determined_master.settings.pools import ResourcePool

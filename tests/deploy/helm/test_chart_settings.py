@@ -11,7 +11,7 @@ from tests.covers import covers
 from tests.deploy.helm.files import VALUES
 from tests.deploy.helm.rendering import render, settings_of
 
-from determined_master.settings.kubernetes import KubernetesManager
+from determined_master.settings.kubernetes.resource_manager import KubernetesManager
 
 pytestmark = pytest.mark.slow
 SEEDS = range(12)

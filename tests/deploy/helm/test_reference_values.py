@@ -21,7 +21,7 @@ from tests.deploy.helm.rendering import (
     settings_of,
 )
 
-from determined_master.settings.kubernetes import KubernetesManager
+from determined_master.settings.kubernetes.resource_manager import KubernetesManager
 from determined_master.settings.master import Settings
 
 pytestmark = pytest.mark.slow

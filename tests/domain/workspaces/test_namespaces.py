@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.covers import covers
 
 from determined_master.domain.workspaces.namespaces import auto_name
-from determined_master.settings.kubernetes import is_dns_label
+from determined_master.settings.kubernetes.names import is_dns_label
 
 CLUSTER = "6f1e0c2a-0000-0000-0000-000000000000"
 

@@ -34,7 +34,7 @@ from determined_master.services.configs.task_defaults import (
     IdleTimeouts,
     TaskDefaults,
 )
-from determined_master.settings.kubernetes import KubernetesManager, handover_kind
+from determined_master.settings.kubernetes.resource_manager import KubernetesManager, handover_kind
 from determined_wire.agent_link import TaskUser
 
 if TYPE_CHECKING:

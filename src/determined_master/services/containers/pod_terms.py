@@ -10,7 +10,7 @@ import msgspec
 from determined_master.domain.pods.pull_secrets import serves
 from determined_master.domain.task.kinds import TASK_KINDS
 from determined_master.ports.orders import PodTerms
-from determined_master.settings.kubernetes import KubernetesManager
+from determined_master.settings.kubernetes.resource_manager import KubernetesManager
 from determined_master.store.experiments import experiments
 from determined_master.store.tasks import generic_tasks, interactive_tasks
 from determined_master.store.workspaces.namespaces import find_namespace

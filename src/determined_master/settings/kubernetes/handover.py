@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from determined_master.domain.config.schema.problems import ProblemReport
-from determined_master.settings.kubernetes import KubernetesManager, is_dns_label
+from determined_master.settings.kubernetes.names import is_dns_label
+from determined_master.settings.kubernetes.resource_manager import KubernetesManager
 from determined_master.settings.pools import AnyResourceManager, Scheduler
 
 
