@@ -14,6 +14,8 @@ from urllib.parse import parse_qsl
 
 import botocore.session
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from moto.ec2.models import ec2_backends
 from tests.backends.cloud.ec2_server import (
     ACCOUNT,
@@ -31,6 +33,9 @@ from determined.cli.deploy.aws import preflight, stack
 from determined.cli.deploy.aws import up as up_module
 
 REGION = "us-west-2"
+_PUBLIC_KEY = (
+    Ed25519PrivateKey.generate().public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
+)
 
 loader_of = functools.cache(botocore.session.create_loader)
 """Each command has a session of its own, which would read megabytes of descriptions again."""
@@ -73,7 +78,8 @@ def account_of_aws(patch: pytest.MonkeyPatch) -> Iterator[Aws]:
             patch.setenv(name, value)
         _post(f"{account.url}/moto-api/reset")
         client = account.client("ec2")
-        client.create_key_pair(KeyName="ops")
+        # A key pair of EC2's own would be of RSA, which takes a tenth of the test to find.
+        client.import_key_pair(KeyName="ops", PublicKeyMaterial=_PUBLIC_KEY)
         for owner, name in (preflight.UBUNTU, preflight.WITH_DRIVERS):
             _add_image(owner, name.replace("*", "x"))
         yield account
