@@ -24,6 +24,7 @@ from determined_master.server import open_files
 from determined_master.server.framed_socket import FramedSocket
 from determined_master.server.logs import configure_logging
 from determined_master.server.proxied_http import ProxyingHttp
+from determined_master.server.service_status import show_status
 from determined_master.server.tls import follow_renewals, server_context
 from determined_master.services.access.passwords import Passwords
 from determined_master.services.cluster.bootstrap import bootstrap
@@ -165,10 +166,9 @@ async def _until_signal(master: app.App, server: _Server, listeners: list[socket
         if context := server.config.ssl:
             renewals = partial(follow_renewals, context, master.settings.security.tls)
             background.append(group.create_task(keep_running(renewals)))
-        log.info(
-            "the master is ready",
-            extra={"address": _shown_address(master.settings)},
-        )
+        address = _shown_address(master.settings)
+        log.info("the master is ready", extra={"address": address})
+        show_status(f"is ready at {address}")
         account = master.settings.security.default_task
         log.info(
             "tasks of users without an agent user run as security.default_task, or as the agent's "
@@ -176,6 +176,7 @@ async def _until_signal(master: app.App, server: _Server, listeners: list[socket
             extra={"user": account.user, "uid": account.uid},
         )
         await stop.wait()
+        show_status("is stopping")
         server.should_exit = True
         await serving
         for task in background:

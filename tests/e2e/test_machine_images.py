@@ -38,6 +38,7 @@ pytestmark = [
 ]
 PAGE = "provisioning.md"
 SETTINGS = """\
+log: {{level: warn}}
 resource_pools:
   - pool_name: small
     provider:

@@ -69,6 +69,7 @@ Wants=network-online.target
 [Service]
 EnvironmentFile=$settings/secrets.env
 ExecStart=$place/bin/determined-master --config-file $settings/master.yaml
+NotifyAccess=main
 Restart=always
 RestartSec=5
 KillMode=mixed
