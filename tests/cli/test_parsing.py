@@ -151,6 +151,24 @@ def test_a_mistyped_word_gets_a_suggestion(
     assert hint in outcome.err
 
 
+def test_a_mistake_is_not_below_a_screen_of_options(det: Det) -> None:
+    outcome = det("deploy", "aws", "up", "--cluster-id", "lab")
+    assert (outcome.status, outcome.err) == (
+        2,
+        "usage: det deploy aws up --cluster-id CLUSTER_ID --keypair KEYPAIR ... "
+        "(det deploy aws up --help lists options)\n"
+        "det deploy aws up: error: the following arguments are required: --keypair\n",
+    )
+
+
+def test_a_text_in_place_of_a_number_is_named(det: Det) -> None:
+    outcome = det("experiment", "list", "--limit", "ten")
+    assert outcome.status == 2
+    assert outcome.err.endswith(
+        "error: argument --limit: must be a whole number, but found 'ten'\n"
+    )
+
+
 def test_a_missing_argument_is_wrong_usage(det: Det) -> None:
     assert det("experiment", "describe").status == 2
 

@@ -84,6 +84,10 @@ def flag(*flags: str, **options: Any) -> Arg:
     return Arg(flags, {"action": "store_true", **options})
 
 
+MAX_USAGE_LINES = 8
+"""Of a mistake's output: a longer usage has only what must be given."""
+
+
 class Parser(argparse.ArgumentParser):
     """A parser that suggests the nearest known word for a mistyped one. Its subparsers do too."""
 
@@ -93,11 +97,31 @@ class Parser(argparse.ArgumentParser):
         near = map(self._option_like, flags)
         self.error(f"unrecognized arguments: {' '.join(unknown)}{_hint(near)}")
 
+    def error(self, message: str) -> NoReturn:
+        """Exit with 2 and the message, below a usage that leaves it on the screen."""
+        usage = self.format_usage()
+        if usage.count("\n") > MAX_USAGE_LINES:
+            formatter = self.formatter_class(prog=self.prog)
+            needed = [a for a in self._actions if a.required or not a.option_strings]
+            formatter.add_usage(None, needed, [])
+            usage = f"{formatter.format_help().rstrip()} ... ({self.prog} --help lists options)\n"
+        self.exit(2, f"{usage}{self.prog}: error: {message}\n")
+
     def _option_like(self, flag: str) -> str:
         """The option with the most similar prefix: a prefix is enough to select one."""
         names = (name for action in self._actions for name in action.option_strings)
         known = {name[: len(flag) + 1]: name for name in names}
         return known.get(_nearest(flag, known), "")
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        try:
+            return super()._get_value(action, arg_string)
+        except argparse.ArgumentError:
+            noun = {int: "a whole number", float: "a number"}.get(action.type)  # type: ignore[call-overload]
+            if noun is None:
+                raise
+            text = f"must be {noun}, but found {arg_string!r}"
+            raise argparse.ArgumentError(action, text) from None
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         try:

@@ -98,10 +98,20 @@ def test_an_up_that_changes_nothing_has_helms_own_error_alone(
 ) -> None:
     monkeypatch.setenv("HELM_UPGRADE", "1")
     monkeypatch.setenv("HELM_STATUS", status)
+    monkeypatch.setenv("HELM_LIST", "NAME NAMESPACE REVISION\n")
     done = det("deploy", "kubernetes", "up")
     assert done.status == 1
-    assert "helm upgrade ended with status 1: its own message is above" in done.err
+    assert done.err.endswith("helm upgrade ended with status 1: its own message is above\n")
     assert "rollback" not in done.err
+
+
+def test_an_up_without_a_cluster_says_how_to_name_one(
+    det: Det, calls: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HELM_UPGRADE", "1")
+    done = det("deploy", "kubernetes", "up")
+    assert done.status == 1
+    assert "set KUBECONFIG, or give --kubeconfig and --kube-context" in done.err
 
 
 def test_a_file_of_values_that_is_not_there_is_named(det: Det, calls: Path) -> None:
@@ -150,3 +160,4 @@ def test_a_down_that_fails_otherwise_has_helms_own_error_alone(
     assert done.status == 1
     assert "helm uninstall ended with status 1: its own message is above" in done.err
     assert "no release" not in done.err
+    assert ("No Kubernetes cluster answers: set KUBECONFIG" in done.err) == (not listed)

@@ -33,7 +33,7 @@ def up(args: argparse.Namespace) -> None:
     except errors.CliError as error:
         found = _unfinished(args)
         if not found:
-            raise
+            raise _with_cluster(args, error) from None
         print(f"\n{found}", file=sys.stderr)
         raise errors.CliError(f"{error}\n{_remedies(args)}") from None
 
@@ -46,9 +46,9 @@ def down(args: argparse.Namespace) -> None:
     arguments.confirm(args, f"{question}?")
     try:
         _uninstall(args)
-    except errors.CliError:
+    except errors.CliError as error:
         if not _is_missing(args):
-            raise
+            raise _with_cluster(args, error) from None
         raise errors.CliError(
             f"there is no release '{args.release}' in namespace '{args.namespace}': look at `helm "
             "list --all-namespaces`, and give --release and --namespace. A database that an "
@@ -76,6 +76,16 @@ def _is_missing(args: argparse.Namespace) -> bool:
     """Whether the cluster answers, and has no such release."""
     told = helm.read(["list", "--all", "--filter", f"^{args.release}$", *_cluster(args)])
     return told.startswith("NAME") and len(told.splitlines()) == 1
+
+
+def _with_cluster(args: argparse.Namespace, error: errors.CliError) -> errors.CliError:
+    """The error, with the remedy if the cause is that no cluster answers."""
+    if helm.read(["list", *_cluster(args)]):
+        return error
+    return errors.CliError(
+        f"{error}. No Kubernetes cluster answers: set KUBECONFIG, or give --kubeconfig and "
+        "--kube-context, until `kubectl cluster-info` works"
+    )
 
 
 def _unfinished(args: argparse.Namespace) -> str:
