@@ -52,10 +52,12 @@ export DET_TEST_KUBERNETES_SHARED="${4:-}"
 export DET_TEST_KUBECONFIG="$1" DET_TEST_KUBERNETES_ADDRESS="$2" DET_TEST_KUBERNETES_IMAGE="$3"
 cd "$(dirname "$0")/.."
 # Most tests wait for kubelets, so four groups run side by side. Those that add a node, or restart the
-# kubelet, run alone: a node that runs nothing would get pods of other tests. With AGAIN, tests that
-# fail run once more, one at a time, as in the Makefile.
+# kubelet, run alone: a node that runs nothing would get pods of other tests. So does the one with 50
+# pods, which the others would wait for. With AGAIN, tests that fail run once more, one at a time, as
+# in the Makefile.
 cache="$(mktemp -d)"
-alone="tests/e2e/test_remote_kubernetes.py tests/backends/kubernetes/real_faults/test_kubelet.py"
+alone="tests/e2e/test_remote_kubernetes.py tests/e2e/test_many_pods.py"
+alone="$alone tests/backends/kubernetes/real_faults/test_kubelet.py"
 # Devices need a cluster that has some, of the class that DET_TEST_DEVICE_CLASS names.
 left_out=
 [ -n "${DET_TEST_DEVICE_CLASS:-}" ] || left_out=tests/backends/kubernetes/devices

@@ -54,6 +54,9 @@ class Pods(Protocol):
     def all(self) -> list[Json]:
         """All pods of tasks."""
 
+    def objects(self, kind: str) -> list[Json]:
+        """All objects of a kind, such as `secrets`, in the tasks' namespace."""
+
     def delete(self, pod: Json) -> None:
         """Delete a pod as a drain of its node does."""
 
@@ -85,8 +88,11 @@ class PodsInMemory:
         return {"resource_manager": _manager(str(self.running.kubeconfig), "127.0.0.1", port, 1)}
 
     def all(self) -> list[Json]:
+        return self.objects("pods")
+
+    def objects(self, kind: str) -> list[Json]:
         async def found() -> list[Json]:
-            return self.running.server.store.list("pods", None, {})
+            return self.running.server.store.list(kind, None, {})
 
         return self.running.do(found())
 
@@ -133,7 +139,10 @@ class RealPods:
         return {"resource_manager": manager, "task_container_defaults": defaults}
 
     def all(self) -> list[Json]:
-        found = self._call("GET", f"/api/v1/namespaces/{self.namespace}/pods")
+        return self.objects("pods")
+
+    def objects(self, kind: str) -> list[Json]:
+        found = self._call("GET", f"/api/v1/namespaces/{self.namespace}/{kind}")
         items: list[Json] = found["items"]
         return items
 
