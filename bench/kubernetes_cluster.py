@@ -13,6 +13,7 @@ from tests.e2e.conftest import running
 from tests.e2e.pods import IMAGE, KUBECONFIG, SHARED, RealPods, real_pods, with_pools
 
 from bench.figure import CannotMeasure
+from bench.kubernetes_api import Api
 
 LIMIT_S = 300.0
 
@@ -20,9 +21,10 @@ LIMIT_S = 300.0
 class PodsOfABed:
     """A cluster of Kubernetes with nothing else on it."""
 
-    def __init__(self, cluster: Cluster, pods: RealPods) -> None:
+    def __init__(self, cluster: Cluster, pods: RealPods, api: Api) -> None:
         self.cluster = cluster
         self.pods = pods
+        self.api = api
 
     def submit(self, name: str, script: str, **more: Any) -> int:
         """Create an experiment of one script; its number."""
@@ -51,18 +53,16 @@ class PodsOfABed:
 
     def run_bare(self, count: int, script: str, variables: Mapping[str, str] = {}) -> float:
         """Create pods of the same image at once; the seconds until all of them have succeeded."""
+        namespace, shared = self.pods.namespace, self.pods.shared
+        bodies = [_bare(number, script, variables, shared) for number in range(count)]
         since = time.perf_counter()
-        for number in range(count):
-            self.pods.create(_bare(number, script, variables, self.pods.shared))
-        until(self._all_succeeded, LIMIT_S, "the end of the bare pods")
+        self.api.create_all(f"/api/v1/namespaces/{namespace}/pods", bodies)
+        self.api.wait_for_pods(namespace, count, "status.phase=Succeeded", LIMIT_S)
         took_s = time.perf_counter() - since
         for pod in self.pods.all():
             self.pods.delete(pod)
-        until(lambda: not self.pods.all(), LIMIT_S, "the removal of the bare pods")
+        until(lambda: not self.api.phases(namespace), LIMIT_S, "the removal of the bare pods")
         return took_s
-
-    def _all_succeeded(self) -> bool:
-        return all(pod["status"].get("phase") == "Succeeded" for pod in self.pods.all())
 
 
 @contextlib.contextmanager
@@ -77,7 +77,7 @@ def pods_of_a_bed(**manager: Any) -> Iterator[PodsOfABed]:
     """
     if not (KUBECONFIG and SHARED):
         raise CannotMeasure("DET_TEST_KUBECONFIG and DET_TEST_KUBERNETES_SHARED name no cluster")
-    with real_pods() as pods:
+    with real_pods() as pods, contextlib.closing(Api()) as api:
 
         def prepare(made: Cluster) -> None:
             made.host = pods.host
@@ -89,7 +89,7 @@ def pods_of_a_bed(**manager: Any) -> Iterator[PodsOfABed]:
 
         with running(agents=0, prepare=prepare) as cluster:
             until(cluster.connected, LIMIT_S, "nodes")
-            yield PodsOfABed(cluster, pods)
+            yield PodsOfABed(cluster, pods, api)
 
 
 def _bare(number: int, script: str, variables: Mapping[str, str], shared: Path) -> dict[str, Any]:

@@ -16,7 +16,8 @@ from tests.e2e.cluster_api import until
 from tests.e2e.pods import HOLLOW, IMAGE
 
 from bench.figure import CannotMeasure, Figure, Limit, Load, Measured
-from bench.hollow_nodes import LABEL, Api, hollow_nodes
+from bench.hollow_nodes import LABEL, hollow_nodes
+from bench.kubernetes_api import FROM_CACHE, Api
 from bench.kubernetes_cluster import PodsOfABed, pods_of_a_bed
 
 PODS_A_NODE = 10
@@ -30,8 +31,11 @@ class Scene:
     """A master with nothing but hollow nodes for its tasks."""
 
     bed: PodsOfABed
-    api: Api
     nodes: int
+
+    @property
+    def api(self) -> Api:
+        return self.bed.api
 
     @property
     def namespace(self) -> str:
@@ -50,16 +54,16 @@ class Scene:
             environment={"pod_spec": ON_HOLLOW},
         )
 
-    def wait_for_start(self, count: int, what: str) -> None:
+    def wait_for_start(self, count: int) -> None:
         """Wait until so many pods run, or have run: some hollow kubelets end some at once."""
-        started: set[str] = set()
+        self.api.wait_for_pods(self.namespace, count, "status.phase!=Pending", LIMIT_S)
 
-        def have_started() -> bool:
-            phases = self.api.phases(self.namespace)
-            started.update(uid for uid, phase in phases.items() if phase != "Pending")
-            return len(started) >= count
-
-        until(have_started, LIMIT_S, f"{count} {what} that run")
+    def pods_of(self, experiment: int) -> list[Any]:
+        """The pods of an experiment."""
+        path = f"/api/v1/namespaces/{self.namespace}/pods"
+        label = {"labelSelector": f"determined.ai/experiment_id={experiment}"}
+        items: list[Any] = self.api.call("GET", path, query={**label, **FROM_CACHE})["items"]
+        return items
 
     def end(self, *experiments: int) -> None:
         """Kill all experiments, then remove their pods, which hollow kubelets end slowly."""
@@ -81,10 +85,10 @@ def hollow_scene(nodes: int, **manager: Any) -> Iterator[Scene]:
         raise CannotMeasure("DET_TEST_KUBEMARK names no program of hollow nodes")
     with (
         pods_of_a_bed(**manager) as bed,
-        hollow_nodes(nodes, bed.pods.shared) as api,
+        hollow_nodes(nodes, bed.api, bed.pods.shared),
     ):
         until(lambda: len(bed.cluster.connected()) > nodes, LIMIT_S, "nodes")
-        yield Scene(bed, api, nodes)
+        yield Scene(bed, nodes)
 
 
 def measure_1000(load: Load) -> Measured:
@@ -93,7 +97,7 @@ def measure_1000(load: Load) -> Measured:
         bare_s = _run_bare(scene, load.count)
         since = time.perf_counter()
         experiment = scene.submit(load.count)
-        scene.wait_for_start(load.count, "pods")
+        scene.wait_for_start(load.count)
         took_s = time.perf_counter() - since
         core, memory = _cost(scene, load.seconds)
         scene.end(experiment)
@@ -110,7 +114,7 @@ def measure_restart(load: Load) -> Measured:
     """From `kill -9` of a master with many pods until it has created the pod of a new task."""
     with hollow_scene(load.count // PODS_A_NODE) as scene:
         experiment = scene.submit(load.count)
-        scene.wait_for_start(load.count, "pods")
+        scene.wait_for_start(load.count)
         phases = scene.api.phases(scene.namespace)
         before = {uid for uid, phase in phases.items() if phase == "Running"}
         cluster = scene.bed.cluster
@@ -119,7 +123,7 @@ def measure_restart(load: Load) -> Measured:
         cluster.start_master()
         answers_s = time.perf_counter() - since
         late = scene.submit(1, "after the kill")
-        until(lambda: scene.api.phases(scene.namespace).keys() - phases, LIMIT_S, "a new pod")
+        until(lambda: scene.pods_of(late), LIMIT_S, "a new pod")
         took_s = time.perf_counter() - since
         after = scene.api.phases(scene.namespace)
         lost = sum(after.get(uid) != "Running" for uid in before)
@@ -138,7 +142,7 @@ def _run_bare(scene: Scene, count: int) -> float:
     ]
     since = time.perf_counter()
     scene.api.create_all(f"/api/v1/namespaces/{scene.namespace}/pods", bodies)
-    scene.wait_for_start(count, "bare pods")
+    scene.wait_for_start(count)
     took_s = time.perf_counter() - since
     scene.api.delete_pods(scene.namespace)
     return took_s

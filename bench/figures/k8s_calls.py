@@ -34,7 +34,7 @@ def measure(load: Load) -> Measured:
         nodes = load.count // PODS_A_NODE
         with hollow_scene(nodes, kubeconfig_path=str(kubeconfig)) as scene:
             experiment = scene.submit(load.count)
-            scene.wait_for_start(load.count, "pods")
+            scene.wait_for_start(load.count)
             time.sleep(load.seconds)
             before = _counted(url)
             time.sleep(load.seconds)

@@ -182,12 +182,12 @@ def _kill_among_running_pods(tasks: Tasks) -> None:
     assert "waiting" not in tasks.said()
     restart(cluster, pods)
     tasks.start("late")
-    tasks.wait_for("run", of="late")  # so the new master follows the cluster
+    # Once the new one runs too, the new master follows the cluster.
+    until(lambda: tasks.states() == {"STATE_RUNNING"}, pods.limit_s, "running commands")
     now = running_pods(pods)
     assert before.items() <= now.items()
     assert len(now) == len(before) + 1
     assert set(now.values()) == {0}
-    until(lambda: tasks.states() == {"STATE_RUNNING"}, pods.limit_s, "running commands")
 
 
 def _kill_among_ending_pods(tasks: Tasks, names: list[str]) -> None:
