@@ -56,6 +56,10 @@ FAULTS = {
     "a pod is evicted": [
         f"{HERE}test_pods.py::test_a_pod_that_is_evicted_by_the_api_is_asked_to_save_and_is_lost"
     ],
+    "a master is killed while 50 pods run, and again while they end": [
+        "tests/e2e/test_many_pods.py::"
+        "test_a_master_killed_twice_among_50_pods_loses_and_doubles_none"
+    ],
     "an image is nowhere": [f"{CONTRACT}test_an_image_that_is_nowhere_ends_it_with_its_name"],
     "an init container fails": [
         f"{HERE}test_pods.py::test_an_init_container_of_a_real_pod_that_fails_is_named"
