@@ -126,7 +126,7 @@ class Cluster(ClusterApi):
         self.start_master()
         for name in self._agents:
             self.start_agent(name)
-        until(lambda: len(self.connected()) == len(self._agents), what="agents")
+        until(lambda: len(self.connected()) >= len(self._agents), what="agents")
 
     def start_master(self) -> None:
         """Start the master; returns once it answers."""
