@@ -24,9 +24,9 @@ from tests.booted_machine import BootedMachine, CannotBoot, booted
 from tests.cli.deploy.aws.conftest import REGION, Aws, account_of_aws
 from tests.e2e.cluster_api import until
 from tests.e2e.network import CannotRun, Namespace, namespace
-from tests.e2e.pages import commands_on
 from tests.machine_metadata import MachineMetadata, metadata_at_home
 from tests.machine_roots import BUILD, build, packages, packed_root, unpacked
+from tests.pages import commands_on
 from tests.watchdog import Watchdog
 from werkzeug.serving import make_server
 

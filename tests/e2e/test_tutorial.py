@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.e2e.pages import blocks
 from tests.free_ports import free_port
+from tests.pages import blocks
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("local_cluster")]
 DOWN = "det deploy local cluster-down"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,12 @@ import msgspec
 import pytest
 from tests.domain.config.builders import LAYERS, submission
 from tests.master_settings import read
+from tests.pages import examples
 
 from determined_master.domain.config.experiment import PoolLayer, build_experiment
 from determined_master.settings.yaml_text import parse_yaml
 
-PAGE = (Path(__file__).parents[2] / "docs" / "kubernetes.md").read_text()
-EXAMPLES = [parse_yaml(text).value for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)]
+EXAMPLES = [parse_yaml(text).value for text in examples("kubernetes.md")]
 SETTINGS = [one for one in EXAMPLES if "resource_manager" in one]
 CONFIGS = [one for one in EXAMPLES if "resource_manager" not in one]
 LIMITS = {

