@@ -63,6 +63,9 @@ class Pods(Protocol):
     def label(self, node: str, labels: Mapping[str, str | None]) -> None:
         """Change labels of a node; None removes one."""
 
+    def labels(self, node: str) -> Mapping[str, str]:
+        """Those of a node."""
+
     def set_quota(self, hard: Mapping[str, str] | None) -> None:
         """Give the tasks' namespace the quota `few`; None removes it."""
 
@@ -102,6 +105,17 @@ class PodsInMemory:
     def label(self, node: str, labels: Mapping[str, str | None]) -> None:
         given = {key: value for key, value in labels.items() if value is not None}
         self.running.do(self.running.kubelet.label(node, **given))
+
+    def labels(self, node: str) -> Mapping[str, str]:
+        async def found() -> Json:
+            [one] = (
+                n
+                for n in self.running.server.store.list("nodes", None, {})
+                if n["metadata"]["name"] == node
+            )
+            return one
+
+        return _labels(self.running.do(found()))
 
     def set_quota(self, hard: Mapping[str, str] | None) -> None:
         _in_its_own_loop(_with_quota(str(self.running.kubeconfig), "default", hard))
@@ -156,6 +170,9 @@ class RealPods:
     def label(self, node: str, labels: Mapping[str, str | None]) -> None:
         body = {"metadata": {"labels": dict(labels)}}
         self._call("PATCH", f"/api/v1/nodes/{node}", body=body, content_type=MERGE_PATCH)
+
+    def labels(self, node: str) -> Mapping[str, str]:
+        return _labels(self._call("GET", f"/api/v1/nodes/{node}"))
 
     def set_quota(self, hard: Mapping[str, str] | None) -> None:
         _in_its_own_loop(_with_quota(KUBECONFIG, self.namespace, hard))
@@ -237,6 +254,11 @@ async def _with_quota(kubeconfig: str, namespace: str, hard: Mapping[str, str] |
         return
     body = {"metadata": {"name": "few"}, "spec": {"hard": dict(hard)}}
     await _called(kubeconfig, "POST", path, body=body)
+
+
+def _labels(node: Json) -> Mapping[str, str]:
+    found: Mapping[str, str] = node["metadata"].get("labels") or {}
+    return found
 
 
 def _in_its_own_loop(work: Coroutine[Any, Any, _T]) -> _T:
