@@ -69,8 +69,8 @@ together() {
   # shellcheck disable=SC2046
   suites $(printf ' --ignore=%s' $alone $left_out) "$@" tests/deploy/helm/test_on_cluster.py \
     tests/deploy/helm/test_page_on_cluster.py \
-    tests/backends/kubernetes tests/e2e/test_kubernetes.py tests/e2e/test_gateway.py \
-    tests/e2e/test_real_hollow_nodes.py
+    tests/backends/kubernetes tests/e2e/test_kubernetes.py tests/e2e/test_kubernetes_page.py \
+    tests/e2e/test_gateway.py tests/e2e/test_real_hollow_nodes.py
 }
 repeated() { # a run, and what failed in it once more
   status=0

@@ -37,7 +37,7 @@ def settings(pods: Pods, port: int) -> Json:
     page = merged(
         example("default_namespace"), merged(example("autoscaling"), example("queue_name"))
     )
-    slots = {"slot_resource_requests": {"cpu": 0.05}, "max_slots_per_pod": 8}
+    slots = {"slot_resource_requests": {"cpu": 0.02}, "max_slots_per_pod": 8}
     ours = merged(pods.settings(port), {"resource_manager": {**slots, "rack_label": RACK}})
     return merged(page, ours)
 

@@ -170,7 +170,7 @@ def test_the_pod_spec_of_the_page_waits_for_memory_and_mounts_its_claim(
         pytest.skip("pods of the cluster in memory have no file system of their own")
     wanted = example("pod_spec")
     as_it_stands = submit(cluster, pods, READS, **wanted)
-    await_why(cluster, pods, as_it_stands, "has less than 32Gi of memory free")
+    await_why(cluster, pods, as_it_stands, "less than 32Gi of memory")
     kill(cluster, pods, as_it_stands)
     (pods.shared / "images").mkdir()
     (pods.shared / "images" / "word").write_text("seven77")

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import ast
-from pathlib import Path
-
 import pytest
+from tests.named_tests import exists, runs_on_a_real_cluster
 
-ROOT = Path(__file__).parents[4]
 CONTRACT = "tests/contracts/kubernetes::"
 FAULTS_CONTRACT = "tests/contracts/kubernetes_faults_contract.py::"
 HERE = "tests/backends/kubernetes/real_faults/"
@@ -111,18 +108,10 @@ TESTS = sorted({test for tests in FAULTS.values() for test in tests})
 
 @pytest.mark.parametrize("test", TESTS)
 def test_a_test_of_the_table_exists(test: str) -> None:
-    module, _, name = test.partition("::")
-    path = ROOT / module
-    sources = sorted(path.glob("*.py")) if path.is_dir() else [path]
-    nodes = [node for each in sources for node in ast.walk(ast.parse(each.read_text()))]
-    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
-    assert name in [node.name for node in nodes if isinstance(node, functions)]
+    assert exists(test)
 
 
 @pytest.mark.parametrize("test", TESTS)
 def test_the_suite_of_a_real_cluster_runs_the_module_of_a_test(test: str) -> None:
     module = test.partition("::")[0]
-    module = BEHIND.get(module, module)
-    script = (ROOT / "tests/kubernetes.sh").read_text()
-    assert module in script or module.startswith("tests/backends/kubernetes/")
-    assert "real" in module or "real" in (ROOT / module).read_text()
+    assert runs_on_a_real_cluster(BEHIND.get(module, module))
