@@ -11,9 +11,17 @@ from tests.e2e.cluster import PASSWORD, ROOT, Cluster
 
 
 def det(
-    cluster: Cluster, *arguments: str, code: int = 0, python: Path = Path(sys.executable)
+    cluster: Cluster,
+    *arguments: str,
+    code: int = 0,
+    python: Path = Path(sys.executable),
+    warns: bool = False,
 ) -> str:
-    """Run one command as the admin, which must end with that status; what it says."""
+    """Run one command as the admin, which must end with that status; what it says.
+
+    Args:
+        warns: return its warnings, too.
+    """
     environment = {
         **{k: v for k, v in os.environ.items() if not k.startswith("DET_")},
         "DET_MASTER": cluster.address,
@@ -30,4 +38,6 @@ def det(
         timeout=120,
     )
     assert done.returncode == code, done.stderr
+    if warns:
+        return done.stdout + done.stderr
     return done.stdout if code == 0 else done.stderr

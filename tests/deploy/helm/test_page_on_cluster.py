@@ -5,6 +5,7 @@ What the node lacks (a registry, GPUs, storage classes, Services) is in a furthe
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -18,7 +19,7 @@ import yaml
 from tests import pages
 from tests.deploy.bed import images
 from tests.deploy.bed.release import Place
-from tests.deploy.bed.services import Kubectl
+from tests.deploy.bed.services import Json
 from tests.deploy.helm.conftest import Bed
 from tests.e2e.cluster_api import until
 
@@ -36,6 +37,7 @@ NOT_RUN = {
 """Commands of the page that are not run, by their beginning, and why."""
 RUN_BESIDE = ("kubectl get pods --all-namespaces --label-columns determined.ai/cluster_id",)
 """Those within sentences that are run beside the steps."""
+KINDS = "deployments,services,configmaps,serviceaccounts"
 MASTER, DATABASE = "198.51.100.7", "10.96.255.1"
 """The page's address of the master, and one for the database."""
 
@@ -102,14 +104,19 @@ class Reader:
 
     def runs_on(self) -> bool:
         """Whether the pod of the command is the one that it was at first."""
-        pods = self.kubectl.get("pods", "-l", f"determined.ai/cluster_id={self.cluster}")
+        pods = self.of_tasks("pods")
         uids = [p["metadata"]["uid"] for p in pods if p["status"]["phase"] == "Running"]
         return self.pod in uids
 
-    def objects(self, kinds: str) -> list[str]:
+    def of_tasks(self, kind: str) -> list[Json]:
+        """The objects of tasks; other masters may share the cluster."""
+        return self.kubectl.get(kind, "-l", f"determined.ai/cluster_id={self.cluster}")
+
+    def of_release(self, kinds: str) -> list[str]:
         """The release's objects of these kinds."""
-        text = self.kubectl("get", kinds, "-o", "name")
-        return [name for name in text.split() if name.endswith("-determined") or "/det" in name]
+        names = self.kubectl("get", kinds, "-o", "name").split()
+        helm = "secret/sh.helm.release.v1.determined."
+        return sorted(n for n in names if n.endswith("-determined") or n.startswith(helm))
 
 
 def passed(reader: Reader, said: str) -> None:
@@ -123,7 +130,7 @@ def image_is_built(reader: Reader, said: str) -> None:
 
 def objects_are_printed(reader: Reader, said: str) -> None:
     assert "name: determined-master-deployment-determined" in said
-    assert reader.objects("deployments,services,secrets,pvc") == []
+    assert reader.of_release("deployments,services,secrets,pvc") == []
 
 
 def master_answers(reader: Reader, said: str) -> None:
@@ -162,15 +169,16 @@ def experiment_has_ended(reader: Reader, said: str) -> None:
     assert "Created experiment 1" in said
     assert "COMPLETED" in reader.do("det experiment list")
     assert list((reader.home / "checkpoints").iterdir())
+    reader.cluster = json.loads(reader.do("det master info --json"))["clusterId"]
+    until(lambda: reader.of_tasks("pods") == [], what="the end of its pod")
     reader.do("det command run --detach 'sleep 3600'")
-    pod = until(lambda: running_command(reader.kubectl), what="the pod of a command")
-    reader.pod, labels = pod["metadata"]["uid"], pod["metadata"]["labels"]
-    reader.cluster = labels["determined.ai/cluster_id"]
+    pod = until(lambda: running_pod(reader), what="the pod of a command")
+    reader.pod = pod["metadata"]["uid"]
 
 
-def running_command(kubectl: Kubectl) -> dict[str, dict[str, dict[str, str]]] | None:
-    found = kubectl.get("pods", "-l", "determined.ai/task_type=COMMAND")
-    return next((p for p in found if p["status"]["phase"] == "Running"), None)
+def running_pod(reader: Reader) -> Json | None:
+    found = reader.of_tasks("pods")
+    return next((pod for pod in found if pod["status"]["phase"] == "Running"), None)
 
 
 def tasks_run_on_under_another_name(reader: Reader, said: str) -> None:
@@ -198,19 +206,12 @@ def id_is_shown(reader: Reader, said: str) -> None:
 
 def database_and_passwords_stay(reader: Reader, said: str) -> None:
     assert "run `up` and then `down --delete-db`" in said
-    assert reader.objects("deployments,services,configmaps,serviceaccounts") == []
-    kept = {
+    assert reader.of_release(KINDS) == []
+    assert reader.of_release("pvc,secrets") == [
         "persistentvolumeclaim/determined-db-pvc-determined",
         "secret/determined-passwords-determined",
-    }
-    assert set(reader.objects("pvc,secrets")) == kept | set(of_task(reader))
+    ]
     assert reader.runs_on()
-
-
-def of_task(reader: Reader) -> list[str]:
-    """The Secret of the command's pod."""
-    label = f"determined.ai/cluster_id={reader.cluster}"
-    return reader.kubectl("get", "secrets", "-l", label, "-o", "name").split()
 
 
 def everything_continues(reader: Reader, said: str) -> None:
@@ -221,20 +222,18 @@ def everything_continues(reader: Reader, said: str) -> None:
 
 
 def only_the_tasks_stay(reader: Reader, said: str) -> None:
-    kinds = "deployments,services,configmaps,serviceaccounts,pvc,secrets"
-    assert reader.objects(kinds) == of_task(reader)
+    assert reader.of_release(f"{KINDS},pvc,secrets") == []
     assert reader.runs_on()
 
 
 def tasks_are_gone(reader: Reader, said: str) -> None:
     assert "deleted" in said
-    assert not reader.runs_on()
-    until(lambda: of_task(reader) == [], what="the end of its Secret")
+    assert reader.of_tasks("pods") == []
+    until(lambda: reader.of_tasks("secrets") == [], what="the end of their Secrets")
 
 
 def priority_classes_are_gone(reader: Reader, said: str) -> None:
-    label = f"determined.ai/cluster_id={reader.cluster}"
-    assert reader.kubectl.get("priorityclasses", "-l", label) == []
+    assert reader.of_tasks("priorityclasses") == []
 
 
 STEPS: list[tuple[str, Callable[[Reader, str], None]]] = [
