@@ -41,8 +41,8 @@ def running(
             os.chown(directory, account.uid, account.gid)
     else:
         copy_prepared_data(root / "db" / "pg")
-    prepare(made)
     try:
+        prepare(made)
         made.start()
         yield made
         made.settle()

@@ -190,7 +190,7 @@ def test_a_pool_of_kueue_needs_kueue(cluster: Cluster, pods: Pods) -> None:
     assert cluster.wait(experiment, pods.limit_s) == "ERROR"
     [trial] = cluster.trials(experiment)
     assert "kueue does not manage pods of namespace" in cluster.text(trial["id"])
-    assert of(pods, experiment) == []
+    until(lambda: not of(pods, experiment), pods.limit_s, "removed pods")
 
 
 def test_pods_of_coscheduler_are_one_group(cluster: Cluster, pods: Pods) -> None:
@@ -226,8 +226,12 @@ def test_devices_of_a_class_need_a_cluster_that_has_them(cluster: Cluster, pods:
             pods.limit_s,
             "the missing API",
         )
-        body = {"config": {"environment": {"image": pods.image}, "entrypoint": ["true"]}}
-        task = cluster.post("/api/v1/commands", body)["command"]["id"]
+        config = {
+            "environment": {"image": pods.image},
+            "entrypoint": ["true"],
+            "resources": {"slots": 0},
+        }
+        task = cluster.post("/api/v1/commands", {"config": config})["command"]["id"]
         until(
             lambda: "TERMINATED" in cluster.get(f"/api/v1/commands/{task}")["command"]["state"],
             pods.limit_s,
