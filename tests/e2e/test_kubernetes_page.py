@@ -265,7 +265,9 @@ def test_an_image_of_a_private_registry_is_pulled_with_the_tasks_password(
         [trial] = cluster.trials(experiment)
         return cluster.text(trial["id"])
 
-    assert "authentication required" in told("wrong")
+    said = told("wrong")
+    assert f"the image {private.image} cannot be pulled: " in said
+    assert "unauthorized; look at environment.image" in said
     assert private.pulls == 0
     # The image has no program, so that a pod that has it cannot start.
     assert f'Successfully pulled image "{private.image}"' in told(private.password)

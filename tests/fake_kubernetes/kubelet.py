@@ -29,6 +29,11 @@ from determined_master.domain.pods.placement import facts_of, misfit
 from determined_master.domain.pods.quantities import total
 
 IMAGES_THAT_ARE_NOT_THERE = "missing"
+PULLS = (
+    ("ErrImagePull", "Error response from daemon: manifest for missing not found"),
+    ("ImagePullBackOff", 'Back-off pulling image "missing"'),
+)
+"""How a kubelet reports that it has not pulled an image: why, and then that it will try again."""
 VOLUMES_THAT_ARE_NOT_THERE = "unmountable"
 """An image whose pods wait for a volume."""
 _PLACES = {
@@ -160,9 +165,14 @@ class FakeKubelet:
         await self._event(pod, "Scheduled", f"Successfully assigned default/x to {node}")
         main = next(c for c in pod["spec"]["containers"] if c["name"] == names.MAIN)
         if main["image"] == IMAGES_THAT_ARE_NOT_THERE:
-            waiting = {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "missing"'}
-            state = {"name": main["name"], "image": main["image"], "state": {"waiting": waiting}}
-            await self._set(pod, containerStatuses=[state])
+            for reason, text in PULLS:
+                waiting = {"reason": reason, "message": text}
+                shown = {
+                    "name": main["name"],
+                    "image": main["image"],
+                    "state": {"waiting": waiting},
+                }
+                await self._set(pod, containerStatuses=[shown])
             return
         if main["image"] == VOLUMES_THAT_ARE_NOT_THERE:
             text = 'MountVolume.SetUp failed for volume "data": not found'

@@ -14,6 +14,7 @@ from determined_master.backends.kubernetes.pods.state import (
     ended_by_deletion,
     gone,
     observe,
+    with_pull_error,
 )
 
 INIT = "determined-init-container"
@@ -190,6 +191,23 @@ def test_an_image_that_cannot_be_pulled_ends_the_container_with_its_name() -> No
     assert failure is not None
     assert failure.type == "task_error"
     assert "lab/train:1 cannot be pulled: not found" in failure.message
+    assert "environment.registry_auth where it needs credentials" in failure.message
+
+
+def test_the_cause_that_was_reported_before_a_node_tries_an_image_again_is_named() -> None:
+    refused = {"reason": "ErrImagePull", "message": "unauthorized"}
+    first = with_pull_error(seen(pod(**init_state(waiting=refused))), "")
+    assert first.report.failure is None
+    waiting = {"reason": "ImagePullBackOff", "message": "Back-off pulling image"}
+    later = seen(pod(**init_state(waiting=waiting)))
+    failure = with_pull_error(later, first.pull_error).report.failure
+    assert failure is not None
+    assert "lab/train:1 cannot be pulled: unauthorized" in failure.message
+    done = pod(phase="Succeeded", **init_state(waiting=waiting))
+    assert with_pull_error(seen(done), first.pull_error).report.failure is None
+    unknown = with_pull_error(later, "").report.failure
+    assert unknown is not None
+    assert "lab/train:1 cannot be pulled: Back-off" in unknown.message
 
 
 def test_transient_errors_are_retried_for_two_minutes() -> None:

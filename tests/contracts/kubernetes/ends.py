@@ -58,7 +58,8 @@ class EndTests:
         failure = world.events.reports[made.container_id].failure
         assert failure is not None
         assert failure.type == "task_error"
-        assert world.missing in failure.message
+        assert f"the image {world.missing} cannot be pulled: " in failure.message
+        assert "Back-off" not in failure.message, "that is no cause"
 
     async def test_a_pod_that_does_not_fit_its_node_is_withdrawn_with_kubernetes_reason(
         self, world: World

@@ -22,6 +22,7 @@ from determined_master.backends.kubernetes.pods.state import (
     ended_by_deletion,
     gone,
     observe,
+    with_pull_error,
 )
 from determined_master.backends.kubernetes.pods.status import Json
 from determined_master.backends.kubernetes.pods.steps import ORDER, PodEntry, PodSteps
@@ -113,6 +114,7 @@ class PodBoard:
             if seen.is_ending:
                 begun = msgspec.structs.replace(begun, state="RUNNING", failure=None)
             entry = self._entries[container_id] = PodEntry(seen, begun)
+        seen = with_pull_error(seen, entry.seen.pull_error)
         if entry.seen.is_evicted:
             seen = ended_by_deletion(seen)
         if entry.seen.node != seen.node:

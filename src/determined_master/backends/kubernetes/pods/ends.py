@@ -6,6 +6,7 @@ not counted; where the task is, it has failed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from determined_master.backends.kubernetes.manifest.prepare import MARK
@@ -21,7 +22,9 @@ from determined_master.backends.kubernetes.pods.status import (
 )
 from determined_wire.agent_link import ContainerState, Failure
 
-NEVER_PULLED = frozenset({"ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
+BACK_OFF = "ImagePullBackOff"
+"""Waiting reason of a container whose image its node tries again later."""
+NEVER_PULLED = frozenset({BACK_OFF, "InvalidImageName", "ErrImageNeverPull"})
 """Waiting reasons of a container that waits for its image forever."""
 STUCK_REASONS = frozenset(
     {"CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
@@ -73,6 +76,40 @@ def state_of(pod: Json, main: Json, now: datetime) -> Ended:
     has_begun = any("waiting" not in (s.get("state") or {"waiting": {}}) for s in statuses)
     is_up = has_begun or "running" in main
     return ("STARTING" if is_up else "PULLING"), None, None
+
+
+def pull_error(status: Json) -> str:
+    """Why a node has not pulled an image at its last try; empty while it waits for the next."""
+    for waiting in (waiting for _, waiting in _waits(status)):
+        if waiting.get("reason") == "ErrImagePull":
+            return str(waiting.get("message") or "")
+    return ""
+
+
+def given_up_image(status: Json, failure: Failure | None) -> str:
+    """The image that its node tries again later, if a pod has ended for that; else empty."""
+    for image, waiting in _waits(status):
+        reason = waiting.get("reason")
+        if reason == BACK_OFF and failure == not_pulled(image, waiting.get("message") or reason):
+            return image
+    return ""
+
+
+def not_pulled(image: str, cause: str) -> Failure:
+    """The end of a container without its image."""
+    text = (
+        f"the image {image} cannot be pulled: {cause}; look at environment.image, and at "
+        "environment.registry_auth where it needs credentials (or imagePullSecrets in "
+        "environment.pod_spec)"
+    )
+    return Failure("task_error", text)
+
+
+def _waits(status: Json) -> Iterator[tuple[str, Json]]:
+    """The image of each container, and why the container waits."""
+    for container in (*(status.get("initContainerStatuses") or ()), *containers(status)):
+        waiting = (container.get("state") or {}).get("waiting") or {}
+        yield str(container.get("image")), waiting
 
 
 def _after(pod: Json, end: Json) -> Ended:
@@ -155,12 +192,7 @@ def _broken(pod: Json, status: Json, now: datetime) -> Failure | None:
         reason = waiting.get("reason") or ""
         message = waiting.get("message") or reason
         if reason in NEVER_PULLED:
-            text = (
-                f"the image {container.get('image')} cannot be pulled: {message}; look at "
-                "environment.image, and at imagePullSecrets in environment.pod_spec where it "
-                "needs credentials"
-            )
-            return Failure("task_error", text)
+            return not_pulled(str(container.get("image")), message)
         if reason in STUCK_REASONS and is_old:
             text = f"the container {container.get('name')} cannot be started: {reason}: {message}"
             return Failure("task_error", text)

@@ -8,7 +8,12 @@ from datetime import datetime
 import msgspec
 
 from determined_master.backends.kubernetes import names
-from determined_master.backends.kubernetes.pods.ends import state_of
+from determined_master.backends.kubernetes.pods.ends import (
+    given_up_image,
+    not_pulled,
+    pull_error,
+    state_of,
+)
 from determined_master.backends.kubernetes.pods.status import (
     Json,
     condition_text,
@@ -61,6 +66,10 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     placed_at: datetime | None = None
     """When it got its node, as far as that is reported."""
     scheduler: str = ""
+    pull_error: str = ""
+    """Why its node has not pulled an image, as far as that is reported."""
+    given_up_image: str = ""
+    """The image that its node tries again later, and for which it has ended."""
     gateway_ports: Mapping[int, int] = {}
     """By port of the task: the port of the Gateway that leads to it."""
 
@@ -110,6 +119,8 @@ def observe(pod: Json, now: datetime) -> Observed | None:
         runs_on=runs_on,
         placed_at=placed_at(status) if is_scheduled else None,
         scheduler=str(spec.get("schedulerName") or "default-scheduler"),
+        pull_error=pull_error(status),
+        given_up_image=given_up_image(status, failure),
         gateway_ports=ports_of(str(notes.get(names.GATEWAY_PORTS) or "")),
     )
 
@@ -135,6 +146,22 @@ def ended_by_deletion(seen: Observed) -> Observed:
     lost = Failure("agent_failed", deleted_text({"metadata": meta}), seen.report.exit_code)
     report = msgspec.structs.replace(seen.report, failure=lost)
     return msgspec.structs.replace(seen, report=report)
+
+
+def with_pull_error(seen: Observed, before: str) -> Observed:
+    """A pod with the cause for which its node has not pulled an image.
+
+    Nodes report the cause after each try, and in between only that they will try again.
+
+    Args:
+        before: the cause that the pod had.
+    """
+    cause = seen.pull_error or before
+    report = seen.report
+    if seen.given_up_image and cause:
+        failure = not_pulled(seen.given_up_image, cause)
+        report = msgspec.structs.replace(report, failure=failure)
+    return msgspec.structs.replace(seen, pull_error=cause, report=report)
 
 
 def _addresses(pod: Json) -> tuple[Address, ...]:
