@@ -13,6 +13,7 @@ from tests.e2e.cluster import Cluster
 from tests.e2e.cluster_api import until
 from tests.e2e.command_line import det
 from tests.e2e.pods import KUBECONFIG, Pods
+from tests.registry import Registry, registry
 from tests.settings.test_kubernetes_page import merged
 
 from determined_master.settings.yaml_text import parse_yaml
@@ -166,3 +167,15 @@ def claimed(pods: Pods, volume: str, claim: str) -> Iterator[None]:
         yield
     finally:
         kubectl("delete", "-f", "-", typed=json.dumps(made))
+
+
+@contextmanager
+def private_registry(docker: str) -> Iterator[Registry]:
+    """A registry with a password, whose image that daemon does not keep."""
+    with registry() as made:
+        made.password = "Secret-77"
+        try:
+            yield made
+        finally:
+            words = ["docker", "-H", docker, "rmi", "--force", made.image]
+            subprocess.run(words, capture_output=True, check=False)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 from collections.abc import Iterator
 
 import pytest
@@ -27,13 +26,14 @@ from tests.e2e.kubernetes_page import (
     kill,
     kubectl,
     of,
+    private_registry,
     rows,
     settings,
     submit,
 )
 from tests.e2e.pods import Pods
 from tests.e2e.test_kubernetes import GANG
-from tests.registry import Registry, registry
+from tests.registry import Registry
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -244,11 +244,8 @@ def private(pods: Pods) -> Iterator[Registry]:
     """A registry with a password, on the machine of the real cluster's node."""
     if not (pods.is_real and DOCKER):
         pytest.skip("DET_TEST_KUBERNETES_DOCKER names no Docker daemon of a cluster's node")
-    with registry() as made:
-        made.password = "Secret-77"
+    with private_registry(DOCKER) as made:
         yield made
-        words = ["docker", "-H", DOCKER, "rmi", "--force", made.image]
-        subprocess.run(words, capture_output=True, check=True)
 
 
 def test_an_image_of_a_private_registry_is_pulled_with_the_tasks_password(
