@@ -127,7 +127,7 @@ def rows(header: str) -> list[str]:
     """The first cells of the page's table with that header."""
     lines = (pages.PAGES / PAGE).read_text().splitlines()
     start = next(n for n, line in enumerate(lines) if line.startswith(f"| {header} |")) + 2
-    cells = []
+    cells: list[str] = []
     for line in lines[start:]:
         if not line.startswith("|"):
             return cells
