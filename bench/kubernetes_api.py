@@ -16,6 +16,8 @@ Json = dict[str, Any]
 AT_ONCE = 32
 REMOVAL_LIMIT_S = 600.0
 IDLE_S = 600.0
+CALL_S = 300.0
+"""The removal of 1,000 pods is one call."""
 FROM_CACHE = {"resourceVersion": "0"}
 """Of lists that are asked for repeatedly: without it, each of them reads all objects from etcd."""
 
@@ -25,7 +27,7 @@ class Api:
 
     def __init__(self) -> None:
         self._runner = asyncio.Runner()
-        self._api = KubernetesApi(KUBECONFIG)
+        self._api = KubernetesApi(KUBECONFIG, call_s=CALL_S)
 
     def call(self, method: str, path: str, **more: Any) -> Json:
         """One call. Raises KubernetesRefused."""
