@@ -17,8 +17,8 @@ from tests.bytecode import compile_stale
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# As the master does: the collector would else take a tenth of the time of many tests. Properties keep
-# many objects until their last example.
+# As the master does: the collector would else take a tenth of the time of many tests. Properties
+# keep many objects until their last example.
 gc.set_threshold(500_000, 20, 50)
 
 # Each command line would look for translations of its help in a thousand places.
