@@ -58,6 +58,7 @@ cd "$(dirname "$0")/.."
 cache="$(mktemp -d)"
 alone="tests/e2e/test_remote_kubernetes.py tests/e2e/test_many_pods.py"
 alone="$alone tests/backends/kubernetes/real_faults/test_kubelet.py"
+alone="$alone tests/backends/kubernetes/test_real_scheduler.py"
 # Devices need a cluster that has some, of the class that DET_TEST_DEVICE_CLASS names.
 left_out=
 [ -n "${DET_TEST_DEVICE_CLASS:-}" ] || left_out=tests/backends/kubernetes/devices
