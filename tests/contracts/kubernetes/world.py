@@ -20,7 +20,15 @@ from determined_master.ports.orders import StartOrder
 class World:
     """A cluster, and one master of it after the other."""
 
-    def __init__(self, options: ClusterOptions, image: str, limit_s: float, missing: str) -> None:
+    def __init__(
+        self,
+        options: ClusterOptions,
+        image: str,
+        limit_s: float,
+        missing: str,
+        looks_by: str = "",
+    ) -> None:
+        """`looks_by`: the kubeconfig of the test's own calls, if it is not the master's."""
         self.options = options
         self.image = image
         self.missing = missing
@@ -30,7 +38,7 @@ class World:
         self.limit_s = limit_s
         self.events = Recorder()
         self._started: list[tuple[str, str]] = []
-        self.api = KubernetesApi(options.kubeconfig_path)
+        self.api = KubernetesApi(looks_by or options.kubeconfig_path)
         self.backend = self.new_backend()
 
     def new_backend(

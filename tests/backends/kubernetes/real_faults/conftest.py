@@ -46,9 +46,16 @@ def plane(programs: Path, tmp_path: Path) -> Iterator[ControlPlane]:
 
 
 @contextlib.asynccontextmanager
-async def world_at(kubeconfig: str, master: int) -> AsyncIterator[World]:
-    """A master of its own on a cluster; call its `open` once there is a node."""
-    made = World(cluster_options(kubeconfig, ADDRESS, master), IMAGE, LIMIT_S, MISSING)
+async def world_at(kubeconfig: str, master: int, looks_by: str = "") -> AsyncIterator[World]:
+    """A master of its own on a cluster; call its `open` once there is a node.
+
+    Args:
+        kubeconfig: of the master.
+        master: its port.
+        looks_by: the kubeconfig of the test's own calls, if it is another one.
+    """
+    options = cluster_options(kubeconfig, ADDRESS, master)
+    made = World(options, IMAGE, LIMIT_S, MISSING, looks_by)
     try:
         yield made
     finally:

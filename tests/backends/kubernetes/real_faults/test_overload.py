@@ -30,6 +30,7 @@ class TestFaultsBeforeARealServer(FaultsContract):
     @pytest.fixture
     async def world(self, server: FaultProxy, master: int, tmp_path: Path) -> AsyncIterator[World]:
         kubeconfig = server.kubeconfig(tmp_path / "kubeconfig")
-        async with world_at(str(kubeconfig), master) as made:
+        # A call of the test must not meet a failure that is meant for the master.
+        async with world_at(str(kubeconfig), master, looks_by=KUBECONFIG) as made:
             await made.open()
             yield made
