@@ -23,11 +23,18 @@ remove() { # the uid of a pod
   done
 }
 
+changes="$(mktemp -u)"
+mkfifo -m 600 "$changes"
+watch=
+trap 'rm -f "$changes"; [ -z "$watch" ] || kill "$watch" 2>/dev/null' EXIT
+trap 'exit 143' TERM INT
 while :; do
   kubectl get pods --all-namespaces --watch --no-headers \
-    -o custom-columns=UID:.metadata.uid,DELETED:.metadata.deletionTimestamp |
-    while read -r uid deleted; do
-      [ "$deleted" = "<none>" ] || remove "$uid" &
-    done
+    -o custom-columns=UID:.metadata.uid,DELETED:.metadata.deletionTimestamp >"$changes" &
+  watch=$!
+  while read -r uid deleted; do
+    [ "$deleted" = "<none>" ] || remove "$uid" &
+  done <"$changes"
+  wait "$watch"
   sleep 1 # the API server is away
 done
