@@ -84,9 +84,11 @@ class Api:
         """Remove all pods of a namespace at once, and wait until they are gone."""
         path = f"/api/v1/namespaces/{namespace}/pods"
         self.call("DELETE", path, query={"gracePeriodSeconds": "0"})
-        one = {"limit": "1"}
-        is_over = lambda: not self.call("GET", path, query=one)["items"]  # noqa: E731
-        until(is_over, REMOVAL_LIMIT_S, "the removal of pods")
+        until(
+            lambda: not self.call("GET", path, query={"limit": "1"})["items"],
+            REMOVAL_LIMIT_S,
+            "the removal of pods",
+        )
 
     def close(self) -> None:
         self._runner.run(self._api.close())

@@ -16,10 +16,10 @@ from tests.domain.pods.devices.builders import (
     resource_slice,
 )
 from tests.e2e import scripts
-from tests.e2e.cluster import Cluster, Way
+from tests.e2e.cluster import Cluster
 from tests.e2e.cluster_api import LAUNCH_RETRY_S, until
-from tests.e2e.conftest import running
 from tests.e2e.pods import PodsInMemory
+from tests.e2e.pods_cluster import running_on
 from tests.fake_kubernetes.devices import FakeDevices
 from tests.fake_kubernetes.running import RunningCluster
 
@@ -55,15 +55,13 @@ def pods(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PodsInMemory]:
 
 @pytest.fixture(scope="module")
 def cluster(pods: PodsInMemory) -> Iterator[Cluster]:
-    def prepare(made: Cluster) -> None:
-        settings = pods.settings(made.port)
-        settings["resource_manager"] |= {"slot_type": "cuda", "device_class": DRIVER}
-        del settings["resource_manager"]["slot_resource_requests"]
-        made.settings = json.dumps(settings)
-        made.ways["master"] = Way(pods.tuning)
+    def settings(port: int) -> str:
+        found = pods.settings(port)
+        found["resource_manager"] |= {"slot_type": "cuda", "device_class": DRIVER}
+        del found["resource_manager"]["slot_resource_requests"]
+        return json.dumps(found)
 
-    with running(agents=0, prepare=prepare) as made:
-        until(made.connected, what="nodes")
+    with running_on(pods, settings) as made:
         yield made
 
 

@@ -16,10 +16,10 @@ import pytest
 from tests.backends.kubernetes.gateway.test_gateway import definitions, with_gateway
 from tests.backends.kubernetes.objects import options
 from tests.backends.kubernetes.resources import resources_installed
-from tests.e2e.cluster import Cluster, Way
+from tests.e2e.cluster import Cluster
 from tests.e2e.cluster_api import until
-from tests.e2e.conftest import running
 from tests.e2e.pods import KUBECONFIG, Pods, PodsInMemory, with_pools
+from tests.e2e.pods_cluster import running_on
 from tests.e2e.test_remote_kubernetes import SERVES_A_PAGE, config
 from tests.fake_kubernetes.gateway import GatewayController, gateway_object
 from tests.free_ports import free_port
@@ -84,22 +84,18 @@ def controlled(kubeconfig: str, gateway: Gateway, kinds: list[dict[str, Any]]) -
 
 @pytest.fixture(scope="module")
 def cluster(pods: Pods, gateway: Gateway) -> Iterator[Cluster]:
-    def prepare(made: Cluster) -> None:
-        made.host = pods.host
-        settings = pods.settings(made.port)
-        settings["resource_manager"]["internal_task_gateway"] = {
+    def settings(port: int) -> str:
+        found = pods.settings(port)
+        found["resource_manager"]["internal_task_gateway"] = {
             "gateway_name": gateway.name,
             "gateway_namespace": gateway.namespace,
             "gateway_ip": gateway.host,
             "gateway_port_range_start": gateway.ports.first,
             "gateway_port_range_end": gateway.ports.last,
         }
-        made.settings = with_pools(settings)
-        if pods.tuning:
-            made.ways["master"] = Way(pods.tuning)
+        return with_pools(found)
 
-    with running(agents=0, prepare=prepare) as made:
-        until(made.connected, pods.limit_s, "nodes")
+    with running_on(pods, settings) as made:
         yield made
 
 

@@ -14,25 +14,18 @@ from typing import Any
 import pytest
 from tests.covers import covers
 from tests.e2e import scripts
-from tests.e2e.cluster import ROOT, Cluster, Way
+from tests.e2e.cluster import ROOT, Cluster
 from tests.e2e.cluster_api import until as until_in
 from tests.e2e.command_line import det
-from tests.e2e.conftest import running
 from tests.e2e.pods import Pods, with_pools
+from tests.e2e.pods_cluster import running_on
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
 def cluster(pods: Pods) -> Iterator[Cluster]:
-    def prepare(made: Cluster) -> None:
-        made.host = pods.host
-        made.settings = with_pools(pods.settings(made.port))
-        if pods.tuning:
-            made.ways["master"] = Way(pods.tuning)
-
-    with running(agents=0, prepare=prepare) as made:
-        until_in(made.connected, pods.limit_s, "nodes")
+    with running_on(pods, lambda port: with_pools(pods.settings(port))) as made:
         yield made
 
 

@@ -13,10 +13,9 @@ from collections.abc import Iterator
 
 import pytest
 from tests.e2e import scripts
-from tests.e2e.cluster import Cluster, Way
+from tests.e2e.cluster import Cluster
 from tests.e2e.cluster_api import until
 from tests.e2e.command_line import det
-from tests.e2e.conftest import running
 from tests.e2e.kubernetes_page import (
     RACK,
     await_why,
@@ -32,6 +31,7 @@ from tests.e2e.kubernetes_page import (
     submit,
 )
 from tests.e2e.pods import Pods
+from tests.e2e.pods_cluster import running_on
 from tests.e2e.test_kubernetes import GANG
 from tests.registry import Registry
 
@@ -46,14 +46,7 @@ STAYS = "import signal\nsignal.pause()\n"
 
 @pytest.fixture(scope="module")
 def cluster(pods: Pods) -> Iterator[Cluster]:
-    def prepare(made: Cluster) -> None:
-        made.host = pods.host
-        made.settings = json.dumps(settings(pods, made.port))
-        if pods.tuning:
-            made.ways["master"] = Way(pods.tuning)
-
-    with running(agents=0, prepare=prepare) as made:
-        until(made.connected, pods.limit_s, "nodes")
+    with running_on(pods, lambda port: json.dumps(settings(pods, port))) as made:
         yield made
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 from tests.covers import covers
-from tests.e2e.cluster import Cluster, Way
+from tests.e2e.cluster import Cluster
 from tests.e2e.cluster_api import until
-from tests.e2e.conftest import running
 from tests.e2e.pods import Pods, with_pools
+from tests.e2e.pods_cluster import running_on
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.kill]
 
@@ -34,14 +34,7 @@ echo "last line of $NAME"
 
 @pytest.fixture
 def cluster(pods: Pods) -> Iterator[Cluster]:
-    def prepare(made: Cluster) -> None:
-        made.host = pods.host
-        made.settings = with_pools(pods.settings(made.port))
-        if pods.tuning:
-            made.ways["master"] = Way(pods.tuning)
-
-    with running(agents=0, prepare=prepare) as made:
-        until(made.connected, pods.limit_s, "nodes")
+    with running_on(pods, lambda port: with_pools(pods.settings(port))) as made:
         yield made
 
 
@@ -194,8 +187,12 @@ def _kill_among_ending_pods(tasks: Tasks, names: list[str]) -> None:
     """Some end before the kill, and all others while no master is there."""
     cluster, pods = tasks.cluster, tasks.pods
     tasks.end(*names[:ENDED_FIRST])
-    is_one_over = lambda: any("end" in tasks.said()[name] for name in names[:ENDED_FIRST])  # noqa: E731
-    until(is_one_over, pods.limit_s, "the first end")
+
+    def has_one_ended() -> bool:
+        said = tasks.said()
+        return any("end" in said[name] for name in names[:ENDED_FIRST])
+
+    until(has_one_ended, pods.limit_s, "the first end")
     cluster.kill("master")
     tasks.end(*names)
     until(lambda: have_all_ended(pods), pods.limit_s, "the ends of all pods")

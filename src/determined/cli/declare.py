@@ -86,6 +86,7 @@ def flag(*flags: str, **options: Any) -> Arg:
 
 MAX_USAGE_LINES = 8
 """Of a mistake's output: a longer usage has only what must be given."""
+_NUMBERS: Dict[Any, str] = {int: "a whole number", float: "a number"}
 
 
 class Parser(argparse.ArgumentParser):
@@ -117,7 +118,7 @@ class Parser(argparse.ArgumentParser):
         try:
             return super()._get_value(action, arg_string)
         except argparse.ArgumentError:
-            noun = {int: "a whole number", float: "a number"}.get(action.type)  # type: ignore[call-overload]
+            noun = _NUMBERS.get(action.type)
             if noun is None:
                 raise
             text = f"must be {noun}, but found {arg_string!r}"

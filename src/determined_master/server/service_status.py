@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import socket
 
-_VARIABLE = "NOTIFY_SOCKET"
-
 
 def show_status(text: str) -> None:
     """Set the line `Status:` of `systemctl status`; nothing happens without systemd.
@@ -14,7 +12,7 @@ def show_status(text: str) -> None:
     Args:
         text: one line. `deploy/images/enable-master` reads the address behind `is ready at`.
     """
-    path = os.environ.get(_VARIABLE, "")
+    path = os.environ.get("NOTIFY_SOCKET", "")
     if not path.startswith(("/", "@")):
         return
     address = "\0" + path[1:] if path.startswith("@") else path

@@ -17,7 +17,9 @@ echo "$@" >> "$HELM_CALLS"
 case "$1" in
 upgrade) echo "Error: context deadline exceeded" >&2; exit "$HELM_UPGRADE" ;;
 uninstall) echo "Error: uninstall: Release not loaded" >&2; exit "$HELM_UNINSTALL" ;;
-list) printf '%s' "$HELM_LIST" ;;
+list)
+    [ -z "$HELM_FAULT" ] || { echo "Error: $HELM_FAULT" >&2; exit 1; }
+    printf '%s' "$HELM_LIST" ;;
 status)
     [ -n "$HELM_STATUS" ] || exit 1
     printf '%s' "$HELM_STATUS" ;;
@@ -56,6 +58,7 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HELM_UNINSTALL", "0")
     monkeypatch.setenv("HELM_STATUS", "")
     monkeypatch.setenv("HELM_LIST", "")
+    monkeypatch.setenv("HELM_FAULT", "")
     return tmp_path / "calls"
 
 
@@ -98,20 +101,44 @@ def test_an_up_that_changes_nothing_has_helms_own_error_alone(
 ) -> None:
     monkeypatch.setenv("HELM_UPGRADE", "1")
     monkeypatch.setenv("HELM_STATUS", status)
-    monkeypatch.setenv("HELM_LIST", "NAME NAMESPACE REVISION\n")
     done = det("deploy", "kubernetes", "up")
     assert done.status == 1
     assert done.err.endswith("helm upgrade ended with status 1: its own message is above\n")
     assert "rollback" not in done.err
 
 
-def test_an_up_without_a_cluster_says_how_to_name_one(
-    det: Det, calls: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("fault", "is_named"),
+    [
+        ('Kubernetes cluster unreachable: Get "http://localhost:8080/version"', True),
+        ("secrets is forbidden: User cannot list resource secrets", False),
+    ],
+)
+@pytest.mark.parametrize("words", [("up",), ("down", "--yes")])
+def test_how_to_name_a_cluster_is_said_where_none_answers(
+    det: Det,
+    calls: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    fault: str,
+    is_named: bool,
 ) -> None:
-    monkeypatch.setenv("HELM_UPGRADE", "1")
+    for step in ("HELM_UPGRADE", "HELM_UNINSTALL"):
+        monkeypatch.setenv(step, "1")
+    monkeypatch.setenv("HELM_FAULT", fault)
+    done = det("deploy", "kubernetes", *words)
+    assert done.status == 1
+    assert ("set KUBECONFIG, or give --kubeconfig and --kube-context" in done.err) == is_named
+
+
+def test_a_missing_helm_is_the_only_thing_that_is_missing(
+    det: Det, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("determined.cli.deploy.kubernetes.helm.find_helm", lambda: None)
     done = det("deploy", "kubernetes", "up")
     assert done.status == 1
-    assert "set KUBECONFIG, or give --kubeconfig and --kube-context" in done.err
+    assert "there is no helm on the PATH" in done.err
+    assert "KUBECONFIG" not in done.err
 
 
 def test_a_file_of_values_that_is_not_there_is_named(det: Det, calls: Path) -> None:
@@ -160,4 +187,4 @@ def test_a_down_that_fails_otherwise_has_helms_own_error_alone(
     assert done.status == 1
     assert "helm uninstall ended with status 1: its own message is above" in done.err
     assert "no release" not in done.err
-    assert ("No Kubernetes cluster answers: set KUBECONFIG" in done.err) == (not listed)
+    assert "KUBECONFIG" not in done.err

@@ -23,10 +23,11 @@ remove() { # the uid of a pod
   done
 }
 
-changes="$(mktemp -u)"
-mkfifo -m 600 "$changes"
+place="$(mktemp -d)"
+changes="$place/changes"
+mkfifo "$changes"
 watch=
-trap 'rm -f "$changes"; [ -z "$watch" ] || kill "$watch" 2>/dev/null' EXIT
+trap 'rm -rf "$place"; [ -z "$watch" ] || kill "$watch" 2>/dev/null' EXIT
 trap 'exit 143' TERM INT
 while :; do
   kubectl get pods --all-namespaces --watch --no-headers \

