@@ -22,9 +22,11 @@ usage() {
 if [ $# -eq 2 ] && [ "$1" = --bed ]; then
   bed="$(realpath "$2")"
   shared="$(mktemp -d)"
-  trap '"$bed" down; rm -rf "$shared"' EXIT
+  "$(dirname "$0")/deploy/bed/leftovers.sh" "$bed" "${TESTBED:-/var/tmp/k8s-testbed}"
+  trap '"$bed" down || :; rm -rf "$shared"' EXIT
   trap 'exit 143' TERM INT
-  kubeconfig="$("$bed" up | tail -n 1)"
+  "$bed" up >"$shared/up" # a pipe would hide that it failed
+  kubeconfig="$(tail -n 1 "$shared/up")"
   "$bed" image det-test:local
   ip='{.items[0].status.addresses[?(@.type=="InternalIP")].address}'
   address="$(kubectl --kubeconfig "$kubeconfig" get nodes -o jsonpath="$ip")"
