@@ -18,6 +18,8 @@ import yaml
 
 Json = dict[str, Any]
 _CHAIN = "DET-TEST-SERVICES"
+_HOOKS = {"nat": ("PREROUTING", "OUTPUT"), "filter": ("FORWARD", "OUTPUT")}
+"""Of each table, the chains that lead to ours."""
 _API_SERVICE = "10.96.0.1"
 _PAUSE_S = 0.5
 
@@ -60,30 +62,37 @@ def routed(kubectl: Kubectl, namespace: str, addresses: Mapping[str, str]) -> It
     local = Path("/proc/sys/net/ipv4/conf/docker0/route_localnet")
     before = local.read_text()
     local.write_text("1")  # the bed's API server listens on loopback alone
-    _iptables("-N", _CHAIN)
-    for chain in ("PREROUTING", "OUTPUT"):
-        _iptables("-I", chain, "-j", _CHAIN)
+    for table in _HOOKS:
+        _remove_chain(table)  # that of a run that was killed
+        _add_chain(table)
     # As kube-proxy does, refuse connections to a Service without a ready pod.
-    refused = [
-        (chain, "-d", address, "-j", "REJECT")
-        for address in addresses.values()
-        for chain in ("FORWARD", "OUTPUT")
-    ]
-    for rule in refused:
-        _iptables("-I", *rule, table="filter")
+    for address in addresses.values():
+        _iptables("-A", _CHAIN, "-d", address, "-j", "REJECT", table="filter")
     thread.start()
     try:
         yield
     finally:
         over.set()
         thread.join()
-        for rule in refused:
-            _iptables("-D", *rule, table="filter")
-        for chain in ("PREROUTING", "OUTPUT"):
-            _iptables("-D", chain, "-j", _CHAIN)
-        _iptables("-F", _CHAIN)
-        _iptables("-X", _CHAIN)
+        for table in _HOOKS:
+            _remove_chain(table)
         local.write_text(before)
+
+
+def _add_chain(table: str) -> None:
+    _iptables("-N", _CHAIN, table=table)
+    for hook in _HOOKS[table]:
+        _iptables("-I", hook, "-j", _CHAIN, table=table)
+
+
+def _remove_chain(table: str) -> None:
+    if not _exists("-S", _CHAIN, table=table):
+        return
+    for hook in _HOOKS[table]:
+        while _exists("-C", hook, "-j", _CHAIN, table=table):
+            _iptables("-D", hook, "-j", _CHAIN, table=table)
+    _iptables("-F", _CHAIN, table=table)
+    _iptables("-X", _CHAIN, table=table)
 
 
 def _follow(
@@ -134,3 +143,8 @@ def _targets(listed: list[Json], addresses: Mapping[str, str]) -> Iterator[tuple
 
 def _iptables(*words: str, table: str = "nat") -> None:
     subprocess.run(["iptables", "-w", "-t", table, *words], check=True, capture_output=True)
+
+
+def _exists(*words: str, table: str) -> bool:
+    command = ["iptables", "-w", "-t", table, *words]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
