@@ -235,6 +235,26 @@ async def test_clocks_that_are_apart_change_no_deadline(
     assert "has not placed its pod" in failure_of(world, patient)
 
 
+async def test_an_answer_that_comes_after_a_change_of_its_pod_does_not_hide_it(
+    world: World, fake: FakeKubelet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await world.restart(unschedulable_s=0.5)
+    terms = PodTerms(pool="default", pod_spec={"spec": {"nodeSelector": {"no": "where"}}})
+    made = world.order("true", pod=terms)
+    call = world.backend._api.call
+
+    async def late(method: str, path: str, **more: Any) -> Json:
+        answer = await call(method, path, **more)
+        if (method, path.rpartition("/")[2]) == ("POST", "pods"):
+            await waits(world, made)
+        return answer
+
+    monkeypatch.setattr(world.backend._api, "call", late)
+    await world.backend.start_container(made)
+    await world.state(made.container_id, "TERMINATED")
+    assert "has not placed its pod" in failure_of(world, made)
+
+
 def _counting(
     work: Callable[[], Awaitable[None]], number: int, reached: asyncio.Event
 ) -> Callable[[], Awaitable[None]]:

@@ -105,6 +105,11 @@ class PodBoard:
         for seen, raw in found.values():
             self.note(seen, raw)
 
+    def note_created(self, seen: Observed, raw: Json) -> None:
+        """A pod was created; what the watch has brought of it meanwhile is newer."""
+        if seen.report.container_id not in self._entries:
+            self.note(seen, raw)
+
     def note(self, seen: Observed, raw: Json | None = None) -> None:
         """A pod is new or has changed."""
         container_id = seen.report.container_id

@@ -183,7 +183,7 @@ class PodStarts:
                 return changed
             found = observe(made, self._api.now())
             if found is not None:
-                self._pods.note(found, made)
+                self._pods.note_created(found, made)
             check_managed(parts, made)
         await create_claim(self._api, parts, uid)
         await self._gangs.create_group(parts, uid)
