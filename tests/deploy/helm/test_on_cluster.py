@@ -129,7 +129,10 @@ def installed(bed: Bed) -> Iterator[Installation]:
 
 def test_the_nodes_are_listed_and_the_first_password_is_random(installed: Installation) -> None:
     assert len(installed.password()) >= 16
-    assert any(agent["enabled"] for agent in installed.listed("agent", "list"))
+    # Another test may have cordoned the node for a moment.
+    until(
+        lambda: any(agent["enabled"] for agent in installed.listed("agent", "list")), what="a node"
+    )
 
 
 @covers("helm-and-kubernetes 15.upgrade")
