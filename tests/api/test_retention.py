@@ -68,6 +68,26 @@ async def test_a_clean_up_removes_only_what_is_kept_no_longer(world: World) -> N
         assert await lines(world) == (there if days in (-1, 4) else 0)
 
 
+async def test_values_to_filter_by_go_with_the_lines_and_come_with_new_ones(world: World) -> None:
+    admin = await finished_with_logs(world, days_ago=3)
+    task = world.names["task_id"]
+    line = {"taskId": task, "log": "late\n", "agentId": "a1"}
+
+    async def agents() -> list[str]:
+        answer = await admin("GET", f"/api/v1/tasks/{task}/logs/fields?follow=true")
+        [fields] = [json.loads(text)["result"] for text in answer.body.splitlines()]
+        return list(fields["agentIds"])
+
+    for there in (["a1"], []):
+        await admin("POST", "/api/v1/task/logs", {"logs": [line]})
+        assert await agents() == ["a1"]
+        if there:
+            path = f"/api/v1/experiments/{world.names['experiment_id']}/retain_logs"
+            await admin("PUT", path, {"numDays": 2})
+            await admin("POST", "/api/v1/cleanup_logs")
+            assert await agents() == []
+
+
 async def test_only_admins_clean_up(user: Client) -> None:
     assert (await user("POST", "/api/v1/cleanup_logs")).status == 403
 

@@ -12,7 +12,7 @@ from tests.e2e.cluster import Cluster, until
 from tests.e2e.ports import first_port
 from tests.e2e.test_life import config
 
-from determined_master.services.logs.task_logs import FOLLOW_POLL_S
+from determined_master.services.logs.news import POLL_S
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -166,7 +166,7 @@ def test_a_followed_log_shows_lines_while_the_trial_runs_and_ends_with_it(
     told_at = datetime.now(UTC)
     ended = cluster.get(f"/api/v1/trials/{trial['id']}")["trial"]["endTime"]
     since_s = (told_at - datetime.fromisoformat(ended)).total_seconds()
-    assert since_s < FOLLOW_POLL_S, "nobody woke the follower at the end"
+    assert since_s < POLL_S, "nobody woke the follower at the end"
     assert seen.index("early") < seen.index("late")
     assert any("was terminated" in text for text in seen)
 

@@ -59,7 +59,9 @@ def build_work(base: Foundation, queues: Queues, backends: MasterBackends) -> Wo
         flusher=Flusher(db, base.news),
         checkpoint_gc=CheckpointGc(engine, db),
         deletions=ProjectDeletions(engine, db),
-        retention=LogRetention(db, kept.log_retention_days, kept.schedule),
+        retention=LogRetention(
+            db, kept.log_retention_days, kept.schedule, base.logs.forget_values
+        ),
         proxies=proxies,
     )
 

@@ -13,9 +13,10 @@ from tests.store.rows import add_allocation, add_experiment, add_project
 from determined_master.domain.access.rules import Caller
 from determined_master.domain.config.sections.log_policies import LogPolicy
 from determined_master.domain.errors import InvalidArgument
+from determined_master.services.logs import incoming
 from determined_master.services.logs import policies as log_policies
-from determined_master.services.logs import task_logs
-from determined_master.services.logs.task_logs import PostedLine, TaskLogs
+from determined_master.services.logs.incoming import PostedLine
+from determined_master.services.logs.task_logs import TaskLogs
 from determined_master.store.db import Database
 from determined_wire.agent_link import LogBatch, LogSpan
 
@@ -37,7 +38,7 @@ class Seen:
 @pytest.fixture
 async def task_id(pool: Database, monkeypatch: pytest.MonkeyPatch) -> str:
     """A trial's task; lines go three at a time."""
-    monkeypatch.setattr(task_logs, "PIECE_LINES", 3)
+    monkeypatch.setattr(incoming, "PIECE_LINES", 3)
     allocation_id = await add_allocation(pool, await add_experiment(pool, await add_project(pool)))
     return allocation_id.rpartition(".")[0]
 

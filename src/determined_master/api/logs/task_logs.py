@@ -16,7 +16,8 @@ from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.log_lines import LEVEL_NUMBERS, LEVELS, render
 from determined_master.records.logs import LogFilter, LogRow
 from determined_master.services.experiments.trials import Trials
-from determined_master.services.logs.task_logs import PostedLine, TaskLogs
+from determined_master.services.logs.incoming import PostedLine
+from determined_master.services.logs.task_logs import TaskLogs
 from determined_master.services.tasks.service import Tasks
 from determined_wire.rest import tasks as task_wire
 from determined_wire.rest import trials as trial_wire
@@ -178,9 +179,9 @@ async def trial_logs_fields(
 ) -> AsyncIterator[trial_wire.TrialLogsFieldsResponse]:
     """Values that a trial's lines can be filtered by."""
     task_ids = await trials.task_ids(call.caller, request.trial_id)
-    fields = await task_logs.fields(call.caller, task_ids)
-    fields.pop("allocation_ids", None)
-    yield trial_wire.TrialLogsFieldsResponse(**fields)
+    async for fields in task_logs.fields(call.caller, task_ids, follow=request.follow):
+        fields = {name: fields[name] for name in fields if name != "allocation_ids"}
+        yield trial_wire.TrialLogsFieldsResponse(**fields)
 
 
 @stream_route(
@@ -194,8 +195,9 @@ async def task_logs_fields(
 ) -> AsyncIterator[task_wire.TaskLogsFieldsResponse]:
     """Values that a task's lines can be filtered by."""
     await tasks.get(call.caller, request.task_id)
-    fields = await task_logs.fields(call.caller, [request.task_id])
-    yield task_wire.TaskLogsFieldsResponse(**fields)
+    found = task_logs.fields(call.caller, [request.task_id], follow=request.follow)
+    async for fields in found:
+        yield task_wire.TaskLogsFieldsResponse(**fields)
 
 
 class _Asked(Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from determined_master.domain.durations import parse_duration
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.store.connection_errors import DATABASE_ERRORS
 from determined_master.store.experiments import trials
+from determined_master.store.logs import log_values
 from determined_master.store.logs import retention as rows
 
 if TYPE_CHECKING:
@@ -32,7 +34,15 @@ DAY = timedelta(days=1)
 class LogRetention:
     """How long logs are kept, by trial, experiment and cluster."""
 
-    def __init__(self, db: asyncpg.Pool, default_days: int | None, schedule: str | None) -> None:
+    def __init__(
+        self,
+        db: asyncpg.Pool,
+        default_days: int | None,
+        schedule: str | None,
+        on_removed: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`on_removed` is called when lines of some tasks were removed."""
+        self._on_removed = on_removed
         self._db = db
         self._default_days = FOR_EVER if default_days is None else default_days
         self._schedule = schedule
@@ -85,7 +95,9 @@ class LogRetention:
                 )
                 while count := await rows.delete_lines(conn, expired):
                     removed += count
+                await log_values.delete_values(conn, expired)
                 await rows.mark_removed(conn, expired, now)
+            self._on_removed()
             if not expired:
                 return removed
 

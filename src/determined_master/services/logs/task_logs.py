@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext, suppress
-from datetime import UTC, datetime, timedelta
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Protocol
-
-import msgspec
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import aclosing, nullcontext
+from typing import TYPE_CHECKING, Protocol
 
 from determined_master import clock
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument, NotFound
-from determined_master.domain.log_lines import LEVEL_NUMBERS, split_prefix, storable
+from determined_master.domain.log_lines import LEVEL_NUMBERS, storable
 from determined_master.ports.orders import StoredOutput, TaskNote
 from determined_master.records.logs import LogFilter, LogRow
+from determined_master.services.logs import incoming
+from determined_master.services.logs.fields import Fields, KnownValues, follow_fields, read_fields
 from determined_master.services.logs.following import LOOK_BACK_S, PAGE, Follower, LinesAsked
+from determined_master.services.logs.incoming import PostedLine
+from determined_master.services.logs.news import POLL_S, LogNews
 from determined_master.services.logs.times import LogTimes
 from determined_master.store.logs import task_logs as rows
 from determined_master.store.workspaces.places import find_workspaces
@@ -27,33 +26,11 @@ if TYPE_CHECKING:
 
     from determined_master.domain.access.rules import Caller
     from determined_master.services.logs.searches import LogSearches
+    from determined_master.store.logs.log_values import LogValue
     from determined_wire.agent_link import LogBatch
 
-PIECE_LINES = 1000
-"""How many lines are converted at once: an agent's batch may have 70,000 empty ones."""
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-FOLLOW_POLL_S = 5.0
-"""The longest time between two looks of a follower that gets no notification."""
 FOLLOW_EVERY_S = 0.1
 """It looks no more often, however busy its tasks are: fifty may follow one."""
-
-Row = tuple[Any, ...]
-"""A line to store, in the order of `store.task_logs.COPY_COLUMNS`."""
-
-
-class PostedLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One line as a client posts it."""
-
-    task_id: str
-    log: str
-    at: datetime | None = None
-    allocation_id: str | None = None
-    agent_id: str | None = None
-    container_id: str | None = None
-    rank_id: int | None = None
-    level: int = 0
-    source: str | None = None
-    stdtype: str | None = None
 
 
 class LineWatcher(Protocol):
@@ -75,12 +52,12 @@ class TaskLogs:
         on_lines: Callable[[str], None] = lambda task_id: None,
     ) -> None:
         """`on_lines` gets each task that may have new lines; it must not block."""
-        self._on_lines = on_lines
         self._db = db
         self._watchers = watchers
         self._searches = searches
         self._times = LogTimes(db)
-        self._news: dict[str, asyncio.Event] = {}
+        self._news = LogNews(on_lines)
+        self._known = KnownValues()
 
     async def store_batch(self, agent_id: str, batch: LogBatch) -> int:
         """Store an agent's lines, each number once.
@@ -89,15 +66,17 @@ class TaskLogs:
             The number of the last stored line, after its commit.
         """
         logs: list[str] = []
+        values: set[LogValue] = set()
         async with self._db.acquire() as conn, conn.transaction():
             last = await rows.lock_cursor(conn, batch.container_id, batch.task_id)
-            for lines in _in_pieces(_rows_of(agent_id, batch)):
+            for lines in incoming.in_pieces(incoming.rows_of_batch(agent_id, batch)):
                 fresh = lines[max(0, last + 1 - batch.first_seq - len(logs)) :]
                 if fresh:
-                    await rows.copy_lines(conn, fresh)
+                    values |= await rows.copy_lines(conn, fresh, self._known.stored)
                 logs += [row[-1] for row in lines]
             newest = max(last, batch.first_seq + len(logs) - 1)
             await rows.update_cursor(conn, batch.container_id, newest, is_complete=False)
+        self._known.add(values)
         # All of it, including stored lines, which may not have been matched.
         await self._look_at(batch.task_id, agent_id, logs)
         if batch.is_last:
@@ -119,8 +98,8 @@ class TaskLogs:
         last_seq, first_at, last_at = found
         return StoredOutput(
             last_seq=last_seq,
-            first_at_us=_microseconds(first_at),
-            last_at_us=_microseconds(last_at),
+            first_at_us=incoming.microseconds(first_at),
+            last_at_us=incoming.microseconds(last_at),
         )
 
     async def note(self, note: TaskNote) -> None:
@@ -132,7 +111,7 @@ class TaskLogs:
         async with self._db.acquire() as conn, conn.transaction():
             if note.key and not await rows.insert_told(conn, note.task_id, note.key):
                 return
-            await rows.copy_lines(conn, [row])
+            await rows.copy_lines(conn, [row], self._known.stored)
         self.notify(note.task_id)
 
     async def expect(self, container_id: str, task_id: str) -> None:
@@ -158,6 +137,7 @@ class TaskLogs:
         [task_id] = task_ids
         access.may(caller, "report", "task")
         now = clock.now()
+        values: set[LogValue] = set()
         async with self._db.acquire() as conn:
             where = await find_workspaces(conn, "task", [task_id])
             missing = f"task '{task_id}' not found"
@@ -165,9 +145,12 @@ class TaskLogs:
                 raise NotFound(missing)
             access.may_see(caller, "task", where[task_id], missing)
             access.may(caller, "report", "task", workspace_id=where[task_id])
-            async with nullcontext() if len(lines) <= PIECE_LINES else conn.transaction():
-                for records in _in_pieces(_posted(line, now) for line in lines):
-                    await rows.copy_lines(conn, records)
+            async with nullcontext() if len(lines) <= incoming.PIECE_LINES else conn.transaction():
+                for records in incoming.in_pieces(
+                    incoming.row_of_post(line, now) for line in lines
+                ):
+                    values |= await rows.copy_lines(conn, records, self._known.stored)
+        self._known.add(values)
         await self._look_at(task_id, lines[0].agent_id, [line.log for line in lines])
         self.notify(task_id)
 
@@ -176,10 +159,7 @@ class TaskLogs:
 
     def notify(self, task_id: str) -> None:
         """Wake those who follow a task."""
-        self._on_lines(task_id)
-        event = self._news.pop(task_id, None)
-        if event is not None:
-            event.set()
+        self._news.notify(task_id)
 
     async def read(
         self,
@@ -210,10 +190,14 @@ class TaskLogs:
         access.may(caller, "read", "task")
         asked = self._asked(caller, task_ids, wanted)
         follower = Follower(asked)
-        try:
-            while True:
-                began_s = clock.monotonic_s()
-                event = self._listen(task_ids)
+        looks_back = False
+
+        def within_s() -> float:
+            return POLL_S if looks_back else LOOK_BACK_S
+
+        wakes = self._news.wakes(task_ids, every_s=FOLLOW_EVERY_S, within_s=within_s)
+        async with aclosing(wakes):
+            async for _ in wakes:
                 async with self._db.acquire() as conn:
                     is_over = await rows.is_complete(conn, task_ids)
                 looks_back = follower.is_to_look_back()
@@ -224,68 +208,19 @@ class TaskLogs:
                     yield page
                 if is_over:
                     return
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(FOLLOW_POLL_S if looks_back else LOOK_BACK_S):
-                        await event.wait()
-                await asyncio.sleep(began_s + FOLLOW_EVERY_S - clock.monotonic_s())
-        finally:
-            for task_id in task_ids:  # a task without followers has no entry
-                self.notify(task_id)
 
-    async def fields(self, caller: Caller, task_ids: Sequence[str]) -> dict[str, list[Any]]:
-        """Values that lines can be filtered by."""
+    async def fields(
+        self, caller: Caller, task_ids: Sequence[str], *, follow: bool = False
+    ) -> AsyncIterator[Fields]:
+        """Values that lines can be filtered by; with `follow`, again when there are new ones."""
         access.may(caller, "read", "task")
-        async with self._db.acquire() as conn:
-            return await rows.list_fields(conn, task_ids)
+        if not follow:
+            yield await read_fields(self._db, task_ids)
+            return
+        async with aclosing(follow_fields(self._db, self._news, task_ids)) as found:
+            async for fields in found:
+                yield fields
 
-    def _listen(self, task_ids: Sequence[str]) -> asyncio.Event:
-        event = asyncio.Event()
-        for task_id in task_ids:
-            event = self._news.setdefault(task_id, event)
-        return event
-
-
-def _rows_of(agent_id: str, batch: LogBatch) -> Iterator[Row]:
-    texts = storable(batch.text).split("\n") if batch.spans else []
-    ids = (batch.task_id, batch.allocation_id, agent_id, batch.container_id)
-    start = 0
-    for span in batch.spans:
-        at = EPOCH + timedelta(microseconds=span.at_us)
-        for text in texts[start : start + span.count]:
-            rank, level, log = split_prefix(text)
-            yield (*ids, rank, at, level, span.source, span.stdtype, log + "\n")
-        start += span.count
-
-
-def _in_pieces(lines: Iterable[Row]) -> Iterator[list[Row]]:
-    rest = iter(lines)
-    while piece := list(islice(rest, PIECE_LINES)):
-        yield piece
-
-
-def _microseconds(at: datetime) -> int:
-    return (at - EPOCH) // timedelta(microseconds=1)
-
-
-def _posted(line: PostedLine, now: datetime) -> Row:
-    return (
-        line.task_id,
-        line.allocation_id,
-        line.agent_id,
-        line.container_id,
-        line.rank_id,
-        _moment(line.at or now),
-        line.level,
-        line.source,
-        line.stdtype,
-        storable(line.log),
-    )
-
-
-def _moment(at: datetime) -> datetime:
-    try:
-        return at.astimezone(UTC)
-    except OverflowError:
-        raise InvalidArgument(
-            f"the time {at.isoformat()} of a log line is not within the years 1 to 9999 in UTC"
-        ) from None
+    def forget_values(self) -> None:
+        """Note that lines were removed, and their values to filter by."""
+        self._known.forget()

@@ -34,6 +34,7 @@ _OF_TASKS = (
         WHERE a.task_id = ANY ($1) AND a.started_at IS NOT NULL
        ON CONFLICT DO NOTHING""",
     "DELETE FROM task_logs WHERE task_id = ANY ($1)",
+    "DELETE FROM log_values WHERE task_id = ANY ($1)",
     "DELETE FROM log_cursors WHERE task_id = ANY ($1)",
     """WITH gone AS (DELETE FROM allocations WHERE task_id = ANY ($1) RETURNING id, session_id),
             sessions AS (DELETE FROM user_sessions s USING gone WHERE s.id = gone.session_id),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -13,6 +13,7 @@ import msgspec
 from determined_master.domain.log_lines import original
 from determined_master.records.logs import LogFilter, LogRow
 from determined_master.store.db import Conn
+from determined_master.store.logs.log_values import LogValue, insert_values, values_of
 
 COPY_COLUMNS = (
     "task_id",
@@ -28,9 +29,24 @@ COPY_COLUMNS = (
 )
 
 
-async def copy_lines(conn: Conn, lines: Sequence[tuple[Any, ...]]) -> None:
-    """Store lines given as tuples in the order of `COPY_COLUMNS`."""
+async def copy_lines(
+    conn: Conn, lines: Sequence[tuple[Any, ...]], known: Set[LogValue] = frozenset()
+) -> set[LogValue]:
+    """Store lines given as tuples in the order of `COPY_COLUMNS`, and their values to filter by.
+
+    Args:
+        conn: where to write. Without a transaction, a failure may leave values without lines.
+        lines: what to store.
+        known: values that are stored, so that they need no statement.
+
+    Returns:
+        The values that were not known; they are stored once the transaction has committed.
+    """
+    values = values_of(lines) - known
+    if values:
+        await insert_values(conn, values)
     await conn.copy_records_to_table("task_logs", records=lines, columns=COPY_COLUMNS)
+    return values
 
 
 async def insert_told(conn: Conn, task_id: str, key: str) -> bool:
@@ -195,23 +211,6 @@ async def list_by_ids(conn: Conn, task_ids: Sequence[str], ids: Sequence[int]) -
          WHERE task_id = ANY ($1) AND id = ANY ($2) ORDER BY id
     """
     return [row_of(row) for row in await conn.fetch(query, task_ids, ids)]
-
-
-async def list_fields(conn: Conn, task_ids: Sequence[str]) -> dict[str, list[Any]]:
-    """The values that occur in each column one can filter by."""
-    query = """
-        SELECT array_agg(DISTINCT agent_id) FILTER (WHERE agent_id IS NOT NULL) AS agent_ids,
-               array_agg(DISTINCT container_id) FILTER (WHERE container_id IS NOT NULL)
-                   AS container_ids,
-               array_agg(DISTINCT allocation_id) FILTER (WHERE allocation_id IS NOT NULL)
-                   AS allocation_ids,
-               array_agg(DISTINCT coalesce(rank_id, -1)) AS rank_ids,
-               array_agg(DISTINCT stdtype) FILTER (WHERE stdtype IS NOT NULL) AS stdtypes,
-               array_agg(DISTINCT source) FILTER (WHERE source IS NOT NULL) AS sources
-          FROM task_logs WHERE task_id = ANY ($1)
-    """
-    row = await conn.fetchrow(query, task_ids)
-    return {name: list(values or ()) for name, values in row.items()} if row else {}
 
 
 async def ensure_partitions(conn: Conn, today: date, weeks: int = 3) -> None:
