@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from determined_master.backends.kubernetes.account import own_account, own_namespace, service_port
+from determined_master.backends.kubernetes.account import (
+    kubeconfig_account,
+    own_account,
+    own_namespace,
+    service_port,
+)
 from determined_master.backends.kubernetes.backend import KubernetesBackend
 from determined_master.backends.kubernetes.options import (
     Autoscaling,
@@ -135,8 +140,15 @@ def cluster_options(settings: Settings, manager: Manager, facts: MasterFacts) ->
         forwards_ports=config.reach_tasks == "port_forward",
         gateway=_gateway(config.internal_task_gateway),
         autoscaling=_autoscaling(config.autoscaling),
-        own_account="" if config.kubeconfig_path else own_account(),
+        own_account=_account(config),
+        reserved_names=config.reserved_names,
     )
+
+
+def _account(config: KubernetesManager) -> str:
+    if config.kubeconfig_path:
+        return kubeconfig_account(config.kubeconfig_path)
+    return own_account()
 
 
 def _gateway(settings: TaskGateway | None) -> Gateway | None:

@@ -17,11 +17,11 @@ from determined_master.backends.kubernetes import names
 from determined_master.backends.kubernetes.manifest.placeholder import placeholder
 from determined_master.backends.kubernetes.manifest.provisioning import provisioning
 from determined_master.backends.kubernetes.options import Autoscaling, Handover, PoolPods
-from determined_master.domain.config.sections.pod_spec import secret_of_a_task
 from determined_master.domain.pods.needs import needs_of
 from determined_master.domain.pods.placement import ClusterLoads
 from determined_master.domain.schedule.pods import uses_of
 from determined_master.domain.task.containers import typed_containers
+from determined_master.domain.task.pod_names import object_of_a_task
 from determined_master.ports.kubernetes import NodeRequest
 from determined_master.ports.orders import PodTerms
 from determined_master.services.containers.pod_terms import secrets_of_pod
@@ -381,7 +381,6 @@ def test_a_pod_with_devices_tolerates_taints_named_for_them() -> None:
         ("8", 120, 120),
         ("8", 3, 15),
         ("8", 10**6, 3600),
-        ("8", "x", 15),
         ("", 120, 15),
     ],
 )
@@ -411,7 +410,8 @@ def test_credentials_of_the_images_registry_are_a_pull_secret_of_the_pod() -> No
     first, second = made.secrets_of("u-1")
     assert (first["metadata"]["name"], second["metadata"]["name"]) == (name, made.name)
     assert {s["metadata"]["ownerReferences"][0]["uid"] for s in (first, second)} == {"u-1"}
-    assert secret_of_a_task({"imagePullSecrets": [{"name": name}]}) == name
+    found = object_of_a_task({"imagePullSecrets": [{"name": name}]})
+    assert found == f"{name}, which holds the secrets of another task"
 
 
 @pytest.mark.parametrize(

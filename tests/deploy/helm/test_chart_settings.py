@@ -100,3 +100,36 @@ def test_other_settings_come_by_master_config(tmp_path: Path) -> None:
     settings = settings_of(render(VALUES["placed"], tmp_path), tmp_path)
     assert settings.launch_error is False
     assert settings.webhooks.base_url == "https://det.example"
+
+
+PUBLIC = {"authorities", "db-certificate"}
+"""Volumes of the master with certificates of authorities alone."""
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_tasks_may_not_name_what_the_master_and_the_database_have(
+    name: str, tmp_path: Path
+) -> None:
+    """By default tasks run in the namespace of the release, where a pod can mount every Secret."""
+    objects = render(VALUES[name], tmp_path)
+    manager = settings_of(objects, tmp_path).resource_manager
+    assert isinstance(manager, KubernetesManager)
+    taken: set[str] = set()
+    for (kind, _), item in objects.items():
+        spec = item.get("spec") or {}
+        if kind == "Service":
+            taken |= set(spec["selector"].values())
+        if kind == "Ingress":
+            taken |= {one["secretName"] for one in spec.get("tls") or ()}
+        if kind in ("Secret", "PersistentVolumeClaim"):
+            taken.add(item["metadata"]["name"])
+        if kind == "Deployment":
+            pod = spec["template"]["spec"]
+            taken |= {pod.get("serviceAccountName", "default")} - {"default"}
+            for volume in pod["volumes"]:
+                if "secret" in volume and volume["name"] not in PUBLIC:
+                    taken.add(volume["secret"]["secretName"])
+                if "persistentVolumeClaim" in volume:
+                    taken.add(volume["persistentVolumeClaim"]["claimName"])
+    assert len(taken) >= 3
+    assert taken <= set(manager.reserved_names)

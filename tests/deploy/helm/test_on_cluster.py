@@ -64,9 +64,13 @@ class Installation:
 
     def det(self, *words: str) -> str:
         """A command of the admin."""
-        done = self._det(*words, DET_USER="admin", DET_PASS=self.password())
+        done = self.run("admin", *words)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
+
+    def run(self, user: str, *words: str) -> subprocess.CompletedProcess[str]:
+        """A command of a user with the first password."""
+        return self._det(*words, DET_USER=user, DET_PASS=self.password())
 
     def listed(self, *words: str) -> Any:
         """The answer of a command that prints JSON."""
@@ -133,6 +137,32 @@ def test_the_nodes_are_listed_and_the_first_password_is_random(installed: Instal
     until(
         lambda: any(agent["enabled"] for agent in installed.listed("agent", "list")), what="a node"
     )
+
+
+@pytest.mark.parametrize(
+    ("metadata", "spec"),
+    [
+        ({}, {"containers": [{"name": "determined-container", "envFrom": [
+            {"secretRef": {"name": f"determined-passwords-{RELEASE}"}}]}]}),
+        ({}, {"volumes": [{"name": "v", "secret": {
+            "secretName": f"determined-master-config-{RELEASE}"}}]}),
+        ({}, {"serviceAccountName": f"determined-master-{RELEASE}"}),
+        ({"labels": {"app": f"determined-master-{RELEASE}"}}, {}),
+    ],
+    ids=["passwords", "settings", "account", "connections"],
+)  # fmt: skip
+def test_a_task_of_a_user_has_nothing_of_the_master(
+    installed: Installation, metadata: dict[str, Any], spec: dict[str, Any]
+) -> None:
+    """Tasks run in the namespace of the release."""
+    file = installed.values.with_name("command.yaml")
+    asked = {"environment": {"pod_spec": {"metadata": metadata, "spec": spec}}}
+    file.write_text(json.dumps({**asked, "resources": {"slots": 0}}))
+    done = installed.run("determined", "command", "run", "--config-file", str(file), "env")
+    told = done.stdout + done.stderr
+    assert done.returncode != 0, told
+    assert "is kept for the master and its database" in told
+    assert installed.password() not in told
 
 
 @covers("helm-and-kubernetes 15.upgrade")

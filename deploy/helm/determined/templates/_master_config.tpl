@@ -94,6 +94,7 @@ default_compute_resource_pool: {{ .Values.defaultComputeResourcePool | default "
 {{- with .Values.defaultScheduler }}
 default_scheduler: {{ . | quote }}
 {{- end }}
+reserved_names: {{- include "determined.reservedNames" . | nindent 2 }}
 autoscaling: {{- include "determined.autoscalingConfig" .Values.autoscaling | nindent 2 }}
 master_service_name: {{ include "determined.masterService" . }}
 # The Service's own namespace may differ from that of the tasks, so its whole name stands here.
@@ -107,6 +108,21 @@ determined_master_scheme: {{ . }}
 determined_master_host: {{ include "determined.masterService" . }}.{{ .Release.Namespace }}.svc.cluster.local
 determined_master_port: {{ .Values.masterPort }}
 {{- end }}
+{{- end -}}
+
+{{/* What pods of tasks may not have: Secrets and volumes of master and database, their labels. */}}
+{{- define "determined.reservedNames" -}}
+{{- $names := list (include "determined.config" .) (include "determined.passwords" .) -}}
+{{- $names = concat $names (list (include "determined.master" .) (include "determined.db" .)) -}}
+{{- $names = append $names (include "determined.dbClaim" .) -}}
+{{- $names = concat $names (compact (list .Values.tlsSecret .Values.ingress.tlsSecretName)) -}}
+{{- range .Values.additional_resource_managers -}}
+{{- $names = append $names .resource_manager.kubeconfig_secret_name -}}
+{{- end -}}
+{{- if or .Values.serviceAccount.create .Values.serviceAccount.name -}}
+{{- $names = append $names (include "determined.account" .) -}}
+{{- end -}}
+{{- toYaml (uniq $names) -}}
 {{- end -}}
 
 {{- define "determined.autoscalingConfig" -}}

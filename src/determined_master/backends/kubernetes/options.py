@@ -118,7 +118,9 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     rack_label: str = ""
     """Of nodes; empty where racks are not known."""
     own_account: str = ""
-    """NAMESPACE/NAME of the master's service account, which tasks may not use; empty outside."""
+    """NAMESPACE/NAME of the master's service account, which tasks may not use; empty for none."""
+    reserved_names: tuple[str, ...] = ()
+    """Of Secrets, claims and accounts, and values of labels, that tasks may not have."""
 
     @property
     def title(self) -> str:

@@ -74,14 +74,22 @@ def check_kubernetes(
         missing = "port" if manager.determined_master_host else "host"
         text = "host and port must both be set, or neither"
         report.problem(f"{at}.determined_master_{missing}", text)
-    for number, name in enumerate(manager.namespaces):
-        if not is_dns_label(name):
-            report.problem(f"{at}.namespaces[{number}]", f"{name!r} is no name of a namespace")
+    _check_names(manager, at, report)
     _check_gateway(manager, f"{at}.internal_task_gateway", report)
     if manager.leave_kubernetes_resources:
         report.warn(f"{at}.leave_kubernetes_resources", "has no effect any more: remove it")
     if manager.fluent is not None:
         report.warn(f"{at}.fluent", "has no effect any more: remove it")
+
+
+def _check_names(manager: KubernetesManager, at: str, report: ProblemReport) -> None:
+    for number, name in enumerate(manager.namespaces):
+        if not is_dns_label(name):
+            report.problem(f"{at}.namespaces[{number}]", f"{name!r} is no name of a namespace")
+    for number, name in enumerate(manager.reserved_names):
+        if not is_object_name(name):
+            text = f"{name!r} is no name of an object of Kubernetes"
+            report.problem(f"{at}.reserved_names[{number}]", text)
 
 
 def _check_devices(manager: KubernetesManager, at: str, report: ProblemReport) -> None:

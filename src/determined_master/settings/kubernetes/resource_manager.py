@@ -102,6 +102,13 @@ class KubernetesManager(AnyResourceManager, frozen=True, kw_only=True):
             "the default one only; empty for one that sees all."
         ),
     ] = ()
+    reserved_names: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Secrets, claims and service accounts that pod specs of tasks may not "
+            "name, and values that labels of their pods may not have. The Helm chart sets it."
+        ),
+    ] = ()
     namespace: Annotated[str, Meta(description="Removed: use default_namespace.")] = ""
     max_slots_per_pod: Annotated[
         int | None,

@@ -24,6 +24,7 @@ from determined_master.backends.kubernetes.manifest.placeholder import (
     PRIORITY_CLASS,
     Json,
     placeholder,
+    readable,
 )
 from determined_master.backends.kubernetes.options import ClusterOptions
 from determined_master.ports.kubernetes import NodeRequest, NodesAsked
@@ -61,7 +62,7 @@ class Placeholders:
 
     def request(self, pool: str, requests: tuple[NodeRequest, ...]) -> None:
         """From now on, tasks of this pool wait for nodes as these do, and no others."""
-        self._requests[pool] = requests
+        self._requests[pool] = readable(requests)
         self._released &= {r.allocation_id for every in self._requests.values() for r in every}
 
     def asked(self, allocation_id: str) -> NodesAsked | None:

@@ -22,7 +22,7 @@ from determined_master.backends.kubernetes.client import (
     KubernetesRefused,
     KubernetesUnreachable,
 )
-from determined_master.backends.kubernetes.manifest.placeholder import DEMAND
+from determined_master.backends.kubernetes.manifest.placeholder import DEMAND, readable
 from determined_master.backends.kubernetes.manifest.provisioning import (
     ATTEMPT,
     GROUP,
@@ -101,7 +101,7 @@ class ProvisioningRequests:
 
     def request(self, pool: str, requests: tuple[NodeRequest, ...]) -> None:
         """From now on, tasks of this pool wait for nodes as these do, and no others."""
-        self._requests[pool] = requests
+        self._requests[pool] = readable(requests)
         self._released &= self._waiting()
 
     def asked(self, allocation_id: str) -> NodesAsked | None:

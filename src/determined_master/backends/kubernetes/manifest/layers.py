@@ -14,7 +14,9 @@ import msgspec
 
 from determined_master.backends.kubernetes import names
 from determined_master.domain.checkpoints.access import is_below
+from determined_master.domain.config.schema.values import expected
 from determined_master.domain.task.pod_keys import camel
+from determined_master.domain.task.pod_types import wrong_types
 from determined_wire.agent_link import ContainerSpec, Mount, TaskUser
 
 Json = dict[str, Any]
@@ -44,19 +46,32 @@ class UserPod(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def split_user_pod(pod: Mapping[str, Any] | None) -> UserPod:
-    """A pod of a configuration, in snake case or in camel case."""
+    """A pod of a configuration, in snake case or in camel case.
+
+    Labels and annotations of the platform are left out: it finds its pods by them.
+
+    Raises:
+        ValueError: a part has a wrong type.
+    """
     given = camel(pod or {})
+    for at, noun, value in wrong_types(given):
+        raise ValueError(f"environment.pod_spec{at}: {expected(noun, value)}")
     metadata, spec = given.get("metadata") or {}, given.get("spec") or {}
     containers = spec.get("containers") or []
     return UserPod(
-        labels={str(k): str(v) for k, v in (metadata.get("labels") or {}).items()},
-        annotations={str(k): str(v) for k, v in (metadata.get("annotations") or {}).items()},
+        labels=_own_marks(metadata.get("labels")),
+        annotations=_own_marks(metadata.get("annotations")),
         spec={key: value for key, value in spec.items() if key not in _OURS and value is not None},
         main=next((c for c in containers if c.get("name") == names.MAIN), {}),
         sidecars=[c for c in containers if c.get("name") != names.MAIN],
         init_containers=list(spec.get("initContainers") or []),
         volumes=list(spec.get("volumes") or []),
     )
+
+
+def _own_marks(given: Mapping[str, Any] | None) -> dict[str, str]:
+    marks = {str(key): str(value) for key, value in (given or {}).items()}
+    return {key: value for key, value in marks.items() if not key.startswith(names.PREFIX)}
 
 
 def with_node(affinity: Mapping[str, Any] | None, node: str) -> Json:

@@ -6,6 +6,7 @@ token. Source: helm-and-kubernetes 7 to 11, task-contract 2.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,10 +24,8 @@ from determined_master.backends.kubernetes.manifest.pod import Extras, grace_of,
 from determined_master.backends.kubernetes.manifest.secrets import pull_secret_data, secret_data
 from determined_master.backends.kubernetes.manifest.variables import environment, split
 from determined_master.backends.kubernetes.options import ClusterOptions
-from determined_master.domain.config.sections.pod_spec import (
-    claim_of_a_task,
-    secret_of_a_task,
-)
+from determined_master.domain.task.pod_keys import camel
+from determined_master.domain.task.pod_names import object_of_a_task, reserved_name
 from determined_master.ports.orders import PodTerms, StartOrder
 from determined_wire.agent_link import ContainerSpec
 
@@ -84,7 +83,8 @@ def build(order: StartOrder, options: ClusterOptions, extras: Extras) -> Objects
     namespace = terms.namespace or options.default_namespace
     _check_namespace(namespace, options)
     own = split_user_pod(terms.pod_spec)
-    _check_own(own, namespace, options)
+    _check_names(terms, namespace, options)
+    _check_account(own, namespace, options)
     variables = environment(order, options)
     if terms.trial_id:
         grace_s = grace_of(order, own.spec, extras.grace_s)
@@ -179,21 +179,46 @@ def _check_spec(spec: ContainerSpec) -> None:
         )
 
 
-def _check_own(own: UserPod, namespace: str, options: ClusterOptions) -> None:
-    """Check that a user's pod names no Secret, claim or account of the platform.
+def _check_names(terms: PodTerms, namespace: str, options: ClusterOptions) -> None:
+    """Check that a user's pod names no object of other tasks and of the platform.
 
     Raises:
         ValueError: it does; the text has the name.
     """
-    name = secret_of_a_task(msgspec.to_builtins(own))
+    given = camel(terms.pod_spec or {})
+    taken = object_of_a_task(given)
+    if taken:
+        raise ValueError(f"the pod spec names {taken}")
+    place, _, account = options.own_account.partition("/")
+    name = reserved_name(given, options.reserved_names, account if place == namespace else "")
     if name:
-        raise ValueError(f"the pod spec names {name}, which holds the secrets of another task")
-    claim = claim_of_a_task(msgspec.to_builtins(own))
-    if claim:
-        raise ValueError(f"the pod spec names {claim}, which holds the devices of another task")
-    account = own.spec.get("serviceAccountName") or own.spec.get("serviceAccount")
-    if account and f"{namespace}/{account}" == options.own_account:
-        raise ValueError(f"the pod spec names the master's own service account {account}")
+        raise ValueError(
+            f"the pod spec names {name}, which is kept for the master and its database: name an "
+            "object of your own"
+        )
+
+
+def _check_account(own: UserPod, namespace: str, options: ClusterOptions) -> None:
+    """Check that a user's pod does not act as the master.
+
+    Raises:
+        ValueError: it would.
+    """
+    given = own.spec.get("serviceAccountName") or own.spec.get("serviceAccount")
+    if not options.own_account or f"{namespace}/{given or 'default'}" != options.own_account:
+        return
+    if given:
+        raise ValueError(f"the pod spec names the master's own service account {given}")
+    if own.spec.get("automountServiceAccountToken") or _projects_token(own):
+        raise ValueError(
+            "the pod spec asks for a token of the default service account, which is the master's "
+            f"own: name another one, or give the master an account apart from {namespace}/default"
+        )
+
+
+def _projects_token(own: UserPod) -> bool:
+    sources = [(volume.get("projected") or {}).get("sources") for volume in own.volumes]
+    return "serviceAccountToken" in json.dumps(sources)
 
 
 def _labels(order: StartOrder, terms: PodTerms, options: ClusterOptions) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from typing import Any
 
 from determined_master.backends.kubernetes import names
@@ -12,6 +13,8 @@ from determined_master.backends.kubernetes.manifest.pod import (
     resources_of,
 )
 from determined_master.backends.kubernetes.options import ClusterOptions
+from determined_master.domain.task.pod_keys import camel
+from determined_master.domain.task.pod_types import wrong_types
 from determined_master.ports.kubernetes import NodeRequest
 
 Json = dict[str, Any]
@@ -43,6 +46,14 @@ MUST_STAY = {
     "karpenter.sh/do-not-disrupt": "true",
 }
 """Annotations by which autoscalers leave the node of a running task alone."""
+
+
+def readable(requests: Iterable[NodeRequest]) -> tuple[NodeRequest, ...]:
+    """The requests of tasks that can have pods; others fail with the reason when they start.
+
+    One of a wrong type, of a configuration from before types were checked, delays no other task.
+    """
+    return tuple(r for r in requests if not any(wrong_types(camel(r.pod_spec or {}))))
 
 
 def placeholder(request: NodeRequest, number: int, slots: int, options: ClusterOptions) -> Json:

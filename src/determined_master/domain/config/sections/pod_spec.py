@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from determined_master.domain.config.schema.problems import ProblemReport
@@ -14,11 +13,9 @@ from determined_master.domain.task.pod_keys import (
     camel_key,
     find_key_given_twice,
 )
+from determined_master.domain.task.pod_names import object_of_a_task
+from determined_master.domain.task.pod_types import wrong_types
 
-_OBJECT = re.compile(r"det-[0-9a-f]{8}-(.*-)?[0-9a-f]{12}(-pull)?")
-"""Names of the pods and Secrets of tasks."""
-_CLAIM = re.compile(r"det-[0-9a-f]{8}-(.*-)?[0-9a-f]{12}-slots")
-"""Names of the claims for the devices of tasks."""
 _OURS = frozenset(
     (
         "image",
@@ -54,12 +51,11 @@ class PodSpec(ValueType):
         for key in value:
             if camel_key(str(key)) in ("name", "nameSpace"):
                 report.problem(f"{at}.{key}", "is not configurable")
-        name = secret_of_a_task(value)
-        if name:
-            report.problem(at, f"names {name}, which holds the secrets of another task")
-        claim = claim_of_a_task(value)
-        if claim:
-            report.problem(at, f"names {claim}, which holds the devices of another task")
+        taken = object_of_a_task(value)
+        if taken:
+            report.problem(at, f"names {taken}")
+        for below, noun, found in wrong_types(camel(value)):
+            report.problem(f"{at}{below}", expected(noun, found))
         for key, spec in value.items():
             if camel_key(str(key)) == "spec" and isinstance(spec, Mapping):
                 self._check(spec, f"{at}.spec", report)
@@ -83,30 +79,6 @@ class PodSpec(ValueType):
 
     def json_schema(self) -> dict[str, Any]:
         return {"type": "object"}
-
-
-def secret_of_a_task(value: Any) -> str | None:
-    """The first text inside a JSON value that is the name of a task's Secret, if there is one.
-
-    Pods can name Secrets in many ways: variables, volumes, projections, drivers.
-    """
-    return next((text for text in _texts(value) if _OBJECT.fullmatch(text)), None)
-
-
-def claim_of_a_task(value: Any) -> str | None:
-    """The same of a task's claim for devices, which a pod of another task could share."""
-    return next((text for text in _texts(value) if _CLAIM.fullmatch(text)), None)
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _texts(item)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _texts(item)
 
 
 def _strategic(high: Any, low: Any, section: str = "") -> Any:
