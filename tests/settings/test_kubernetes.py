@@ -147,6 +147,26 @@ MISTAKES = {
         f"{SIMPLE}, determined_master_host: h",
         f"{M}.determined_master_port: host and port must both be set",
     ),
+    "an address as a URL": (
+        f"{SIMPLE}, determined_master_host: 'http://h', determined_master_port: 80",
+        f"{M}.determined_master_host: must be an IP address or a host name, without scheme",
+    ),
+    "the name of a Service": (
+        f"{SIMPLE}, master_service_name: det.lab.svc",
+        f"{M}.master_service_name: must be a DNS label",
+    ),
+    "a rack's label": (
+        f"{SIMPLE}, rack_label: rack=a",
+        f"{M}.rack_label: must be the key of a label",
+    ),
+    "a reserved name": (
+        f"{SIMPLE}, reserved_names: [tls, A_b]",
+        f"{M}.reserved_names[1]: 'A_b' is no name of an object",
+    ),
+    "a gateway that is no object": (
+        f"{SIMPLE}, internal_task_gateway: edge",
+        f"{M}.internal_task_gateway: expected object, but got string",
+    ),
     "half a gateway": (
         f"{SIMPLE}, internal_task_gateway: {{gateway_name: g}}",
         f"{M}.internal_task_gateway.gateway_ip: is required",

@@ -53,11 +53,10 @@ Seconds = Annotated[float, Meta(extra={"kind": Duration(), "noun": "duration"})]
 
 def read_struct(cls: type[msgspec.Struct], given: Any, at: str, report: ProblemReport) -> Any:
     """A struct from its given values; an invalid option gets its default."""
-    if given is None:
-        return cls()
-    if not isinstance(given, Mapping):
-        report.problem(at, f"expected object, but got {type_name(given)}")
-        return cls()
+    if given is None or not isinstance(given, Mapping):
+        if given is not None:
+            report.problem(at, f"expected object, but got {type_name(given)}")
+        return cls(**{field.name: "" for field in fields_of(cls) if field.required})
     fields = {field.encode_name: field for field in fields_of(cls)}
     values = {}
     for written, value in given.items():

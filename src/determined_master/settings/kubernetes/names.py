@@ -14,6 +14,7 @@ from determined_master.domain.config.schema.values import ValueType
 MAX_LABEL = 63
 MAX_NAME = 253
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_KEY = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 
 
 class LabelType(ValueType):
@@ -74,6 +75,34 @@ class ObjectNameType(ValueType):
         return value
 
 
+class LabelKeyType(ValueType):
+    """The key of a label of nodes; empty for none."""
+
+    noun = "string"
+
+    def read(self, value: Any, at: str, report: ProblemReport) -> str | None:
+        if value == "" or (isinstance(value, str) and is_label_key(value)):
+            return value
+        report.problem(
+            at,
+            "must be the key of a label, as NAME or DOMAIN/NAME: letters, digits, dashes, dots "
+            f'and underscores, but found "{value}"',
+        )
+        return None
+
+
+class Optional(ValueType):
+    """A text of another type, or an empty one."""
+
+    noun = "string"
+
+    def __init__(self, given: ValueType) -> None:
+        self._given = given
+
+    def read(self, value: Any, at: str, report: ProblemReport) -> Any:
+        return value if value == "" else self._given.read(value, at, report)
+
+
 Label = Annotated[str, Meta(extra={"kind": LabelType()})]
 
 
@@ -84,6 +113,13 @@ def is_dns_label(name: str) -> bool:
 
 def is_object_name(text: str) -> bool:
     return len(text) <= MAX_NAME and all(map(_LABEL.fullmatch, text.split(".")))
+
+
+def is_label_key(text: str) -> bool:
+    """Whether Kubernetes accepts it as the key of a label."""
+    domain, slash, name = text.rpartition("/")
+    is_named = len(name) <= MAX_LABEL and _KEY.fullmatch(name) is not None
+    return is_named and (not slash or is_object_name(domain))
 
 
 def _is_host(text: str) -> bool:

@@ -12,7 +12,10 @@ from determined_master.settings.kubernetes.names import (
     GivenType,
     HostType,
     Label,
+    LabelKeyType,
+    LabelType,
     ObjectNameType,
+    Optional,
 )
 from determined_master.settings.pools import AnyResourceManager, ResourcePool
 
@@ -118,7 +121,11 @@ class KubernetesManager(AnyResourceManager, frozen=True, kw_only=True):
         ),
     ] = None
     master_service_name: Annotated[
-        str, Meta(description="The master's Service, through which tasks reach it.")
+        str,
+        Meta(
+            description="The master's Service, through which tasks reach it.",
+            extra={"kind": Optional(LabelType())},
+        ),
     ] = ""
     leave_kubernetes_resources: Annotated[bool, Meta(description="Has no effect.")] = False
     default_scheduler: Annotated[
@@ -158,7 +165,8 @@ class KubernetesManager(AnyResourceManager, frozen=True, kw_only=True):
         str,
         Meta(
             description="Label of nodes that names their rack, for resources.topology of "
-            "experiments; empty where racks are not known."
+            "experiments; empty where racks are not known.",
+            extra={"kind": LabelKeyType()},
         ),
     ] = ""
     reach_tasks: Annotated[
@@ -177,7 +185,11 @@ class KubernetesManager(AnyResourceManager, frozen=True, kw_only=True):
         Meta(description="Scheme of the master for tasks; empty for https where it has TLS."),
     ] = ""
     determined_master_host: Annotated[
-        str, Meta(description="Host of the master for tasks; empty for its Service.")
+        str,
+        Meta(
+            description="Host of the master for tasks; empty for its Service.",
+            extra={"kind": Optional(HostType())},
+        ),
     ] = ""
     determined_master_port: Annotated[
         int,
