@@ -38,6 +38,9 @@ FAULTS = {
         f"{HERE}test_nodes.py::test_a_real_node_that_dies_is_lost_and_its_pods_keep_their_slots"
     ],
     "a node is cordoned": [f"{CONTRACT}test_a_cordon_ends_nothing_and_keeps_the_nodes_place"],
+    "a node is tainted": [
+        f"{HERE}test_nodes.py::test_a_taint_for_new_pods_ends_nothing_and_is_no_lost_node"
+    ],
     "a node is drained": [
         f"{HERE}test_nodes.py::test_a_drain_by_kubectl_ends_the_pods_of_that_node_alone"
     ],

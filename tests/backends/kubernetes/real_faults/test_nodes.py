@@ -97,6 +97,38 @@ async def test_a_real_node_that_dies_is_lost_and_its_pods_keep_their_slots(
     await world.until(lambda: [a.id for a in world.backend.agents()] == ["second"], "one node")
 
 
+async def test_a_taint_for_new_pods_ends_nothing_and_is_no_lost_node(
+    world: World, cluster: ControlPlane, hollow: contextlib.ExitStack
+) -> None:
+    first, second = await running_on(world, "first", "second")
+
+    async def taint(mark: str) -> None:
+        kubeconfig = f"--kubeconfig={cluster.server.kubeconfig}"
+        program = await asyncio.create_subprocess_exec(
+            "kubectl", kubeconfig, "taint", "node", "first", mark
+        )
+        assert await program.wait() == 0
+
+    await taint("k=v:NoSchedule")
+    await world.until(lambda: {a.id: a for a in world.backend.agents()}["first"].is_draining, "it")
+    late = order_on(world, "first")
+    await world.backend.start_container(late)
+    failure = world.events.reports[late.container_id].failure
+    assert failure is not None
+    assert "got taints" in failure.message
+    for _ in range(2):  # each takes longer than a node may be away here
+        other = order_on(world, "second")
+        await world.backend.start_container(other)
+        await world.state(other.container_id, "RUNNING")
+    assert (world.events.lost, dict(world.events.evicted)) == ([], {})
+    states = [world.events.state(one.container_id) for one in (first, second)]
+    assert states == ["RUNNING", "RUNNING"]
+    await taint("k-")
+    await world.until(
+        lambda: not {a.id: a for a in world.backend.agents()}["first"].is_draining, "its return"
+    )
+
+
 async def test_a_drain_by_kubectl_ends_the_pods_of_that_node_alone(
     world: World, cluster: ControlPlane, hollow: contextlib.ExitStack
 ) -> None:
