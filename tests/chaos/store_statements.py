@@ -333,7 +333,7 @@ async def insert_values(s: Statement) -> None:
     """Values to filter by: nobody reads them here."""
 
 
-@statement("store.logs.task_logs.lock_cursor")
+@statement("store.logs.cursors.lock_cursor")
 async def lock_cursor(s: Statement) -> list[Row]:
     """How far a container's output is stored."""
     await s.tx.lock("log_cursors", s.args[0])
@@ -345,14 +345,15 @@ async def lock_cursor(s: Statement) -> list[Row]:
     return [{"last_seq": s.tx.get("log_cursors", s.args[0])["last_seq"]}]  # type: ignore[index]
 
 
-@statement("store.logs.task_logs.update_cursor")
+@statement("store.logs.cursors.update_cursor")
 async def update_cursor(s: Statement) -> None:
     """Move it."""
-    id, seq, _ = s.args
-    await s.tx.update("log_cursors", id, last_seq=seq)
+    id, seq, place = s.args
+    row = {"last_seq": seq} if place is None else {"last_seq": seq, "place": place}
+    await s.tx.update("log_cursors", id, **row)
 
 
-@statement("store.logs.task_logs.complete_cursors")
+@statement("store.logs.cursors.complete_cursors")
 async def complete_cursors(s: Statement) -> None:
     """All of it is there."""
     for id in s.args[0]:
@@ -360,7 +361,7 @@ async def complete_cursors(s: Statement) -> None:
             await s.tx.update("log_cursors", id, is_complete=True)
 
 
-@statement("store.logs.task_logs.have_completed")
+@statement("store.logs.cursors.have_completed")
 async def have_completed(s: Statement) -> list[Row]:
     """Is it, of all of these?"""
     rows = [s.tx.get("log_cursors", id) for id in s.args[0]]

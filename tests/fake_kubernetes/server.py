@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 from collections.abc import Callable
 from email.utils import format_datetime
@@ -398,7 +399,7 @@ class FakeServer:
                 is_over = uid in self.ended or self.store.find("pods", namespace, name) is None
                 data = bytes(self.logs.get(uid, b"")[sent:])
                 if data:
-                    await response.write(data)
+                    await response.write(_since(data, request.query.get("sinceTime", "")))
                     sent += len(data)
                 elif is_over or request.query.get("follow") != "true":
                     return response
@@ -410,6 +411,12 @@ class FakeServer:
 
 def _is_over(pod: Json | None) -> bool:
     return pod is None or (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+
+
+def _since(data: bytes, second: str) -> bytes:
+    """The lines of that second and later ones, as a kubelet finds out by each line's time."""
+    lines = io.BytesIO(data).readlines()
+    return b"".join(line for line in lines if line[:19].decode() >= second[:19])
 
 
 def _merge(item: Json, patch: Json) -> None:

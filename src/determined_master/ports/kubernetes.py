@@ -11,8 +11,8 @@ import msgspec
 
 from determined_master.domain.pods.placement import ClusterLoads
 from determined_master.ports.agents import AgentEvents, ClusterBackend
-from determined_master.ports.orders import StoredOutput, TaskNote
-from determined_wire.agent_link import ContainerReport
+from determined_master.ports.orders import LogPlace, StoredOutput, TaskNote
+from determined_wire.agent_link import ContainerReport, LogBatch
 
 
 class NodeRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -153,6 +153,11 @@ class KubernetesCluster(ClusterBackend, Namespaces, Protocol):
 
 class PodEvents(AgentEvents, Protocol):
     """Events that a Kubernetes backend reports; each node acts as an agent."""
+
+    async def store_logs(
+        self, agent_id: str, batch: LogBatch, place: LogPlace | None = None
+    ) -> int:
+        """Store lines as an agent's, and the place of the last one in the log of their pod."""
 
     async def stored_output(self, task_id: str, container_id: str) -> StoredOutput:
         """How much of a container's output is stored."""

@@ -38,13 +38,47 @@ class PodTerms(msgspec.Struct, frozen=True, kw_only=True):
     trial_id: str = ""
 
 
+class LogPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of a pod's log is copied, by the times of its lines.
+
+    Times are in microseconds since 1970-01-01T00:00:00Z, 0 for none; lines without a time do not
+    count. "First" is first in the log, which is not always the earliest.
+    """
+
+    total: int = 0
+    first_at_us: int = 0
+    last_at_us: int = 0
+    """The latest."""
+    since_us: int = 0
+    """A whole second. The next reading needs no earlier lines."""
+    since_count: int = 0
+    """Lines of that time and later."""
+    since_first_us: int = 0
+    """The first of them."""
+    next_us: int = 0
+    """What `since_us` will be, with the same of it."""
+    next_count: int = 0
+    next_first_us: int = 0
+
+    @classmethod
+    def whole(cls, total: int, first_at_us: int, last_at_us: int) -> LogPlace:
+        """A place from which the next reading begins at the first line."""
+        return cls(
+            total=total,
+            first_at_us=first_at_us,
+            last_at_us=last_at_us,
+            since_count=total,
+            since_first_us=first_at_us,
+            next_count=total,
+            next_first_us=first_at_us,
+        )
+
+
 class StoredOutput(msgspec.Struct, frozen=True, kw_only=True):
     """How much of a container's output is stored."""
 
     last_seq: int = 0
-    first_at_us: int = 0
-    """Time of the first line, in microseconds since 1970-01-01T00:00:00Z; 0 without any."""
-    last_at_us: int = 0
+    place: LogPlace = LogPlace()
 
 
 class StartOrder(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from determined_master.ports.agents import AgentSnapshot
-from determined_master.ports.orders import StoredOutput, TaskNote
+from determined_master.ports.orders import LogPlace, StoredOutput, TaskNote
 from determined_wire.agent_link import ContainerReport, LogBatch
 
 ORDER = {"ASSIGNED": 0, "PULLING": 1, "STARTING": 2, "RUNNING": 3, "TERMINATED": 4}
@@ -19,6 +19,7 @@ class Recorder:
         self.reports: dict[str, ContainerReport] = {}
         """By container, the furthest that was told."""
         self.lines: dict[str, list[tuple[int, str]]] = {}
+        self.places: dict[str, LogPlace] = {}
         self.evicted: dict[str, str] = {}
         self.closed: set[str] = set()
         """Containers whose last line is stored."""
@@ -50,13 +51,17 @@ class Recorder:
     ) -> None:
         self._take(report)
 
-    async def store_logs(self, agent_id: str, batch: LogBatch) -> int:
+    async def store_logs(
+        self, agent_id: str, batch: LogBatch, place: LogPlace | None = None
+    ) -> int:
         lines = self.lines.setdefault(batch.container_id, [])
         texts = batch.text.split("\n") if batch.spans else []
         times = [span.at_us for span in batch.spans for _ in range(span.count)]
         new = list(zip(times, texts, strict=True))[max(0, len(lines) + 1 - batch.first_seq) :]
         assert batch.first_seq <= len(lines) + 1, "a gap in the numbers"
         lines += new
+        if place is not None:
+            self.places[batch.container_id] = place
         if batch.is_last:
             self.closed.add(batch.container_id)
         return len(lines)
@@ -65,8 +70,7 @@ class Recorder:
         lines = self.lines.get(container_id)
         if not lines:
             return StoredOutput()
-        last = max(at for at, _ in lines)
-        return StoredOutput(last_seq=len(lines), first_at_us=lines[0][0], last_at_us=last)
+        return StoredOutput(last_seq=len(lines), place=self.places[container_id])
 
     async def pod_evicted(self, agent_id: str, report: ContainerReport, reason: str) -> None:
         """Kept by container."""

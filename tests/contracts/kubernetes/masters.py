@@ -7,6 +7,7 @@ from tests.contracts.kubernetes.world import World
 from tests.covers import covers
 
 from determined_master.backends.kubernetes.client import KubernetesApi
+from determined_master.backends.kubernetes.log import log_position
 from determined_master.domain.errors import DetError
 
 
@@ -22,6 +23,22 @@ class MasterTests:
         assert world.events.text(made.container_id) == list("12345678")
         await world.state(made.container_id, "TERMINATED")
         assert await world.count("pods") == 1
+
+    async def test_another_master_reads_the_end_of_a_long_log_alone(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(log_position, "MARGIN_US", log_position.SECOND_US)
+        numbers = range(14)
+        script = "".join(f"printf '{n}\\r{n}-\\n'; sleep 0.4; " for n in numbers)
+        made = world.order(script)
+        await world.backend.start_container(made)
+        for count in (16, 22):
+            await world.until(lambda: len(world.events.text(made.container_id)) >= count, "output")  # noqa: B023
+            assert 0 < world.events.places[made.container_id].since_count < count
+            await world.restart()
+        await world.until(lambda: made.container_id in world.events.closed, "the last line")
+        expected = [text for n in numbers for text in (f"{n}", f"{n}-")]
+        assert world.events.text(made.container_id) == expected
 
     @covers("helm-and-kubernetes 7.kept")
     @covers("helm-and-kubernetes 15.missed")

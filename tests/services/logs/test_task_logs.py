@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+import msgspec
 import pytest
 from tests.log_searches import searches_in
 from tests.store.rows import add_allocation, add_experiment, add_project
@@ -13,6 +14,7 @@ from tests.store.rows import add_allocation, add_experiment, add_project
 from determined_master.domain.access.rules import Caller
 from determined_master.domain.config.sections.log_policies import LogPolicy
 from determined_master.domain.errors import InvalidArgument
+from determined_master.ports.orders import LogPlace, StoredOutput
 from determined_master.services.logs import incoming
 from determined_master.services.logs import policies as log_policies
 from determined_master.services.logs.incoming import PostedLine
@@ -68,6 +70,29 @@ async def test_lines_that_are_sent_again_are_stored_once_wherever_pieces_end(
     assert await logs.store_batch("a1", batch(task_id, again_from, 11 - again_from)) == 10
     assert await stored(pool) == [f"line {n}\n" for n in range(1, 11)]
     assert seen.lines == [f"line {n}\n" for n in (*range(1, 8), *range(again_from, 11))]
+
+
+async def test_the_place_of_the_last_line_in_a_pods_log_is_stored_with_it(
+    pool: Database, task_id: str
+) -> None:
+    logs = TaskLogs(pool, [], searches_in(pool))
+    container_id = batch(task_id, 1, 7).container_id
+    assert await logs.stored_output(task_id, container_id) == StoredOutput()
+    place = LogPlace(total=7, first_at_us=1, last_at_us=9, since_us=5, since_count=4)
+    await logs.store_batch("a1", batch(task_id, 1, 7), place)
+    found = await logs.stored_output(task_id, container_id)
+    assert found == StoredOutput(last_seq=7, place=place)
+
+
+async def test_output_that_was_stored_without_a_place_is_read_from_its_beginning(
+    pool: Database, task_id: str
+) -> None:
+    logs = TaskLogs(pool, [], searches_in(pool))
+    sent = msgspec.structs.replace(batch(task_id, 1, 7), spans=(LogSpan(1, 5), LogSpan(6, 9)))
+    await logs.store_batch("a1", sent)
+    found = await logs.stored_output(task_id, sent.container_id)
+    whole = LogPlace.whole(total=7, first_at_us=5, last_at_us=9)
+    assert found == StoredOutput(last_seq=7, place=whole)
 
 
 async def test_of_posted_lines_all_are_stored_or_none(pool: Database, task_id: str) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from determined_master.pools.agent_backoff import Backoff
     from determined_master.pools.live import LiveAllocations
     from determined_master.ports.agents import AgentSnapshot, ClusterBackend
-    from determined_master.ports.orders import StoredOutput, TaskNote
+    from determined_master.ports.orders import LogPlace, StoredOutput, TaskNote
     from determined_master.services.access.guard import Guard
     from determined_master.services.logs.task_logs import TaskLogs
     from determined_wire.agent_link import ContainerReport, Hello, LogBatch
@@ -131,7 +131,9 @@ class AgentReports:
         except DetError as error:
             log.info("not preempted: %s", error, extra={"allocation": live.id})
 
-    async def store_logs(self, agent_id: str, batch: LogBatch) -> int:
+    async def store_logs(
+        self, agent_id: str, batch: LogBatch, place: LogPlace | None = None
+    ) -> int:
         """Store lines; returns the number of the last one stored.
 
         Lines of a container that the agent does not hold, or of another task, are dropped.
@@ -142,7 +144,7 @@ class AgentReports:
                 extra={"agent": agent_id, "container": batch.container_id, "task": batch.task_id},
             )
             return batch.first_seq + len(batch.text.split("\n")) - 1
-        stored = await self._logs.store_batch(agent_id, batch)
+        stored = await self._logs.store_batch(agent_id, batch, place)
         if batch.is_last:
             self._expected.get(agent_id, set()).discard(batch.container_id)
         return stored

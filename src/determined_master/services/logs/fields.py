@@ -7,8 +7,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 from determined_master.services.logs.news import POLL_S
-from determined_master.store.logs import log_values
-from determined_master.store.logs import task_logs as rows
+from determined_master.store.logs import cursors, log_values
 
 if TYPE_CHECKING:
     from determined_master.services.logs.news import LogNews
@@ -58,7 +57,7 @@ async def follow_fields(
     async with aclosing(wakes):
         async for _ in wakes:
             async with db.acquire() as conn:
-                is_over = await rows.is_complete(conn, task_ids)
+                is_over = await cursors.is_complete(conn, task_ids)
                 fields = await log_values.list_values(conn, task_ids)
             if fields != sent:
                 yield fields

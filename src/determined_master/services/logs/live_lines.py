@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from determined_master.domain.updates.log_position import LinePosition
 from determined_master.records.logs import LogRow
 from determined_master.store.logs import live_lines as rows
-from determined_master.store.logs.task_logs import is_complete
+from determined_master.store.logs.cursors import is_complete
 
 if TYPE_CHECKING:
     from determined_master.store.db import Database

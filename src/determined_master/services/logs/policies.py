@@ -15,8 +15,8 @@ from determined_master.domain.ids import TrialId
 from determined_master.domain.patterns import PatternSet, find_fault
 from determined_master.domain.trial.messages import AgentExcluded, RetriesCanceled, TrialEvent
 from determined_master.engine.causes import LogPolicyMatched
+from determined_master.store.logs import cursors
 from determined_master.store.logs import policies as rows
-from determined_master.store.logs import task_logs
 
 if TYPE_CHECKING:
     import asyncpg
@@ -74,7 +74,7 @@ class LogPolicyMatcher:
         if compiled is None or not any(p.action for p in compiled.policies):
             return True
         async with self._db.acquire() as conn:
-            return await task_logs.have_completed(conn, container_ids)
+            return await cursors.have_completed(conn, container_ids)
 
     async def _match(
         self, compiled: _Compiled, task_id: str, agent_id: str, lines: Sequence[str]

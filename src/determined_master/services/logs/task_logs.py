@@ -10,7 +10,7 @@ from determined_master import clock
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.log_lines import LEVEL_NUMBERS, storable
-from determined_master.ports.orders import StoredOutput, TaskNote
+from determined_master.ports.orders import LogPlace, StoredOutput, TaskNote
 from determined_master.records.logs import LogFilter, LogRow
 from determined_master.services.logs import incoming
 from determined_master.services.logs.fields import Fields, KnownValues, follow_fields, read_fields
@@ -18,6 +18,7 @@ from determined_master.services.logs.following import LOOK_BACK_S, PAGE, Followe
 from determined_master.services.logs.incoming import PostedLine
 from determined_master.services.logs.news import POLL_S, LogNews
 from determined_master.services.logs.times import LogTimes
+from determined_master.store.logs import cursors
 from determined_master.store.logs import task_logs as rows
 from determined_master.store.workspaces.places import find_workspaces
 
@@ -59,8 +60,10 @@ class TaskLogs:
         self._news = LogNews(on_lines)
         self._known = KnownValues()
 
-    async def store_batch(self, agent_id: str, batch: LogBatch) -> int:
-        """Store an agent's lines, each number once.
+    async def store_batch(
+        self, agent_id: str, batch: LogBatch, place: LogPlace | None = None
+    ) -> int:
+        """Store an agent's lines, each number once, and their place in the log of a pod.
 
         Returns:
             The number of the last stored line, after its commit.
@@ -68,20 +71,20 @@ class TaskLogs:
         logs: list[str] = []
         values: set[LogValue] = set()
         async with self._db.acquire() as conn, conn.transaction():
-            last = await rows.lock_cursor(conn, batch.container_id, batch.task_id)
+            last = await cursors.lock_cursor(conn, batch.container_id, batch.task_id)
             for lines in incoming.in_pieces(incoming.rows_of_batch(agent_id, batch)):
                 fresh = lines[max(0, last + 1 - batch.first_seq - len(logs)) :]
                 if fresh:
                     values |= await rows.copy_lines(conn, fresh, self._known.stored)
                 logs += [row[-1] for row in lines]
             newest = max(last, batch.first_seq + len(logs) - 1)
-            await rows.update_cursor(conn, batch.container_id, newest, is_complete=False)
+            await cursors.update_cursor(conn, batch.container_id, newest, place)
         self._known.add(values)
         # All of it, including stored lines, which may not have been matched.
         await self._look_at(batch.task_id, agent_id, logs)
         if batch.is_last:
             async with self._db.acquire() as conn:
-                await rows.complete_cursors(conn, [batch.container_id])
+                await cursors.complete_cursors(conn, [batch.container_id])
         self.notify(batch.task_id)
         return newest
 
@@ -92,15 +95,17 @@ class TaskLogs:
     async def stored_output(self, task_id: str, container_id: str) -> StoredOutput:
         """How much of a container's output is stored."""
         async with self._db.acquire() as conn:
-            found = await rows.find_stored(conn, task_id, container_id)
-        if found is None:
+            cursor = await cursors.find_cursor(conn, container_id)
+            if cursor is None:
+                return StoredOutput()
+            last_seq, place = cursor
+            if place is not None:
+                return StoredOutput(last_seq=last_seq, place=place)
+            times = await cursors.find_times(conn, task_id, container_id)  # stored without a place
+        if times is None:
             return StoredOutput()
-        last_seq, first_at, last_at = found
-        return StoredOutput(
-            last_seq=last_seq,
-            first_at_us=incoming.microseconds(first_at),
-            last_at_us=incoming.microseconds(last_at),
-        )
+        first_us, last_us = map(incoming.microseconds, times)
+        return StoredOutput(last_seq=last_seq, place=LogPlace.whole(last_seq, first_us, last_us))
 
     async def note(self, note: TaskNote) -> None:
         """Store a line that a backend adds to a task's log; one with a key once."""
@@ -117,12 +122,12 @@ class TaskLogs:
     async def expect(self, container_id: str, task_id: str) -> None:
         """Expect lines of a container, though it may have ended: followers wait for the last."""
         async with self._db.acquire() as conn:
-            await rows.lock_cursor(conn, container_id, task_id)
+            await cursors.lock_cursor(conn, container_id, task_id)
 
     async def give_up(self, container_ids: Sequence[str]) -> None:
         """Expect no further lines of containers whose agent is lost: nobody waits for them."""
         async with self._db.acquire() as conn:
-            await rows.complete_cursors(conn, container_ids)
+            await cursors.complete_cursors(conn, container_ids)
 
     async def post(self, caller: Caller, lines: Sequence[PostedLine]) -> None:
         """Store lines that a task or a client posts; returns after their commit."""
@@ -199,7 +204,7 @@ class TaskLogs:
         async with aclosing(wakes):
             async for _ in wakes:
                 async with self._db.acquire() as conn:
-                    is_over = await rows.is_complete(conn, task_ids)
+                    is_over = await cursors.is_complete(conn, task_ids)
                 looks_back = follower.is_to_look_back()
                 async for page in follower.pages(is_over=is_over):
                     if limit and follower.count >= limit:

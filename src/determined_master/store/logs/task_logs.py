@@ -1,10 +1,10 @@
-"""Rows of task logs, and how far each container's output is stored."""
+"""Rows of task logs."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence, Set
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 
 import asyncpg
@@ -57,69 +57,6 @@ async def insert_told(conn: Conn, task_id: str, key: str) -> bool:
         RETURNING key
     """
     return await conn.fetchval(query, task_id, key) is not None
-
-
-async def lock_cursor(conn: Conn, container_id: str, task_id: str) -> int:
-    """Lock a container's cursor; the number of its last stored line, 0 at first."""
-    await conn.execute(
-        "INSERT INTO log_cursors (container_id, task_id, last_seq) VALUES ($1, $2, 0) "
-        "ON CONFLICT DO NOTHING",
-        container_id,
-        task_id,
-    )
-    query = "SELECT last_seq FROM log_cursors WHERE container_id = $1 FOR UPDATE"
-    return int(await conn.fetchval(query, container_id))
-
-
-async def find_stored(
-    conn: Conn, task_id: str, container_id: str
-) -> tuple[int, datetime, datetime] | None:
-    """Number of a container's last stored line, and the times of its first and latest ones."""
-    query = """
-        WITH own AS (
-            SELECT id, logged_at FROM task_logs
-             WHERE task_id = $1 AND container_id = $2 AND source = 'task'
-        )
-        SELECT c.last_seq,
-               (SELECT logged_at FROM own ORDER BY id LIMIT 1) AS first_at,
-               (SELECT max(logged_at) FROM own) AS last_at
-          FROM log_cursors c
-         WHERE c.container_id = $3 AND c.last_seq > 0 AND EXISTS (SELECT FROM own)
-    """
-    row = await conn.fetchrow(query, task_id, container_id, container_id)
-    return None if row is None else (row["last_seq"], row["first_at"], row["last_at"])
-
-
-async def update_cursor(conn: Conn, container_id: str, seq: int, *, is_complete: bool) -> None:
-    """Move a container's cursor."""
-    query = """
-        UPDATE log_cursors SET last_seq = $2, is_complete = is_complete OR $3
-         WHERE container_id = $1
-    """
-    await conn.execute(query, container_id, seq, is_complete)
-
-
-async def have_completed(conn: Conn, container_ids: Sequence[str]) -> bool:
-    """Whether the last line of each of these containers is stored and was looked at."""
-    query = """
-        SELECT count(*) FROM log_cursors WHERE container_id = ANY ($1::uuid[]) AND is_complete
-    """
-    return int(await conn.fetchval(query, list(container_ids))) == len(set(container_ids))
-
-
-async def complete_cursors(conn: Conn, container_ids: Sequence[str]) -> None:
-    """Take the output of these containers for whole."""
-    query = "UPDATE log_cursors SET is_complete = true WHERE container_id = ANY ($1)"
-    await conn.execute(query, list(container_ids))
-
-
-async def is_complete(conn: Conn, task_ids: Sequence[str]) -> bool:
-    """Whether the tasks have ended and all of their containers' output is stored."""
-    query = """
-        SELECT NOT EXISTS (SELECT FROM tasks WHERE id = ANY ($1) AND ended_at IS NULL)
-           AND NOT EXISTS (SELECT FROM log_cursors WHERE task_id = ANY ($1) AND NOT is_complete)
-    """
-    return bool(await conn.fetchval(query, task_ids))
 
 
 async def list_lines(

@@ -11,14 +11,12 @@ from determined_master.backends.kubernetes.log.log_lines import (
     MAX_LINE_BYTES,
     PART_BYTES,
     LineSplitter,
-    LogPosition,
     PodLogLine,
     is_no_log,
     lines_of,
     spans_of,
     text_of,
 )
-from determined_master.ports.orders import StoredOutput
 
 STAMP = b"2026-01-01T00:00:00.%09dZ "
 T0 = 1_767_225_600_000_000
@@ -64,35 +62,6 @@ def test_lines_do_not_depend_on_where_pieces_end() -> None:
             found += splitter.feed(data[a:b])
         found += splitter.finish()
         assert [x.text for x in found] == [b"line %d" % n for n in range(50)] + [b"last"]
-
-
-def lines(*at: int) -> list[PodLogLine]:
-    return [PodLogLine(n, b"%d" % n) for n in at]
-
-
-def taken(place: LogPosition, reading: list[PodLogLine]) -> list[bytes]:
-    place.begin()
-    return [line.text for line in reading if place.is_new(line)]
-
-
-def test_a_log_that_is_read_again_gives_each_line_once() -> None:
-    place = LogPosition(StoredOutput())
-    assert taken(place, lines(1, 3, 2)) == [b"1", b"3", b"2"]
-    assert taken(place, lines(1, 3, 2, 2, 4)) == [b"2", b"4"]
-    assert taken(place, lines(1, 3)) == []
-    assert taken(place, lines(1, 3, 2, 2, 4, 5)) == [b"5"]
-
-
-def test_a_new_master_continues_behind_what_is_stored() -> None:
-    stored = StoredOutput(last_seq=2, first_at_us=1, last_at_us=3)
-    place = LogPosition(stored)
-    assert taken(place, lines(1, 3, 2)) == [b"2"]
-    assert place.count == 3
-
-
-def test_of_a_log_that_was_put_aside_only_later_lines_are_new() -> None:
-    stored = StoredOutput(last_seq=900, first_at_us=1, last_at_us=50)
-    assert taken(LogPosition(stored), lines(40, 50, 51)) == [b"51"]
 
 
 def test_a_batch_has_the_lines_and_their_times() -> None:

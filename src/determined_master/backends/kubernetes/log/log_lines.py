@@ -12,7 +12,6 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from determined_master.ports.orders import StoredOutput
 from determined_wire.agent_link import LogSpan
 
 MAX_LINE_BYTES = 64 * 1024
@@ -56,43 +55,6 @@ class LineSplitter:
         rest, self._rest = b"".join(self._rest), []
         if rest:
             yield from lines_of(rest)
-
-
-class LogPosition:
-    """How much of a log was copied, and which lines of another reading are new."""
-
-    def __init__(self, stored: StoredOutput) -> None:
-        self.count = stored.last_seq
-        self._first_at_us = stored.first_at_us
-        self._last_at_us = stored.last_at_us
-        self._to_skip: int | None = None
-        self._is_new_reading = True
-
-    def begin(self) -> None:
-        """Start another reading of the log."""
-        self._is_new_reading = True
-
-    def is_new(self, line: PodLogLine) -> bool:
-        """Whether a line was not copied before. Call it for every line of a reading, in order.
-
-        If a log has the same first line as before, its lines are counted. Otherwise it was
-        rotated, and the new file has only later lines.
-        """
-        if self._is_new_reading:
-            self._is_new_reading = False
-            is_whole = not self.count or line.at_us == self._first_at_us
-            self._to_skip = self.count if is_whole else None
-        if self._to_skip is None:
-            is_new = line.at_us > self._last_at_us
-        else:
-            is_new = self._to_skip <= 0
-            self._to_skip -= 1
-        if is_new:
-            if not self.count:
-                self._first_at_us = line.at_us
-            self.count += 1
-            self._last_at_us = max(self._last_at_us, line.at_us)
-        return is_new
 
 
 def lines_of(raw: bytes) -> Iterator[PodLogLine]:

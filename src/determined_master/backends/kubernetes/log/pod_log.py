@@ -19,16 +19,16 @@ from determined_master.backends.kubernetes.client import (
 )
 from determined_master.backends.kubernetes.log.log_lines import (
     LineSplitter,
-    LogPosition,
     PodLogLine,
     is_no_log,
     spans_of,
     text_of,
 )
+from determined_master.backends.kubernetes.log.log_position import LogCount, LogPosition
 from determined_master.backends.kubernetes.options import Times
 from determined_master.domain.errors import NotFound
 from determined_master.ports.kubernetes import PodEvents
-from determined_master.ports.orders import TaskNote
+from determined_master.ports.orders import LogPlace, TaskNote
 from determined_wire.agent_link import LogBatch
 
 log = logging.getLogger(__name__)
@@ -76,6 +76,7 @@ class PodLog:
         self._stopped = stopped
         self._queue: asyncio.Queue[list[PodLogLine] | None] = asyncio.Queue(_QUEUE)
         self._next_seq = 1
+        self._stored = LogCount(LogPlace())
         self._tail: list[PodLogLine] | None = None
         """The unfinished last line of a reading that the server has ended."""
 
@@ -88,9 +89,10 @@ class PodLog:
         if stored is None:
             return
         self._next_seq = stored.last_seq + 1
+        self._stored = LogCount(stored.place)
         async with asyncio.TaskGroup() as group:
             group.create_task(self._send())
-            lost = await self._read(LogPosition(stored))
+            lost = await self._read(LogPosition(stored.place))
             await self._queue.put(None)
         if lost:
             text = f"the rest of the output of pod {source.name} could not be read: {lost}"
@@ -135,7 +137,7 @@ class PodLog:
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
     async def _read_once(self, place: LogPosition) -> None:
-        """Read the log from its beginning to where the server ends it.
+        """Read the log from a line that is copied, or its beginning, to where the server ends it.
 
         A line without a line feed is held until nothing can follow it.
 
@@ -146,6 +148,8 @@ class PodLog:
         source = self._source
         path = f"/api/v1/namespaces/{source.namespace}/pods/{source.name}/log"
         query = {"container": names.MAIN, "follow": "true", "timestamps": "true"}
+        if since := place.since():
+            query["sinceTime"] = since
         pieces = self._api.stream(path, query, idle_s=IDLE_S)
         is_begun = False
         async with contextlib.aclosing(pieces):
@@ -212,7 +216,10 @@ class PodLog:
             spans=spans_of(lines),
             is_last=is_last,
         )
-        await self._persist(lambda: self._events.store_logs(source.node, batch))
+        for line in lines:
+            self._stored.add(line.at_us)
+        place = self._stored.place()
+        await self._persist(lambda: self._events.store_logs(source.node, batch, place))
         self._next_seq += len(lines)
 
     async def _persist(self, work: Callable[[], Awaitable[_T]]) -> _T | None:
