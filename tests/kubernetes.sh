@@ -22,15 +22,17 @@ usage() {
 if [ $# -eq 2 ] && [ "$1" = --bed ]; then
   bed="$(realpath "$2")"
   shared="$(mktemp -d)"
-  "$(dirname "$0")/deploy/bed/leftovers.sh" "$bed" "${TESTBED:-/var/tmp/k8s-testbed}"
-  trap '"$bed" down || :; rm -rf "$shared"' EXIT
+  testbed="${TESTBED:-/var/tmp/k8s-testbed}"
+  scripts="$(realpath "$(dirname "$0")/deploy/bed")"
+  "$scripts/leftovers.sh" "$bed" "$testbed"
+  trap '"$scripts/down.sh" "$bed" "$testbed" || :; rm -rf "$shared"' EXIT
   trap 'exit 143' TERM INT
   "$bed" up >"$shared/up" # a pipe would hide that it failed
   kubeconfig="$(tail -n 1 "$shared/up")"
   "$bed" image det-test:local
   ip='{.items[0].status.addresses[?(@.type=="InternalIP")].address}'
   address="$(kubectl --kubeconfig "$kubeconfig" get nodes -o jsonpath="$ip")"
-  run="${TESTBED:-/var/tmp/k8s-testbed}/run"
+  run="$testbed/run"
   # The master's pod checks the API server by an authority, which this bed does not publish.
   awk '/BEGIN/ { n++ } n == 2' "$run/pki/apiserver.crt" >"$run/pki/ca.crt"
   kill "$(cat "$run/controller-manager.pid")"
@@ -43,7 +45,7 @@ if [ $# -eq 2 ] && [ "$1" = --bed ]; then
   # program in a sandbox ignores the signal to end, as the program of Kubernetes does not.
   printf 'FROM pause:local\nSTOPSIGNAL SIGKILL\n' \
     | docker -H "$DET_TEST_KUBERNETES_DOCKER" build --quiet --tag pause:local - >/dev/null
-  "$(dirname "$0")/deploy/bed/sandboxes.sh" "$kubeconfig" "$DET_TEST_KUBERNETES_DOCKER" \
+  "$scripts/sandboxes.sh" "$kubeconfig" "$DET_TEST_KUBERNETES_DOCKER" \
     >"$run/sandboxes.log" 2>&1 </dev/null &
   echo $! >"$run/sandboxes.pid"
   export DET_TEST_KUBEMARK="$run/../bin/kubemark"

@@ -71,6 +71,21 @@ def test_processes_of_a_bed_are_ended_and_a_stranger_with_their_id_is_not(testbe
             stranger.kill()
 
 
+def test_a_containerd_that_was_left_alone_is_ended(testbed: Path) -> None:
+    directory = testbed / "run/docker/containerd"
+    directory.mkdir(parents=True)
+    command = [sys.executable, "-c", "import time; time.sleep(60)", str(directory)]
+    with subprocess.Popen(command) as containerd:
+        try:
+            (directory / "containerd.pid").write_text(f"{containerd.pid}\n")
+
+            _leftovers(testbed)
+
+            assert containerd.poll() == -15, "it has ended when the script has"
+        finally:
+            containerd.kill()
+
+
 def test_a_bed_without_leftovers_is_not_ended(testbed: Path) -> None:
     (testbed / "run/etcd.pid").write_text("4194304\n")  # above the highest id there can be
 
