@@ -193,7 +193,13 @@ def test_no_container_of_a_pod_without_root_gains_rights() -> None:
     user = TaskUser(user="ann", uid=1000, group="ann", gid=1001)
     made = built(spec=spec(allow_root=False, user=user), pod=terms).pod
     whole = made["spec"]["securityContext"]
-    assert whole == {"runAsNonRoot": True, "runAsUser": 1000, "runAsGroup": 1001}
+    profile = {"type": "RuntimeDefault"}
+    assert whole == {
+        "runAsNonRoot": True,
+        "runAsUser": 1000,
+        "runAsGroup": 1001,
+        "seccompProfile": profile,
+    }
     given = [*made["spec"]["containers"], *made["spec"]["initContainers"]]
     for container in given:
         context = container["securityContext"]

@@ -81,7 +81,7 @@ class LabelKeyType(ValueType):
     noun = "string"
 
     def read(self, value: Any, at: str, report: ProblemReport) -> str | None:
-        if isinstance(value, str) and (not value or is_label_key(value)):
+        if isinstance(value, str) and (value == "" or is_label_key(value)):
             return value
         report.problem(
             at,

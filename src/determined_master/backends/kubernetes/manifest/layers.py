@@ -97,9 +97,10 @@ def without_root(spec: Json, user: TaskUser) -> None:
     """Give no container of a pod's spec root, nor a way to it, in place.
 
     An image can name any account, so the pod names one. Containers of the admin's pod may have an
-    account and privileges of their own; the limits refuse those of users.
+    account and privileges of their own; the limits refuse those of users. The rest is admitted by
+    Pod Security `restricted`.
     """
-    account: Json = {"runAsNonRoot": True}
+    account: Json = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
     if user.uid:
         account.update(runAsUser=user.uid, runAsGroup=user.gid)
     given = spec.get("securityContext") or {}
@@ -110,10 +111,14 @@ def without_root(spec: Json, user: TaskUser) -> None:
 
 def _without_escalation(container: Json) -> Json:
     context = container.get("securityContext") or {}
-    added = (context.get("capabilities") or {}).get("add") or ()
+    capabilities = context.get("capabilities") or {}
+    added = capabilities.get("add") or ()
     if context.get("privileged") or {"SYS_ADMIN", "CAP_SYS_ADMIN"} & set(added):
         return container  # Kubernetes refuses the combination
-    return {**container, "securityContext": {"allowPrivilegeEscalation": False, **context}}
+    found = {"allowPrivilegeEscalation": False, **context}
+    if context.get("runAsNonRoot") is not False:  # capabilities are of use to root alone
+        found["capabilities"] = {"drop": ["ALL"], **capabilities}
+    return {**container, "securityContext": found}
 
 
 def host_path_of(mount: Mount, spec: ContainerSpec) -> tuple[str, str]:
