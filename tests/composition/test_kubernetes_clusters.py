@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from pathlib import Path
 
 import pytest
@@ -81,3 +83,21 @@ def test_the_account_is_the_pods_own_without_a_kubeconfig(
     settings = read(tmp_path, f'resource_manager: {{{text}, kubeconfig_path: "{path}"}}')
     found = cluster_options(settings, settings.managers[0], FACTS)
     assert (found.kubeconfig_path, found.own_account) == (path, account)
+
+
+def test_tasks_have_neither_the_account_of_a_kubeconfig_nor_the_reserved_names(
+    tmp_path: Path,
+) -> None:
+    claims = base64.urlsafe_b64encode(b'{"sub": "system:serviceaccount:east:det-master"}').decode()
+    config = {
+        "current-context": "east",
+        "contexts": [{"name": "east", "context": {"user": "det"}}],
+        "users": [{"name": "det", "user": {"token": f"x.{claims}.y"}}],
+    }
+    path = tmp_path / "kubeconfig"
+    path.write_text(json.dumps(config))
+    text = "type: kubernetes, max_slots_per_pod: 1, master_service_name: m"
+    more = f'kubeconfig_path: "{path}", reserved_names: [tls]'
+    settings = read(tmp_path, f"resource_manager: {{{text}, {more}}}")
+    found = cluster_options(settings, settings.managers[0], FACTS)
+    assert (found.own_account, found.reserved_names) == ("east/det-master", ("tls",))
