@@ -98,12 +98,17 @@ class ContainerTests:
         assert (failure.type, failure.exit_code) == ("container_failed", 7)
 
     @pytest.mark.parametrize("files", [(), (File("/run/determined/ssh/id_rsa", b"key", 0o600),)])
+    @pytest.mark.parametrize("allow_root", [True, False])
     async def test_an_account_without_root_has_a_directory_of_its_own(
-        self, world: World, files: tuple[File, ...]
+        self, world: World, files: tuple[File, ...], allow_root: bool
     ) -> None:
-        """Prepared by the task's container, and by an init container."""
+        """Prepared by the task's container, and by an init container.
+
+        Where root is not allowed, they have no capabilities, and a seccomp profile.
+        """
         made = world.order("touch made && stat -c %a . && cat ../ssh/id_rsa; exit 3")
-        own = replace(made.spec, user=TaskUser("ann", 1234, "lab", 1235), files=files)
+        user = TaskUser("ann", 1234, "lab", 1235)
+        own = replace(made.spec, user=user, files=files, allow_root=allow_root)
         made = replace(made, spec=own)
         await world.backend.start_container(made)
         await world.state(made.container_id, "TERMINATED")
