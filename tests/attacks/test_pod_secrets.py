@@ -13,6 +13,8 @@ from tests.backends.kubernetes.objects import built, options
 from tests.domain.config.builders import ConfigErrors, build
 
 from determined_master.backends.kubernetes.account import kubeconfig_account, own_account
+from determined_master.domain.config.policies.text import check_policies
+from determined_master.domain.errors import InvalidArgument
 from determined_master.ports.orders import PodTerms
 
 THEIRS = "det-01234567-exp-7-trial-8-attempt-1-c0ffee001111"
@@ -57,6 +59,14 @@ WAYS: dict[str, Any] = {
 def test_a_configuration_that_names_the_secret_of_a_task_is_refused(way: str) -> None:
     with pytest.raises(ConfigErrors, match="holds the secrets of another task"):
         build(environment={"pod_spec": {"spec": WAYS[way]}})
+
+
+@pytest.mark.parametrize("way", ["variable", "volume", "pull secret"])
+def test_a_policy_of_a_workspace_that_names_the_secret_of_a_task_is_refused(way: str) -> None:
+    """Its admin is a user like others for the tasks of other workspaces."""
+    policy = {"invariant_config": {"environment": {"pod_spec": {"spec": WAYS[way]}}}}
+    with pytest.raises(InvalidArgument, match="holds the secrets of another task"):
+        check_policies(policy, "EXPERIMENT", scope="workspace")
 
 
 @pytest.mark.parametrize("way", WAYS)
