@@ -372,3 +372,27 @@ def test_contradictory_values_are_refused_with_the_remedy(
     values: dict[str, Any], text: str, tmp_path: Path
 ) -> None:
     assert text in refusal({"maxSlotsPerPod": 1, **values}, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["r" * 38, "lab.east"])
+def test_a_release_whose_name_is_in_no_service_is_refused(name: str, tmp_path: Path) -> None:
+    done = helm("template", name, str(CHART), values={"maxSlotsPerPod": 1}, directory=tmp_path)
+    assert done.returncode != 0
+    assert f"the name of the release, {name}, must have at most 37 characters" in done.stderr
+
+
+def test_the_longest_name_of_a_release_is_in_every_name(tmp_path: Path) -> None:
+    name = "r" * 37
+    done = helm("template", name, str(CHART), values={"maxSlotsPerPod": 1}, directory=tmp_path)
+    assert done.returncode == 0, done.stderr
+    objects = [one for one in YAML(typ="safe").load_all(done.stdout) if one]
+    services = [one["metadata"]["name"] for one in objects if one["kind"] == "Service"]
+    assert max(map(len, services)) == 63
+    for one in objects:
+        meta = one["metadata"]
+        labels = [*(meta.get("labels") or {}).values()]
+        if one["kind"] == "Deployment":
+            template = one["spec"]["template"]
+            labels += template["metadata"]["labels"].values()
+            labels += [container["name"] for container in template["spec"]["containers"]]
+        assert max(map(len, labels), default=0) <= 63

@@ -1,6 +1,9 @@
 {{/* Values that contradict each other, or that this product does not have. */}}
 {{- define "determined.check" -}}
 {{- $v := .Values -}}
+{{- if or (gt (len .Release.Name) 37) (contains "." .Release.Name) -}}
+{{- fail (printf "the name of the release, %s, must have at most 37 characters and no dots: it is a part of names of Services" .Release.Name) -}}
+{{- end -}}
 {{- if kindIs "invalid" $v.maxSlotsPerPod -}}
 {{- fail "maxSlotsPerPod must be set: the slots of one pod, which is the greatest common divisor of the slots of your nodes; 0 for a cluster without slots" -}}
 {{- end -}}
