@@ -6,6 +6,7 @@ import pytest
 
 from determined_master.domain.pods.rejections import (
     delay,
+    is_never_stored,
     is_over_quota,
     lost_marks,
     refusal,
@@ -117,3 +118,25 @@ def test_only_a_full_quota_admits_the_pod_later() -> None:
     assert is_over_quota(403, full)
     assert not is_over_quota(422, full)
     assert not is_over_quota(403, FORBIDDEN + "failed quota: q: must specify limits.memory")
+
+
+@pytest.mark.parametrize(
+    ("status", "text", "is_lasting"),
+    [
+        (500, "rpc error: code = ResourceExhausted desc = trying to send message larger than max "
+         "(2099503 vs. 2097152)", True),
+        (500, "etcdserver: request is too large", True),
+        (413, "Request entity too large: limit is 3145728", False),
+    ],
+)  # fmt: skip
+def test_a_pod_that_is_too_large_is_refused_for_good(
+    status: int, text: str, is_lasting: bool
+) -> None:
+    assert refusal(status, frozenset(), text, "lab").startswith(
+        "the task's pod is too large for Kubernetes: shorten environment.pod_spec"
+    )
+    assert is_never_stored(text) is is_lasting
+
+
+def test_a_list_that_is_too_large_for_once_is_no_refusal() -> None:
+    assert not is_never_stored("rpc error: grpc: received message larger than max (9 vs. 8)")

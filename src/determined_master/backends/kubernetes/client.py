@@ -24,6 +24,7 @@ from determined_master.backends.kubernetes.answer_heads import (
     pause_before_repeat,
 )
 from determined_master.domain.errors import DetError
+from determined_master.domain.pods.rejections import is_never_stored
 
 MERGE_PATCH = "application/merge-patch+json"
 Json = dict[str, Any]
@@ -296,7 +297,7 @@ def _raise_for(status: int, data: bytes, what: str) -> None:
         return
     status_object = _object(data)
     message = str(status_object.get("message") or data[:500].decode("utf-8", "replace"))
-    if status == 429 or status >= 500:
+    if status == 429 or (status >= 500 and not is_never_stored(message)):
         raise KubernetesUnreachable(f"{what}: HTTP {status} {message}")
     behind = (status_object.get("details") or {}).get("causes") or ()
     causes = frozenset(str(cause.get("reason")) for cause in behind)

@@ -17,6 +17,9 @@ _RANGE = re.compile(
 )
 
 
+_NEVER_STORED = ("trying to send message larger than max", "etcdserver: request is too large")
+"""Of etcd, which the API server reports as a failure of its own (HTTP 500)."""
+_TOO_LARGE = (*_NEVER_STORED, "Request entity too large", "request entity too large")
 _POLICY = re.compile(
     r'admission webhook "[^"]*"|ValidatingAdmissionPolicy \S+|PodSecurity "[^"]*"'
     r"|PodSecurityPolicy|any security context constraint"
@@ -41,6 +44,11 @@ def is_over_quota(status: int, text: str) -> bool:
     return status == 403 and "exceeded quota" in text
 
 
+def is_never_stored(text: str) -> bool:
+    """Whether the cluster will not store an object, however often that is asked."""
+    return any(part in text for part in _NEVER_STORED)
+
+
 def refusal(status: int, causes: Set[str], text: str, namespace: str) -> str:
     """Why Kubernetes refuses a pod for good, and the remedy.
 
@@ -60,6 +68,8 @@ def refusal(status: int, causes: Set[str], text: str, namespace: str) -> str:
             f"the namespace {namespace} is being deleted: bind the workspace to another, or "
             f"create it again afterwards ({text})"
         )
+    if status == 413 or any(part in text for part in _TOO_LARGE):
+        return f"the task's pod is too large for Kubernetes: shorten environment.pod_spec ({text})"
     missing = _UNSPECIFIED.search(text)
     if status == 403 and missing is not None:
         return (

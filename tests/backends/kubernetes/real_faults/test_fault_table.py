@@ -101,6 +101,10 @@ FAULTS = {
         "tests/e2e/test_real_hollow_nodes.py::"
         "test_of_two_trials_of_twelve_gpus_on_twelve_one_runs_and_then_the_other"
     ],
+    "a pod above the size of etcd's requests": [
+        f"{HERE}test_storage.py::"
+        "test_a_pod_that_etcd_or_the_api_server_does_not_take_fails_with_the_reason"
+    ],
     "a Secret above 1 MiB": [
         f"{HERE}test_storage.py::"
         "test_a_secret_of_one_mib_is_taken_by_a_real_cluster_and_a_larger_one_is_named"

@@ -22,7 +22,7 @@ from tests.real_kubernetes.control_plane import ControlPlane, Etcd, control_plan
 
 from determined_master.backends.kubernetes.client import KubernetesUnreachable
 from determined_master.ports.agents import NotConnected
-from determined_master.ports.orders import StartOrder
+from determined_master.ports.orders import PodTerms, StartOrder
 from determined_wire.agent_link import File
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("storage of a real cluster")]
@@ -114,6 +114,20 @@ async def test_a_secret_of_one_mib_is_taken_by_a_real_cluster_and_a_larger_one_i
     assert "a Secret of Kubernetes takes at most 1 MiB" in said
     assert "the largest is the file /run/determined/big with 2.0 MiB" in said
     assert (await world.count("pods"), await world.count("secrets")) == (1, 1)
+
+
+@pytest.mark.parametrize("mib", [2, 4])
+async def test_a_pod_that_etcd_or_the_api_server_does_not_take_fails_with_the_reason(
+    world: World, mib: int
+) -> None:
+    side = {"name": "side", "image": "x", "env": [{"name": "A", "value": "x" * mib * MIB}]}
+    own = PodTerms(pool="default", pod_spec={"spec": {"containers": [side]}})
+    made = world.order("true", pod=own)
+    await world.backend.start_container(made)
+    said = failure_of(world, made)
+    assert "too large" in said
+    assert "environment.pod_spec" in said
+    assert await world.count("pods") == 0
 
 
 def noise(size: int) -> bytes:
