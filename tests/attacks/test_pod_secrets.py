@@ -80,10 +80,12 @@ def test_a_pod_of_an_older_configuration_is_refused(way: str) -> None:
     [
         {"metadata": {"annotations": {"sidecar.example/volumes": json.dumps(
             {"v": {"secret": {"secretName": THEIRS}}})}}},
+        {"metadata": {"annotations": {"sidecar.example/volumes":
+            '{"v": {"secret": {"secretName": "\\u0064et-' + THEIRS[4:] + '"}}}'}}},
         {"spec": {"volumes": [
             {"name": "v", "persistentVolumeClaim": {"claimName": f"{THEIRS}-scratch"}}]}},
     ],
-    ids=["volume of a webhook", "volume that Kubernetes made for the pod"],
+    ids=["volume of a webhook", "in other letters", "volume that Kubernetes made for the pod"],
 )  # fmt: skip
 def test_a_part_of_the_pod_of_another_task_is_refused(pod_spec: dict[str, Any]) -> None:
     with pytest.raises(ConfigErrors, match=f"names {THEIRS}.* another task"):
@@ -124,6 +126,8 @@ MASTERS: dict[str, Any] = {
         "claimName": "determined-db-pvc-determined"}}]}},
     "volume of a webhook": {"metadata": {"annotations": {"sidecar.example/volumes":
         '{"v": {"secret": {"secretName": "tls"}}}'}}},
+    "volume in other letters": {"metadata": {"annotations": {"sidecar.example/volumes":
+        '{"v": {"secret": {"secretName": "\\x74ls"}}}'}}},
     "connections of the master's Service": {
         "metadata": {"labels": {"app": "determined-master-determined"}}},
     "account": {"spec": {"serviceAccountName": "determined-master-determined"}},

@@ -16,6 +16,7 @@ _OF_A_TASK = re.compile(
     rf"(?:-[a-z0-9][{_EDGE}]{{0,200}})?(?![{_EDGE}])"
 )
 """Names of the pods and Secrets of tasks, and of what Kubernetes makes for pods (`POD-VOLUME`)."""
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2}))")
 _HOLDS = {"-pull": "secrets", "-slots": "devices"}
 _PROGRAM = ("name", "args", "command", "image", "workingDir")
 _LOCAL: Mapping[str, tuple[str, ...]] = {
@@ -57,7 +58,8 @@ def reserved_name(pod: Any, reserved: Collection[str], account: str = "") -> str
         return None
     names = re.compile(rf"(?<![{_EDGE}])(?:{'|'.join(parts)})(?![{_EDGE}])")
     for key, text in _naming_texts(pod):
-        found = names.search(text) if key == "annotations" else names.fullmatch(text)
+        in_json = key == "annotations"
+        found = names.search(_unescaped(text)) if in_json else names.fullmatch(text)
         if found is not None:
             return found[0]
     return None
@@ -67,9 +69,16 @@ def _kind_of(name: str) -> str:
     return next((kind for end, kind in _HOLDS.items() if name.endswith(end)), "")
 
 
+def _unescaped(text: str) -> str:
+    """A text without the escapes of JSON and YAML by which an annotation can spell a name."""
+    if "\\" not in text:
+        return text
+    return _ESCAPE.sub(lambda found: chr(int(found[1] or found[2], 16)), text)
+
+
 def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
-        yield value
+        yield _unescaped(value)
     elif isinstance(value, Mapping):
         for item in value.values():
             yield from _texts(item)
