@@ -92,6 +92,7 @@ def test_a_pod_that_kubernetes_would_refuse_is_refused_with_the_remedy(
         made(slots, pod=PodTerms(pool="default", pod_spec={"spec": spec}))
 
 
-def test_a_malformed_list_of_claims_is_left_to_kubernetes() -> None:
+def test_a_malformed_list_of_claims_is_refused() -> None:
     terms = PodTerms(pool="default", pod_spec={"spec": {"resourceClaims": "x"}})
-    assert [c["name"] for c in made(pod=terms).pod["spec"]["resourceClaims"]] == ["det-slots"]
+    with pytest.raises(ValueError, match=r"spec\.resourceClaims: expected array"):
+        made(pod=terms)

@@ -78,9 +78,8 @@ def name_claim(spec: Json, main: Json, slots: int, name: str, options: ClusterOp
     """
     if not slots or not options.device_class:
         return
-    listed = spec.get("resourceClaims")
-    given = listed if isinstance(listed, list) else []
-    if any(isinstance(one, Mapping) and one.get("name") == CLAIM for one in given):
+    given = spec.get("resourceClaims") or []
+    if any(one.get("name") == CLAIM for one in given):
         raise ValueError(
             f"the pod spec has a resource claim {CLAIM}, as the pool's own: rename it"
         )
