@@ -173,5 +173,5 @@ def test_without_tensorboard_the_log_names_the_remedy(start: Starter, tmp_path: 
         "TENSORBOARD", bare, SECRETS, sources=[source(folder)], env={"PATH": "/nowhere"}
     )
     assert running.process.wait(60) == 127
-    assert "pip install tensorboard" in running.text
+    assert "pip install tensorboard)" in running.text
     assert "Traceback" not in running.text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from pathlib import Path
 
 import pytest
@@ -201,3 +202,15 @@ def test_warnings_of_the_master_are_printed(det: Det, master: FakeMaster, model:
     assert "Warning: LOOK\n" in said
     assert "Warning: it requests more slots than the cluster has now" in said
     assert "Warning: line 5: this is a text\n" in said
+
+
+@pytest.mark.parametrize(("added", "shown"), [("", 0), ("min_checkpoint_period: 3\n", 1)])
+def test_a_test_is_not_warned_of_keys_that_it_has_set_itself(
+    det: Det, master: FakeMaster, model: Path, added: str, shown: int
+) -> None:
+    keys = ("searcher.max_length", "min_checkpoint_period", "min_validation_period")
+    warnings = [f"<config>.{key}: applies only to trial classes" for key in keys]
+    master.sent_headers["X-Determined-Config-Warnings"] = json.dumps(warnings)
+    (model / "c.yaml").write_text(CONFIG + added)
+    said = det("e", "create", "c.yaml", ".", "-t").err
+    assert said.count("Warning: ") == shown

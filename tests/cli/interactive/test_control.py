@@ -84,6 +84,17 @@ def test_a_prefix_of_an_id_is_completed(det: Det, master: FakeMaster) -> None:
     assert det("shell", "kill", ID[:4]).out == f"Killed shell {ID}\n"
 
 
+@pytest.mark.parametrize(
+    ("kind", "title"),
+    [("command", "Command"), ("notebook", "Notebook"), ("tensorboard", "TensorBoard")],
+)
+def test_killing_what_has_ended_says_so(
+    det: Det, master: FakeMaster, kind: str, title: str
+) -> None:
+    canned_tasks.serve(master, kind, state="STATE_TERMINATED")
+    assert det(kind, "kill", ID).out == f"{title} {ID} had ended already: TERMINATED\n"
+
+
 def test_an_ambiguous_prefix_lists_the_matches(det: Det, master: FakeMaster) -> None:
     canned_tasks.serve(master, "shell")
     both = [canned_tasks.task("shell"), canned_tasks.task("shell", id=OTHER)]
@@ -97,7 +108,7 @@ def test_an_ambiguous_prefix_lists_the_matches(det: Det, master: FakeMaster) -> 
 
 def killed(det: Det, master: FakeMaster, *options: str) -> Any:
     canned_tasks.serve(master, "shell")
-    master.routes["POST", "/api/v1/shells/nope/kill"] = MISSING
+    master.routes["GET", "/api/v1/shells/nope"] = MISSING
     outcome = det("shell", "kill", "nope", ID, *options)
     return outcome, len(master.made("POST", f"/api/v1/shells/{ID}/kill"))
 

@@ -79,6 +79,10 @@ def test_volumes_and_a_template_are_sent(sent: Sent, kind: str) -> None:
     ]
 
 
+def test_a_tensorboard_takes_a_template(sent: Sent) -> None:
+    assert sent("tensorboard", "--template", "t")["templateName"] == "t"
+
+
 def test_a_request_omits_options_that_are_not_given(sent: Sent) -> None:
     empty: dict[str, Any] = {"config": {}, "files": [], "workspaceId": None}
     assert sent("shell") == empty

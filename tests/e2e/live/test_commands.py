@@ -78,7 +78,9 @@ def test_commands_are_listed_moved_and_killed(person: Person) -> None:
     person.det("cmd", "kill", "nope", first, second[:13], "--force")
     for task_id in (first, second):
         reaches(person, task_id, "TERMINATED")
-    assert person.det("cmd", "kill", first).out == f"Killed command {first}\n"
+    for noun in ("command", "task"):
+        said = person.det(noun, "kill", first).out
+        assert said == f"{noun.title()} {first} had ended already: TERMINATED\n"
 
 
 @live("command run")

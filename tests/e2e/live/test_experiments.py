@@ -28,7 +28,9 @@ def test_an_experiment_is_created_and_awaited(person: Person) -> None:
 def test_a_test_is_judged_by_its_end(person: Person) -> None:
     model = person.model("print('tried')")
     words = ("e", "create", person.file(CONFIG), model, "--test-mode")
-    said = person.det(*words).out
+    tried = person.det(*words)
+    said = tried.out
+    assert tried.err == ""  # no warning about keys that the test has set
     number = int(said.split("Created experiment ")[1].split()[0])
     assert "tried" in said
     assert f"experiment {number} is archived" in said

@@ -52,6 +52,12 @@ def test_several_experiments_are_killed_at_once_and_failures_have_no_full_progre
     failed = person.create(CONFIG, FAILS)
     person.reaches(failed, "ERROR")
     assert person.experiment(failed)["progress"] < 1
+    trial = person.trial(failed)["id"]
+    for noun, number in (("experiment", failed), ("trial", trial)):
+        told = person.det(noun, "story", number).out
+        said = person.det(noun, "kill", number).out
+        assert said == f"{noun.title()} {number} had ended already: ERROR\n"
+        assert person.det(noun, "story", number).out == told
 
 
 def test_reasons_stand_in_the_story_and_the_description(person: Person) -> None:
@@ -65,6 +71,43 @@ def test_reasons_stand_in_the_story_and_the_description(person: Person) -> None:
     assert "exit code 3" in story.splitlines()[-1]
     assert f"Trial {first} is ERROR: " in person.det("t", "describe", first).out
     assert f"Experiment {failed} is ERROR: " in person.det("e", "describe", failed).out
+
+
+def test_a_search_without_its_time_metric_names_the_trial_by_its_number(person: Person) -> None:
+    searcher = "{name: adaptive_asha, metric: loss, max_trials: 1, max_time: 4, time_metric: t}"
+    failed = person.create(
+        CONFIG.replace("{name: random, metric: loss, max_trials: 2}", searcher), TRAIN
+    )
+    person.reaches(failed, "ERROR")
+    trial = person.trial(failed)["id"]
+    why = f"the search needs 't' as a number in every validation report; trial {trial} reported"
+    for noun, number in (("e", failed), ("t", trial)):
+        assert why in person.det(noun, "describe", number).out
+        assert why in person.det(noun, "story", number).out.splitlines()[-1]
+    person.det_comes_to_say(why, "t", "logs", trial)
+
+
+def test_trials_without_the_metric_are_the_last_of_the_best_ones(person: Person) -> None:
+    searcher = "{name: grid, metric: loss, smaller_is_better: true}"
+    text = CONFIG.replace("{name: random, metric: loss, max_trials: 2}", searcher)
+    text = text.replace("{type: int, minval: 1, maxval: 9}", "{type: categorical, vals: [1, 2]}")
+    number = person.create(text, "import sys\nif quality == 1: sys.exit(3)\n".join(_halves(TRAIN)))
+    person.det("e", "wait", number, "--polling-interval", 0.05)
+    rows = person.det("e", "list-trials", number, "--best", "--csv").rows()
+    assert [(row["State"], bool(row["Searcher Metric"])) for row in rows] == [
+        ("COMPLETED", True),
+        ("ERROR", False),
+    ]
+    failed = person.create(CONFIG, FAILS)
+    person.reaches(failed, "ERROR")
+    shown = person.det("e", "compare", number, failed, "--json").json()
+    assert [e["results"]["best metric"][:6] for e in shown] == ["loss: ", ""]
+
+
+def _halves(script: str) -> tuple[str, str]:
+    """A script before and after the start of its work."""
+    before, _, after = script.partition("with core.init")
+    return before, f"with core.init{after}"
 
 
 def test_a_single_trial_without_its_metric_is_warned_of(person: Person) -> None:

@@ -100,3 +100,5 @@ def test_a_task_is_paused_continues_and_is_asked_to_leave(person: Person) -> Non
     for one in (task_id, child):
         reaches(person, one, "CANCELED")
     assert "CANCELED" in person.det("task", "unpause", task_id, code=1).err
+    said = person.det("task", "kill", task_id).out
+    assert said == f"Task {task_id} had ended already: CANCELED\n"

@@ -11,13 +11,13 @@ from determined.cli.checkpoint import transfers
 from determined.cli.declare import Command, OneOf, arg, flag
 from determined.cli.experiment import change
 from determined.cli.experiment.fork import CONFIG_HELP, FORK_OPTIONS
+from determined.cli.output import show
 from determined.cli.trial import story
 from determined.common.api import BaseSession
 from determined.common.api import errors as api_errors
 
 _HERE = "determined.cli.experiment.commands"
 _SHOW = "determined.cli.experiment.display"
-_ENDED = ("STATE_COMPLETED", "STATE_CANCELED", "STATE_ERROR")
 _ID = arg("experiment_id", type=int, help="experiment ID")
 _IDS = arg("experiment_id", type=int, nargs="+", help="experiment IDs")
 _FORM = OneOf((flag("--csv", help="print as CSV"), flag("--json", help="print as JSON")))
@@ -263,10 +263,7 @@ def _end(args: argparse.Namespace, action: str, done: str) -> None:
         path = f"/api/v1/experiments/{number}"
         state = str(session.get(path).json()["experiment"]["state"])
         session.post(f"{path}/{action}")
-        if state in _ENDED:
-            print(f"Experiment {number} had ended already: {state[len('STATE_') :]}")
-        else:
-            print(f"{done} experiment {number}")
+        show.print_stop(f"experiment {number}", done, state)
 
     _each(args, end)
 

@@ -63,7 +63,8 @@ def create(args: argparse.Namespace) -> None:
     )
     with _upload() as uploaded:
         answer = submit.create(session, new, uploaded)
-    for warning in answer["configWarnings"]:
+    warnings = answer["configWarnings"]
+    for warning in test_mode.own_warnings(warnings, config) if args.test_mode else warnings:
         declare.warn(f"Warning: {warning}")
     submission.print_warnings(answer, "experiment")
     number = answer["experiment"]["id"]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
-from typing import Any, Optional
+from typing import Any, List, Optional, Sequence
 
 from determined.cli import errors
 from determined.common import config_text
 
 _PREFIX = "[test-mode]"
+_SET = (("searcher", "max_length"), ("min_checkpoint_period",), ("min_validation_period",))
+"""Keys that `small` sets for trial classes."""
 
 
 def small(text: str) -> str:
@@ -24,6 +26,21 @@ def small(text: str) -> str:
     for period in ("min_checkpoint_period", "min_validation_period"):
         config[period] = {"batches": 1}
     return config_text.dump(config)
+
+
+def own_warnings(warnings: Sequence[str], text: str) -> List[str]:
+    """The warnings without those about keys that `small` has set and the user has not.
+
+    Args:
+        warnings: of the master, each with the path of its key.
+        text: the user's config.
+    """
+    config = config_text.load(text, "config")
+    searcher = config.get("searcher")
+    given = {(key,) for key in config}
+    given |= {("searcher", key) for key in searcher} if isinstance(searcher, dict) else set()
+    added = tuple(f"<config>.{'.'.join(path)}:" for path in _SET if path not in given)
+    return [warning for warning in warnings if not warning.startswith(added)]
 
 
 def run_here(text: str, model_def: Optional[str]) -> None:

@@ -25,12 +25,13 @@ def logs(args: argparse.Namespace) -> None:
 
 
 def kill(args: argparse.Namespace) -> None:
-    """Kill tasks; with `--force`, continue past failures."""
+    """Kill tasks, or say that they had ended; with `--force`, continue past failures."""
     kind = kinds.kind_from_args(args)
     session = connect.session(args)
     for given in getattr(args, kind.id_name):
         try:
             task_id = ids.full(session, kind, given)
+            state = session.get(kind.path_of(task_id)).json()[kind.word]["state"]
             session.post(f"{kind.path_of(task_id)}/kill")
         except (errors.CliError, api_errors.BadRequestException) as error:
             if not args.force:
@@ -38,7 +39,7 @@ def kill(args: argparse.Namespace) -> None:
             declare.warn(f"Skipped {given}: {error}")
         else:
             ssh_command.forget(task_id)
-            print(f"Killed {kind.title} {task_id}", flush=True)
+            show.print_stop(f"{kind.title} {task_id}", "Killed", state)
 
 
 def set_priority(args: argparse.Namespace) -> None:

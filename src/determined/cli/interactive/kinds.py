@@ -106,7 +106,7 @@ def shared_commands(kind: TaskKind) -> Tuple[Command, ...]:
 def launch_arguments(
     kind: TaskKind, *, with_volumes: bool = True
 ) -> Tuple[Union[Arg, OneOf], ...]:
-    """The options of the command that starts a task. A TensorBoard has no volumes or template."""
+    """The options of the command that starts a task. A TensorBoard has no volumes."""
     template = arg("--template", help=f"template to apply to the {kind.title}'s config")
     volume = arg(
         "-v",
@@ -128,7 +128,7 @@ def launch_arguments(
             help="override a setting of the file, as `key=value`; dots in the key name nested "
             "keys, commas in the value separate list items, and the value may be JSON",
         ),
-        *((template,) if with_volumes else ()),
+        template,
     )
 
 

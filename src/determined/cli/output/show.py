@@ -12,6 +12,7 @@ from typing import Any, Optional, Sequence
 from determined.cli.output import plain_table, plain_yaml
 
 Rows = Sequence[Sequence[Any]]
+_ENDED = ("COMPLETED", "CANCELED", "ERROR", "TERMINATED")
 
 
 def table(headers: Sequence[str], rows: Rows, as_csv: bool = False) -> None:
@@ -43,6 +44,21 @@ def state(text: Optional[str]) -> str:
     """`STATE_COMPLETED` as `COMPLETED`; no state is empty."""
     name = (text or "").rsplit("STATE_", 1)[-1]
     return "" if name == "UNSPECIFIED" else name
+
+
+def print_stop(what: str, done: str, state_before: str) -> None:
+    """Print that something was stopped, or that it had ended before.
+
+    Args:
+        what: its kind and id, as in `trial 7`.
+        done: what was done to it, as in `Killed`.
+        state_before: its state before that, as the API names it.
+    """
+    before = state(state_before)
+    if before in _ENDED:
+        print(f"{what[0].upper()}{what[1:]} had ended already: {before}", flush=True)
+    else:
+        print(f"{done} {what}", flush=True)
 
 
 def percent(share: Optional[float]) -> str:

@@ -129,10 +129,13 @@ def config(args: argparse.Namespace) -> None:
 
 
 def kill(args: argparse.Namespace) -> None:
-    """Kill a task and its descendants."""
+    """Kill a task and its descendants, or say that it had ended."""
+    session = connect.session(args)
+    task = session.get(_path(args)).json()["task"]
     body = {"taskId": args.task_id, "killFromRoot": args.root}
-    connect.session(args).post(f"{_path(args)}/kill", json=body)
-    print(f"Killed task {args.task_id}")
+    session.post(f"{_path(args)}/kill", json=body)
+    ended = (task.get("taskState") or "TERMINATED") if task.get("endTime") else ""
+    show.print_stop(f"task {args.task_id}", "Killed", "" if args.root else ended)
 
 
 def pause(args: argparse.Namespace) -> None:

@@ -132,8 +132,11 @@ def describe(args: argparse.Namespace) -> None:
 
 
 def kill(args: argparse.Namespace) -> None:
-    connect.session(args).post(f"/api/v1/trials/{args.trial_id}/kill")
-    print(f"Killed trial {args.trial_id}")
+    """Stop a trial immediately, or say that it had ended."""
+    session, path = connect.session(args), f"/api/v1/trials/{args.trial_id}"
+    state = session.get(path).json()["trial"]["state"]
+    session.post(f"{path}/kill")
+    show.print_stop(f"trial {args.trial_id}", "Killed", state)
 
 
 def set_log_retention(args: argparse.Namespace) -> None:

@@ -37,7 +37,7 @@ def find_module(module: str, program: str, env: Mapping[str, str]) -> List[str]:
     raise EntryFailed(
         f"this task needs {program}, but {sys.executable} has no module {module!r} and PATH has "
         f"no program {program!r}: install it where the task runs ({sys.executable} -m pip install "
-        f"{module}), or in the image of containers",
+        f"{module.partition('.')[0]}), or in the image of containers",
         NOT_FOUND,
     )
 

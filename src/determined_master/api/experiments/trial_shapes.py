@@ -37,7 +37,7 @@ def trial_message(page: TrialPage) -> Trial:
         checkpoint_count=row.checkpoint_count,
         summary_metrics=raw_json(row.summary_metrics),
         task_ids=page.task_ids,
-        searcher_metric_value=row.searcher_metric or 0.0,
+        searcher_metric_value=row.searcher_metric,
         metadata=row.metadata,
         log_policy_matched=row.log_policy_matched,
     )

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, assert_never
 
+import msgspec
+
 from determined_master import clock
 from determined_master.aggregates.experiments import EXPERIMENT
 from determined_master.aggregates.trials import TRIAL
@@ -16,6 +18,7 @@ from determined_master.domain.ids import ExperimentId, RequestId, TrialId, trial
 from determined_master.domain.trial import messages as trial
 from determined_master.engine import Inserting, Posting, Rows
 from determined_master.records.experiments import ExperimentRow
+from determined_master.services.experiments.stories import REQUEST
 from determined_master.store.checkpoints import checkpoints
 from determined_master.store.checkpoints import gc as collections
 from determined_master.store.experiments import experiments, trials
@@ -120,9 +123,11 @@ class ExperimentEffects:
 
     async def signal_trials(self, effect: exp.SignalTrials, ctx: EffectContext) -> None:
         """Signal every live trial; repeating it changes nothing."""
+        experiment_id = int(ctx.aggregate_id)
         async with self._db.acquire() as conn:
-            open_ids = await trials.list_open_trial_ids(conn, int(ctx.aggregate_id))
-        event = _signal(effect)
+            open_ids = await trials.list_open_trial_ids(conn, experiment_id)
+            reason = await _with_trial_ids(conn, experiment_id, effect.reason)
+        event = _signal(msgspec.structs.replace(effect, reason=reason))
         outcomes = await self._engine.post_many(
             [Posting(TRIAL, TrialId(trial_id), event, ctx.cause) for trial_id in open_ids]
         )
@@ -169,6 +174,13 @@ def _signal(effect: exp.SignalTrials) -> trial.TrialEvent:
             return trial.TrialErred(reason=effect.reason)
         case _:
             assert_never(effect.signal)
+
+
+async def _with_trial_ids(conn: Conn, experiment_id: int, reason: str) -> str:
+    """The reason with ids of trials, which users know, in place of those of requests."""
+    requests = sorted(set(REQUEST.findall(reason)))
+    known = await trials.list_known_ids(conn, experiment_id, requests) if requests else {}
+    return REQUEST.sub(lambda match: str(known.get(match[0], match[0])), reason)
 
 
 async def _insert(conn: Conn, new: Sequence[trials.NewTrial]) -> None:

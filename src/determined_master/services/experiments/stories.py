@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 KINDS = ("experiment", "trial", "allocation")
 MAX_LINES = 1000
 DEFAULT_ITEMS = 200
-_REQUEST = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
+REQUEST = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 """A request of a search, by which the search knows a trial."""
 
 
@@ -91,7 +91,7 @@ class Stories:
             reason = await lookups.find_reason(conn, kind, id)
             trials = await self._trials(conn, kind, id, lines[offset:], reason)
             shown = await _as_reported(conn, kind, id, lines[offset:])
-        reason = _REQUEST.sub(lambda m: str(trials.get(m[0], m[0])), reason)
+        reason = REQUEST.sub(lambda m: str(trials.get(m[0], m[0])), reason)
         return Story(shown, total, reason, trials)
 
     async def after(
@@ -120,15 +120,15 @@ class Stories:
             user_ids = {int(u) for line in lines if (u := user_of(line)).isdecimal()}
             users = await lookups.list_usernames(conn, sorted(user_ids))
             shown = await _as_reported(conn, kind, id, lines[:most])
-        reason = _REQUEST.sub(lambda m: str(trials.get(m[0], m[0])), reason)
+        reason = REQUEST.sub(lambda m: str(trials.get(m[0], m[0])), reason)
         return Items(shown, len(lines) > most, reason, trials, users)
 
     async def _trials(
         self, conn: Conn, kind: ThingWithStory, id: str, lines: Sequence[StoryLine], reason: str
     ) -> Mapping[str, int]:
         """The trials of a search by the requests that lines and the reason name."""
-        requests = {r for line in lines if _REQUEST.fullmatch(r := request_of(line))}
-        requests |= set(_REQUEST.findall(reason))
+        requests = {r for line in lines if REQUEST.fullmatch(r := request_of(line))}
+        requests |= set(REQUEST.findall(reason))
         if kind != "experiment" or not requests:
             return {}
         return await lookups.list_trials_by_request(conn, int(id), sorted(requests))

@@ -66,7 +66,7 @@ class MetricsWorkload(Message, frozen=True):
 
 
 class Trial(Message, frozen=True):
-    __absent__ = frozenset(("log_retention_days", "metadata", "log_policy_matched",))
+    __absent__ = frozenset(("searcher_metric_value", "log_retention_days", "metadata", "log_policy_matched",))
     id: Int32 = 0
     experiment_id: Int32 = 0
     start_time: Timestamp | None = None
@@ -86,7 +86,7 @@ class Trial(Message, frozen=True):
     checkpoint_count: Int32 = 0
     summary_metrics: JsonObject | None = None
     task_ids: Sequence[str] = ()
-    searcher_metric_value: Double = 0.0
+    searcher_metric_value: Double | None = None
     log_retention_days: Int32 | None = None
     metadata: JsonObject | None = None
     log_policy_matched: str | None = None

@@ -95,7 +95,7 @@ class Trial(Message):
     checkpoint_count: int = 0
     summary_metrics: Mapping[str, Any] | None = None
     task_ids: Sequence[str] = ()
-    searcher_metric_value: float = 0.0
+    searcher_metric_value: float | None = None
     log_retention_days: int | None = None
     metadata: Mapping[str, Any] | None = None
     log_policy_matched: str | None = None
