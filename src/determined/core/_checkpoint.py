@@ -9,6 +9,7 @@ import json
 import logging
 import os
 import pathlib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Tuple, Union
 
 from determined._uuid import new_uuid
@@ -363,6 +364,8 @@ class DummyCheckpointContext(CheckpointContext):
 
 
 def _plain_metadata(metadata: Metadata) -> Dict[str, Any]:
+    if metadata is not None and not isinstance(metadata, Mapping):
+        raise TypeError(f"metadata must be a dict of values by name, got {metadata!r:.100}")
     return plain_metrics(metadata or {}, "metadata value")
 
 

@@ -283,13 +283,24 @@ def _report(
     metrics: Dict[str, Any],
     batch_metrics: Optional[List[Dict[str, Any]]],
 ) -> Report:
-    if not group or "." in group:
-        raise ValueError(f"the group of metrics {group!r} must be a name without a dot")
+    check_group(group)
     values: Dict[str, Any] = {"avgMetrics": plain_metrics(metrics)}
     if batch_metrics is not None:
         values["batchMetrics"] = [plain_metrics(batch) for batch in batch_metrics]
     steps = None if steps_completed is None else int(steps_completed)
     return Report(group, steps, time.time(), values, _size(values))
+
+
+def check_group(group: Any) -> None:
+    """Refuse a group of metrics that cannot have that name.
+
+    Raises:
+        TypeError: it is no text. ValueError: it is empty or contains a dot.
+    """
+    if not isinstance(group, str):
+        raise TypeError(f"group must be text, got {group!r}")
+    if not group or "." in group:
+        raise ValueError(f"the group of metrics {group!r} must be a name without a dot")
 
 
 def _size(value: Any) -> int:

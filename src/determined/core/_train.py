@@ -74,13 +74,15 @@ class TrainContext:
         self._progress_sent_at = -PROGRESS_EVERY_S
 
     def set_status(self, status: str) -> None:
-        """Set a short status of the trial, such as `validating`."""
+        """Set a short status of the trial, such as `validating`. Raises TypeError."""
+        _check_status(status)
         self._session.post(
             f"/api/v1/trials/{self._trial_id}/runner/metadata", json={"state": status}
         )
 
     def set_metadata(self, metadata: Dict[str, Any]) -> Optional[Dict[str, Any]]:
-        """Replace the run's metadata; return the stored metadata."""
+        """Replace the run's metadata; return the stored metadata. Raises TypeError."""
+        _check_mapping("metadata", metadata)
         return self._run_metadata(
             self._session.post(
                 f"/api/v1/runs/{self._trial_id}/metadata",
@@ -279,23 +281,33 @@ def _check_progress(progress: Any) -> None:
 def _check_arguments(steps_completed: Any, metrics: Any) -> int:
     """Check the arguments of a report; return the steps as an integer.
 
-    A NumPy integer, a tensor of one element, a float and the text of a number are taken, too.
+    A NumPy integer, a tensor of one element, a whole float and text of a number are taken, too.
 
     Raises:
         TypeError: one of them is of another kind; the text names it.
     """
     try:
         steps = int(steps_completed)
+        is_whole = isinstance(steps_completed, (str, bytes)) or steps == steps_completed
     except (TypeError, ValueError, OverflowError):
-        raise TypeError(
-            f"steps_completed must be a whole number, got {steps_completed!r}"
-        ) from None
-    if not isinstance(metrics, Mapping):
-        raise TypeError(
-            "metrics must be a dict of values by name, such as {'loss': 0.5}, "
-            f"got {type(metrics).__name__}: {metrics!r:.100}"
-        )
+        is_whole = False
+    if not is_whole:
+        raise TypeError(f"steps_completed must be a whole number, got {steps_completed!r}")
+    _check_mapping("metrics", metrics)
     return steps
+
+
+def _check_mapping(name: str, value: Any) -> None:
+    if not isinstance(value, Mapping):
+        raise TypeError(
+            f"{name} must be a dict of values by name, such as {{'loss': 0.5}}, "
+            f"got {type(value).__name__}: {value!r:.100}"
+        )
+
+
+def _check_status(status: Any) -> None:
+    if not isinstance(status, str):
+        raise TypeError(f"status must be text, got {status!r}")
 
 
 class DummyTrainContext(TrainContext):
@@ -307,10 +319,12 @@ class DummyTrainContext(TrainContext):
 
     def set_status(self, status: str) -> None:
         """Log the status."""
+        _check_status(status)
         logger.info("status: %s", status)
 
     def set_metadata(self, metadata: Dict[str, Any]) -> Optional[Dict[str, Any]]:
         """Log the metadata."""
+        _check_mapping("metadata", metadata)
         logger.info("metadata: %s", metadata)
         return metadata
 
@@ -331,10 +345,9 @@ class DummyTrainContext(TrainContext):
         metrics: Dict[str, Any],
         batch_metrics: Optional[List[Dict[str, Any]]] = None,
     ) -> None:
-        from determined.core._metrics import plain_metrics
+        from determined.core._metrics import check_group, plain_metrics
 
-        if not group or "." in group:
-            raise ValueError(f"the group of metrics {group!r} must be a name without a dot")
+        check_group(group)
         steps = _check_arguments(steps_completed, metrics)
         logger.info("%s metrics at step %s: %s", group, steps, plain_metrics(metrics))
 

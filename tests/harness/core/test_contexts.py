@@ -283,6 +283,7 @@ def test_a_profiler_that_is_on_stays_as_it_is_and_its_numbers_are_checked() -> N
         ("three", {"loss": 1}, "steps_completed must be a whole number, got 'three'"),
         (None, {"loss": 1}, "steps_completed must be a whole number, got None"),
         (float("nan"), {"loss": 1}, "steps_completed must be a whole number, got nan"),
+        (1.5, {"loss": 1}, "steps_completed must be a whole number, got 1.5"),
         (1, 0.5, "metrics must be a dict of values by name"),
         (1, [("loss", 1)], "metrics must be a dict of values by name"),
     ],
@@ -296,3 +297,22 @@ def test_a_wrong_argument_of_a_report_is_named_and_nothing_is_logged(
     with pytest.raises(TypeError, match=re.escape(said)):
         context.report_metrics(group, steps, metrics)
     assert caplog.records == []
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda c: c.train.report_metrics(3, 1, {"loss": 1}), "group must be text, got 3"),
+        (lambda c: c.train.set_status(4), "status must be text, got 4"),
+        (lambda c: c.train.set_metadata(["a"]), "metadata must be a dict of values by name"),
+        (
+            lambda c: c.checkpoint.upload(".", metadata=["a"]),
+            "metadata must be a dict of values by name, got ['a']",
+        ),
+    ],
+)
+def test_other_wrong_arguments_are_named(
+    context: core.Context, call: Callable[[core.Context], Any], said: str
+) -> None:
+    with pytest.raises(TypeError, match=re.escape(said)):
+        call(context)
